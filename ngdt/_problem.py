@@ -1,0 +1,76 @@
+"""What every grower and optimizer is given."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ngdt._loss import Loss
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data, loss and limits of one training run; shared by all steps, changed by none.
+
+    Held-out rows are not copied away: they have training weight 0 and a positive validation weight.
+
+    Parameters
+    ----------
+    X : ndarray, C-contiguous float32 or float64, or CSR matrix, of shape (n_samples, n_features)
+        Raw features, never copied or changed.
+    y : ndarray of float64, shape (n_samples, n_targets)
+        Targets as `Loss.encode` returns them.
+    loss : Loss
+    n_outputs : int
+        Classes, or regression targets: the width of the leaf values.
+    weight : ndarray of float64, shape (n_samples,)
+        Training weights; 0 means that the row is not trained on.
+    validation : ndarray of float64, shape (n_samples,), or None
+        Weights of the held-out rows, 0 for training rows; None if nothing is held out.
+    max_depth : int or None
+        Limit for growers.
+    standardize : {"auto", "global", True, False}
+        How steps that move split weights scale the features.
+    random_state : int
+        Seed.
+    n_jobs : int
+        Number of threads; results do not depend on it.
+    verbose : int
+    callback : callable or None
+        Called as ``callback(progress)`` after each epoch with a dict of the epoch's figures.
+    """
+
+    X: Any
+    y: np.ndarray
+    loss: Loss
+    n_outputs: int
+    weight: np.ndarray
+    validation: np.ndarray | None = None
+    max_depth: int | None = None
+    standardize: str | bool = "auto"
+    random_state: int = 0
+    n_jobs: int = 1
+    verbose: int = 0
+    callback: Callable[[dict], Any] | None = None
+
+    def with_(self, **changes) -> "Problem":
+        """A copy with some fields replaced."""
+        return replace(self, **changes)
+
+    def errors(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """What validation counts: 0/1 errors of classes, squared errors of regression values.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_outputs)
+            Leaf parameters predicted for `rows`.
+        rows : ndarray of int, shape (n_rows,)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        if self.loss.is_classifier:
+            return (values.argmax(axis=1) != self.y[rows, 0]).astype(np.float64)
+        return ((values - self.y[rows]) ** 2).sum(axis=1)

@@ -1,0 +1,52 @@
+from libc.stdint cimport int32_t, int64_t
+
+cdef extern from "dot.h" nogil:
+    ctypedef double (*ngdt_dot)(
+        const void *x, const int32_t *indices, Py_ssize_t n, const void *w) noexcept nogil
+
+
+cdef struct Row:
+    # One sample as the kernels see it: its stored values, their columns, and how to multiply.
+    const void *values
+    const int32_t *indices      # NULL for a dense row
+    Py_ssize_t n                # stored values
+    double offset               # value of the constant feature that meets the threshold
+    ngdt_dot dot
+
+
+cdef class Rows:
+    cdef readonly Py_ssize_t n_samples
+    cdef readonly Py_ssize_t n_features
+    cdef readonly Py_ssize_t max_stored     # the longest row
+    cdef readonly bint is_sparse
+    cdef readonly bint is_float32
+    cdef object _owner                      # keeps the buffers alive
+    cdef const char *_values
+    cdef Py_ssize_t _itemsize
+    cdef const int32_t *_indices
+    cdef const int64_t[::1] _indptr
+    cdef ngdt_dot _dot
+
+    cdef inline Row get(self, Py_ssize_t i) noexcept nogil:
+        cdef Row row
+        cdef Py_ssize_t start
+        if self.is_sparse:
+            start = self._indptr[i]
+            row.n = self._indptr[i + 1] - start
+            row.indices = self._indices + start
+        else:
+            start = i * self.n_features
+            row.n = self.n_features
+            row.indices = NULL
+        row.values = self._values + start * self._itemsize
+        row.offset = 1.0
+        row.dot = self._dot
+        return row
+
+    cdef void standardize(
+        self, Py_ssize_t i, const void *center, const void *inverse, float *out) noexcept nogil
+
+
+cdef Row training_row(
+    const float *values, const int32_t *indices, Py_ssize_t n, double offset) noexcept nogil
+cdef void axpy(double a, const Row *row, float *w) noexcept nogil

@@ -1,0 +1,120 @@
+"""The one door from user data to the kernels.
+
+Everything below this module sees a sample as a `Row`: pointer, columns, length, dot function. Dense
+or sparse, float32 or float64 is decided here, once per matrix, and data are never copied.
+"""
+
+import numpy as np
+from scipy import sparse
+
+cdef extern from "dot.h" nogil:
+    double ngdt_dense_f32_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
+    double ngdt_dense_f64_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
+    double ngdt_dense_f32_f32(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
+    double ngdt_sparse_f32_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
+    double ngdt_sparse_f64_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
+    double ngdt_sparse_f32_f32(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
+    void ngdt_axpy_f32(
+        float a, const float *x, const int32_t *indices, Py_ssize_t n, float *w) noexcept
+    void ngdt_standardize_f32(
+        const float *x, const float *center, const float *inverse, Py_ssize_t n,
+        float *out) noexcept
+    void ngdt_standardize_f64(
+        const double *x, const double *center, const double *inverse, Py_ssize_t n,
+        float *out) noexcept
+
+
+cdef class Rows:
+    """Read access to the samples of a matrix.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), C-contiguous, or CSR matrix or array
+        float32 or float64. The buffers are used in place.
+    """
+
+    def __init__(self, X):
+        if sparse.issparse(X):
+            self._init_sparse(X)
+        else:
+            self._init_dense(X)
+
+    def _init_dense(self, X):
+        if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.flags.c_contiguous):
+            raise TypeError("X must be a C-contiguous 2-d array or a CSR matrix")
+        self._check_dtype(X.dtype)
+        self._owner = X
+        self.n_samples, self.n_features = X.shape
+        self.max_stored = self.n_features
+        self.is_sparse = False
+        cdef Py_ssize_t address = X.ctypes.data
+        self._values = <const char *> address
+        self._indices = NULL
+        self._dot = ngdt_dense_f32_f64 if self.is_float32 else ngdt_dense_f64_f64
+
+    def _init_sparse(self, X):
+        if X.format != "csr":
+            raise TypeError(f"X must be in CSR format when sparse, got {X.format}")
+        self._check_dtype(X.dtype)
+        # The kernels index columns with 32 bits; a 64-bit index array is the one thing converted.
+        indices = np.ascontiguousarray(X.indices, dtype=np.int32)
+        data = np.ascontiguousarray(X.data)
+        self._owner = (X, indices, data)
+        self.n_samples, self.n_features = X.shape
+        self._indptr = np.ascontiguousarray(X.indptr, dtype=np.int64)
+        self.max_stored = np.diff(self._indptr).max(initial=0)
+        self.is_sparse = True
+        cdef Py_ssize_t address = data.ctypes.data
+        self._values = <const char *> address
+        address = indices.ctypes.data
+        self._indices = <const int32_t *> address
+        self._dot = ngdt_sparse_f32_f64 if self.is_float32 else ngdt_sparse_f64_f64
+
+    def _check_dtype(self, dtype):
+        if dtype not in (np.float32, np.float64):
+            raise TypeError(f"X must be float32 or float64, got {dtype}")
+        self.is_float32 = dtype == np.float32
+        self._itemsize = dtype.itemsize
+
+    cdef void standardize(
+        self, Py_ssize_t i, const void *center, const void *inverse, float *out
+    ) noexcept nogil:
+        """Write row i, standardised, as float32. `center` and `inverse` are in the type of X; the
+        stored values of a sparse row are scaled, never centred."""
+        cdef Row row = self.get(i)
+        cdef Py_ssize_t j
+        if row.indices == NULL:
+            if self.is_float32:
+                ngdt_standardize_f32(
+                    <const float *> row.values, <const float *> center, <const float *> inverse,
+                    row.n, out)
+            else:
+                ngdt_standardize_f64(
+                    <const double *> row.values, <const double *> center,
+                    <const double *> inverse, row.n, out)
+        elif self.is_float32:
+            for j in range(row.n):
+                out[j] = (<const float *> row.values)[j] * (
+                    <const float *> inverse)[row.indices[j]]
+        else:
+            for j in range(row.n):
+                out[j] = <float> ((<const double *> row.values)[j] * (
+                    <const double *> inverse)[row.indices[j]])
+
+
+cdef Row training_row(
+    const float *values, const int32_t *indices, Py_ssize_t n, double offset
+) noexcept nogil:
+    """A standardised float32 row, to be multiplied with float32 weights."""
+    cdef Row row
+    row.values = values
+    row.indices = indices
+    row.n = n
+    row.offset = offset
+    row.dot = ngdt_dense_f32_f32 if indices == NULL else ngdt_sparse_f32_f32
+    return row
+
+
+cdef void axpy(double a, const Row *row, float *w) noexcept nogil:
+    """w += a * row, for a training row."""
+    ngdt_axpy_f32(<float> a, <const float *> row.values, row.indices, row.n, w)

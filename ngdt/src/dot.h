@@ -1,0 +1,38 @@
+/* Dot products and row updates, the only place that chooses between loops and SIMD.
+ *
+ * All functions sum in one fixed order: a fixed number of partial sums, added pairwise at the
+ * end. With contraction off, the result has the same bits whichever clone the machine runs, and a
+ * row's score never depends on the batch it came in.
+ *
+ * Naming: <layout of x>_<type of x>_<type of w>. `indices` is NULL for dense rows; for sparse rows
+ * it holds the column of each of the n stored values.
+ */
+#ifndef NGDT_DOT_H
+#define NGDT_DOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef double (*ngdt_dot)(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
+
+double ngdt_dense_f32_f64(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
+double ngdt_dense_f64_f64(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
+double ngdt_dense_f32_f32(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
+double ngdt_sparse_f32_f64(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
+double ngdt_sparse_f64_f64(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
+double ngdt_sparse_f32_f32(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
+
+/* w += a * x; x and w float32, x dense or sparse (by indices). */
+void ngdt_axpy_f32(float a, const float *x, const int32_t *indices, ptrdiff_t n, float *w);
+/* w *= a */
+void ngdt_scale_f32(float a, ptrdiff_t n, float *w);
+/* sum of squares */
+double ngdt_norm2_f32(ptrdiff_t n, const float *w);
+/* out = (x - center) * inverse for a dense row; out is float32, the difference is taken in the
+ * type of x, so that a float64 feature with a large offset keeps its digits. */
+void ngdt_standardize_f32(const float *x, const float *center, const float *inverse, ptrdiff_t n,
+                          float *out);
+void ngdt_standardize_f64(const double *x, const double *center, const double *inverse,
+                          ptrdiff_t n, float *out);
+
+#endif
