@@ -1,0 +1,322 @@
+"""Bounds on a tree's loss and the searches behind them: Norouzi et al. (2015), sections 5 and 6.
+
+Every function here takes a `Tree`, samples and targets and returns one number, or one leaf, per
+sample. They run the same kernels as training, in float64, on any tree: random ones too.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ngdt._checks import check_matrix
+from ngdt._inference import price_rows, search_rows
+from ngdt._loss import get_loss
+from ngdt._rows import Rows
+from ngdt._tree import Tree
+
+__all__ = [
+    "InferenceResult",
+    "SurrogateGradient",
+    "cost_diminished_inference",
+    "empirical_loss",
+    "loss_augmented_inference",
+    "surrogate_gradient",
+    "upper_bound",
+]
+
+
+class InferenceResult(NamedTuple):
+    """What a search found, sample by sample.
+
+    Attributes
+    ----------
+    leaf : ndarray of int32, shape (n_samples,)
+        The winning leaf.
+    flips : CSR matrix of int8, shape (n_samples, n_internal)
+        The decision (+1 right, -1 left) of every node that must decide otherwise than sgn(Wx) for
+        the sample to reach that leaf; nothing is stored for the other nodes.
+    bound : ndarray of shape (n_samples,)
+        Loss of the leaf minus (cost-diminished inference: plus) the price of the flips.
+    n_scored : ndarray of int32, shape (n_samples,)
+        Node scores, dot products of length p, that the search computed.
+    """
+
+    leaf: np.ndarray
+    flips: sparse.csr_matrix
+    bound: np.ndarray
+    n_scored: np.ndarray
+
+
+class SurrogateGradient(NamedTuple):
+    """Gradient of the weighted mean bound.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_internal, n_features)
+    thresholds : ndarray of shape (n_internal,)
+    values : ndarray of shape (n_leaves, n_outputs)
+    """
+
+    weights: np.ndarray
+    thresholds: np.ndarray
+    values: np.ndarray
+
+
+# Flips allowed: the Hamming ball of eq. (13), or any number for eq. (7).
+_RADIUS = {"fast": 1, "full": np.iinfo(np.int32).max}
+
+
+def _radius(kind):
+    if not isinstance(kind, str) or kind not in _RADIUS:
+        raise ValueError(f"kind must be one of {sorted(_RADIUS)}, got {kind!r}")
+    return _RADIUS[kind]
+
+
+def _check(tree, X, y, loss):
+    if not isinstance(tree, Tree):
+        raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}")
+    X = check_matrix(X)
+    if X.shape[1] != tree.n_features:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but the tree was built for {tree.n_features}")
+    loss = get_loss(loss)
+    y = loss.encode(y, tree.n_outputs)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"y has {len(y)} samples, but X has {X.shape[0]}")
+    return Rows(X), y, loss, X
+
+
+def _check_assignment(assignment, tree, n_samples):
+    assignment = np.asarray(assignment)
+    if assignment.dtype.kind not in "iu":
+        raise TypeError(f"assignment must hold leaf ids (integers), got dtype {assignment.dtype}")
+    if assignment.shape != (n_samples,):
+        raise ValueError(
+            f"assignment must have shape ({n_samples},), one leaf per sample, "
+            f"got {assignment.shape}")
+    if n_samples and (assignment.min() < 0 or assignment.max() >= tree.n_leaves):
+        raise ValueError(
+            f"assignment must hold leaf ids 0..{tree.n_leaves - 1}, "
+            f"got values from {assignment.min()} to {assignment.max()}")
+    return np.ascontiguousarray(assignment, dtype=np.int32)
+
+
+def empirical_loss(tree, X, y, *, loss="log"):
+    """Loss of the leaf that each sample reaches: Norouzi (2015), eq. (4), term by term.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, numbers for regression losses.
+    loss : str or Loss, default="log"
+        A key of `ngdt.losses.LOSSES`, or an instance.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument does not fit; the message names it.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.inference import empirical_loss
+    >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
+    >>> empirical_loss(tree, [[-1.0], [0.5]], [1.0, 1.0], loss="squared")
+    array([1., 4.])
+    """
+    rows, y, loss, _ = _check(tree, X, y, loss)
+    return loss.value(tree.values[tree._apply(rows)], y)
+
+
+def upper_bound(tree, X, y, *, loss="log", kind="fast", assignment=None):
+    """Upper bound on the loss of each sample.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, numbers for regression losses.
+    loss : str or Loss, default="log"
+    kind : {"fast", "full"}, default="fast"
+        "full" is eq. (7) of Norouzi (2015), "fast" its restriction to one flipped decision,
+        eq. (13). Never is the loss above "fast", or "fast" above "full".
+    assignment : array-like of int, shape (n_samples,), default=None
+        Leaf ids. With them, the bound of eq. (14): the price of the way to the assigned leaf is
+        added. None assigns each sample to the leaf that it reaches, for which the price is zero.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument does not fit; the message names it.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.inference import upper_bound
+    >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
+    >>> upper_bound(tree, [[0.5]], [3.0], loss="squared")       # loss 0, or 9 for a flip of 1
+    array([8.])
+    >>> upper_bound(tree, [[0.5]], [3.0], loss="squared", assignment=[0])
+    array([9.])
+    """
+    radius = _radius(kind)
+    rows, y, loss, _ = _check(tree, X, y, loss)
+    bound = search_rows(tree, rows, y, loss, 1, radius, True)[2]
+    if assignment is not None:
+        assignment = _check_assignment(assignment, tree, len(y))
+        bound = bound + price_rows(tree, rows, assignment)[0]
+    return bound
+
+
+def loss_augmented_inference(tree, X, y, *, loss="log", kind="fast", prune=True):
+    """Leaf with the largest loss minus price of getting there: Norouzi (2015), section 6.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, numbers for regression losses.
+    loss : str or Loss, default="log"
+    kind : {"fast", "full"}, default="fast"
+        Codes at most one flip away from sgn(Wx), or all codes.
+    prune : bool, default=True
+        Skip what cannot win. Changes `n_scored`, nothing else; False is there to show that.
+
+    Returns
+    -------
+    InferenceResult
+        `bound` is `upper_bound` of the same kind.
+
+    Notes
+    -----
+    Ties go to the leaf that the sample reaches by itself, then to the leaf met first, where flips
+    are tried in ascending order of their price.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.inference import loss_augmented_inference
+    >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
+    >>> result = loss_augmented_inference(tree, [[0.5]], [3.0], loss="squared")
+    >>> result.leaf, result.flips.toarray(), result.bound
+    (array([0], dtype=int32), array([[-1]], dtype=int8), array([8.]))
+    """
+    radius = _radius(kind)
+    rows, y, loss, _ = _check(tree, X, y, loss)
+    return InferenceResult(*search_rows(tree, rows, y, loss, 1, radius, prune))
+
+
+def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
+    """Leaf with the smallest loss plus price of getting there, over all leaves.
+
+    Deviation: not in the paper. It is the mirror image of loss-augmented inference, and the
+    assignment rule "best" of `ngdt.optimizers.SSGD`.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, numbers for regression losses.
+    loss : str or Loss, default="log"
+    prune : bool, default=True
+        Skip what cannot win. Changes `n_scored`, nothing else.
+
+    Returns
+    -------
+    InferenceResult
+        `bound` holds the smallest sum, never above the loss of the leaf that the sample reaches.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.inference import cost_diminished_inference
+    >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
+    >>> result = cost_diminished_inference(tree, [[0.5]], [0.0], loss="squared")
+    >>> result.leaf, result.bound
+    (array([0], dtype=int32), array([1.]))
+    """
+    rows, y, loss, _ = _check(tree, X, y, loss)
+    return InferenceResult(*search_rows(tree, rows, y, loss, -1, _RADIUS["full"], prune))
+
+
+def surrogate_gradient(
+    tree, X, y, *, loss="log", kind="fast", assignment=None, sample_weight=None
+):
+    """Gradient of the weighted mean of `upper_bound` in the parameters of the tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, numbers for regression losses.
+    loss : str or Loss, default="log"
+    kind : {"fast", "full"}, default="fast"
+    assignment : array-like of int, shape (n_samples,), default=None
+        Leaf ids, see `upper_bound`.
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    SurrogateGradient
+
+    Notes
+    -----
+    Norouzi (2015), lines 8 to 10 of Algorithm 1: row i of the weights gets (g_i - h_i) x, where h
+    follows the path to the assigned leaf, and theta of the loss-augmented leaf learns. Valid
+    wherever the maximiser is unique and no score is zero; the fast bound also jumps where a sign
+    off the current path changes, since its Hamming ball moves.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.inference import surrogate_gradient
+    >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
+    >>> surrogate_gradient(tree, [[0.5]], [3.0], loss="squared").weights
+    array([[-1.]])
+    """
+    radius = _radius(kind)
+    rows, y, loss, X = _check(tree, X, y, loss)
+    n = len(y)
+    if n == 0:
+        raise ValueError("X must have at least one sample")
+    weight = _check_weight(sample_weight, n)
+    leaf, flips, _, _ = search_rows(tree, rows, y, loss, 1, radius, True)
+    coefficient = 2.0 * flips       # g_i - h_i = 2 g_i where they differ
+    if assignment is not None:
+        assignment = _check_assignment(assignment, tree, n)
+        coefficient = coefficient - 2.0 * price_rows(tree, rows, assignment)[1]
+    coefficient = sparse.diags_array(weight) @ coefficient
+    weights = coefficient.T @ X
+    values = np.zeros(tree.values.shape)
+    np.add.at(values, leaf, weight[:, None] * loss.theta_gradient(tree.values[leaf], y))
+    return SurrogateGradient(
+        weights.toarray() if sparse.issparse(weights) else np.asarray(weights, dtype=np.float64),
+        -np.asarray(coefficient.sum(axis=0)).ravel(),
+        values,
+    )
+
+
+def _check_weight(sample_weight, n):
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},), got {weight.shape}")
+    if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
+        raise ValueError("sample_weight must be finite, not negative and not all zero")
+    return weight / weight.sum()
