@@ -29,7 +29,9 @@ DIRECTIVES = {
 # Contraction is off so that AVX2 machines give the same bits as those without: a fused
 # multiply-add rounds once where a product and a sum round twice.
 COMPILE_ARGS = [] if os.name == "nt" else ["-O3", "-ffp-contract=off"]
-EXTRA_SOURCES = {"ngdt/_rows.pyx": ["ngdt/src/dot.c"]}
+EXTRA_SOURCES = dict.fromkeys(
+    ["ngdt/_rows.pyx", "ngdt/optimizers/_epoch.pyx"], ["ngdt/src/dot.c"]
+)
 
 
 def extension(path: Path) -> Extension:
@@ -38,7 +40,7 @@ def extension(path: Path) -> Extension:
         source.removesuffix(".pyx").replace("/", "."),
         sources=[source, *EXTRA_SOURCES.get(source, [])],
         include_dirs=["ngdt/src"],
-        depends=["ngdt/src/dot.h"],
+        depends=["ngdt/src/dot.h", "ngdt/src/team.h"],
         extra_compile_args=COMPILE_ARGS,
         define_macros=[("CYTHON_TRACE_NOGIL", "1")] if COVERAGE else [],
     )

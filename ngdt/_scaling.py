@@ -1,0 +1,81 @@
+"""Feature scaling that is folded into the weights, so that trees work on raw features."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ngdt._tree import Tree
+
+_CHUNK = 4096  # rows taken to float64 at a time, so that no copy of X is made
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The map x -> (x - center) / scale and its effect on trees.
+
+    Attributes
+    ----------
+    center, scale : ndarray of float64, shape (n_features,)
+        Rounded to the type of the data, so that folding undoes exactly what the kernels do.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def fit(cls, X, weight, standardize="auto"):
+        """Scaling from the weighted mean and spread of the training rows.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+        weight : ndarray of shape (n_samples,)
+            Rows of weight 0 do not count.
+        standardize : {True, "global", "auto", False}
+            Each feature by its own standard deviation; all by one; whichever suits (`auto`: one
+            global scale where the features share their range, as pixels do); not at all.
+        """
+        p = X.shape[1]
+        mean, variance = np.zeros(p), np.ones(p)
+        if standardize is not False:
+            mean, variance = _moments(X, weight)
+        if standardize == "auto":
+            standardize = "global" if _share_range(X) else True
+        if standardize == "global":
+            variance = np.full(p, variance.mean())
+        scale = np.sqrt(variance)
+        scale[~(scale > 0)] = 1.0
+        center = mean.astype(X.dtype).astype(np.float64)
+        return cls(center, 1.0 / (1.0 / scale).astype(X.dtype).astype(np.float64))
+
+    def to_scaled(self, tree: Tree):
+        """Weights and thresholds with which standardised samples take the same decisions."""
+        weights = tree.weights * self.scale
+        return weights, tree.thresholds - tree.weights @ self.center
+
+    def to_raw(self, weights, thresholds):
+        """The way back."""
+        weights = weights / self.scale
+        return weights, thresholds + weights @ self.center
+
+
+def _moments(X, weight):
+    """Weighted mean and variance; about zero, and never centred, for sparse data."""
+    total = weight.sum()
+    if sparse.issparse(X):
+        squares = X.copy()
+        squares.data = squares.data.astype(np.float64) ** 2
+        return np.zeros(X.shape[1]), np.asarray(squares.T @ weight).ravel() / total
+    chunks = [slice(start, start + _CHUNK) for start in range(0, len(X), _CHUNK)]
+    mean = sum(weight[c] @ X[c].astype(np.float64) for c in chunks) / total
+    variance = sum(weight[c] @ (X[c] - mean) ** 2 for c in chunks) / total
+    return mean, variance
+
+
+def _share_range(X):
+    if sparse.issparse(X):
+        return False
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    spread = (high - low)[high > low]
+    return len(spread) > 1 and spread.max() <= 2.0 * np.median(spread)

@@ -1,0 +1,60 @@
+/* A fixed team of threads that meet at barriers a few hundred thousand times per fit.
+ *
+ * A meeting has to cost less than the work between two of them (about 100 microseconds for a
+ * mini-batch), so threads spin, and yield after a while for the sake of shared cores.
+ */
+#ifndef NGDT_TEAM_H
+#define NGDT_TEAM_H
+
+#include <stdatomic.h>
+#ifdef _WIN32
+#include <windows.h>
+#define ngdt_yield() SwitchToThread()
+#else
+#include <sched.h>
+#define ngdt_yield() sched_yield()
+#endif
+
+typedef struct {
+    int size;
+    atomic_int arrived;
+    atomic_int meeting;
+    atomic_int ticket;
+} ngdt_team;
+
+static inline void ngdt_team_init(ngdt_team *team, int size)
+{
+    team->size = size;
+    atomic_init(&team->arrived, 0);
+    atomic_init(&team->meeting, 0);
+    atomic_init(&team->ticket, 0);
+}
+
+/* The next piece of work of this phase: 0, 1, 2, ... each handed out once. */
+static inline int ngdt_team_ticket(ngdt_team *team)
+{
+    if (team->size == 1) {
+        int ticket = atomic_load_explicit(&team->ticket, memory_order_relaxed);
+        atomic_store_explicit(&team->ticket, ticket + 1, memory_order_relaxed);
+        return ticket;
+    }
+    return atomic_fetch_add_explicit(&team->ticket, 1, memory_order_relaxed);
+}
+
+/* Wait until all have arrived; the last one resets the tickets for the next phase. */
+static inline void ngdt_team_meet(ngdt_team *team)
+{
+    int meeting = atomic_load_explicit(&team->meeting, memory_order_acquire);
+    if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) == team->size - 1) {
+        atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
+        atomic_store_explicit(&team->ticket, 0, memory_order_relaxed);
+        atomic_store_explicit(&team->meeting, meeting + 1, memory_order_release);
+        return;
+    }
+    for (int spins = 0; atomic_load_explicit(&team->meeting, memory_order_acquire) == meeting;
+         spins++)
+        if (spins > 2000)
+            ngdt_yield();
+}
+
+#endif
