@@ -22,6 +22,7 @@ DIRECTIVES = {
     "cdivision": True,
     "binding": True,
     "embedsignature": True,
+    "autotestdict": False,
     "freethreading_compatible": True,
     "linetrace": COVERAGE,
 }

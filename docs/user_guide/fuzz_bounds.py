@@ -1,0 +1,79 @@
+"""The tests of the page on fuzzing; the test suite runs them."""
+
+# [order]
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from ngdt.testing.strategies import problems, samples
+
+from ngdt import ObliqueTreeClassifier, Tree
+from ngdt.inference import empirical_loss, loss_augmented_inference, upper_bound
+
+
+@given(problems())
+def test_loss_below_fast_below_full(problem):
+    tree, X, y, loss = problem
+    fast = upper_bound(tree, X, y, loss=loss, kind="fast")
+    full = upper_bound(tree, X, y, loss=loss, kind="full")
+    assert (empirical_loss(tree, X, y, loss=loss) <= fast).all()
+    assert (fast <= full).all()
+# [/order]
+
+
+# [scale]
+def scaled(tree, factor):
+    return Tree(
+        factor * tree.weights,
+        factor * tree.thresholds,
+        tree.children_left,
+        tree.children_right,
+        tree.values,
+    )
+
+
+@given(problems(), st.sampled_from(["fast", "full"]), st.integers(1, 10))
+def test_larger_weights_tighten_the_bound(problem, kind, exponent):
+    tree, X, y, loss = problem
+    larger = scaled(tree, 2.0**exponent)
+    bound = upper_bound(tree, X, y, loss=loss, kind=kind)
+    tighter = upper_bound(larger, X, y, loss=loss, kind=kind)
+    assert (tighter <= bound).all()
+    assert (empirical_loss(larger, X, y, loss=loss) <= tighter).all()
+# [/scale]
+
+
+# [assignment]
+@given(problems(), st.data())
+def test_any_assignment_gives_a_bound(problem, data):
+    tree, X, y, loss = problem
+    leaves = st.integers(0, tree.n_leaves - 1)
+    a = np.array([data.draw(leaves) for _ in range(len(y))], dtype=int)
+    stable = upper_bound(tree, X, y, loss=loss, assignment=a)
+    assert (upper_bound(tree, X, y, loss=loss) <= stable).all()
+# [/assignment]
+
+
+# [prune]
+@given(problems(), st.sampled_from(["fast", "full"]))
+def test_pruning_is_exact(problem, kind):
+    tree, X, y, loss = problem
+    pruned = loss_augmented_inference(tree, X, y, loss=loss, kind=kind)
+    whole = loss_augmented_inference(tree, X, y, loss=loss, kind=kind, prune=False)
+    assert (pruned.bound == whole.bound).all()
+    assert (pruned.leaf == whole.leaf).all()
+    assert (pruned.n_scored <= whole.n_scored).all()
+# [/prune]
+
+
+# [trained]
+rng = np.random.default_rng(0)
+points = rng.normal(size=(300, 2))
+labels = (points.sum(axis=1) > 0).astype(int)
+trained = ObliqueTreeClassifier(max_depth=3, random_state=0).fit(points, labels).tree_
+
+
+@given(samples(n_features=st.just(2)), st.integers(0, 1))
+def test_bound_of_the_trained_tree(X, label):
+    y = np.full(X.shape[0], label)
+    assert (empirical_loss(trained, X, y) <= upper_bound(trained, X, y)).all()
+# [/trained]

@@ -1,0 +1,43 @@
+r"""
+The norm limit
+==============
+
+:math:`\nu` limits the squared norm of each split, and with it the price of crossing it. It is the
+one number of the method that matters: too small and the tree collapses, too large and it does not
+move.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from ngdt import ObliqueTreeClassifier
+from ngdt.optimizers import SSGD
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+
+# %%
+# Nine values, and the automatic one as a dashed line.
+
+
+def fit(nu):
+    """Train with one limit."""
+    model = ObliqueTreeClassifier(max_depth=6, optimizer=SSGD(nu=nu), random_state=0)
+    return model.fit(X_train, y_train)
+
+
+limits = np.logspace(-2, 6, 9)
+models = [fit(nu) for nu in limits]
+automatic = fit("auto")
+
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
+axes[0].semilogx(limits, [100 * model.score(X_test, y_test) for model in models], marker="o")
+axes[0].axhline(100 * automatic.score(X_test, y_test), linestyle="--", color="0.4")
+axes[0].set(xlabel=r"$\nu$", ylabel="right on the test images (%)")
+leaves = [len(np.unique(model.apply(X_train))) for model in models]
+axes[1].semilogx(limits, leaves, marker="o")
+axes[1].axhline(len(np.unique(automatic.apply(X_train))), linestyle="--", color="0.4")
+axes[1].set(xlabel=r"$\nu$", ylabel="leaves that are reached")
+plt.show()

@@ -1,0 +1,381 @@
+"""Pictures of trees: node weights, training curves, the tree itself, decision regions.
+
+Matplotlib is imported by the functions, not by the module: ``import ngdt.plotting`` works without
+it, and the package does not depend on it. ``pip install "ngdt[plot]"`` brings it.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._tree import Tree
+
+__all__ = ["plot_history", "plot_regions", "plot_tree", "plot_weights"]
+
+# Diverging and symmetric around white: red pushes to the right child, blue to the left one.
+WEIGHT_COLORS = "RdBu_r"
+RED, BLUE = "#b2182b", "#2166ac"
+
+
+def _pyplot():
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            'ngdt.plotting needs matplotlib: python -m pip install "ngdt[plot]"'
+        ) from error
+    return plt
+
+
+def _tree_of(model):
+    """The tree of a `Tree` or of a fitted ngdt estimator."""
+    if isinstance(model, Tree):
+        return model
+    if not hasattr(model, "fit"):
+        raise TypeError(
+            f"model must be a Tree or a fitted ngdt estimator, got {type(model).__name__}"
+        )
+    check_is_fitted(model, "tree_")
+    return model.tree_
+
+
+def _check_shape(shape, n_features):
+    if shape is not None and (len(shape) != 2 or math.prod(shape) != n_features):
+        raise ValueError(
+            f"shape must be (rows, columns) with rows x columns = {n_features} features, "
+            f"got {shape!r}"
+        )
+    return shape
+
+
+def _children(tree, node):
+    return int(tree.children_left[node]), int(tree.children_right[node])
+
+
+def _draw_split(ax, tree, node, shape=None, feature_names=None, n_bars=5):
+    """What one node asks: its weights as an image where a shape is given, else as bars.
+
+    A node that looks at one feature only is written out.
+    """
+    weights = tree.weights[node]
+    limit = np.abs(weights).max(initial=0.0) or 1.0
+    if shape is not None:
+        ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
+        ax.set(xticks=[], yticks=[])
+        return
+    largest = np.argsort(-np.abs(weights), kind="stable")[:n_bars]
+    largest = largest[weights[largest] != 0.0]
+    names = [f"x{j}" if feature_names is None else str(feature_names[j]) for j in largest]
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_color("0.8")
+    if len(largest) == 1:
+        weight = weights[largest[0]]
+        text = f"{names[0]}\n{'>' if weight > 0 else '<'} {tree.thresholds[node] / weight:.4g}"
+        ax.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, transform=ax.transAxes)
+        return
+    middle = 0.5 * (len(largest) - 1)
+    ax.set_xlim(-1.1 * limit, 1.1 * limit)
+    ax.set_ylim(middle + 0.5 * n_bars + 0.1, middle - 0.5 * n_bars - 0.1)
+    for place, j in enumerate(largest):
+        ax.barh(place, weights[j], color=RED if weights[j] > 0 else BLUE)
+        # The name stands on the free side of the zero line.
+        x, side = -0.06 * np.sign(weights[j]) * limit, "right" if weights[j] > 0 else "left"
+        ax.text(x, place, names[place], ha=side, va="center", fontsize=7)
+    ax.axvline(0.0, color="0.4", linewidth=0.8)
+
+
+def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None):
+    """Show what single nodes look at.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+        The tree to look into.
+    shape : tuple of (int, int), default=None
+        Shape of an image, if the features are its pixels: each node's weights are then drawn as
+        an image. Red pixels push an example to the right, blue ones to the left. Without it, the
+        five largest weights are drawn as bars; a split on one feature is written out.
+    nodes : sequence of int, default=None
+        Ids of the internal nodes. None takes the root and those of its children that are internal.
+    feature_names : sequence of str, default=None
+        Labels of the bars.
+    axes : sequence of matplotlib Axes, default=None
+        Where to draw, one for each node. None makes a new figure.
+
+    Returns
+    -------
+    list of matplotlib Axes
+        One for each node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import Tree
+    >>> from ngdt.plotting import plot_weights
+    >>> tree = Tree(np.eye(1, 6), [0.5], [~0], [~1], [[0.0], [1.0]])
+    >>> [ax.get_title() for ax in plot_weights(tree, shape=(2, 3))]
+    ['root']
+    """
+    plt = _pyplot()
+    tree = _tree_of(model)
+    _check_shape(shape, tree.n_features)
+    titles = {}
+    if tree.n_internal:
+        left, right = _children(tree, 0)
+        titles = {0: "root", left: "left of the root", right: "right of the root"}
+    if nodes is None:
+        nodes = [node for node in titles if node >= 0]
+    for node in nodes:
+        if not 0 <= node < tree.n_internal:
+            raise ValueError(
+                f"nodes must be ids of internal nodes, 0 to {tree.n_internal - 1}, got {node}"
+            )
+    if axes is None:
+        columns = max(1, len(nodes))
+        _, axes = plt.subplots(
+            1, columns, figsize=(2.4 * columns, 2.7), squeeze=False, layout="constrained"
+        )
+        axes = axes.ravel()
+        if not len(nodes):
+            axes[0].set_axis_off()
+    for node, ax in zip(nodes, axes, strict=False):
+        _draw_split(ax, tree, node, shape, feature_names)
+        ax.set_title(titles.get(int(node), f"node {node}"), fontsize=10)
+    return list(axes)
+
+
+def plot_history(history, *, ax=None):
+    """Draw the loss and the bound above it, epoch by epoch.
+
+    Parameters
+    ----------
+    history : mapping or fitted estimator
+        What ``history_`` of an estimator holds, or the estimator itself. Each of the entries
+        "bound", "loss" and "validation_loss" that is there becomes a line.
+    ax : matplotlib Axes, default=None
+        Where to draw. None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> from ngdt.plotting import plot_history
+    >>> ax = plot_history({"loss": [1.0, 0.5], "bound": [2.0, 0.8]})
+    >>> [line.get_label() for line in ax.get_lines()]
+    ['upper bound', 'training loss']
+    """
+    if not isinstance(history, Mapping):
+        check_is_fitted(history, "history_")
+        history = history.history_
+    plt = _pyplot()
+    if ax is None:
+        _, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+    lines = (
+        ("bound", "upper bound", {"color": RED}),
+        ("loss", "training loss", {"color": BLUE}),
+        ("validation_loss", "validation loss", {"color": "0.35", "linestyle": "--"}),
+    )
+    for key, label, style in lines:
+        values = np.asarray(history.get(key, []), dtype=float)
+        if len(values) and not np.isnan(values).all():
+            marker = "o" if len(values) < 3 else ""
+            ax.plot(range(1, len(values) + 1), values, label=label, marker=marker, **style)
+    ax.set(xlabel="epoch", ylabel="mean over the examples")
+    if ax.get_lines():
+        ax.legend(frameon=False)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+    return ax
+
+
+def _layout(tree, max_depth):
+    """Places of what is drawn: {id: (x, depth)}, leaves and cut-off subtrees one unit apart.
+
+    Ids are those of the tree: >= 0 for an internal node, ~leaf for a leaf. A node stands above
+    the middle of its two children.
+    """
+    depth, order = {}, []
+    stack = [(0 if tree.n_internal else ~0, 0)]
+    while stack:  # an explicit stack: a chain may be deeper than Python's recursion limit
+        item, depth[item] = stack.pop()
+        order.append(item)
+        if item >= 0 and depth[item] < max_depth:
+            stack += [(child, depth[item] + 1) for child in reversed(_children(tree, item))]
+    ends = [item for item in order if item < 0 or depth[item] == max_depth]
+    x = {item: float(place) for place, item in enumerate(ends)}
+    for item in reversed(order):
+        if item not in x:
+            left, right = _children(tree, item)
+            x[item] = 0.5 * (x[left] + x[right])
+    return {item: (x[item], depth[item]) for item in order}
+
+
+def _draw_class_distribution(ax, theta, class_names=None):
+    probability = np.exp(theta - np.max(theta))
+    probability /= probability.sum()
+    k = len(probability)
+    colors = _pyplot().get_cmap("tab10" if k <= 10 else "tab20").colors
+    ax.bar(range(k), probability, color=[colors[c % len(colors)] for c in range(k)], width=0.9)
+    ax.set(xticks=[], yticks=[], ylim=(0, 1.05), xlim=(-0.6, k - 0.4))
+    best = int(np.argmax(probability))
+    ax.set_title(str(best if class_names is None else class_names[best]), fontsize=9, pad=2)
+    ax.spines[["top", "left", "right"]].set_visible(False)
+
+
+def _draw_values(ax, theta):
+    ax.set_axis_off()
+    text = "\n".join(f"{value:.4g}" for value in theta[:3])
+    ax.text(0.5, 0.6, text, ha="center", va="center", transform=ax.transAxes, fontsize=9)
+
+
+def _n_leaves_below(tree, node):
+    count, stack = 0, [node]
+    while stack:
+        item = stack.pop()
+        if item < 0:
+            count += 1
+        else:
+            stack += _children(tree, item)
+    return count
+
+
+def plot_tree(model, *, shape=None, max_depth=3, feature_names=None, class_names=None, figure=None):
+    """Draw the tree: the weights of each node, the class distribution of each leaf.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+        The tree to draw. The leaf values of a bare `Tree` with two or more outputs are taken for
+        log-probabilities, as the log loss has them.
+    shape : tuple of (int, int), default=None
+        Shape of an image, if the features are its pixels.
+    max_depth : int, default=3
+        Levels of splits to draw. Subtrees below them are drawn as their number of leaves.
+    feature_names : sequence of str, default=None
+        Names of the features, where `shape` is not given.
+    class_names : sequence, default=None
+        Names of the classes. None takes ``classes_`` of the estimator.
+    figure : matplotlib Figure, default=None
+        Where to draw. None makes a new one that is large enough.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure drawn on.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.plotting import plot_tree
+    >>> tree = Tree([[1.0, -1.0]], [0.0], [~0], [~1], [[2.0, 0.0], [0.0, 2.0]])
+    >>> len(plot_tree(tree).axes)  # a canvas for the branches, one split, two leaves
+    4
+    """
+    plt = _pyplot()
+    tree = _tree_of(model)
+    _check_shape(shape, tree.n_features)
+    if max_depth < 1:
+        raise ValueError(f"max_depth must be at least 1, got {max_depth}")
+    if class_names is None:
+        class_names = getattr(model, "classes_", None)
+    is_classifier = tree.n_outputs > 1 if model is tree else not is_regressor(model)
+    draw_split = partial(_draw_split, tree=tree, shape=shape, feature_names=feature_names)
+    draw_leaf = (
+        partial(_draw_class_distribution, class_names=class_names)
+        if is_classifier
+        else _draw_values
+    )
+
+    places = _layout(tree, max_depth)
+    width = 1 + max(x for x, _ in places.values())
+    height = 1 + max(depth for _, depth in places.values())
+    if figure is None:
+        unit = 1.5 if shape is None else 1.05  # names need more room than images
+        figure = plt.figure(figsize=(max(3.0, unit * width), 1.5 * height))
+    canvas = figure.add_axes((0, 0, 1, 1))
+    canvas.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
+    canvas.set_axis_off()
+
+    def new_axes(x, depth, w, h):
+        """Axes of size (w, h) in units of the layout, with (x, depth) as their middle."""
+        left, bottom = (x + 0.5 - w / 2) / width, 1 - (depth + 0.5 + h / 2) / height
+        return figure.add_axes((left, bottom, w / width, h / height))
+
+    for item, (x, depth) in places.items():
+        if item < 0:
+            draw_leaf(new_axes(x, depth, 0.72, 0.5), tree.values[~item])
+        elif depth == max_depth:
+            box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.8"}
+            text = f"{_n_leaves_below(tree, item)}\nleaves"
+            canvas.text(x, depth, text, ha="center", va="center", fontsize=8, bbox=box)
+        else:
+            for child in _children(tree, item):
+                canvas.plot(*zip((x, depth), places[child], strict=True), color="0.7", zorder=0)
+            draw_split(new_axes(x, depth, 0.8, 0.72), node=item)
+    return figure
+
+
+def plot_regions(model, X, y=None, *, resolution=200, ax=None):
+    """Colour the plane by what a model on two features predicts.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Classifier or single-output regressor on two features; any scikit-learn estimator will do.
+    X : array-like of shape (n, 2)
+        Examples; the picture covers their range.
+    y : array-like of shape (n,), default=None
+        Labels or targets, to colour the examples by. None draws no examples.
+    resolution : int, default=200
+        Points on each side of the grid that is predicted.
+    ax : matplotlib Axes, default=None
+        Where to draw. None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> from ngdt.plotting import plot_regions
+    >>> X, y = make_blobs(50, centers=2, random_state=0)
+    >>> tree = ObliqueTreeClassifier(max_depth=1, optimizer=None).fit(X, y)
+    >>> ax = plot_regions(tree, X, y, resolution=20)
+    """
+    plt = _pyplot()
+    X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"X must have two features, got an array of shape {X.shape}")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(4, 4), layout="constrained")
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = 0.05 * np.where(high > low, high - low, 1.0)
+    sides = [np.linspace(low[j] - margin[j], high[j] + margin[j], resolution) for j in (0, 1)]
+    grid = np.stack(np.meshgrid(*sides), axis=-1)
+    value = np.asarray(model.predict(grid.reshape(-1, 2))).ravel()
+    color, style, alpha = y, {"cmap": "viridis"}, 0.6
+    if not is_regressor(model):
+        # tab10 has ten colours: with more classes they come round again.
+        value = np.searchsorted(model.classes_, value) % 10
+        color = None if y is None else np.searchsorted(model.classes_, y) % 10
+        style, alpha = {"cmap": "tab10", "vmin": 0, "vmax": 9}, 0.35
+    elif y is not None:
+        style |= {"vmin": min(np.min(y), value.min()), "vmax": max(np.max(y), value.max())}
+    extent = (sides[0][0], sides[0][-1], sides[1][0], sides[1][-1])
+    picture = value.reshape(resolution, resolution)
+    ax.imshow(picture, extent=extent, origin="lower", aspect="auto", alpha=alpha, **style)
+    if y is not None:
+        ax.scatter(X[:, 0], X[:, 1], c=color, s=9, edgecolors="white", linewidths=0.3, **style)
+    ax.set(xlim=extent[:2], ylim=extent[2:])
+    return ax
