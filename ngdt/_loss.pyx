@@ -197,8 +197,8 @@ cdef class LogLoss(Loss):
     Parameters
     ----------
     pseudo_count : float, default=1.0
-        Weight added to every class before the logarithm in `fit_leaves`; without it a pure leaf
-        would have an infinite loss for the other classes.
+        Weight added to each leaf, spread evenly over the classes, before the logarithm in
+        `fit_leaves`; without it a pure leaf would have an infinite loss for the other classes.
 
     Examples
     --------
@@ -256,7 +256,8 @@ cdef class LogLoss(Loss):
         count = np.bincount(cell, weights=sample_weight, minlength=n_leaves * n_outputs)
         count = count.reshape(n_leaves, n_outputs)
         count[count.sum(axis=1) == 0] = count.sum(axis=0)
-        count += self.pseudo_count
+        # One pseudo-sample is shared by the classes, so that many classes do not drown a small leaf.
+        count += self.pseudo_count / n_outputs
         return np.log(count / count.sum(axis=1, keepdims=True))
 
     def __reduce__(self):

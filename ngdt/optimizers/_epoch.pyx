@@ -453,6 +453,11 @@ cdef class Trainer:
                 leaf[i] = node - m
         return out
 
+    def scale(self, double factor):
+        """Multiply all rows and thresholds: the same decisions at other prices."""
+        self.weights *= np.float32(factor)
+        self.thresholds *= factor
+
     def set_leaves(self, values):
         """Replace the leaf values (closed-form updates)."""
         self.values[:] = np.clip(values, -self.theta_limit, self.theta_limit)

@@ -13,6 +13,7 @@ from ngdt.optimizers._epoch import Trainer
 
 # Rows that estimate the spread of the data: enough for one eigenvalue, cheap for any data set.
 _SAMPLE = 5000
+_PROBE = 1000  # samples that measure the share with a gradient
 _MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS = 10, 300, 10_000
 
 
@@ -147,6 +148,7 @@ class _Run:
             batch_size=self.batch_size,
             n_threads=problem.n_jobs,
         )
+        self._shrink_start(sample)
         self.history = {}
         self.best = None
         self.keep_best()
@@ -161,6 +163,22 @@ class _Run:
             return float(self.params.nu)
         largest = self.problem.loss.extremes(self.tree.values, self.problem.y[sample])[1]
         return max((2.0 * largest.mean() / spread) ** 2, 1e-12)
+
+    def _shrink_start(self, sample):
+        """Shrink the rows until enough samples feel a pull.
+
+        Axis-aligned splits of one-hot or integer features keep all samples far from the plane;
+        rows of norm 1 then price every flip above any loss, and training stands still.
+        """
+        order = np.resize(sample, self.batch_size * -(-_PROBE // self.batch_size))
+        still = np.zeros(len(order) // self.batch_size)
+        norms = [1.0, 0.5, 0.25, 0.125, 0.0625]
+        shares = []
+        for _ in norms:
+            shares.append(self.trainer.epoch(order, still, still)["gradient_share"])
+            self.trainer.scale(0.5)
+        enough = next(i for i, share in enumerate(shares) if share >= 0.7 * shares[-1])
+        self.trainer.scale(norms[enough] / (0.5 * norms[-1]))
 
     def _decay(self, epoch):
         done = (epoch * self.n_steps + np.arange(self.n_steps)) / (self.epochs * self.n_steps)
