@@ -227,6 +227,18 @@ cdef class Tree:
                 leaf[i] = self.leaf_of(&row)
         return out
 
+    def _apply_at(self, Rows rows, const int32_t[::1] samples):
+        """`apply` to some of the rows, without copying them out."""
+        out = np.empty(samples.shape[0], dtype=np.int32)
+        cdef int32_t[::1] leaf = out
+        cdef Py_ssize_t i
+        cdef Row row
+        with nogil:
+            for i in range(samples.shape[0]):
+                row = rows.get(samples[i])
+                leaf[i] = self.leaf_of(&row)
+        return out
+
     def predict(self, X):
         """Parameters of the leaf that each sample reaches.
 
@@ -306,6 +318,20 @@ cdef class Tree:
         return sparse.csr_matrix(
             (flat[:, 1].astype(np.int8), flat[:, 0], indptr),
             shape=(self.n_leaves, self.n_internal))
+
+    def node_depths(self):
+        """Depth of each internal node, the root's being 0.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_internal,)
+        """
+        depth = np.zeros(self.n_internal, dtype=np.int32)
+        for children in zip(range(self.n_internal), self.children_left, self.children_right):
+            for child in children[1:]:
+                if child >= 0:
+                    depth[child] = depth[children[0]] + 1
+        return depth
 
     def copy(self):
         """An equal tree with arrays of its own."""

@@ -64,13 +64,13 @@ class SurrogateGradient(NamedTuple):
 
 
 # Flips allowed: the Hamming ball of eq. (13), or any number for eq. (7).
-_RADIUS = {"fast": 1, "full": np.iinfo(np.int32).max}
+RADIUS = {"fast": 1, "full": np.iinfo(np.int32).max}
 
 
 def _radius(kind):
-    if not isinstance(kind, str) or kind not in _RADIUS:
-        raise ValueError(f"kind must be one of {sorted(_RADIUS)}, got {kind!r}")
-    return _RADIUS[kind]
+    if not isinstance(kind, str) or kind not in RADIUS:
+        raise ValueError(f"kind must be one of {sorted(RADIUS)}, got {kind!r}")
+    return RADIUS[kind]
 
 
 def _check(tree, X, y, loss):
@@ -250,7 +250,7 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
     (array([0], dtype=int32), array([1.]))
     """
     rows, y, loss, _ = _check(tree, X, y, loss)
-    return InferenceResult(*search_rows(tree, rows, y, loss, -1, _RADIUS["full"], prune))
+    return InferenceResult(*search_rows(tree, rows, y, loss, -1, RADIUS["full"], prune))
 
 
 def surrogate_gradient(

@@ -26,7 +26,8 @@ cdef extern from "team.h" nogil:
         int size
     void ngdt_team_init(ngdt_team *team, int size) noexcept
     int ngdt_team_ticket(ngdt_team *team) noexcept
-    void ngdt_team_meet(ngdt_team *team) noexcept
+    int ngdt_team_meet(ngdt_team *team) noexcept
+    void ngdt_team_abort(ngdt_team *team) noexcept
 
 cdef extern from "dot.h" nogil:
     void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
@@ -216,11 +217,18 @@ cdef class Trainer:
         threads = [
             threading.Thread(target=self._run, args=(worker, order, rate, theta_rate))
             for worker in self.workers[1:]]
-        for thread in threads:
-            thread.start()
-        self._run(self.workers[0], order, rate, theta_rate)
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.start()
+            self._run(self.workers[0], order, rate, theta_rate)
+        except BaseException:
+            # Ctrl-C before all are at work: those that wait for the others would wait for ever.
+            ngdt_team_abort(&self.team)
+            raise
+        finally:
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
         total = max(self.sum_weight, np.finfo(float).tiny)
         return {
             "loss": self.sum_loss / total,
@@ -242,9 +250,11 @@ cdef class Trainer:
                 while s < n:
                     self._search(worker.search, s, order[start + s])
                     s = ngdt_team_ticket(&self.team)
-                ngdt_team_meet(&self.team)
+                if not ngdt_team_meet(&self.team):
+                    break
                 self._update(worker, n, rate[step], theta_rate[step])
-                ngdt_team_meet(&self.team)
+                if not ngdt_team_meet(&self.team):
+                    break
 
     cdef Row _standardize(self, Py_ssize_t sample, float *out) noexcept nogil:
         """The sample as training sees it: standardised, shrunk to the norm limit."""

@@ -1,26 +1,119 @@
-"""SGD and Stable SGD on the convex-concave bound: Norouzi et al. (2015), Algorithm 1."""
+"""SGD and Stable SGD on the convex-concave bound: Norouzi et al. (2015), Algorithm 1.
+
+The paper gives no batch size, momentum, schedule, number of epochs or rule for re-assignment. The
+choices made here are this package's own, and were made on validation data.
+"""
+
+from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import svds
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._rows import Rows
 from ngdt._scaling import Scaling
 from ngdt._tree import Tree
-from ngdt.inference import _RADIUS
+from ngdt.inference import RADIUS
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._epoch import Trainer
 
 # Rows that estimate the spread of the data: enough for one eigenvalue, cheap for any data set.
 _SAMPLE = 5000
-_PROBE = 1000  # samples that measure the share with a gradient
+# Rows that measure the share of samples with a gradient.
+_PROBE = 1000
 _MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS = 10, 300, 10_000
+# Renewal "plateau": relative improvement of the mean bound that counts as none.
+_NEGLIGIBLE = 1e-3
+
+_SCHEDULES = {
+    # share of the run that is done, number of epochs -> factor
+    "constant": lambda done, epochs: np.ones_like(done),
+    "cosine": lambda done, epochs: 0.5 * (1.0 + np.cos(np.pi * done)),
+    "inverse_sqrt": lambda done, epochs: 1.0 / np.sqrt(1.0 + done * epochs),
+}
 
 
 class SGD(Optimizer):
+    """Stochastic gradient descent on the upper bound of the tree's loss.
+
+    Each sample pays the bound of Norouzi et al. (2015), eq. (13) (``inference="fast"``) or eq. (7)
+    (``"full"``). The rows of the weights stay in a norm ball of squared radius `nu`, eq. (9), and
+    steps touch only the rows whose decisions differ.
+
+    Parameters
+    ----------
+    inference : {"fast", "full"}, default="fast"
+        Codes that loss-augmented inference looks at: one flip away, or all. Thanks to exact
+        pruning both score about as many nodes; "full" is continuous, which suits regression.
+    nu : float or "auto", default="auto"
+        Largest squared norm of a row of weights together with its threshold, in standardised
+        feature space. "auto" is ``(2 * D / sigma) ** 2`` with D the mean over samples of the
+        largest leaf loss at the start and sigma the spread of the samples in their widest
+        direction: the size at which a flip may cost as much as the worst leaf.
+    learning_rate : float, default=0.1
+        Step in units of sqrt(nu).
+    schedule : {"cosine", "constant", "inverse_sqrt"}, default="cosine"
+        Decay of both learning rates.
+    momentum : float in [0, 1), default=0.0
+        The velocity of a row waits while no sample touches the row.
+    batch_size : int, default=100
+    epochs : int or "auto", default="auto"
+        "auto" is 10, or as many as make 10 000 steps, but at most 300.
+    leaf_update : {"gradient", "closed_form"}, default="gradient"
+        How leaf values learn: by the gradient at the loss-augmented leaf (line 10 of Algorithm 1),
+        or after each epoch as the best values for the samples assigned to the leaf.
+    leaf_learning_rate : float or "auto", default="auto"
+        Step of the leaf values on the mean gradient of the batch; "auto" is 10 for classification
+        and 1 for regression.
+    leaf_limit : float, default=12.0
+        Leaf values are clipped to this size: the log loss of pure leaves has no other bound.
+    norm_limit : float or None, default=1.5
+        Samples with a norm beyond `norm_limit` times the median are shrunk to it while training. A
+        positive factor changes no decision, so that the tree needs no change.
+    patience : int or None, default=None
+        Epochs without improvement on held-out rows after which to stop; None never stops early.
+
+    Notes
+    -----
+    Wherever rows are held out, the best tree seen on them is returned, the start included.
+
+    Deviation: starting rows are scaled to norm 1, or shrunk by powers of two until the share of
+    samples with a gradient is near what it can be; the decisions are the same. Without it,
+    axis-aligned splits of one-hot features price all flips out of reach.
+
+    References
+    ----------
+    Norouzi, Collins, Johnson, Fleet & Kohli (2015), Efficient Non-greedy Optimization of Decision
+    Trees, NIPS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> from ngdt.optimizers import SGD
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=SGD(epochs=20), random_state=0)
+    >>> tree.fit(X, y).score(X, y) > 0.9
+    True
+    """
+
     minibatch = True
-    _assignment = "navigate"
-    _renew = "step"
+
+    _parameter_constraints = {
+        "inference": [StrOptions(set(RADIUS))],
+        "nu": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "schedule": [StrOptions(set(_SCHEDULES))],
+        "momentum": [Interval(Real, 0, 1, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "leaf_update": [StrOptions({"gradient", "closed_form"})],
+        "leaf_learning_rate": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "leaf_limit": [Interval(Real, 0, None, closed="neither")],
+        "norm_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
+    }
 
     def __init__(
         self,
@@ -34,7 +127,7 @@ class SGD(Optimizer):
         epochs="auto",
         leaf_update="gradient",
         leaf_learning_rate="auto",
-        theta_limit=12.0,
+        leaf_limit=12.0,
         norm_limit=1.5,
         patience=None,
     ):
@@ -47,19 +140,81 @@ class SGD(Optimizer):
         self.epochs = epochs
         self.leaf_update = leaf_update
         self.leaf_learning_rate = leaf_learning_rate
-        self.theta_limit = theta_limit
+        self.leaf_limit = leaf_limit
         self.norm_limit = norm_limit
         self.patience = patience
 
-    def improve(self, tree, problem):
+    def _assignment(self):
+        """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
+        return "navigate", "step"
+
+    def check(self, tree, loss):
+        self._validate_params()
+
+    def improve(self, tree, problem, scaling=None):
+        """Train; see `Optimizer.improve`.
+
+        Parameters
+        ----------
+        tree : Tree
+        problem : Problem
+        scaling : Scaling or None
+            Of the features, where the caller knows it already.
+
+        Returns
+        -------
+        tree : Tree
+        history : dict
+            Per epoch: ``loss`` and ``bound`` (means over the visits, each before the step it led
+            to), ``gradient_share`` (samples that move a split; above 0.7 the features or nu are
+            too small, below 0.02 the tree is frozen), ``n_scored`` (dot products per sample),
+            ``active_leaves``, ``validation`` (mean error on held-out rows).
+        """
         if tree.n_internal == 0:
             return tree, {}
-        run = _Run(self, tree, problem)
+        run = _Run(self, tree, problem, scaling)
         run.train()
         return run.best_tree(), run.history
 
 
 class SSGD(SGD):
+    """Stable SGD: each sample holds on to an assigned leaf, Norouzi et al. (2015), eq. (14).
+
+    Parameters
+    ----------
+    assignment : {"best", "navigate"}, default="best"
+        "navigate" assigns each sample to the leaf that it reaches, as the paper does.
+        Deviation: "best" assigns it to the leaf with the smallest loss plus price of getting
+        there, by cost-diminished inference. Eq. (14) is an upper bound for any assignment, and a
+        sample whose own leaf is the worst one gets no gradient at all from Algorithm 1.
+    renew : {"step", "epoch", "plateau"} or int, default="step"
+        How often assignments are renewed: whenever a sample is visited, before every epoch, before
+        every so many epochs, or when the mean bound has stopped to improve (the paper's rule).
+        ``assignment="navigate", renew="step"`` is `SGD`.
+    inference, nu, learning_rate, schedule, momentum, batch_size, epochs, leaf_update, \
+leaf_learning_rate, leaf_limit, norm_limit, patience
+        As for `SGD`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> from ngdt.optimizers import SSGD
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=SSGD(epochs=20), random_state=0)
+    >>> tree.fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    _parameter_constraints = {
+        **SGD._parameter_constraints,
+        "assignment": [StrOptions({"best", "navigate"})],
+        "renew": [
+            StrOptions({"step", "epoch", "plateau"}),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+    }
+
     def __init__(
         self,
         *,
@@ -74,7 +229,7 @@ class SSGD(SGD):
         epochs="auto",
         leaf_update="gradient",
         leaf_learning_rate="auto",
-        theta_limit=12.0,
+        leaf_limit=12.0,
         norm_limit=1.5,
         patience=None,
     ):
@@ -88,40 +243,33 @@ class SSGD(SGD):
             epochs=epochs,
             leaf_update=leaf_update,
             leaf_learning_rate=leaf_learning_rate,
-            theta_limit=theta_limit,
+            leaf_limit=leaf_limit,
             norm_limit=norm_limit,
             patience=patience,
         )
         self.assignment = assignment
         self.renew = renew
 
-    @property
     def _assignment(self):
-        return self.assignment
-
-    @property
-    def _renew(self):
-        return self.renew
+        return self.assignment, self.renew
 
 
 class _Run:
-    """One training run: the state between epochs."""
+    """One training run: what lives between epochs."""
 
-    def __init__(self, params, tree, problem):
+    def __init__(self, params, tree, problem, scaling):
         self.params, self.tree, self.problem = params, tree, problem
+        self.rule, self.renew = params._assignment()
         self.random = np.random.RandomState(problem.random_state)
         self.rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
-        self.held_out = (
-            None if problem.validation is None
-            else np.flatnonzero(problem.validation > 0).astype(np.int32))
-        self.scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
-        weights, thresholds = self.scaling.to_scaled(tree)
-        norm = np.sqrt((weights**2).sum(axis=1) + thresholds**2)
-        norm[norm == 0] = 1.0
-        weights = (weights / norm[:, None]).astype(np.float32)
-        thresholds = thresholds / norm
-        sample = self._sample()
-        self.norm_limit, spread = _spread(problem.X[sample], self.scaling, params.norm_limit)
+        self.held_out = None
+        if problem.validation is not None:
+            self.held_out = np.flatnonzero(problem.validation > 0).astype(np.int32)
+        if scaling is None:
+            scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
+        self.scaling = scaling
+        sample = self.rows[:: max(1, len(self.rows) // _SAMPLE)][:_SAMPLE]
+        norm_limit, spread = _norms(problem.X[sample], scaling, params.norm_limit)
         self.nu = self._nu(sample, spread)
         self.batch_size = int(min(params.batch_size, len(self.rows)))
         self.n_steps = -(-len(self.rows) // self.batch_size)
@@ -129,126 +277,160 @@ class _Run:
         if self.epochs == "auto":
             self.epochs = int(np.clip(-(-_MIN_STEPS // self.n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
         self.rate = params.learning_rate * np.sqrt(self.nu)
-        self.leaf_rate, cap = (10.0, np.inf) if problem.loss.is_classifier else (1.0, 0.25)
-        if params.leaf_learning_rate != "auto":
-            self.leaf_rate = params.leaf_learning_rate
-        if params.leaf_update == "closed_form":
-            self.leaf_rate = 0.0
-        weight = problem.weight / problem.weight[self.rows].mean()
-        self.trainer = Trainer(
-            tree, weights, thresholds, tree.values.copy(), Rows(problem.X), problem.y, weight,
-            self.scaling, problem.loss,
-            radius=_RADIUS[params.inference],
-            best_assignment=params._assignment == "best",
-            norm_limit=self.norm_limit,
-            nu=self.nu,
-            momentum=params.momentum,
-            theta_limit=params.theta_limit,
-            theta_cap=cap,
-            batch_size=self.batch_size,
-            n_threads=problem.n_jobs,
-        )
+        self.leaf_rate = self._leaf_rate()
+        self.trainer = self._trainer(norm_limit)
         self._shrink_start(sample)
         self.history = {}
         self.best = None
-        self.keep_best()
-
-    def _sample(self):
-        """Training rows spread evenly over the data, at most _SAMPLE."""
-        step = max(1, len(self.rows) // _SAMPLE)
-        return self.rows[::step][:_SAMPLE]
+        self._keep_best()
 
     def _nu(self, sample, spread):
         if self.params.nu != "auto":
             return float(self.params.nu)
-        largest = self.problem.loss.extremes(self.tree.values, self.problem.y[sample])[1]
-        return max((2.0 * largest.mean() / spread) ** 2, 1e-12)
+        problem = self.problem
+        largest = problem.loss.extremes(self.tree.values, problem.y[sample])[1]
+        return max((2.0 * largest.mean() / spread) ** 2, np.finfo(np.float32).tiny)
+
+    def _leaf_rate(self):
+        if self.params.leaf_update == "closed_form":
+            return 0.0
+        if self.params.leaf_learning_rate == "auto":
+            return 10.0 if self.problem.loss.is_classifier else 1.0
+        return float(self.params.leaf_learning_rate)
+
+    def _trainer(self, norm_limit):
+        problem, params = self.problem, self.params
+        weights, thresholds = self.scaling.to_scaled(self.tree)
+        norm = np.sqrt((weights**2).sum(axis=1) + thresholds**2)
+        norm[norm == 0] = 1.0
+        return Trainer(
+            self.tree,
+            (weights / norm[:, None]).astype(np.float32),
+            thresholds / norm,
+            np.clip(self.tree.values, -params.leaf_limit, params.leaf_limit),
+            Rows(problem.X),
+            problem.y,
+            problem.weight / problem.weight[self.rows].mean(),
+            self.scaling,
+            problem.loss,
+            radius=RADIUS[params.inference],
+            best_assignment=self.rule == "best",
+            norm_limit=norm_limit,
+            nu=self.nu,
+            momentum=params.momentum,
+            theta_limit=params.leaf_limit,
+            # The squared loss has curvature 2: a larger step overshoots the leaf's mean.
+            theta_cap=np.inf if problem.loss.is_classifier else 0.25,
+            batch_size=self.batch_size,
+            n_threads=problem.n_jobs,
+        )
 
     def _shrink_start(self, sample):
-        """Shrink the rows until enough samples feel a pull.
-
-        Axis-aligned splits of one-hot or integer features keep all samples far from the plane;
-        rows of norm 1 then price every flip above any loss, and training stands still.
-        """
+        """Shrink the rows until about as many samples feel a gradient as can."""
         order = np.resize(sample, self.batch_size * -(-_PROBE // self.batch_size))
         still = np.zeros(len(order) // self.batch_size)
-        norms = [1.0, 0.5, 0.25, 0.125, 0.0625]
+        sizes = [1.0, 0.5, 0.25, 0.125, 0.0625]
         shares = []
-        for _ in norms:
+        for size in sizes:
+            self.trainer.scale(size if size == 1.0 else 0.5)
             shares.append(self.trainer.epoch(order, still, still)["gradient_share"])
-            self.trainer.scale(0.5)
         enough = next(i for i, share in enumerate(shares) if share >= 0.7 * shares[-1])
-        self.trainer.scale(norms[enough] / (0.5 * norms[-1]))
-
-    def _decay(self, epoch):
-        done = (epoch * self.n_steps + np.arange(self.n_steps)) / (self.epochs * self.n_steps)
-        return {
-            "constant": np.ones_like,
-            "cosine": lambda t: 0.5 * (1 + np.cos(np.pi * t)),
-            "inverse_sqrt": lambda t: 1 / np.sqrt(1 + t * self.epochs),
-        }[self.params.schedule](done)
+        self.trainer.scale(sizes[enough] / sizes[-1])
 
     def train(self):
         for epoch in range(self.epochs):
             try:
-                self.epoch(epoch)
+                self._epoch(epoch)
             except KeyboardInterrupt:
                 self.history["interrupted"] = True
                 break
+            if self._has_stalled():
+                break
 
-    def epoch(self, epoch):
-        decay = self._decay(epoch)
-        if self.params._renew == "epoch":
+    def _epoch(self, epoch):
+        if self._is_renewal(epoch):
             self.trainer.assign(self.rows)
+        done = (epoch + np.arange(self.n_steps) / self.n_steps) / self.epochs
+        decay = _SCHEDULES[self.params.schedule](done, self.epochs)
         figures = self.trainer.epoch(
             self.random.permutation(self.rows), self.rate * decay, self.leaf_rate * decay)
         if self.params.leaf_update == "closed_form":
-            p = self.problem
-            self.trainer.set_leaves(p.loss.fit_leaves(
-                self.trainer.assignment[self.rows], p.y[self.rows], p.weight[self.rows],
-                self.tree.n_leaves, p.n_outputs))
-        figures["validation"] = self.keep_best()
-        for key, value in figures.items():
-            self.history.setdefault(key, []).append(value)
-        if self.problem.verbose:
-            print(f"epoch {epoch + 1:4d}/{self.epochs}", {
-                k: round(v, 4) for k, v in figures.items()})
-        if self.problem.callback is not None:
-            self.problem.callback(figures)
+            self._fit_leaves()
+        figures["validation"] = self._keep_best()
+        for name, figure in figures.items():
+            self.history.setdefault(name, []).append(figure)
+        self._report(epoch, figures)
 
-    def keep_best(self):
-        t = self.trainer
+    def _is_renewal(self, epoch):
+        if self.renew == "step":
+            return False    # the kernel re-assigns each sample when it is visited
+        if self.renew == "plateau":
+            bound = self.history.get("bound", [])
+            return len(bound) < 2 or bound[-1] > (1.0 - _NEGLIGIBLE) * bound[-2]
+        return epoch % (1 if self.renew == "epoch" else self.renew) == 0
+
+    def _fit_leaves(self):
+        problem, rows = self.problem, self.rows
+        self.trainer.set_leaves(problem.loss.fit_leaves(
+            self.trainer.assignment[rows], problem.y[rows], problem.weight[rows],
+            self.tree.n_leaves, problem.n_outputs))
+
+    def _report(self, epoch, figures):
+        progress = {"step": type(self.params).__name__, "epoch": epoch + 1,
+                    "epochs": self.epochs, **figures}
+        if self.problem.verbose:
+            shown = "  ".join(f"{name} {figures[name]:.4f}" for name in (
+                "loss", "bound", "gradient_share", "validation"))
+            print(f"[{progress['step']}] epoch {epoch + 1}/{self.epochs}  {shown}  "
+                  f"active_leaves {figures['active_leaves']}")
+        if self.problem.callback is not None:
+            self.problem.callback(progress)
+
+    def _has_stalled(self):
+        patience, errors = self.params.patience, self.history["validation"]
+        if patience is None or self.held_out is None or len(errors) <= patience:
+            return False
+        return min(errors[-patience:]) >= min(errors[:-patience])
+
+    def _keep_best(self):
+        """Remember the present tree if it is the best so far; return its error."""
+        trainer, problem = self.trainer, self.problem
         if self.held_out is None:
-            self.best = (0.0, t.weights, t.thresholds, t.values)
+            self.best = (np.nan, trainer.weights, trainer.thresholds, trainer.values)
             return np.nan
-        p = self.problem
-        errors = p.errors(t.values[t.navigate(self.held_out)], self.held_out)
-        error = np.average(errors, weights=p.validation[self.held_out])
+        errors = problem.errors(trainer.values[trainer.navigate(self.held_out)], self.held_out)
+        error = np.average(errors, weights=problem.validation[self.held_out])
         if self.best is None or error <= self.best[0]:
-            self.best = (error, t.weights.copy(), t.thresholds.copy(), t.values.copy())
+            self.best = (error, trainer.weights.copy(), trainer.thresholds.copy(),
+                         trainer.values.copy())
         return error
 
     def best_tree(self):
         _, weights, thresholds, values = self.best
         weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
-        return Tree(weights, thresholds, self.tree.children_left, self.tree.children_right, values)
+        return Tree(
+            weights, thresholds, self.tree.children_left, self.tree.children_right, values)
 
 
-def _spread(X, scaling, norm_limit):
-    """Norm limit, and the largest standard deviation in any direction, of standardised rows."""
-    if sparse.issparse(X):
-        X = X.astype(np.float64) @ sparse.diags_array(1.0 / scaling.scale)
-        norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel() + 1.0)
+def _norms(X, scaling, norm_limit):
+    """Limit of the sample norm, and the spread of the shrunk samples in their widest direction."""
+    is_sparse = sparse.issparse(X)
+    if is_sparse:
+        X = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / scaling.scale)
+        norms = np.sqrt(X.multiply(X).sum(axis=1) + 1.0)
     else:
         X = (X - scaling.center) / scaling.scale
         norms = np.sqrt((X**2).sum(axis=1) + 1.0)
-    limit = norm_limit * np.median(norms) if norm_limit is not None else np.inf
-    factor = np.minimum(1.0, limit / norms)
-    X = sparse.diags_array(factor) @ X if sparse.issparse(X) else X * factor[:, None]
-    X = X - np.asarray(X.mean(axis=0)).reshape(1, -1) if not sparse.issparse(X) else X
+    limit = np.inf if norm_limit is None else norm_limit * np.median(norms)
+    shrink = np.minimum(1.0, limit / norms)
+    if is_sparse:
+        X = sparse.diags_array(shrink) @ X      # never centred
+    else:
+        X = X * shrink[:, None]
+        X -= X.mean(axis=0)
     n, p = X.shape
     if min(n, p) <= 2:
-        top = np.linalg.norm(X.toarray() if sparse.issparse(X) else X, 2)
+        top = np.linalg.norm(X.toarray() if is_sparse else X, 2)
     else:
         top = svds(X, k=1, v0=np.ones(min(n, p)), return_singular_vectors=False)[0]
-    return limit, max(top / np.sqrt(n), 1e-12)
+    return limit, max(top / np.sqrt(n), np.finfo(np.float32).tiny)

@@ -20,6 +20,7 @@ typedef struct {
     atomic_int arrived;
     atomic_int meeting;
     atomic_int ticket;
+    atomic_int aborted;
 } ngdt_team;
 
 static inline void ngdt_team_init(ngdt_team *team, int size)
@@ -28,6 +29,7 @@ static inline void ngdt_team_init(ngdt_team *team, int size)
     atomic_init(&team->arrived, 0);
     atomic_init(&team->meeting, 0);
     atomic_init(&team->ticket, 0);
+    atomic_init(&team->aborted, 0);
 }
 
 /* The next piece of work of this phase: 0, 1, 2, ... each handed out once. */
@@ -41,20 +43,31 @@ static inline int ngdt_team_ticket(ngdt_team *team)
     return atomic_fetch_add_explicit(&team->ticket, 1, memory_order_relaxed);
 }
 
-/* Wait until all have arrived; the last one resets the tickets for the next phase. */
-static inline void ngdt_team_meet(ngdt_team *team)
+/* Send everybody home: a member will never arrive, because it could not be started. */
+static inline void ngdt_team_abort(ngdt_team *team)
+{
+    atomic_store_explicit(&team->aborted, 1, memory_order_release);
+}
+
+/* Wait until all have arrived; the last one resets the tickets for the next phase.
+ * Returns 0 if the team was sent home. */
+static inline int ngdt_team_meet(ngdt_team *team)
 {
     int meeting = atomic_load_explicit(&team->meeting, memory_order_acquire);
     if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) == team->size - 1) {
         atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
         atomic_store_explicit(&team->ticket, 0, memory_order_relaxed);
         atomic_store_explicit(&team->meeting, meeting + 1, memory_order_release);
-        return;
+        return 1;
     }
     for (int spins = 0; atomic_load_explicit(&team->meeting, memory_order_acquire) == meeting;
-         spins++)
+         spins++) {
+        if (atomic_load_explicit(&team->aborted, memory_order_acquire))
+            return 0;
         if (spins > 2000)
             ngdt_yield();
+    }
+    return 1;
 }
 
 #endif
