@@ -1,7 +1,20 @@
 """Validation that every public door shares."""
 
+from contextlib import contextmanager
+
 import numpy as np
 from sklearn.utils import check_array
+
+
+@contextmanager
+def naming(parameter):
+    """Let the conversion errors of numpy and scikit-learn tell which parameter they are about."""
+    try:
+        yield
+    except TypeError as error:
+        raise TypeError(f"{parameter}: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{parameter}: {error}") from error
 
 
 def check_matrix(X):
@@ -16,6 +29,6 @@ def check_matrix(X):
     ndarray, C-contiguous, or CSR matrix
         float32 and float64 stay as they are; other numbers become float64.
     """
-    return check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X",
-        ensure_min_samples=0)
+    with naming("X"):
+        return check_array(
+            X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")

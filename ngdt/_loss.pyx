@@ -9,9 +9,19 @@ box lo = hi, so `largest` and `smallest` are the value there.
 A new loss subclasses `Loss` in Cython and overrides the four kernels and `fit_leaves`.
 """
 
+from numbers import Real
+
 import numpy as np
 
+from ngdt._checks import naming
+
 from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, pow
+
+
+def _number(name, value):
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    return value
 
 
 cdef class Loss:
@@ -54,6 +64,7 @@ cdef class Loss:
         Parameters
         ----------
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Encoded targets pass unchanged.
         n_outputs : int
             Number of classes, or of regression targets.
 
@@ -66,13 +77,14 @@ cdef class Loss:
         ValueError
             If y has the wrong shape, is not finite, or names a class that does not exist.
         """
-        y = np.asarray(y)
+        with naming("y"):
+            y = np.asarray(y)
         if y.dtype.kind not in "biuf":
             raise TypeError(f"y must be numeric for the {self.name} loss, got dtype {y.dtype}")
         if not np.isfinite(y).all():
             raise ValueError("y must be finite, got NaN or infinity")
         if self.is_classifier:
-            if y.ndim != 1:
+            if y.ndim != 1 and y.shape[1:] != (1,):
                 raise ValueError(f"y must have one class index per sample, got shape {y.shape}")
             if y.size and ((y != np.floor(y)).any() or y.min() < 0 or y.max() >= n_outputs):
                 raise ValueError(
@@ -98,9 +110,10 @@ cdef class Loss:
         -------
         ndarray of shape (n_samples,)
         """
-        cdef const double[:, ::1] t = np.ascontiguousarray(theta, dtype=np.float64)
-        cdef const double[:, ::1] target = y
+        theta, y = self._fitting(theta, y)
         self._check_rows(theta, y)
+        cdef const double[:, ::1] t = theta
+        cdef const double[:, ::1] target = y
         out = np.empty(len(t))
         cdef double[::1] o = out
         cdef double[::1] profile = np.empty(t.shape[1])
@@ -122,9 +135,10 @@ cdef class Loss:
         -------
         ndarray of shape (n_samples, n_outputs)
         """
-        cdef const double[:, ::1] t = np.ascontiguousarray(theta, dtype=np.float64)
-        cdef const double[:, ::1] target = y
+        theta, y = self._fitting(theta, y)
         self._check_rows(theta, y)
+        cdef const double[:, ::1] t = theta
+        cdef const double[:, ::1] target = y
         out = np.empty((t.shape[0], t.shape[1]))
         cdef double[:, ::1] o = out
         cdef Py_ssize_t i
@@ -145,7 +159,8 @@ cdef class Loss:
         smallest, largest : ndarray of shape (n_samples,)
             No leaf's loss lies outside.
         """
-        cdef const double[:, ::1] t = np.ascontiguousarray(theta, dtype=np.float64)
+        theta, y = self._fitting(theta, y)
+        cdef const double[:, ::1] t = theta
         cdef const double[:, ::1] target = y
         profiles = np.empty((t.shape[0], t.shape[1]))
         cdef double[:, ::1] profile = profiles
@@ -161,6 +176,14 @@ cdef class Loss:
             s[i] = self.smallest(&lo[0], &hi[0], t.shape[1], &target[i, 0])
             b[i] = self.largest(&lo[0], &hi[0], t.shape[1], &target[i, 0])
         return smallest, largest
+
+    def _fitting(self, theta, y):
+        """theta and y in the form the kernels read; they index y by class without looking."""
+        with naming("theta"):
+            theta = np.ascontiguousarray(theta, dtype=np.float64)
+        if theta.ndim != 2 or theta.size == 0:
+            raise ValueError(f"theta must be a matrix that is not empty, got shape {theta.shape}")
+        return theta, self.encode(y, theta.shape[1])
 
     def _check_rows(self, theta, y):
         if len(theta) != len(y):
@@ -213,7 +236,7 @@ cdef class LogLoss(Loss):
     is_classifier = True
 
     def __init__(self, pseudo_count=1.0):
-        if not pseudo_count > 0 or not np.isfinite(pseudo_count):
+        if not 0 < _number("pseudo_count", pseudo_count) < INFINITY:
             raise ValueError(f"pseudo_count must be positive and finite, got {pseudo_count}")
         self.pseudo_count = pseudo_count
 
@@ -284,7 +307,7 @@ cdef class BoundedLoss(LogLoss):
 
     def __init__(self, q=0.5, pseudo_count=1.0):
         super().__init__(pseudo_count)
-        if not 0 < q <= 1:
+        if not 0 < _number("q", q) <= 1:
             raise ValueError(f"q must be in (0, 1], got {q}")
         self.q = q
 
@@ -383,7 +406,7 @@ cdef class HuberLoss(SquaredLoss):
     name = "huber"
 
     def __init__(self, limit=2.0):
-        if not limit > 0:
+        if not _number("limit", limit) > 0:
             raise ValueError(f"limit must be positive, got {limit}")
         self.limit = limit
 

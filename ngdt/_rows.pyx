@@ -56,6 +56,7 @@ cdef class Rows:
         if X.format != "csr":
             raise TypeError(f"X must be in CSR format when sparse, got {X.format}")
         self._check_dtype(X.dtype)
+        self._check_indices(X)
         # The kernels index columns with 32 bits; a 64-bit index array is the one thing converted.
         indices = np.ascontiguousarray(X.indices, dtype=np.int32)
         data = np.ascontiguousarray(X.data)
@@ -69,6 +70,16 @@ cdef class Rows:
         address = indices.ctypes.data
         self._indices = <const int32_t *> address
         self._dot = ngdt_sparse_f32_f64 if self.is_float32 else ngdt_sparse_f64_f64
+
+    def _check_indices(self, X):
+        # Index arrays can be changed behind scipy's back, and the kernels follow them blindly.
+        ends, columns = X.indptr, X.indices
+        fits = (
+            len(ends) == X.shape[0] + 1 and ends[0] >= 0 and (np.diff(ends) >= 0).all()
+            and ends[-1] <= min(len(columns), len(X.data))
+            and columns.min(initial=0) >= 0 and columns.max(initial=0) < X.shape[1])
+        if not fits:
+            raise ValueError(f"X is no valid CSR matrix: indices do not fit its shape {X.shape}")
 
     def _check_dtype(self, dtype):
         if dtype not in (np.float32, np.float64):

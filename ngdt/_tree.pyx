@@ -8,7 +8,7 @@ first and one backward pass visits children first.
 import numpy as np
 from scipy import sparse
 
-from ngdt._checks import check_matrix
+from ngdt._checks import check_matrix, naming
 
 
 def _depths(left, right):
@@ -47,7 +47,8 @@ def _depths(left, right):
 
 
 def _as_array(name, array, dtype, ndim):
-    array = np.asarray(array)
+    with naming(name):
+        array = np.asarray(array)
     wanted = "integers" if np.issubdtype(dtype, np.integer) else "real numbers"
     kinds = "iu" if np.issubdtype(dtype, np.integer) else "iuf"
     if array.dtype.kind not in kinds and array.size:

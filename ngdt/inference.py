@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ngdt._checks import check_matrix
+from ngdt._checks import check_matrix, naming
 from ngdt._inference import price_rows, search_rows
 from ngdt._loss import get_loss
 from ngdt._rows import Rows
@@ -88,14 +88,15 @@ def _check(tree, X, y, loss):
 
 
 def _check_assignment(assignment, tree, n_samples):
-    assignment = np.asarray(assignment)
+    with naming("assignment"):
+        assignment = np.asarray(assignment)
     if assignment.dtype.kind not in "iu":
         raise TypeError(f"assignment must hold leaf ids (integers), got dtype {assignment.dtype}")
     if assignment.shape != (n_samples,):
         raise ValueError(
             f"assignment must have shape ({n_samples},), one leaf per sample, "
             f"got {assignment.shape}")
-    if n_samples and (assignment.min() < 0 or assignment.max() >= tree.n_leaves):
+    if assignment.min() < 0 or assignment.max() >= tree.n_leaves:
         raise ValueError(
             f"assignment must hold leaf ids 0..{tree.n_leaves - 1}, "
             f"got values from {assignment.min()} to {assignment.max()}")
@@ -292,8 +293,6 @@ def surrogate_gradient(
     radius = _radius(kind)
     rows, y, loss, X = _check(tree, X, y, loss)
     n = len(y)
-    if n == 0:
-        raise ValueError("X must have at least one sample")
     weight = _check_weight(sample_weight, n)
     leaf, flips, _, _ = search_rows(tree, rows, y, loss, 1, radius, True)
     coefficient = 2.0 * flips       # g_i - h_i = 2 g_i where they differ
@@ -314,7 +313,8 @@ def surrogate_gradient(
 def _check_weight(sample_weight, n):
     if sample_weight is None:
         return np.full(n, 1.0 / n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    with naming("sample_weight"):
+        weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(f"sample_weight must have shape ({n},), got {weight.shape}")
     if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
