@@ -177,7 +177,7 @@ cdef class Search:
         for i in range(self.path_length):
             node = self.path[i]
             price = 2.0 * fabs(self.score_of[node])
-            if root - price <= best.value:
+            if not root - price > best.value:
                 break           # the later flips cost more still
             self.stack_node[0] = self._sibling_of_choice(node)
             self.stack_price[0] = price
@@ -190,8 +190,8 @@ cdef class Search:
                 flips = self.stack_flips[top]
                 while True:
                     value = self.potential(node, sign) - price
-                    if value <= best.value:
-                        break
+                    if not value > best.value:
+                        break   # also where an overflow has made the price a NaN
                     if node >= m:
                         best.leaf = node - m
                         best.value = value
