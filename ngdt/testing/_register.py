@@ -1,0 +1,26 @@
+"""Teach Hypothesis the types of ngdt: the module behind the ``hypothesis`` entry point.
+
+Hypothesis imports this module whenever it is imported itself, for every project of an environment
+that has ngdt installed. So only the two types are imported here; the strategies wait for their use.
+"""
+
+from hypothesis import strategies as st
+
+from ngdt._loss import Loss
+from ngdt._tree import Tree
+
+
+def _trees(_):
+    from ngdt.testing.strategies import trees
+
+    return trees()
+
+
+def _losses(_):
+    from ngdt.testing.strategies import losses
+
+    return losses()
+
+
+st.register_type_strategy(Tree, _trees)
+st.register_type_strategy(Loss, _losses)
