@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 # No deadline: the first example pays for imports, and the machines that run this are shared.
-settings.register_profile("dev", max_examples=30, deadline=None)
+settings.register_profile("dev", max_examples=25, deadline=None)
 settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True)
 settings.register_profile("nightly", max_examples=2000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

@@ -130,6 +130,15 @@ def prices(tree, scores, signs=None):
     return 2 * (flipped * (signs * scores)[:, None]).sum(axis=2)
 
 
+def subtree(tree, scores, node):
+    """Leaves below a node, and the price of getting to the node: (n,)."""
+    paths = directions(tree)
+    below = np.flatnonzero(paths[:, node])
+    shared = (paths[below] == paths[below[0]]).all(axis=0)
+    way = np.where(shared, paths[below[0]], 0)
+    return below, 2 * (np.abs(scores) * (way * decisions(scores) < 0)).sum(axis=1)
+
+
 def price(tree, scores, assignment, signs=None):
     """What eq. (14) adds to a bound: the price of getting to the assigned leaf."""
     return prices(tree, scores, signs)[np.arange(len(scores)), assignment]

@@ -6,6 +6,7 @@ the log loss are taken from the package on both sides; `test_losses` compares th
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import naive
 import numpy as np
@@ -24,15 +25,29 @@ from ngdt.inference import (
     upper_bound,
 )
 from ngdt.losses import LOSSES
-from ngdt.testing.strategies import problems
+from ngdt.testing.strategies import assignments, problems
 
 KINDS = ["fast", "full"]
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def only(loss, **strategies):
-    return problems(losses=st.just(LOSSES[loss]()), **strategies)
+class Case(NamedTuple):
+    """A problem, and any leaf for any sample."""
+
+    tree: Tree
+    X: object
+    y: np.ndarray
+    loss: object
+    assignment: np.ndarray
+
+
+@st.composite
+def only(draw, loss, **strategies):
+    """Cases with one loss."""
+    problem = draw(problems(losses=st.just(LOSSES[loss]()), **strategies))
+    n_leaves, n_samples = st.just(problem.tree.n_leaves), st.just(len(problem.y))
+    return Case(*problem, draw(assignments(n_leaves=n_leaves, n_samples=n_samples)))
 
 
 def tables(problem):
@@ -227,6 +242,33 @@ def test_n_scored_counts_the_nodes_looked_at(loss, data):
     assert_array_equal(augmented(problem, "full", prune=False).n_scored, tree.n_internal)
     for kind in KINDS:
         assert (augmented(problem, kind).n_scored >= lengths).all()
+
+
+@each_loss
+@each_kind
+@given(data=st.data())
+def test_nothing_is_scored_that_cannot_win(loss, kind, data):
+    problem = data.draw(only(loss))
+    tree, X, y, loss, _ = problem
+    target = loss.encode(y, tree.n_outputs)
+    scores = naive.scores(tree, X)
+    hopeful = np.zeros(scores.shape, dtype=bool)
+    for node in range(tree.n_internal):
+        below, price = naive.subtree(tree, scores, node)
+        largest = loss.extremes(tree.values[below], target)[1]
+        hopeful[:, node] = largest - price > loss_of(problem)
+    for i, code in enumerate(naive.decisions(scores)):
+        hopeful[i, naive.path(tree, code)[0]] = True
+    assert (augmented(problem, kind).n_scored <= hopeful.sum(axis=1)).all()
+
+
+@each_kind
+def test_wide_margins_leave_nothing_to_search(kind):
+    tree = Tree([[1.0], [1.0], [1.0]], [0.0, -2.0, 2.0], [1, ~0, ~2], [2, ~1, ~3], np.eye(4))
+    result = loss_augmented_inference(scaled(tree, 100.0), [[1.0], [-1.0]], [2, 1], kind=kind)
+    assert_array_equal(result.n_scored, [2, 2])
+    result = loss_augmented_inference(scaled(tree, 0.001), [[1.0], [-1.0]], [2, 1], kind=kind)
+    assert (result.n_scored > 2).all()
 
 
 # --- law 5: leaf and flips ----------------------------------------------------------------------

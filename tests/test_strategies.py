@@ -69,11 +69,10 @@ def test_trees_of_all_shapes_are_drawn(wanted):
 
 @given(problem=strategies.problems())
 def test_problems_fit_together(problem):
-    tree, X, y, loss, assignment = problem
+    tree, X, y, loss = problem
     assert X.shape == (len(y), tree.n_features)
     assert X.dtype in (np.float32, np.float64)
-    assert len(loss.encode(y, tree.n_outputs)) == len(assignment)
-    assert ((assignment >= 0) & (assignment < tree.n_leaves)).all()
+    assert len(loss.encode(y, tree.n_outputs)) == len(y)
 
 
 @given(
@@ -90,7 +89,7 @@ def test_problems_fit_together(problem):
     )
 )
 def test_arguments_of_problems(problem):
-    tree, X, y, loss, _ = problem
+    tree, X, y, loss = problem
     assert repr(loss) == "HuberLoss(limit=3)"
     assert tree.n_internal == 2
     assert X.shape == (5, 4)
@@ -114,8 +113,9 @@ def test_arguments_of_problems(problem):
         sparse=st.just(False),
     ),
     X=strategies.samples(elements=strategies.dyadics(exponents=st.just(3))),
+    leaf=strategies.assignments(n_leaves=st.just(2), n_samples=st.just(7)),
 )
-def test_arguments_of_parts(tree, dataset, X):
+def test_arguments_of_parts(tree, dataset, X, leaf):
     assert tree.n_internal in (2, 3)
     assert (tree.n_features, tree.n_outputs) == (2, 4)
     assert isinstance(dataset.loss, LogLoss)
@@ -123,6 +123,8 @@ def test_arguments_of_parts(tree, dataset, X):
     assert len(dataset.X) == len(dataset.y) == 6
     assert set(dataset.y) <= {0, 1}
     assert (X.sum() % 8) == 0
+    assert leaf.shape == (7,)
+    assert set(leaf) <= {0, 1}
 
 
 @given(tree=st.from_type(Tree), loss=st.from_type(Loss))

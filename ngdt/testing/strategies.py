@@ -62,15 +62,12 @@ class TreeProblem(NamedTuple):
     X : ndarray or CSR array of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     loss : Loss
-    assignment : ndarray of int32, shape (n_samples,)
-        Any leaf for any sample.
     """
 
     tree: Tree
     X: Any
     y: np.ndarray
     loss: Loss
-    assignment: np.ndarray
 
 
 def _ldexp(numerator, exponent):
@@ -78,10 +75,10 @@ def _ldexp(numerator, exponent):
 
 
 _NUMERATORS = st.integers(-8, 8)
-_HALVES = st.just(-1)
+_EXPONENTS = st.just(-1)
 
 
-def dyadics(*, numerators=_NUMERATORS, exponents=_HALVES):
+def dyadics(*, numerators=_NUMERATORS, exponents=_EXPONENTS):
     """Numbers ``numerator * 2**exponent``, whose sums and products have no rounding error.
 
     Parameters
@@ -105,7 +102,8 @@ def dyadics(*, numerators=_NUMERATORS, exponents=_HALVES):
     return st.builds(_ldexp, numerators, exponents)
 
 
-_DYADICS = dyadics()
+# What dyadics() draws, in half the time: one draw per number instead of three.
+_DYADICS = _NUMERATORS.map(lambda numerator: numerator / 2)
 _SIZES = st.integers(1, 3)
 _N_INTERNAL = st.integers(0, 6)
 _N_SAMPLES = st.integers(1, 4)
@@ -275,7 +273,7 @@ def targets(draw, *, losses=_LOSSES, n_samples=_N_SAMPLES, n_outputs=_SIZES, ele
 
 @st.composite
 def assignments(draw, *, n_leaves=_SIZES, n_samples=_N_SAMPLES):
-    """Leaf ids, one per sample.
+    """Leaf ids, one per sample: an assignment for the bound of `ngdt.inference.upper_bound`.
 
     Parameters
     ----------
@@ -355,7 +353,7 @@ def problems(
     dtypes=_DTYPES,
     sparse=_SPARSE,
 ):
-    """Trees with samples, targets and leaf assignments to match: what `ngdt.inference` takes.
+    """Trees with samples, targets and a loss to match: what `ngdt.inference` takes.
 
     Parameters
     ----------
@@ -383,7 +381,7 @@ def problems(
     >>> from ngdt.testing.strategies import problems
     >>> @given(problems())
     ... def test_order_of_bounds(problem):
-    ...     tree, X, y, loss, _ = problem
+    ...     tree, X, y, loss = problem
     ...     fast = upper_bound(tree, X, y, loss=loss, kind="fast")
     ...     assert (fast <= upper_bound(tree, X, y, loss=loss, kind="full")).all()
     >>> test_order_of_bounds()
@@ -401,7 +399,6 @@ def problems(
             sparse=sparse,
         )
     )
-    leaf = draw(assignments(n_leaves=st.just(tree.n_leaves), n_samples=st.just(len(y))))
     feature_scale, score_scale = draw(scales), draw(scales)
     event(f"problem: features times {feature_scale:g}, scores times {score_scale:g}")
     tree = Tree(
@@ -414,4 +411,4 @@ def problems(
     X = X * X.dtype.type(feature_scale)
     if (tree.scores(X) == 0).any():
         event("problem: a score is zero")
-    return TreeProblem(tree, X, y, loss, leaf)
+    return TreeProblem(tree, X, y, loss)
