@@ -1,0 +1,257 @@
+"""What a split gains: the side of the targets.
+
+A criterion is told the rows of a node by `start`, and then rates the thresholds of one feature
+after another: `scan` walks through the samples in the order of the feature and moves them from the
+right to the left side. Gains are total impurity of the node minus that of its two sides, not
+divided by any weight; samples without weight must have been dropped.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs, fmax, fmin, log2
+from libc.stdint cimport int32_t, int64_t
+
+ctypedef fused number:
+    int64_t
+    double
+
+
+cdef class Criterion:
+    """Base class.
+
+    Parameters
+    ----------
+    y : ndarray of float64, shape (n_samples, n_targets)
+        Targets as `Loss.encode` returns them.
+    weight : ndarray of float64, shape (n_samples,)
+    n_outputs : int
+        Classes, or regression targets.
+    min_leaf : float
+        Least weight on either side of a split.
+    """
+
+    def __init__(self, y, weight, n_outputs, min_leaf):
+        self._y = y
+        self._weight = weight
+        # Sums of the same weights in another order differ in the last digits.
+        self.min_leaf = min_leaf * (1.0 - 1e-10)
+        self.tag = np.empty(len(y), dtype=np.int32)
+        self.amount = np.empty(len(y))
+
+    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+        """Take up a node; False if it is pure."""
+        return False
+
+    cdef Cut scan(self, const Moves *moves) noexcept nogil:
+        """The best threshold of one feature, the lowest among equals."""
+        return Cut(-INFINITY, 0.0, 0.0)
+
+
+cdef class Entropy(Criterion):
+    """Entropy in bits times weight: n log2 n - sum_c n_c log2 n_c.
+
+    Whole weights (no weights, or repetitions) are counted in integers, with n log2 n in fixed point
+    from a table: faster than logarithms, and a running sum has no rounding error, so that equal
+    splits have equal gains whatever feature they come from.
+    """
+
+    def __init__(self, y, weight, n_outputs, min_leaf):
+        super().__init__(y, weight, n_outputs, min_leaf)
+        self.n_labels = n_outputs
+        self._count = np.empty(n_outputs)
+        self._scratch = np.empty((3, n_outputs))
+        self._int_scratch = np.empty((3, n_outputs), dtype=np.int64)
+        total = weight.sum()
+        self.unit = 1.0
+        self._table = None
+        # The table may take as much memory as two to eight features of X.
+        if total <= 2**16 + 4 * len(y) and (weight == np.floor(weight)).all():
+            count = np.arange(int(total) + 1, dtype=np.float64)
+            exact = count * np.log2(np.maximum(count, 1.0))
+            # Two sums of at most the last entry have to fit into 62 bits.
+            bits = 60 - int(np.ceil(np.log2(max(exact.max(), 1.0))))
+            self.unit = 2.0 ** -bits
+            self._table = np.rint(np.ldexp(exact, bits)).astype(np.int64)
+
+    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t position, c
+        cdef double largest = 0.0
+        for c in range(self.n_labels):
+            self._count[c] = 0.0
+        for position in range(n):
+            c = <Py_ssize_t> self._y[rows[position], 0]
+            self.tag[position] = <int32_t> c
+            self.amount[position] = self._weight[rows[position]]
+            self._count[c] += self.amount[position]
+        self.total = 0.0
+        for c in range(self.n_labels):
+            self.total += self._count[c]
+            largest = fmax(largest, self._count[c])
+        if self._table is None:
+            self.tolerance = 1e-12 * self.total * (
+                1.0 + log2(self.n_labels) + fabs(log2(self.total)))
+        else:
+            self.tolerance = 4.0 * self.n_labels    # roundings of table entries
+        return largest < self.total
+
+    cdef Cut scan(self, const Moves *moves) noexcept nogil:
+        if self._table is None:
+            return _scan_entropy[double](
+                moves, self.n_labels, &self._count[0], &self._scratch[0, 0],
+                NULL, self.min_leaf, self.tolerance)
+        return _scan_entropy[int64_t](
+            moves, self.n_labels, &self._count[0], &self._int_scratch[0, 0],
+            &self._table[0], self.min_leaf, <int64_t> self.tolerance)
+
+
+cdef inline number _n_log_n(number n, const int64_t *table) noexcept nogil:
+    if number is int64_t:
+        return table[n]
+    else:
+        return n * log2(n) if n > 0.0 else 0.0
+
+
+cdef inline number _move(
+    number *left, number *right, number a, const int64_t *table
+) noexcept nogil:
+    """Move weight a of one class to the left; return the change of n_c log n_c on both sides."""
+    cdef number before = _n_log_n(left[0], table) + _n_log_n(right[0], table)
+    left[0] += a
+    right[0] -= a
+    return _n_log_n(left[0], table) + _n_log_n(right[0], table) - before
+
+
+cdef Cut _scan_entropy(
+    const Moves *moves, Py_ssize_t n_classes, const double *count, number *scratch,
+    const int64_t *table, double min_leaf, number tolerance
+) noexcept nogil:
+    cdef number *left = scratch             # weight of each class on each side
+    cdef number *right = scratch + n_classes
+    cdef number *rest = scratch + 2 * n_classes
+    cdef number n_left = 0, n_right = 0, a
+    cdef number purity = 0                  # sum over both sides of n_c log n_c
+    cdef number score, start, best = 0
+    cdef Py_ssize_t m, c, where = -1
+    for c in range(n_classes):
+        left[c] = 0
+        right[c] = rest[c] = <number> count[c]
+        n_right += right[c]
+        purity += _n_log_n(right[c], table)
+    start = purity - _n_log_n(n_right, table)
+    if moves.has_rest:
+        for m in range(moves.n):
+            if moves.item[m] != REST:
+                rest[moves.item[m]] -= <number> moves.amount[m]
+    for m in range(moves.n - 1):
+        c = moves.item[m]
+        if c != REST:
+            a = <number> moves.amount[m]
+            purity += _move(left + c, right + c, a, table)
+            n_left += a
+            n_right -= a
+        else:
+            for c in range(n_classes):
+                purity += _move(left + c, right + c, rest[c], table)
+                n_left += rest[c]
+                n_right -= rest[c]
+        if moves.z[m] == moves.z[m + 1] or n_left < min_leaf or n_right < min_leaf:
+            continue
+        score = purity - _n_log_n(n_left, table) - _n_log_n(n_right, table) - start
+        if where < 0 or score > best + tolerance:
+            best = score
+            where = m
+    if where < 0:
+        return Cut(-INFINITY, 0.0, 0.0)
+    return Cut(<double> best, moves.z[where], moves.z[where + 1])
+
+
+cdef class Variance(Criterion):
+    """Sum of squared deviations from the mean, over all targets.
+
+    Targets are scaled by a power of two, and centred in every node: what is left of a node's sum is
+    rounding, and no digits cancel however far the targets lie from zero.
+    """
+
+    def __init__(self, y, weight, n_outputs, min_leaf):
+        super().__init__(y, weight, n_outputs, min_leaf)
+        self.n_labels = 0
+        self.n_targets = n_outputs
+        self._scale = 2.0 ** -float(np.frexp(np.abs(y).max(initial=0.0))[1].clip(-1000, 1000))
+        self.unit = (1.0 / self._scale) ** 2 if abs(np.log2(self._scale)) < 500 else 1.0
+        self._moment = np.empty((len(y), n_outputs))
+        self._scratch = np.empty((3, n_outputs))
+
+    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t position, t
+        cdef double low, high, value, mean, left_over, impurity = 0.0
+        cdef bint pure = True
+        self.total = 0.0
+        for position in range(n):
+            self.tag[position] = <int32_t> position
+            self.amount[position] = self._weight[rows[position]]
+            self.total += self.amount[position]
+        for t in range(self.n_targets):
+            low, high, mean, left_over = INFINITY, -INFINITY, 0.0, 0.0
+            for position in range(n):
+                value = self._y[rows[position], t] * self._scale
+                low, high = fmin(low, value), fmax(high, value)
+                mean += self.amount[position] / self.total * value
+            # Targets that differ by rounding are the same.
+            pure = pure and high - low <= 1e-15 * fmax(fabs(low), fabs(high))
+            for position in range(n):
+                value = self._y[rows[position], t] * self._scale - mean
+                self._moment[position, t] = self.amount[position] * value
+                left_over += self._moment[position, t]
+                impurity += self._moment[position, t] * value
+            self._scratch[0, t] = left_over
+        self.tolerance = 1e-12 * impurity
+        return not pure
+
+    cdef Cut scan(self, const Moves *moves) noexcept nogil:
+        return _scan_variance(
+            moves, self.n_targets, &self._moment[0, 0], &self._scratch[0, 0], self.total,
+            self.min_leaf, self.tolerance)
+
+
+cdef Cut _scan_variance(
+    const Moves *moves, Py_ssize_t n_targets, const double *moment, double *scratch, double total,
+    double min_leaf, double tolerance
+) noexcept nogil:
+    cdef const double *sum_ = scratch       # sums over the node, the left side and the rest
+    cdef double *left = scratch + n_targets
+    cdef double *rest = scratch + 2 * n_targets
+    cdef double n_left = 0.0, n_rest = total, score, best = 0.0
+    cdef Py_ssize_t m, t, where = -1
+    for t in range(n_targets):
+        left[t] = 0.0
+        rest[t] = sum_[t]
+    if moves.has_rest:
+        for m in range(moves.n):
+            if moves.item[m] != REST:
+                n_rest -= moves.amount[m]
+                for t in range(n_targets):
+                    rest[t] -= moment[moves.item[m] * n_targets + t]
+    for m in range(moves.n - 1):
+        if moves.item[m] != REST:
+            n_left += moves.amount[m]
+            for t in range(n_targets):
+                left[t] += moment[moves.item[m] * n_targets + t]
+        else:
+            n_left += n_rest
+            for t in range(n_targets):
+                left[t] += rest[t]
+        if moves.z[m] == moves.z[m + 1] or n_left < min_leaf or total - n_left < min_leaf:
+            continue
+        score = 0.0
+        for t in range(n_targets):
+            score += left[t] * left[t] / n_left
+            score += (sum_[t] - left[t]) * (sum_[t] - left[t]) / (total - n_left)
+        if where < 0 or score > best + tolerance:
+            best = score
+            where = m
+    if where < 0:
+        return Cut(-INFINITY, 0.0, 0.0)
+    return Cut(best, moves.z[where], moves.z[where + 1])
+
+
+CRITERIA = {"entropy": Entropy, "variance": Variance}

@@ -1,0 +1,31 @@
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
+class Split(NamedTuple):
+    direction: int | np.ndarray
+    threshold: float
+    gain: float
+
+@disjoint_base
+class Splitter:
+    n_features: int
+    weight: NDArray[np.float64]
+
+    def __init__(
+        self,
+        X: Any,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        n_outputs: int,
+        criterion: str,
+        min_samples_leaf: float = 0.0,
+    ) -> None: ...
+    def used_rows(self) -> NDArray[np.int32]: ...
+    def split(self, rows: NDArray[np.int32]) -> Split | None: ...
+    def best_threshold(
+        self, rows: NDArray[np.int32], z: NDArray[np.float64]
+    ) -> tuple[float, float] | None: ...
+    def partition(self, rows: NDArray[np.int32], split: Split) -> int: ...

@@ -1,0 +1,29 @@
+"""What every initializer has in common."""
+
+from abc import ABC, abstractmethod
+
+from sklearn.base import BaseEstimator
+
+from ngdt._problem import Problem
+from ngdt._tree import Tree
+
+
+class Initializer(BaseEstimator, ABC):
+    """Grows the tree that an optimizer starts from.
+
+    A record of parameters without fitted state: `grow` changes neither the record nor the problem,
+    and the same record may be used for any number of problems.
+    """
+
+    @abstractmethod
+    def grow(self, problem: Problem) -> Tree:
+        """Grow a tree.
+
+        Parameters
+        ----------
+        problem : Problem
+
+        Returns
+        -------
+        Tree
+        """

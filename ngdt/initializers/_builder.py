@@ -1,0 +1,156 @@
+"""The greedy builder: one loop for every way to choose a split."""
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from typing import Protocol
+
+import numpy as np
+
+from ngdt._splitter import Split
+from ngdt._tree import Tree
+
+
+class SplitStrategy(Protocol):
+    """How the split of a node is chosen; `ngdt._splitter.Splitter` is one."""
+
+    weight: np.ndarray
+
+    def split(self, rows: np.ndarray) -> Split | None:
+        """The split of the node with these rows, or None for a leaf."""
+
+    def partition(self, rows: np.ndarray, split: Split) -> int:
+        """Move the rows of the left side to the front, and return their number."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A node while the tree grows; a leaf as long as it has no children."""
+
+    rows: np.ndarray
+    depth: int
+    split: Split | None = None
+    children: "tuple[Node, Node] | None" = None
+
+
+@dataclass(slots=True)
+class Growth:
+    """The structure of a grown tree; nodes and leaves are numbered depth first, left first.
+
+    Parameters
+    ----------
+    splits : list of Split
+        One per internal node.
+    children_left, children_right : ndarray of int32, shape (n_internal,)
+        As in `Tree`.
+    leaf_rows : list of ndarray of int32
+        Rows that reach each leaf.
+    """
+
+    splits: list[Split]
+    children_left: np.ndarray
+    children_right: np.ndarray
+    leaf_rows: list[np.ndarray]
+
+    def weights(self, n_features: int) -> np.ndarray:
+        """Split weights, shape (n_internal, n_features)."""
+        weights = np.zeros((len(self.splits), n_features))
+        for row, split in zip(weights, self.splits, strict=True):
+            if isinstance(split.direction, np.ndarray):
+                row[:] = split.direction
+            else:
+                row[split.direction] = 1.0
+        return weights
+
+    def thresholds(self) -> np.ndarray:
+        """Thresholds, shape (n_internal,)."""
+        return np.array([split.threshold for split in self.splits], dtype=np.float64)
+
+    def leaf_of_rows(self, n_samples: int) -> np.ndarray:
+        """Leaf of each row, shape (n_samples,); 0 for rows that were not grown on."""
+        leaf = np.zeros(n_samples, dtype=np.int32)
+        for number, rows in enumerate(self.leaf_rows):
+            leaf[rows] = number
+        return leaf
+
+    def to_tree(self, problem) -> Tree:
+        """The tree, with the best leaf values for the problem's training rows."""
+        leaf = self.leaf_of_rows(problem.X.shape[0])
+        values = problem.loss.fit_leaves(
+            leaf, problem.y, problem.weight, len(self.leaf_rows), problem.n_outputs)
+        return Tree(self.weights(problem.X.shape[1]), self.thresholds(), self.children_left,
+                    self.children_right, values)
+
+
+def build(
+    strategy: SplitStrategy,
+    rows: np.ndarray,
+    *,
+    max_depth: int | None = None,
+    min_samples_split: float = 2,
+    max_leaf_nodes: int | None = None,
+    min_impurity_decrease: float = 0.0,
+) -> Growth:
+    """Grow greedily: split the leaf with the largest gain until nothing may be split.
+
+    Parameters
+    ----------
+    strategy : SplitStrategy
+    rows : ndarray of int32
+        Rows to grow on, all with positive weights. Reordered in place.
+    max_depth, min_samples_split, max_leaf_nodes, min_impurity_decrease
+        As in `InfoGain`; impurity decreases are relative to the weight of `rows`.
+
+    Returns
+    -------
+    Growth
+    """
+    least_gain = min_impurity_decrease * strategy.weight[rows].sum() if min_impurity_decrease else 0
+    # Splits of different leaves do not influence each other, so the order matters only for
+    # max_leaf_nodes; the counter breaks ties in favour of the leaf that is older.
+    frontier, age = [], count()
+
+    def consider(node):
+        if max_depth is not None and node.depth >= max_depth:
+            return
+        # Two samples are the least one can split, so the default is no limit for any weights.
+        if min_samples_split > 2 and strategy.weight[node.rows].sum() < min_samples_split:
+            return
+        split = strategy.split(node.rows)
+        if split is not None and split.gain * (1 + 1e-10) >= least_gain:
+            node.split = split
+            heappush(frontier, (-split.gain, next(age), node))
+
+    root = Node(rows, 0)
+    n_leaves = 1
+    consider(root)
+    while frontier and (max_leaf_nodes is None or n_leaves < max_leaf_nodes):
+        _, _, node = heappop(frontier)
+        n_left = strategy.partition(node.rows, node.split)
+        node.children = tuple(
+            Node(part, node.depth + 1) for part in (node.rows[:n_left], node.rows[n_left:]))
+        n_leaves += 1
+        for child in node.children:
+            consider(child)
+    return _number(root)
+
+
+def _number(root: Node) -> Growth:
+    splits, left, right, leaf_rows = [], [], [], []
+    # Each entry: a node, and where its id belongs.
+    waiting = [(root, None, 0)]
+    while waiting:
+        node, children_of_parent, parent = waiting.pop()
+        if node.children is None:
+            number = ~len(leaf_rows)
+            leaf_rows.append(node.rows)
+        else:
+            number = len(splits)
+            splits.append(node.split)
+            left.append(0)
+            right.append(0)
+            waiting += [(node.children[1], right, number), (node.children[0], left, number)]
+        if children_of_parent is not None:
+            children_of_parent[parent] = number
+    return Growth(
+        splits, np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), leaf_rows)
