@@ -34,6 +34,10 @@ cdef class Topology:
             self.parent[self.left[node]] = self.parent[self.right[node]] = node
             self.depth[self.left[node]] = self.depth[self.right[node]] = self.depth[node] + 1
 
+    def parents(self):
+        """Parent of every node, then of every leaf; -1 for the root."""
+        return np.asarray(self.parent)
+
 
 cdef class LeafBounds:
     """Range of the leaf profiles below every node, kept exact as leaves change."""

@@ -87,6 +87,20 @@ cdef class Rows:
         self.is_float32 = dtype == np.float32
         self._itemsize = dtype.itemsize
 
+    def project(self, const int32_t[::1] samples, const double[::1] weights):
+        """Product of the given samples with one row of weights, as a split computes it."""
+        if weights.shape[0] != self.n_features:
+            raise ValueError(f"weights has {weights.shape[0]} entries for {self.n_features}")
+        out = np.empty(samples.shape[0])
+        cdef double[::1] z = out
+        cdef Py_ssize_t i
+        cdef Row row
+        with nogil:
+            for i in range(samples.shape[0]):
+                row = self.get(samples[i])
+                z[i] = row.dot(row.values, row.indices, row.n, &weights[0])
+        return out
+
     cdef void standardize(
         self, Py_ssize_t i, const void *center, const void *inverse, float *out
     ) noexcept nogil:

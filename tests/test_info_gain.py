@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ngdt._problem import Problem
 from ngdt._splitter import Split
 from ngdt._tree import Tree
-from ngdt.initializers._builder import build
+from ngdt._builder import build
 from ngdt.initializers._info_gain import InfoGain
 from ngdt.losses import LOSSES
 

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ngdt._builder import build
 from ngdt._problem import Problem
 from ngdt._splitter import Splitter
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
-from ngdt.initializers._builder import build
 
 
 class InfoGain(Initializer):
@@ -98,7 +98,7 @@ class InfoGain(Initializer):
         self._validate_params()
         splitter = self.splitter(problem)
         growth = build(
-            splitter,
+            self._strategy(splitter, problem),
             splitter.used_rows(),
             max_depth=problem.max_depth,
             min_samples_split=self.min_samples_split,
@@ -106,6 +106,10 @@ class InfoGain(Initializer):
             min_impurity_decrease=self.min_impurity_decrease,
         )
         return growth.to_tree(problem)
+
+    def _strategy(self, splitter, problem):
+        """How nodes are split; CO2 refines what the splitter finds."""
+        return splitter
 
     def splitter(self, problem: Problem) -> Splitter:
         """The split search with this record's criterion, to be used for any number of growths.

@@ -1,8 +1,10 @@
 """Optimizers: each takes a tree and returns a better one."""
 
 from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._regrow import Regrow
 from ngdt.optimizers._sgd import SGD, SSGD
+from ngdt.optimizers._shrink_leaves import ShrinkLeaves
 
-OPTIMIZERS = {"sgd": SGD, "ssgd": SSGD}
+OPTIMIZERS = {"regrow": Regrow, "sgd": SGD, "shrink_leaves": ShrinkLeaves, "ssgd": SSGD}
 
-__all__ = ["OPTIMIZERS", "SGD", "SSGD", "Optimizer"]
+__all__ = ["OPTIMIZERS", "SGD", "SSGD", "Optimizer", "Regrow", "ShrinkLeaves"]

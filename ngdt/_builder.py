@@ -75,9 +75,10 @@ class Growth:
 
     def to_tree(self, problem) -> Tree:
         """The tree, with the best leaf values for the problem's training rows."""
-        leaf = self.leaf_of_rows(problem.X.shape[0])
+        rows = np.concatenate(self.leaf_rows)
+        leaf = np.repeat(np.arange(len(self.leaf_rows)), [len(rows) for rows in self.leaf_rows])
         values = problem.loss.fit_leaves(
-            leaf, problem.y, problem.weight, len(self.leaf_rows), problem.n_outputs)
+            leaf, problem.y[rows], problem.weight[rows], len(self.leaf_rows), problem.n_outputs)
         return Tree(self.weights(problem.X.shape[1]), self.thresholds(), self.children_left,
                     self.children_right, values)
 

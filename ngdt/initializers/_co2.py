@@ -1,0 +1,107 @@
+"""CO2: greedy growth with oblique splits, each by continuous optimisation of its own bound."""
+
+import numpy as np
+
+from ngdt._builder import build
+from ngdt._rows import Rows
+from ngdt._splitter import Split
+from ngdt._tree import Tree
+from ngdt.initializers._info_gain import InfoGain
+from ngdt.optimizers import SGD
+from ngdt.optimizers._sgd import Space
+
+
+class CO2(InfoGain):
+    """Greedy tree with oblique splits: Norouzi et al. (2015a), the start of the paper's pipeline.
+
+    Each node starts from the best axis-aligned split. Its weights, and the values of its two
+    sides, are optimised by SGD on the bound of a tree of depth 1; the threshold is then set by an
+    exact scan, and the split is kept if its gain is no less than that of the start.
+
+    Parameters
+    ----------
+    optimizer : SGD or None, default=None
+        For the splits. None is ``SGD(epochs=20, batch_size=20)``.
+    criterion, min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease
+        As for `InfoGain`.
+
+    References
+    ----------
+    Norouzi, Collins, Fleet & Kohli (2015), CO2 Forest: Improved Random Forest by Continuous
+    Optimization of Oblique Splits, arXiv:1506.06155.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> tree = ObliqueTreeClassifier(max_depth=3, init="co2", optimizer=None, random_state=0)
+    >>> tree = tree.fit(*load_iris(return_X_y=True))
+    >>> tree.tree_.max_depth
+    3
+    """
+
+    minibatch = True    # the splits are found on random mini-batches
+
+    _parameter_constraints = {**InfoGain._parameter_constraints, "optimizer": [SGD, None]}
+
+    def __init__(
+        self,
+        *,
+        optimizer=None,
+        criterion=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+    ):
+        super().__init__(
+            criterion,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+        )
+        self.optimizer = optimizer
+
+    def _strategy(self, splitter, problem):
+        optimizer = self.optimizer
+        if optimizer is None:
+            optimizer = SGD(epochs=20, batch_size=20)
+        return _ObliqueSplits(splitter, optimizer, problem)
+
+
+class _ObliqueSplits:
+    """A split strategy for the builder: axis-aligned splits, made oblique where that gains."""
+
+    def __init__(self, splitter, optimizer, problem):
+        self.splitter, self.optimizer = splitter, optimizer
+        self.weight = splitter.weight
+        self.problem = problem.with_(validation=None, n_jobs=1, verbose=0, callback=None)
+        self.rows = Rows(problem.X)
+        self.space = Space.measure(problem, optimizer.norm_limit)
+
+    def split(self, rows):
+        axis_aligned = self.splitter.split(rows)
+        if axis_aligned is None:
+            return None
+        weights = self._optimize(rows, axis_aligned)
+        best = self.splitter.best_threshold(rows, self.rows.project(rows, weights))
+        if best is None or not best[1] >= axis_aligned.gain:
+            return axis_aligned
+        return Split(weights, *best)
+
+    def partition(self, rows, split):
+        return self.splitter.partition(rows, split)
+
+    def _optimize(self, rows, split):
+        problem = self.problem
+        weights = np.zeros((1, problem.X.shape[1]))
+        weights[0, split.direction] = 1.0
+        right = self.rows.project(rows, weights[0]) > split.threshold
+        values = problem.loss.fit_leaves(
+            right.astype(np.int32), problem.y[rows], problem.weight[rows], 2, problem.n_outputs)
+        stump = Tree(weights, [split.threshold], [~0], [~1], values)
+        weight = np.zeros_like(problem.weight)
+        weight[rows] = problem.weight[rows]
+        stump, _ = self.optimizer.improve(stump, problem.with_(weight=weight), self.space)
+        return stump.weights[0]
