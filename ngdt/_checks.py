@@ -32,3 +32,31 @@ def check_matrix(X):
     with naming("X"):
         return check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
+
+
+def check_weight(sample_weight, n_samples):
+    """Check the weights of samples; None stands for ones.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+    n_samples : int
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+        Not negative, not all zero.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight per sample, "
+            f"got {weight.shape}")
+    if (weight < 0).any():
+        raise ValueError("sample_weight must not be negative")
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for every sample")
+    return weight

@@ -1,0 +1,737 @@
+"""The scikit-learn face: one estimator for classes, one for values."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.special import log_softmax, softmax
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    _fit_context,
+    is_classifier,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ngdt._checks import check_weight
+from ngdt._loss import Loss, get_loss
+from ngdt._problem import Problem
+from ngdt._rows import Rows
+from ngdt._training import hold_out, train
+from ngdt._tree import Tree
+from ngdt.initializers import INITIALIZERS, Initializer
+from ngdt.optimizers import OPTIMIZERS, Optimizer
+
+__all__ = ["ObliqueTreeClassifier", "ObliqueTreeRegressor"]
+
+# float64 is what integers become; float32 is listed so that it stays as it is.
+_MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+# Numbers that one step of a pass over a matrix widens to float64: half a megabyte.
+_BLOCK = 2**16
+
+
+def _has_optimizer(estimator: "_ObliqueTree") -> bool:
+    if estimator.optimizer is None:
+        raise AttributeError("partial_fit continues an optimizer, but optimizer=None")
+    return True
+
+
+class _ObliqueTree(BaseEstimator):
+    """What the classifier and the regressor share.
+
+    A subclass says how y becomes targets (`_read_targets`), what a row weighs (`_weigh`), how leaf
+    values translate between the user's units and those of training (`_into_training`,
+    `_out_of_training`), and which loss is the default.
+    """
+
+    _default_loss: str
+    _y_form: Mapping[str, bool]
+
+    __metadata_request__predict = {"check_input": UNUSED}  # noqa: RUF012
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        # What is valid for these three, the registries and the objects know.
+        "init": "no_validation",
+        "optimizer": "no_validation",
+        "loss": "no_validation",
+        "validation_fraction": [
+            StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
+        "standardize": ["boolean", StrOptions({"auto", "global"})],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train a tree.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            float32 and float64 stay what they are, and a C-contiguous array is read in place.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Labels of any type, or values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; a row of weight zero takes no part. None weighs all rows 1.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C ended the training. The estimator is fitted all the same, with the best tree
+            so far. (Before the first epoch there is none, and KeyboardInterrupt is raised.)
+        """
+        resume = self.warm_start and hasattr(self, "tree_")
+        return self._fit(X, y, sample_weight, resume, self.validation_fraction)
+
+    def _fit(self, X, y, sample_weight, resume, validation_fraction, classes=None):
+        X, y = validate_data(self, X, y, reset=not resume, **_MATRIX, **self._y_form)
+        weight = check_weight(sample_weight, X.shape[0])
+        targets, n_values = self._read_targets(y, weight, resume, classes)
+        weight = self._weigh(targets, weight)
+        loss = self._resolve_loss()
+        steps = self._resolve_steps()
+        init = self.tree_ if resume else self._resolve_init(n_values)
+        if isinstance(init, Tree):
+            init = self._into_training(init)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        training, validation = hold_out(
+            weight,
+            # Without a step after the start there is nothing to validate.
+            validation_fraction if steps else None,
+            targets if is_classifier(self) else None,
+            seed)
+        result = train(
+            Problem(
+                X=X, y=loss.encode(targets, n_values), loss=loss, n_outputs=n_values,
+                weight=training, validation=validation, max_depth=self.max_depth,
+                standardize=self.standardize, random_state=seed,
+                n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
+                callback=self.callback),
+            init, steps)
+        self.tree_ = self._out_of_training(result.tree)
+        self.history_ = result.history
+        self.n_iter_ = len(result.history["step"])
+        self.kept_start_ = result.kept_start
+        self.feature_importances_ = _importances(self.tree_, X, weight)
+        if result.interrupted:
+            warnings.warn(
+                f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
+                "found until then.", ConvergenceWarning, stacklevel=4)
+        return self
+
+    def _read_targets(self, y, weight, resume, classes):
+        raise NotImplementedError
+
+    def _weigh(self, targets, weight):
+        return weight
+
+    def _into_training(self, tree):
+        return tree
+
+    def _out_of_training(self, tree):
+        return tree
+
+    def _resolve_loss(self):
+        loss = get_loss(self._default_loss if self.loss is None else self.loss)
+        if loss.is_classifier != is_classifier(self):
+            raise ValueError(
+                f"loss={self.loss!r} is for {'classes' if loss.is_classifier else 'values'} "
+                f"and does not fit {type(self).__name__}")
+        return loss
+
+    def _resolve_steps(self):
+        if self.optimizer is None:
+            return []
+        chain = self.optimizer if isinstance(self.optimizer, (list, tuple)) else [self.optimizer]
+        return [_named("optimizer", step, OPTIMIZERS, Optimizer) for step in chain]
+
+    def _resolve_init(self, n_values):
+        """The grower to start with, or the tree, which must fit the data."""
+        init = self.init.estimator if isinstance(self.init, FrozenEstimator) else self.init
+        if isinstance(init, (_ObliqueTree, BaseDecisionTree)):
+            check_is_fitted(init, msg=(
+                "init=%(name)s is not fitted. (Cloning an estimator, as a grid search does, drops "
+                "the fitted state of the estimators in it: pass the Tree instead.)"))
+            self._check_same_task(init)
+            init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
+        if not isinstance(init, Tree):
+            return _named("init", init, INITIALIZERS, Initializer)
+        for what, has, wants in (("features", init.n_features, self.n_features_in_),
+                                 ("outputs", init.n_outputs, n_values)):
+            if has != wants:
+                raise ValueError(f"init is a tree for {has} {what}, but the data have {wants}")
+        return init
+
+    def _check_same_task(self, fitted):
+        if is_classifier(fitted) != is_classifier(self):
+            raise ValueError(
+                f"init={type(fitted).__name__} does not predict what {type(self).__name__} does")
+        if is_classifier(self) and not np.array_equal(fitted.classes_, self.classes_):
+            raise ValueError(
+                f"init was fitted for the classes {fitted.classes_}, "
+                f"but y holds {self.classes_}")
+
+    def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            False skips the validation of X, which costs far more than a prediction for one row. X
+            must then be a C-contiguous array or a CSR matrix of finite float32 or float64.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            From 0 to ``tree_.n_leaves - 1``.
+        """
+        if check_input:
+            check_is_fitted(self)
+            X = validate_data(self, X, reset=False, **_MATRIX)
+        rows = Rows(X)
+        if rows.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {rows.n_features} features, but {type(self).__name__} was fitted on "
+                f"{self.n_features_in_}")
+        return self.tree_._apply(rows)
+
+    def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
+        """Internal nodes that each sample passes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        CSR matrix of bool, shape (n_samples, tree_.n_internal)
+        """
+        check_is_fitted(self)
+        return self.tree_.decision_path(validate_data(self, X, reset=False, **_MATRIX))
+
+    def _values(self, X, check_input):
+        leaf = self.apply(X, check_input)
+        return self.tree_.values[leaf]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
+    """Classification tree with oblique splits, trained as a whole.
+
+    A start is grown greedily (`init`) and then all its splits and leaves are improved together by
+    one or more optimizers (`optimizer`). The default minimises an upper bound on the log loss of
+    the tree by stochastic gradient descent, after Norouzi et al. (2015).
+
+    Parameters
+    ----------
+    max_depth : int or None, default=8
+        Largest number of splits between the root and a leaf of a tree that is grown. None sets no
+        limit. A tree given as `init` keeps its depth.
+    init : {"info_gain", "co2"}, Initializer, Tree or fitted estimator, default="info_gain"
+        What the optimizers start from: the name of a grower or a grower
+        (see :mod:`ngdt.initializers`), a :class:`Tree`, or a fitted ngdt tree or scikit-learn
+        decision tree for the same features and classes. Cloning drops the fitted state of an
+        estimator, so in a grid search pass a `Tree`.
+    optimizer : {"ssgd", "sgd", "regrow"}, Optimizer, list of these, or None, default="ssgd"
+        What improves the start (see :mod:`ngdt.optimizers`). A list runs in order. None keeps the
+        start: the greedy tree.
+    loss : str, Loss or None, default=None
+        Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss.
+    validation_fraction : float in [0, 1), "auto" or None, default="auto"
+        Share of the rows, by class, that optimizers do not train on but choose by. "auto" is 0.1
+        from 2000 rows on, and 0 below. 0 and None hold out nothing.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label, multiplied with the weights of the rows. "balanced" gives each class
+        the same total.
+    standardize : {"auto", "global", True, False}, default="auto"
+        How features are scaled while split weights are trained: each by its spread (True), all by
+        one number ("global"), not at all, or whichever suits ("auto"). The scaling is folded into
+        the result: `tree_` works on raw features. Sparse data are scaled, never centred.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The tree does not depend on it.
+    verbose : int, default=0
+        Positive prints a line per epoch.
+    callback : callable or None, default=None
+        Called after each epoch with a dict of the epoch's figures.
+    warm_start : bool, default=False
+        Whether `fit` starts from the tree of the fit before instead of `init`.
+    random_state : int, RandomState or None, default=None
+        Seed of the held-out rows and of the optimizers.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    n_classes_ : int
+        Number of labels.
+    n_outputs_ : int
+        Always 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, where X had such.
+    tree_ : Tree
+        The tree. A leaf value is an unnormalised log-probability per class.
+    history_ : dict of lists
+        One entry per epoch: `step` is the optimizer, the others are what it recorded, NaN where it
+        recorded none.
+    n_iter_ : int
+        Number of epochs.
+    kept_start_ : bool
+        Whether the start was kept because it did better on the held-out rows.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the splits: |weight| times standard deviation of the feature,
+        normalised in each node and averaged over the nodes by the weight of the rows that reach
+        them. The sum is 1, or 0 for a tree without splits.
+
+    References
+    ----------
+    M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
+    decision trees." NIPS 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
+    >>> tree.tree_
+    Tree(n_internal=2, n_leaves=3, n_features=4, n_outputs=3, max_depth=2)
+    >>> tree.predict(X[:2])
+    array([0, 0])
+    """
+
+    _default_loss = "log"
+    _y_form: Mapping[str, bool] = {}
+
+    __metadata_request__predict_proba = {"check_input": UNUSED}  # noqa: RUF012
+    __metadata_request__predict_log_proba = {"check_input": UNUSED}  # noqa: RUF012
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **_ObliqueTree._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 8,
+        *,
+        init: "str | Initializer | Tree | BaseEstimator" = "info_gain",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "ssgd",
+        loss: str | Loss | None = None,
+        validation_fraction: float | Literal["auto"] | None = "auto",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        standardize: bool | Literal["auto", "global"] = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict], Any] | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.init = init
+        self.optimizer = optimizer
+        self.loss = loss
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @available_if(_has_optimizer)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Run the optimizer on these rows, from the tree there is.
+
+        The first call grows the start, as `fit` does. No rows are held out. Not available with
+        ``optimizer=None``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever occur. Needed at the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; a row of weight zero takes no part.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        resume = hasattr(self, "tree_")
+        if not resume and classes is None:
+            raise ValueError("classes must be given at the first call of partial_fit")
+        if classes is not None:
+            classes = np.unique(classes)
+            if resume and not np.array_equal(classes, self.classes_):
+                raise ValueError(
+                    f"classes={classes} differ from those of the first call, {self.classes_}")
+        return self._fit(X, y, sample_weight, resume, None, classes)
+
+    def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Most probable label of each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        best = self._values(X, check_input).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Probability of each label: the softmax of the leaf values.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return softmax(self._values(X, check_input), axis=1)
+
+    def predict_log_proba(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Logarithm of the probability of each label.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return log_softmax(self._values(X, check_input), axis=1)
+
+    def _read_targets(self, y, weight, resume, classes):
+        check_classification_targets(y)
+        found, targets = np.unique(y, return_inverse=True)
+        known = self.classes_ if resume else found if classes is None else classes
+        if known is not found:
+            unknown = np.setdiff1d(found, known)
+            if unknown.size:
+                raise ValueError(f"y holds the labels {unknown}, but the classes are {known}")
+            targets = np.searchsorted(known, found)[targets]
+        self.classes_ = known
+        self.n_classes_ = len(known)
+        self.n_outputs_ = 1
+        return targets, len(known)
+
+    def _weigh(self, targets, weight):
+        if self.class_weight is None:
+            return weight
+        if self.class_weight == "balanced":
+            total = np.bincount(targets, weights=weight, minlength=self.n_classes_)
+            # A class without weight has no row that could be scaled up.
+            by_class = total.sum() / np.count_nonzero(total) / np.where(total == 0, 1, total)
+        else:
+            by_class = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=self.classes_)
+            if (by_class < 0).any() or not np.isfinite(by_class).all():
+                raise ValueError("class_weight must be finite and not negative")
+        weight = weight * by_class[targets]
+        if not weight.any():
+            raise ValueError("class_weight and sample_weight leave no sample with a weight")
+        return weight
+
+
+class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
+    """Regression tree with oblique splits and constant leaves, trained as a whole.
+
+    A start is grown greedily (`init`) and then all its splits and leaves are improved together by
+    one or more optimizers (`optimizer`). The default minimises an upper bound on the squared error
+    of the tree by stochastic gradient descent, after Norouzi et al. (2015).
+
+    Parameters
+    ----------
+    max_depth : int or None, default=8
+        Largest number of splits between the root and a leaf of a tree that is grown. None sets no
+        limit. A tree given as `init` keeps its depth.
+    init : {"info_gain", "co2"}, Initializer, Tree or fitted estimator, default="info_gain"
+        What the optimizers start from: the name of a grower or a grower
+        (see :mod:`ngdt.initializers`), a :class:`Tree`, or a fitted ngdt tree or scikit-learn
+        decision tree for the same features and targets. Cloning drops the fitted state of an
+        estimator, so in a grid search pass a `Tree`.
+    optimizer : {"ssgd", "sgd", "regrow"}, Optimizer, list of these, or None, default="ssgd"
+        What improves the start (see :mod:`ngdt.optimizers`). A list runs in order. None keeps the
+        start: the greedy tree.
+    loss : str, Loss or None, default=None
+        Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss.
+    validation_fraction : float in [0, 1), "auto" or None, default="auto"
+        Share of the rows that optimizers do not train on but choose by. "auto" is 0.1 from 2000
+        rows on, and 0 below. 0 and None hold out nothing.
+    standardize : {"auto", "global", True, False}, default="auto"
+        How features are scaled while split weights are trained: each by its spread (True), all by
+        one number ("global"), not at all, or whichever suits ("auto"). The scaling is folded into
+        the result: `tree_` works on raw features. Sparse data are scaled, never centred.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The tree does not depend on it.
+    verbose : int, default=0
+        Positive prints a line per epoch.
+    callback : callable or None, default=None
+        Called after each epoch with a dict of the epoch's figures.
+    warm_start : bool, default=False
+        Whether `fit` starts from the tree of the fit before instead of `init`.
+    random_state : int, RandomState or None, default=None
+        Seed of the held-out rows and of the optimizers.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of targets.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, where X had such.
+    tree_ : Tree
+        The tree. Leaf values are in the units of y.
+    history_ : dict of lists
+        One entry per epoch: `step` is the optimizer, the others are what it recorded, NaN where it
+        recorded none. Losses are those of the standardised targets.
+    n_iter_ : int
+        Number of epochs.
+    kept_start_ : bool
+        Whether the start was kept because it did better on the held-out rows.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the splits: |weight| times standard deviation of the feature,
+        normalised in each node and averaged over the nodes by the weight of the rows that reach
+        them. The sum is 1, or 0 for a tree without splits.
+
+    Notes
+    -----
+    Each target is standardised while the tree is trained, and leaf values are brought back
+    afterwards: step sizes and bounds mean the same in all units. Later calls of `partial_fit`, and
+    of `fit` with `warm_start`, keep the centre and the scale of the first.
+
+    References
+    ----------
+    M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
+    decision trees." NIPS 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import ObliqueTreeRegressor
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> tree = ObliqueTreeRegressor(max_depth=1, optimizer=None).fit(X, [1.0, 1.0, 5.0, 5.0])
+    >>> tree.tree_
+    Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
+    >>> tree.predict([[0.5], [2.5]])
+    array([1., 5.])
+    """
+
+    _default_loss = "squared"
+    _y_form: Mapping[str, bool] = {"multi_output": True, "y_numeric": True}
+
+    def __init__(
+        self,
+        max_depth: int | None = 8,
+        *,
+        init: "str | Initializer | Tree | BaseEstimator" = "info_gain",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "ssgd",
+        loss: str | Loss | None = None,
+        validation_fraction: float | Literal["auto"] | None = "auto",
+        standardize: bool | Literal["auto", "global"] = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict], Any] | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.init = init
+        self.optimizer = optimizer
+        self.loss = loss
+        self.validation_fraction = validation_fraction
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @available_if(_has_optimizer)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Run the optimizer on these rows, from the tree there is.
+
+        The first call grows the start, as `fit` does. No rows are held out. Not available with
+        ``optimizer=None``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; a row of weight zero takes no part.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit(X, y, sample_weight, hasattr(self, "tree_"), None)
+
+    def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Value of the leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
+        """
+        values = self._values(X, check_input)
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+    def _read_targets(self, y, weight, resume, classes):
+        if sparse.issparse(y):
+            raise TypeError("y must be a dense array, got a sparse matrix")
+        targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        n_outputs = targets.shape[1]
+        if resume and n_outputs != self.n_outputs_:
+            raise ValueError(
+                f"y has {n_outputs} targets, but the tree to start from has {self.n_outputs_}")
+        if not resume:
+            self.n_outputs_ = n_outputs
+            self._center, self._scale = _center_and_scale(targets, weight)
+        return (targets - self._center) / self._scale, n_outputs
+
+    def _into_training(self, tree):
+        return _with_values(tree, (tree.values - self._center) / self._scale)
+
+    def _out_of_training(self, tree):
+        return _with_values(tree, tree.values * self._scale + self._center)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _named(parameter, value, registry, base):
+    """The object that a name or an object stands for."""
+    if isinstance(value, str):
+        if value not in registry:
+            raise ValueError(f"{parameter}={value!r} is unknown; known are {sorted(registry)}")
+        return registry[value]()
+    if not isinstance(value, base):
+        raise TypeError(
+            f"{parameter} must be one of {sorted(registry)} or a {base.__name__}, got {value!r}")
+    return value
+
+
+def _with_values(tree, values):
+    return Tree(
+        tree.weights, tree.thresholds, tree.children_left, tree.children_right, values)
+
+
+def _center_and_scale(y, weight):
+    """Weighted mean and standard deviation of each target; the scale of a constant one is 1."""
+    center = np.average(y, axis=0, weights=weight)
+    scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=weight))
+    # The mean of equal numbers need not be that number to the last bit.
+    constant = scale <= 1e-14 * np.abs(center)
+    return center, np.where(constant, 1.0, scale)
+
+
+def _importances(tree, X, weight):
+    """See `feature_importances_`."""
+    total = np.zeros(tree.n_features)
+    spread = _spread(X, weight)
+    reach = _reach(tree, X, weight)
+    for nodes in _blocks(tree.weights):
+        share = np.abs(tree.weights[nodes]) * spread
+        row = share.sum(axis=1, keepdims=True)
+        share /= np.where(row == 0, 1.0, row)
+        total += reach[nodes] @ share
+    return total / (total.sum() or 1.0)
+
+
+def _reach(tree, X, weight):
+    """Weight of the rows that reach each internal node."""
+    at_leaf = np.bincount(tree._apply(Rows(X)), weights=weight, minlength=tree.n_leaves)
+    reach = np.zeros(tree.n_internal)
+    children = zip(tree.children_left.tolist(), tree.children_right.tolist(), strict=True)
+    for node, pair in reversed(list(enumerate(children))):
+        reach[node] = sum(reach[child] if child >= 0 else at_leaf[~child] for child in pair)
+    return reach
+
+
+def _spread(X, weight):
+    """Weighted standard deviation of each feature, without a float64 copy of X."""
+    if sparse.issparse(X):
+        return np.sqrt(mean_variance_axis(X, axis=0, weights=weight.astype(X.dtype))[1])
+    # Deviations are taken from a point within the data, so that a large mean cancels nothing.
+    origin = X[:64].mean(axis=0, dtype=np.float64)
+    first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for rows in _blocks(X):
+        deviation = X[rows] - origin
+        first += weight[rows] @ deviation
+        deviation *= deviation
+        second += weight[rows] @ deviation
+    first /= weight.sum()
+    return np.sqrt(np.maximum(second / weight.sum() - first**2, 0.0))
+
+
+def _blocks(matrix):
+    """Slices of rows that hold at most about `_BLOCK` numbers each."""
+    step = max(1, _BLOCK // matrix.shape[1])
+    return (slice(first, first + step) for first in range(0, matrix.shape[0], step))
