@@ -378,7 +378,7 @@ def test_a_start_by_name_is_the_start_by_object(iris, name):
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
 def test_an_optimizer_by_name_by_object_and_in_a_list(iris, name):
     trees = [
-        ObliqueTreeClassifier(2, optimizer=optimizer, random_state=0).fit(*iris).tree_
+        ObliqueTreeRegressor(2, optimizer=optimizer, random_state=0).fit(*iris).tree_
         for optimizer in (name, OPTIMIZERS[name](), [name], (OPTIMIZERS[name](),))]
     assert trees.count(trees[0]) == 4
 

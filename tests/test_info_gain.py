@@ -9,10 +9,10 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from ngdt._builder import build
 from ngdt._problem import Problem
 from ngdt._splitter import Split
 from ngdt._tree import Tree
-from ngdt._builder import build
 from ngdt.initializers._info_gain import InfoGain
 from ngdt.losses import LOSSES
 

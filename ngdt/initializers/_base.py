@@ -15,6 +15,8 @@ class Initializer(BaseEstimator, ABC):
     and the same record may be used for any number of problems.
     """
 
+    minibatch = False  # draws samples at random: weight k is not the same as k copies
+
     @abstractmethod
     def grow(self, problem: Problem) -> Tree:
         """Grow a tree.

@@ -96,7 +96,7 @@ class SGD(Optimizer):
     >>> from ngdt import ObliqueTreeClassifier
     >>> from ngdt.optimizers import SGD
     >>> X, y = load_iris(return_X_y=True)
-    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=SGD(epochs=20), random_state=0)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=SGD(epochs=100), random_state=0)
     >>> tree.fit(X, y).score(X, y) > 0.9
     True
     """
