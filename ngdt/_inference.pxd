@@ -1,9 +1,11 @@
+cimport cython
 from libc.stdint cimport int8_t, int32_t, uint32_t
 
 from ngdt._loss cimport Loss
 from ngdt._rows cimport Row
 
 
+@cython.final
 cdef class Topology:
     # One id space for the kernels: node i is i, leaf j is n_internal + j.
     cdef readonly int n_internal
@@ -17,6 +19,7 @@ cdef class Topology:
         return self.right[self.parent[child]] == child
 
 
+@cython.final
 cdef class LeafBounds:
     # Elementwise range of the leaf profiles below every id; a leaf's own profile has lo = hi.
     cdef Topology topology
@@ -35,6 +38,7 @@ cdef struct Found:
     double value        # loss -/+ price: the bound, or the diminished cost
 
 
+@cython.final
 cdef class Search:
     cdef Topology topology
     cdef LeafBounds bounds

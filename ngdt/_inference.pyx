@@ -12,12 +12,14 @@ needed and kept while the sample lasts, so all searches for one sample share the
 import numpy as np
 from scipy import sparse
 
+cimport cython
 from libc.math cimport fabs
 
 from ngdt._rows cimport Rows
 from ngdt._tree cimport Tree
 
 
+@cython.final
 cdef class Topology:
     """Children, parents and depths of a tree in one id space."""
 
@@ -39,6 +41,7 @@ cdef class Topology:
         return np.asarray(self.parent)
 
 
+@cython.final
 cdef class LeafBounds:
     """Range of the leaf profiles below every node, kept exact as leaves change."""
 
@@ -89,6 +92,7 @@ cdef class LeafBounds:
             node = self.topology.parent[node]
 
 
+@cython.final
 cdef class Search:
     """Scratch and state of the searches for one sample at a time; one object per thread."""
 

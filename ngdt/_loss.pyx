@@ -15,7 +15,12 @@ import numpy as np
 
 from ngdt._checks import naming
 
-from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, pow
+from libc.math cimport INFINITY, exp, fabs, log, pow
+
+
+cdef inline double larger(double a, double b) noexcept nogil:
+    # libm's fmax keeps a promise about NaN that costs a function call.
+    return a if a > b else b
 
 
 def _number(name, value):
@@ -245,7 +250,7 @@ cdef class LogLoss(Loss):
         cdef double top = theta[0], total = 0.0
         cdef int c
         for c in range(1, k):
-            top = fmax(top, theta[c])
+            top = larger(top, theta[c])
         for c in range(k):
             total += exp(theta[c] - top)
         total = log(total)
@@ -266,7 +271,7 @@ cdef class LogLoss(Loss):
         cdef double top = theta[0], total = 0.0
         cdef int c
         for c in range(1, k):
-            top = fmax(top, theta[c])
+            top = larger(top, theta[c])
         for c in range(k):
             out[c] = exp(theta[c] - top)
             total += out[c]
@@ -366,7 +371,7 @@ cdef class SquaredLoss(Loss):
         cdef double total = 0.0
         cdef int t
         for t in range(k):
-            total += self.rho(fmax(fabs(y[t] - lo[t]), fabs(hi[t] - y[t])))
+            total += self.rho(larger(fabs(y[t] - lo[t]), fabs(hi[t] - y[t])))
         return total
 
     cdef double smallest(
@@ -374,14 +379,14 @@ cdef class SquaredLoss(Loss):
         cdef double total = 0.0
         cdef int t
         for t in range(k):
-            total += self.rho(fmax(0.0, fmax(lo[t] - y[t], y[t] - hi[t])))
+            total += self.rho(larger(0.0, larger(lo[t] - y[t], y[t] - hi[t])))
         return total
 
     cdef void gradient(
             self, const double *theta, int k, const double *y, double *out) noexcept nogil:
         cdef int t
         for t in range(k):
-            out[t] = 2.0 * fmax(-self.limit, fmin(self.limit, theta[t] - y[t]))
+            out[t] = 2.0 * larger(-self.limit, -larger(-self.limit, y[t] - theta[t]))
 
     def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
         weight = np.bincount(leaf, weights=sample_weight, minlength=n_leaves)

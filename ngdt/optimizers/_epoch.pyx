@@ -248,6 +248,8 @@ cdef class Trainer:
                 n = <int> min(self.batch_size, order.shape[0] - start)
                 s = ngdt_team_ticket(&self.team)
                 while s < n:
+                    if start + s + 1 < order.shape[0]:
+                        self.rows.prefetch(order[start + s + 1])
                     self._search(worker.search, s, order[start + s])
                     s = ngdt_team_ticket(&self.team)
                 if not ngdt_team_meet(&self.team):

@@ -35,4 +35,15 @@ void ngdt_standardize_f32(const float *x, const float *center, const float *inve
 void ngdt_standardize_f64(const double *x, const double *center, const double *inverse,
                           ptrdiff_t n, float *out);
 
+/* Ask for four cache lines that will be read soon. */
+static inline void ngdt_prefetch(const char *address)
+{
+#if defined(__GNUC__)
+    for (int line = 0; line < 4; line++)
+        __builtin_prefetch(address + 64 * line);
+#else
+    (void)address;
+#endif
+}
+
 #endif
