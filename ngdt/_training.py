@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ngdt._rows import Rows
 from ngdt._tree import Tree
 
 # Below this many rows a tenth of them decides too little to be worth not training on.
 AUTO_VALIDATION_ROWS = 2000
 AUTO_VALIDATION_FRACTION = 0.1
+N_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -70,23 +72,45 @@ def hold_out(weight, fraction, labels, seed):
     return weight - validation, validation
 
 
-def train(problem, init, steps):
-    """Grow a start and run the optimizers on it, in order.
+def train(problem, init, steps, *, cross_validate=False):
+    """Grow a start, run the optimizers on it in order, and choose between the two.
+
+    The start stays a candidate: the trained tree has to make fewer errors than it on rows that
+    neither was trained on. On held-out rows that also chose the best epoch and the best subtrees,
+    it must be better by two standard errors of the paired difference, since those choices flatter
+    it. Few rows are not held out but cross-validated: there one standard error is enough.
 
     Parameters
     ----------
     problem : Problem
     init : Initializer or Tree
     steps : list of Optimizer
+    cross_validate : bool, default=False
+        Whether to choose by cross-validation where no rows are held out.
 
     Returns
     -------
     TrainingResult
     """
-    start = _start(problem, init)
+    if steps and cross_validate and problem.validation is None:
+        quiet = problem.with_(verbose=0, callback=None)
+        if _cross_validated_gain(quiet, init, steps) <= 1.0:
+            return TrainingResult(_start(problem, init), {"step": []}, kept_start=True)
+    start, tree, history, interrupted = _run(problem, init, steps)
+    if tree is not start and problem.validation is not None:
+        held = np.flatnonzero(problem.validation)
+        if not _gain(*_errors(problem, held, start, tree), problem.validation[held]) > 2.0:
+            everything = problem.with_(weight=problem.weight + problem.validation, validation=None)
+            return TrainingResult(_start(everything, init), history, True, interrupted)
+    return TrainingResult(tree, history, False, interrupted)
+
+
+def _run(problem, init, steps):
+    """The start, what the optimizers made of it, their history, and whether Ctrl-C came."""
+    start = tree = _start(problem, init)
     for step in steps:
         step.check(start, problem.loss)
-    tree, history, interrupted = start, {"step": []}, False
+    history, interrupted = {"step": []}, False
     for number, step in enumerate(steps):
         seeded = problem.with_(random_state=(problem.random_state + number) % 2**31)
         tree, record = step.improve(tree, seeded)
@@ -94,14 +118,42 @@ def train(problem, init, steps):
         _append(history, type(step).__name__, record)
         if interrupted:
             break
-    if steps and _start_is_better(problem, start, tree):
-        everything = problem.with_(weight=problem.weight + problem.validation, validation=None)
-        return TrainingResult(_start(everything, init), history, True, interrupted)
-    return TrainingResult(tree, history, False, interrupted)
+    return start, tree, history, interrupted
 
 
 def _start(problem, init):
     return init if isinstance(init, Tree) else init.grow(problem)
+
+
+def _cross_validated_gain(problem, init, steps):
+    """What training gains over the start on all rows, each predicted without it, in standard
+    errors."""
+    rows = np.flatnonzero(problem.weight > 0)
+    if len(rows) < 2 * N_FOLDS:
+        return np.inf       # nothing to decide by: do as asked
+    fold = np.random.default_rng(problem.random_state).permutation(len(rows)) % N_FOLDS
+    errors = np.empty((2, len(rows)))
+    for number in range(N_FOLDS):
+        held = rows[fold == number]
+        weight = problem.weight.copy()
+        weight[held] = 0.0
+        start, tree, _, _ = _run(problem.with_(weight=weight), init, steps)
+        errors[:, fold == number] = _errors(problem, held, start, tree)
+    return _gain(*errors, problem.weight[rows])
+
+
+def _errors(problem, rows, start, tree):
+    """Errors of both trees on the given rows."""
+    X, samples = Rows(problem.X), rows.astype(np.int32)
+    return [
+        problem.errors(candidate.values[candidate._apply_at(X, samples)], rows)
+        for candidate in (start, tree)]
+
+
+def _gain(errors_of_start, errors, weight):
+    """Errors saved over the start, in standard errors of the paired difference."""
+    saved = weight * (errors_of_start - errors)
+    return saved.sum() / max(np.sqrt((saved**2).sum()), np.finfo(float).tiny)
 
 
 def _append(history, step, record):
@@ -112,15 +164,3 @@ def _append(history, step, record):
         history.setdefault(name, [np.nan] * before)
     for name, column in history.items():
         column += [step] * rows if name == "step" else record.get(name, [np.nan] * rows)
-
-
-def _start_is_better(problem, start, tree):
-    """Whether the start makes fewer errors than `tree` on the held-out rows."""
-    if problem.validation is None:
-        return False
-    held = np.flatnonzero(problem.validation)
-    X, weight = problem.X[held], problem.validation[held]
-    error_of_start, error = (
-        np.average(problem.errors(candidate.predict(X), held), weights=weight)
-        for candidate in (start, tree))
-    return error_of_start < error

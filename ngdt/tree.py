@@ -35,7 +35,7 @@ from ngdt._rows import Rows
 from ngdt._training import hold_out, train
 from ngdt._tree import Tree
 from ngdt.initializers import INITIALIZERS, Initializer
-from ngdt.optimizers import OPTIMIZERS, Optimizer
+from ngdt.optimizers import OPTIMIZERS, Optimizer, Regrow, ShrinkLeaves
 
 __all__ = ["ObliqueTreeClassifier", "ObliqueTreeRegressor"]
 
@@ -61,6 +61,7 @@ class _ObliqueTree(BaseEstimator):
     """
 
     _default_loss: str
+    _finishing_steps: Sequence[Optimizer]
     _y_form: Mapping[str, bool]
 
     __metadata_request__predict = {"check_input": UNUSED}  # noqa: RUF012
@@ -132,7 +133,7 @@ class _ObliqueTree(BaseEstimator):
                 standardize=self.standardize, random_state=seed,
                 n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
                 callback=self.callback),
-            init, steps)
+            init, steps, cross_validate=validation_fraction == "auto")
         self.tree_ = self._out_of_training(result.tree)
         self.history_ = result.history
         self.n_iter_ = len(result.history["step"])
@@ -167,8 +168,12 @@ class _ObliqueTree(BaseEstimator):
     def _resolve_steps(self):
         if self.optimizer is None:
             return []
-        chain = self.optimizer if isinstance(self.optimizer, (list, tuple)) else [self.optimizer]
-        return [_named("optimizer", step, OPTIMIZERS, Optimizer) for step in chain]
+        if isinstance(self.optimizer, (list, tuple)):
+            return [_named("optimizer", step, OPTIMIZERS, Optimizer) for step in self.optimizer]
+        step = _named("optimizer", self.optimizer, OPTIMIZERS, Optimizer)
+        # A name stands for what serves most users, an object or a list for itself.
+        named = isinstance(self.optimizer, str) and step.minibatch
+        return [step, *self._finishing_steps] if named else [step]
 
     def _resolve_init(self, n_values):
         """The grower to start with, or the tree, which must fit the data."""
@@ -332,6 +337,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     """
 
     _default_loss = "log"
+    _finishing_steps = (Regrow(),)
     _y_form: Mapping[str, bool] = {}
 
     __metadata_request__predict_proba = {"check_input": UNUSED}  # noqa: RUF012
@@ -572,6 +578,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     """
 
     _default_loss = "squared"
+    _finishing_steps = (Regrow(min_samples_leaf=5), ShrinkLeaves())
     _y_form: Mapping[str, bool] = {"multi_output": True, "y_numeric": True}
 
     def __init__(
