@@ -22,7 +22,6 @@ DIRECTIVES = {
     "cdivision": True,
     "binding": True,
     "embedsignature": True,
-    "autotestdict": False,
     "freethreading_compatible": True,
     "linetrace": COVERAGE,
 }
@@ -30,9 +29,10 @@ DIRECTIVES = {
 # Contraction is off so that AVX2 machines give the same bits as those without: a fused
 # multiply-add rounds once where a product and a sum round twice.
 COMPILE_ARGS = [] if os.name == "nt" else ["-O3", "-ffp-contract=off"]
-EXTRA_SOURCES = dict.fromkeys(
-    ["ngdt/_rows.pyx", "ngdt/optimizers/_epoch.pyx"], ["ngdt/src/dot.c"]
-)
+EXTRA_SOURCES = {
+    "ngdt/_rows.pyx": ["ngdt/src/dot.c"],
+    "ngdt/optimizers/_epoch.pyx": ["ngdt/src/dot.c"],
+}
 
 
 def extension(path: Path) -> Extension:

@@ -5,6 +5,8 @@ import warnings
 
 os.environ["MPLBACKEND"] = "agg"
 
+import sphinx.ext.autosummary
+
 import ngdt
 
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
@@ -18,6 +20,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # brings MathJax along: the pages need no network either
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
@@ -28,6 +31,7 @@ default_role = "literal"
 
 # API pages
 autosummary_generate = True
+sphinx.ext.autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "eqs.")  # no end of a sentence
 autodoc_typehints = "none"  # the stubs have the types; docstrings say shapes and units too
 numpydoc_show_class_members = False  # the templates list them
 numpydoc_class_members_toctree = False
@@ -50,6 +54,7 @@ numpydoc_validation_exclude = {
     r"^ngdt\.Tree$",
     r"^ngdt\.losses\.\w*Loss$",
     r"^ngdt\.inference\.(InferenceResult|SurrogateGradient)$",
+    r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset)$",
 }
 
 # Everything that a name may refer to outside this project; no inventory is downloaded.
@@ -69,6 +74,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
+    "capture_repr": (),
     "min_reported_time": 0,
     "plot_gallery": "True",
 }
@@ -76,6 +82,9 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"ngdt {version}"
 html_static_path = ["_static"]
+html_css_files = ["wide.css"]
+# Pages without neighbours in their section need no list of them.
+html_sidebars = {page: [] for page in ("index", "quickstart", "theory", "extending/index")}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

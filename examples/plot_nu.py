@@ -19,7 +19,8 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# Nine values, and the automatic one as a dashed line.
+# Nine values, and the automatic one as a dashed line. On the right: the share of examples that have
+# a gradient, averaged over the epochs. It tells the two ends apart without any test images.
 
 
 def fit(nu):
@@ -36,8 +37,9 @@ figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 axes[0].semilogx(limits, [100 * model.score(X_test, y_test) for model in models], marker="o")
 axes[0].axhline(100 * automatic.score(X_test, y_test), linestyle="--", color="0.4")
 axes[0].set(xlabel=r"$\nu$", ylabel="right on the test images (%)")
-leaves = [len(np.unique(model.apply(X_train))) for model in models]
-axes[1].semilogx(limits, leaves, marker="o")
-axes[1].axhline(len(np.unique(automatic.apply(X_train))), linestyle="--", color="0.4")
-axes[1].set(xlabel=r"$\nu$", ylabel="leaves that are reached")
+
+shares = [np.mean(model.history_["gradient_share"]) for model in models]
+axes[1].semilogx(limits, shares, marker="o")
+axes[1].axhline(np.mean(automatic.history_["gradient_share"]), linestyle="--", color="0.4")
+axes[1].set(xlabel=r"$\nu$", ylabel="share with a gradient", ylim=(0, 1))
 plt.show()

@@ -284,7 +284,7 @@ cdef class LogLoss(Loss):
         count = np.bincount(cell, weights=sample_weight, minlength=n_leaves * n_outputs)
         count = count.reshape(n_leaves, n_outputs)
         count[count.sum(axis=1) == 0] = count.sum(axis=0)
-        # One pseudo-sample is shared by the classes, so that many classes do not drown a small leaf.
+        # One pseudo-sample is shared by the classes: many classes shall not drown a small leaf.
         count += self.pseudo_count / n_outputs
         return np.log(count / count.sum(axis=1, keepdims=True))
 
@@ -436,6 +436,12 @@ def get_loss(loss):
     Returns
     -------
     Loss
+
+    Examples
+    --------
+    >>> from ngdt.losses import get_loss
+    >>> get_loss("log")
+    LogLoss(pseudo_count=1)
     """
     if isinstance(loss, Loss):
         return loss

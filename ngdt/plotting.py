@@ -146,7 +146,7 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     for node, ax in zip(nodes, axes, strict=False):
         _draw_split(ax, tree, node, shape, feature_names)
         ax.set_title(titles.get(int(node), f"node {node}"), fontsize=10)
-    return list(axes)
+    return list(axes[: len(nodes)])
 
 
 def plot_history(history, *, ax=None):
@@ -155,8 +155,8 @@ def plot_history(history, *, ax=None):
     Parameters
     ----------
     history : mapping or fitted estimator
-        What ``history_`` of an estimator holds, or the estimator itself. Each of the entries
-        "bound", "loss" and "validation_loss" that is there becomes a line.
+        What ``history_`` of an estimator holds, or the estimator itself. The entries "bound" and
+        "loss" become lines.
     ax : matplotlib Axes, default=None
         Where to draw. None makes a new figure.
 
@@ -181,7 +181,6 @@ def plot_history(history, *, ax=None):
     lines = (
         ("bound", "upper bound", {"color": RED}),
         ("loss", "training loss", {"color": BLUE}),
-        ("validation_loss", "validation loss", {"color": "0.35", "linestyle": "--"}),
     )
     for key, label, style in lines:
         values = np.asarray(history.get(key, []), dtype=float)
@@ -191,8 +190,11 @@ def plot_history(history, *, ax=None):
     ax.set(xlabel="epoch", ylabel="mean over the examples")
     if ax.get_lines():
         ax.legend(frameon=False)
+        ax.set_yscale("log")  # most of the way down is behind after a few epochs
+        ax.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("")
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     return ax
 
 

@@ -1,4 +1,5 @@
 import numpy as np
+from own_steps import RefitLeaves
 from quantile_loss import QuantileLoss
 
 from ngdt import ObliqueTreeRegressor
@@ -7,5 +8,8 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(2000, 2))
 y = X[:, 0] + rng.exponential(1 + (X[:, 0] + X[:, 1] > 0), size=2000)
 
-tree = ObliqueTreeRegressor(max_depth=3, loss=QuantileLoss(0.9), random_state=0).fit(X, y)
+tree = ObliqueTreeRegressor(
+    max_depth=3, loss=QuantileLoss(0.9), optimizer=["ssgd", RefitLeaves()], random_state=0
+)
+tree.fit(X, y)
 print("share of examples at or below the prediction:", np.mean(y <= tree.predict(X)))

@@ -4,10 +4,10 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from ngdt.testing.strategies import problems, samples
 
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt.inference import empirical_loss, loss_augmented_inference, upper_bound
+from ngdt.testing.strategies import assignments, problems, samples
 
 
 @given(problems())
@@ -46,9 +46,8 @@ def test_larger_weights_tighten_the_bound(problem, kind, exponent):
 @given(problems(), st.data())
 def test_any_assignment_gives_a_bound(problem, data):
     tree, X, y, loss = problem
-    leaves = st.integers(0, tree.n_leaves - 1)
-    a = np.array([data.draw(leaves) for _ in range(len(y))], dtype=int)
-    stable = upper_bound(tree, X, y, loss=loss, assignment=a)
+    leaf = data.draw(assignments(n_leaves=st.just(tree.n_leaves), n_samples=st.just(len(y))))
+    stable = upper_bound(tree, X, y, loss=loss, assignment=leaf)
     assert (upper_bound(tree, X, y, loss=loss) <= stable).all()
 # [/assignment]
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ngdt._builder import build
 from ngdt._rows import Rows
 from ngdt._splitter import Split
 from ngdt._tree import Tree
@@ -42,7 +41,7 @@ class CO2(InfoGain):
 
     minibatch = True    # the splits are found on random mini-batches
 
-    _parameter_constraints = {**InfoGain._parameter_constraints, "optimizer": [SGD, None]}
+    _parameter_constraints = {**InfoGain._parameter_constraints, "optimizer": [SGD, None]}  # noqa: RUF012
 
     def __init__(
         self,

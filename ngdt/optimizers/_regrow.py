@@ -11,7 +11,6 @@ from ngdt._splitter import Splitter
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 
-
 # Training rows that tell a hopeless comparison at a fraction of the cost of the whole one.
 _PILOT = 1000
 
@@ -53,7 +52,7 @@ class Regrow(Optimizer):
     True
     """
 
-    _parameter_constraints = {
+    _parameter_constraints = {  # noqa: RUF012
         "min_samples_leaf": [Interval(Real, 0, None, closed="left")],
     }
 

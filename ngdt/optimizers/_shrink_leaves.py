@@ -38,7 +38,7 @@ class ShrinkLeaves(Optimizer):
     16
     """
 
-    _parameter_constraints = {"pseudo_count": [Interval(Real, 0, None, closed="left")]}
+    _parameter_constraints = {"pseudo_count": [Interval(Real, 0, None, closed="left")]}  # noqa: RUF012
 
     def __init__(self, *, pseudo_count=5.0):
         self.pseudo_count = pseudo_count

@@ -1,0 +1,62 @@
+"""Draw docs/_static/overview.png, the picture of the README and of the first page of the docs.
+
+Usage: python benchmarks/overview_picture.py [PATH]
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from ngdt import ObliqueTreeClassifier
+from ngdt.plotting import plot_history, plot_regions, plot_tree
+
+PATH = Path(__file__).parents[1] / "docs/_static/overview.png"
+
+
+def spirals(n, seed=0):
+    """Two noisy spiral arms in the plane."""
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0.6, 3.4, n) * np.pi / 1.7
+    arm = rng.integers(2, size=n)
+    X = angle[:, None] * np.c_[np.cos(angle + np.pi * arm), np.sin(angle + np.pi * arm)]
+    return X + rng.normal(scale=0.25, size=X.shape), arm
+
+
+def main(path=PATH):
+    figure = plt.figure(figsize=(11, 7.4), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1)
+    top, bottom = figure.subfigures(2, 1, height_ratios=(3, 4.4))
+    axes = top.subplots(1, 3, width_ratios=(1, 1, 1.25))
+
+    X, y = spirals(1500)
+    train, test = slice(0, 1000), slice(1000, None)
+    for optimizer, name, ax in ((None, "greedy", axes[0]), ("ssgd", "non-greedy", axes[1])):
+        model = ObliqueTreeClassifier(max_depth=4, optimizer=optimizer, random_state=0)
+        model.fit(X[train], y[train])
+        plot_regions(model, X[test], y[test], ax=ax)
+        ax.set(xticks=[], yticks=[])
+        ax.set_title(f"{name}, depth 4: {100 * model.score(X[test], y[test]):.0f} % right")
+    plot_history(model, ax=axes[2]).set_title("training: the bound, and the loss below it")
+
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    model = ObliqueTreeClassifier(max_depth=4, random_state=0).fit(X_train, y_train)
+    plot_tree(model, shape=(8, 8), max_depth=4, figure=bottom)
+    accuracy = 100 * model.score(X_test, y_test)
+    greedy = model.set_params(optimizer=None).fit(X_train, y_train).score(X_test, y_test)
+    text = f"digits, depth 4: {accuracy:.0f} % right\n(greedy: {100 * greedy:.0f} %)"
+    bottom.text(0.02, 0.97, text, va="top", fontsize=12)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=90)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

@@ -1,0 +1,163 @@
+"""Pictures: what is drawn, not how it looks."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree, plotting
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(autouse=True)
+def memory():
+    matplotlib.use("agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def classifier(iris):
+    return ObliqueTreeClassifier(max_depth=3, optimizer=None, random_state=0).fit(*iris)
+
+
+def complete(depth, n_features=6):
+    """Complete tree of a depth: node i has children 2i + 1 and 2i + 2."""
+    m = 2**depth - 1
+    left, right = 2 * np.arange(m) + 1, 2 * np.arange(m) + 2
+    left, right = (np.where(ids < m, ids, ~(ids - m)) for ids in (left, right))
+    weights = np.arange(m * n_features, dtype=float).reshape(m, n_features)
+    return Tree(weights, np.zeros(m), left, right, np.eye(m + 1))
+
+
+def stump_of_one_leaf():
+    return Tree(np.empty((0, 6)), [], [], [], [[0.0, 1.0]])
+
+
+def test_import_does_not_need_matplotlib():
+    code = "import sys, ngdt.plotting; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"ngdt\[plot\]"):
+        plotting.plot_history({"loss": [1.0]})
+
+
+def test_weights_as_images():
+    tree = complete(2)
+    axes = plotting.plot_weights(tree, shape=(2, 3))
+    assert [ax.get_title() for ax in axes] == ["root", "left of the root", "right of the root"]
+    for node, ax in enumerate(axes):
+        image = ax.get_images()[0]
+        np.testing.assert_array_equal(image.get_array().ravel(), tree.weights[node])
+        low, high = image.get_clim()
+        assert low == -high  # white means zero
+
+
+def test_weights_as_bars_name_the_features():
+    tree = Tree([[0.0, -3.0, 1.0]], [0.0], [~0], [~1], np.eye(2))
+    (ax,) = plotting.plot_weights(tree, feature_names=["age", "income", "height"])
+    assert [text.get_text() for text in ax.texts] == ["income", "height"]
+    assert [bar.get_width() for bar in ax.patches] == [-3.0, 1.0]
+
+
+@pytest.mark.parametrize(("weight", "text"), [(2.0, "x1\n> 0.5"), (-2.0, "x1\n< -0.5")])
+def test_axis_aligned_splits_are_written_out(weight, text):
+    tree = Tree([[0.0, weight]], [1.0], [~0], [~1], np.eye(2))
+    (ax,) = plotting.plot_weights(tree)
+    assert [found.get_text() for found in ax.texts] == [text]
+
+
+def test_children_that_are_leaves_are_left_out():
+    assert len(plotting.plot_weights(complete(1))) == 1
+    assert plotting.plot_weights(stump_of_one_leaf()) == []
+
+
+def test_history_of_an_estimator(iris):
+    tree = ObliqueTreeClassifier(max_depth=2, random_state=0).fit(*iris)
+    lines = plotting.plot_history(tree).get_lines()
+    assert {"upper bound", "training loss"} <= {line.get_label() for line in lines}
+
+
+def test_history_of_a_greedy_tree_is_an_empty_picture(classifier):
+    assert list(plotting.plot_history(classifier).get_lines()) == []
+
+
+def test_tree_with_leaves_and_cut_off_subtrees():
+    figure = plotting.plot_tree(complete(3), max_depth=2, shape=(2, 3))
+    canvas, *axes = figure.axes
+    assert len(axes) == 3  # the splits of two levels
+    assert [text.get_text() for text in canvas.texts] == ["2\nleaves"] * 4
+    assert len(canvas.get_lines()) == 6
+
+
+@pytest.mark.parametrize("max_depth", [1, 3, 9])
+def test_a_node_stands_above_the_middle_of_its_children(max_depth):
+    tree = complete(3)
+    places = plotting._layout(tree, max_depth)
+    for item, (x, depth) in places.items():
+        if item >= 0 and depth < max_depth:
+            left, right = places[tree.children_left[item]], places[tree.children_right[item]]
+            assert left[0] < x < right[0]
+            assert x == (left[0] + right[0]) / 2
+            assert left[1] == right[1] == depth + 1
+    assert len(set(places.values())) == len(places)
+
+
+def test_tree_names_the_classes(iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])
+    model = ObliqueTreeClassifier(max_depth=2, optimizer=None, random_state=0).fit(X, names[y])
+    titles = {ax.get_title() for ax in plotting.plot_tree(model).axes}
+    assert {"setosa", "versicolor"} <= titles
+
+
+def test_tree_of_a_regressor_and_of_one_leaf(iris):
+    X, y = iris
+    model = ObliqueTreeRegressor(max_depth=2, optimizer=None, random_state=0).fit(X, y)
+    texts = [text.get_text() for ax in plotting.plot_tree(model).axes for text in ax.texts]
+    assert f"{model.tree_.values[0, 0]:.4g}" in texts
+    assert len(plotting.plot_tree(stump_of_one_leaf()).axes) == 2
+
+
+def test_a_chain_deeper_than_the_recursion_limit():
+    m = 2 * sys.getrecursionlimit()
+    left = ~np.arange(m)
+    right = np.r_[np.arange(1, m), ~m]
+    tree = Tree(np.ones((m, 1)), np.zeros(m), left, right, np.zeros((m + 1, 1)))
+    canvas = plotting.plot_tree(tree, max_depth=2).axes[0]
+    assert [text.get_text() for text in canvas.texts] == [f"{m - 1}\nleaves"]
+
+
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+def test_regions(iris, estimator):
+    X, y = iris
+    model = estimator(max_depth=2, optimizer=None, random_state=0).fit(X[:, :2], y)
+    ax = plotting.plot_regions(model, X[:, :2], y, resolution=7)
+    assert ax.get_images()[0].get_array().shape == (7, 7)
+    assert len(ax.collections[0].get_offsets()) == len(X)
+
+
+def test_wrong_arguments(classifier, iris):
+    with pytest.raises(ValueError, match="shape"):
+        plotting.plot_weights(classifier, shape=(3, 3))
+    with pytest.raises(ValueError, match="nodes"):
+        plotting.plot_weights(classifier, nodes=[99])
+    with pytest.raises(ValueError, match="max_depth"):
+        plotting.plot_tree(classifier, max_depth=0)
+    with pytest.raises(ValueError, match="two features"):
+        plotting.plot_regions(classifier, iris[0])
+    with pytest.raises(TypeError, match="model"):
+        plotting.plot_tree(3)
