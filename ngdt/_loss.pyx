@@ -306,6 +306,13 @@ cdef class BoundedLoss(LogLoss):
     q : float in (0, 1], default=0.5
     pseudo_count : float, default=1.0
         As for `LogLoss`.
+
+    Examples
+    --------
+    >>> from ngdt.losses import BoundedLoss
+    >>> loss = BoundedLoss(q=1.0)
+    >>> loss.value([[-1000.0, 0.0]], loss.encode([0], n_outputs=2))
+    array([1.])
     """
 
     name = "bounded"
@@ -406,6 +413,13 @@ cdef class HuberLoss(SquaredLoss):
     ----------
     limit : float, default=2.0
         Error up to which the loss is quadratic, in units of y (the estimators standardise y).
+
+    Examples
+    --------
+    >>> from ngdt.losses import HuberLoss
+    >>> loss = HuberLoss(limit=2.0)
+    >>> loss.value([[1.0], [10.0]], loss.encode([0.0, 0.0], n_outputs=1))
+    array([ 1., 36.])
     """
 
     name = "huber"

@@ -13,20 +13,23 @@ import ngdt
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(ngdt.__path__, "ngdt.")
     if not module.name.endswith("__main__"))
+# What a module needs beyond the requirements of the package.
+OPTIONAL = {"plotting": ["matplotlib"], "testing": ["hypothesis"]}
 ESTIMATORS = [ngdt.ObliqueTreeClassifier, ngdt.ObliqueTreeRegressor]
 
 
+def load(name):
+    for needed in OPTIONAL.get(name.split(".")[1], []):
+        pytest.importorskip(needed)
+    return importlib.import_module(name)
+
+
 def examples(name):
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name.split(".")[0] == "ngdt":
-            raise
-        pytest.skip(f"needs {error.name}, which is optional")
+    module = load(name)
     return [test for test in doctest.DocTestFinder().find(module) if test.examples]
 
 
-@pytest.mark.parametrize("name", ["ngdt", *MODULES])
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     for test in examples(name):
@@ -54,3 +57,18 @@ def test_public_names_exist_and_are_documented(name):
     assert inspect.getdoc(thing)
     if inspect.ismodule(thing):
         assert importlib.import_module(f"ngdt.{name}") is thing
+
+
+# Bases to inherit from, and records that functions return: nothing that a user would call.
+NO_EXAMPLE = {
+    "Loss", "Initializer", "Optimizer", "InferenceResult", "SurrogateGradient", "Dataset",
+    "TreeProblem"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if "._" not in name])
+def test_public_objects_have_an_example(name):
+    module = load(name)
+    public = set(getattr(module, "__all__", ())) - NO_EXAMPLE
+    things = {thing: getattr(module, thing) for thing in public}
+    assert [thing for thing, value in sorted(things.items())
+            if callable(value) and "\n>>> " not in inspect.getdoc(value)] == []
