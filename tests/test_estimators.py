@@ -131,7 +131,7 @@ def test_units_of_the_target_do_not_matter(diabetes):
 
 
 @BOTH
-@pytest.mark.parametrize("optimizer", [None, "ssgd"])
+@pytest.mark.parametrize("optimizer", [None, SSGD(), "ssgd"])
 @pytest.mark.parametrize(("X", "y"), [
     ([[1.0, 2.0]], [1]),  # one sample
     ([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]),  # one feature
@@ -141,7 +141,7 @@ def test_units_of_the_target_do_not_matter(diabetes):
 def test_degenerate_data_give_a_sensible_tree(estimator, optimizer, X, y):
     fitted = estimator(3, optimizer=optimizer, random_state=0).fit(X, y)
     assert np.isfinite(fitted.tree_.values).all()
-    if len(np.unique(X, axis=0)) == len(X):
+    if len(np.unique(X, axis=0)) == len(X) and optimizer != "ssgd":  # the name shrinks leaves
         np.testing.assert_allclose(fitted.predict(X), y)
     if len(set(y)) == 1:
         assert fitted.tree_.n_leaves == 1
@@ -213,11 +213,12 @@ def test_data_reach_the_optimizer_as_they_are(digits, spy, dtype, as_sparse):
     X, y = digits
     X = sparse.csr_matrix(X, dtype=dtype) if as_sparse else X.astype(dtype)
     ObliqueTreeClassifier(2, optimizer=spy).fit(X, y)
-    (problem,) = spy.seen
-    assert problem.X.dtype == dtype
-    assert np.shares_memory(*((X.data, problem.X.data) if as_sparse else (X, problem.X)))
-    assert problem.validation is None  # few rows
-    assert problem.y.shape == (600, 1)
+    assert spy.seen
+    for problem in spy.seen:
+        assert problem.X.dtype == dtype
+        assert np.shares_memory(*((X.data, problem.X.data) if as_sparse else (X, problem.X)))
+        assert problem.validation is None  # few rows
+        assert problem.y.shape == (600, 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -353,15 +354,35 @@ def test_auto_holds_out_a_tenth_of_many_rows(rows, held):
     assert (0 if validation is None else np.count_nonzero(validation)) == held
 
 
-def test_a_worse_result_loses_to_the_start_grown_on_all_rows(digits):
-    class Wrecker(Optimizer):
-        def improve(self, tree, problem):
-            return Tree(tree.weights, tree.thresholds, tree.children_left, tree.children_right,
-                        np.zeros_like(tree.values)), {}
+class _Wrecker(Optimizer):
+    """Returns the same splits with leaves that know nothing."""
 
-    fitted = ObliqueTreeClassifier(4, optimizer=Wrecker(), validation_fraction=0.2).fit(*digits)
+    minibatch = True
+
+    def improve(self, tree, problem):
+        return Tree(tree.weights, tree.thresholds, tree.children_left, tree.children_right,
+                    np.zeros_like(tree.values)), {}
+
+
+@BOTH
+@pytest.mark.parametrize("fraction", [0.2, "auto"])
+def test_a_worse_result_loses_to_the_start_grown_on_all_rows(estimator, fraction, digits):
+    fitted = estimator(4, optimizer=_Wrecker(), validation_fraction=fraction).fit(*digits)
     assert fitted.kept_start_
-    assert fitted.tree_ == ObliqueTreeClassifier(4, optimizer=None).fit(*digits).tree_
+    assert fitted.tree_ == estimator(4, optimizer=None).fit(*digits).tree_
+
+
+@pytest.mark.parametrize("fraction", [0.2, "auto"])
+def test_a_better_result_wins_against_the_start(fraction, digits):
+    fitted = ObliqueTreeClassifier(
+        4, optimizer=SSGD(epochs=60), validation_fraction=fraction, random_state=0).fit(*digits)
+    assert not fitted.kept_start_
+
+
+def test_without_held_out_rows_nothing_competes(digits):
+    fitted = ObliqueTreeClassifier(4, optimizer=_Wrecker(), validation_fraction=None).fit(*digits)
+    assert not fitted.kept_start_
+    assert not fitted.tree_.values.any()
 
 
 # --- starts, optimizers and losses ---------------------------------------------------------------
@@ -376,16 +397,28 @@ def test_a_start_by_name_is_the_start_by_object(iris, name):
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
-def test_an_optimizer_by_name_by_object_and_in_a_list(iris, name):
+def test_an_optimizer_by_object_and_in_a_list(iris, name):
     trees = [
         ObliqueTreeRegressor(2, optimizer=optimizer, random_state=0).fit(*iris).tree_
-        for optimizer in (name, OPTIMIZERS[name](), [name], (OPTIMIZERS[name](),))]
-    assert trees.count(trees[0]) == 4
+        for optimizer in (OPTIMIZERS[name](), [name], (OPTIMIZERS[name](),))]
+    assert trees.count(trees[0]) == 3
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["sgd", "ssgd"])
+def test_the_name_of_an_optimizer_brings_its_finishing_steps(estimator, name, digits):
+    X, y = digits
+    chain = [name, *estimator._finishing_steps]
+    one, other = (
+        estimator(3, optimizer=optimizer, validation_fraction=0.3, random_state=0).fit(X, y).tree_
+        for optimizer in (name, chain))
+    assert one == other
 
 
 def test_a_list_runs_in_order_and_the_history_is_one_table(iris):
     chain = [SGD(epochs=2), _Other(), SSGD(epochs=3)]
-    fitted = ObliqueTreeClassifier(2, optimizer=chain, random_state=0).fit(*iris)
+    fitted = ObliqueTreeClassifier(
+        2, optimizer=chain, validation_fraction=None, random_state=0).fit(*iris)
     history = fitted.history_
     assert history["step"] == ["SGD"] * 2 + ["_Other"] + ["SSGD"] * 3
     assert fitted.n_iter_ == 6
@@ -416,7 +449,8 @@ def test_a_tree_as_start(iris):
     kept = ObliqueTreeClassifier(init=start, optimizer=None).fit(*iris)
     assert kept.tree_ == start
     assert clone(kept).fit(*iris).tree_ == start  # a tree survives cloning
-    trained = ObliqueTreeClassifier(init=start, optimizer=short(), random_state=0).fit(*iris)
+    trained = ObliqueTreeClassifier(
+        init=start, optimizer=short(), validation_fraction=None, random_state=0).fit(*iris)
     assert trained.tree_ != start
     assert trained.tree_.n_internal == start.n_internal
 
@@ -542,7 +576,7 @@ def test_bad_targets_are_refused(iris):
 @BOTH
 def test_warm_start_goes_on_from_the_tree(estimator, iris):
     X, y = iris
-    cold = estimator(3, optimizer=None).fit(X, y)
+    cold = estimator(3, optimizer=None, validation_fraction=None).fit(X, y)
     warm = clone(cold).set_params(warm_start=True).fit(X, y)
     structure = warm.tree_
     warm.set_params(optimizer=short(), max_depth=1, random_state=0).fit(X, y)
@@ -616,7 +650,8 @@ def test_ctrl_c_leaves_the_best_tree_so_far(estimator, iris):
         if len(seen) == 3:
             raise KeyboardInterrupt
 
-    fitted = estimator(3, optimizer=["ssgd", "sgd"], callback=stop, random_state=0)
+    fitted = estimator(
+        3, optimizer=["ssgd", "sgd"], validation_fraction=None, callback=stop, random_state=0)
     with pytest.warns(ConvergenceWarning, match="interrupted after 3 epochs") as caught:
         assert fitted.fit(X, y) is fitted
     assert caught[0].filename == __file__
