@@ -10,7 +10,12 @@ from ngdt._tree import Tree
 # Below this many rows a tenth of them decides too little to be worth not training on.
 AUTO_VALIDATION_ROWS = 2000
 AUTO_VALIDATION_FRACTION = 0.1
-N_FOLDS = 5
+# Below this many rows half of a tenth is too few to tell a gain of four points from luck, and to
+# train a few times more takes seconds.
+CROSS_VALIDATION_ROWS = 20_000
+N_FOLDS = 3
+# Standard errors by which training must win over its start.
+SURE = 2.0
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,10 @@ def hold_out(weight, fraction, labels, seed):
 def train(problem, init, steps, *, cross_validate=False):
     """Grow a start, run the optimizers on it in order, and choose between the two.
 
-    The start stays a candidate: the trained tree has to make fewer errors than it on rows that
-    neither was trained on. On held-out rows that also chose the best epoch and the best subtrees,
-    it must be better by two standard errors of the paired difference, since those choices flatter
-    it. Few rows are not held out but cross-validated: there one standard error is enough.
+    The start stays a candidate: on rows that neither was trained on, the trained tree has to save
+    more errors than two standard errors of the paired difference. Rows that chose epochs and
+    subtrees do not count, they would flatter the result: either half of the held-out rows are kept
+    back, or folds are. A start that wins is grown anew on all rows.
 
     Parameters
     ----------
@@ -86,23 +91,37 @@ def train(problem, init, steps, *, cross_validate=False):
     init : Initializer or Tree
     steps : list of Optimizer
     cross_validate : bool, default=False
-        Whether to choose by cross-validation where no rows are held out.
+        Whether folds decide, where the rows are too few for half of the held-out ones to tell.
 
     Returns
     -------
     TrainingResult
     """
-    if steps and cross_validate and problem.validation is None:
-        quiet = problem.with_(verbose=0, callback=None)
-        if _cross_validated_gain(quiet, init, steps) <= 1.0:
-            return TrainingResult(_start(problem, init), {"step": []}, kept_start=True)
-    start, tree, history, interrupted = _run(problem, init, steps)
-    if tree is not start and problem.validation is not None:
-        held = np.flatnonzero(problem.validation)
-        if not _gain(*_errors(problem, held, start, tree), problem.validation[held]) > 2.0:
-            everything = problem.with_(weight=problem.weight + problem.validation, validation=None)
-            return TrainingResult(_start(everything, init), history, True, interrupted)
-    return TrainingResult(tree, history, False, interrupted)
+    if not steps:
+        return TrainingResult(_start(problem, init), {"step": []})
+    if cross_validate:
+        if not _cross_validated_gain(problem, init, steps) > SURE:
+            return TrainingResult(_start(_with_all_rows(problem), init), {"step": []}, True)
+        _, tree, history, interrupted = _run(problem, init, steps)
+        return TrainingResult(tree, history, False, interrupted)
+    judging = None
+    if problem.validation is not None:
+        strata = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
+        choosing, judging = hold_out(problem.validation, 0.5, strata, problem.random_state)
+    if judging is None:
+        _, tree, history, interrupted = _run(problem, init, steps)
+        return TrainingResult(tree, history, False, interrupted)
+    start, tree, history, interrupted = _run(problem.with_(validation=choosing), init, steps)
+    rows = np.flatnonzero(judging)
+    if _gain(*_errors(problem, rows, start, tree), judging[rows]) > SURE:
+        return TrainingResult(tree, history, False, interrupted)
+    return TrainingResult(_start(_with_all_rows(problem), init), history, True, interrupted)
+
+
+def _with_all_rows(problem):
+    if problem.validation is None:
+        return problem
+    return problem.with_(weight=problem.weight + problem.validation, validation=None)
 
 
 def _run(problem, init, steps):
@@ -126,20 +145,28 @@ def _start(problem, init):
 
 
 def _cross_validated_gain(problem, init, steps):
-    """What training gains over the start on all rows, each predicted without it, in standard
-    errors."""
-    rows = np.flatnonzero(problem.weight > 0)
+    """What training gains over the start in standard errors, each row predicted by trees that
+    were trained without it."""
+    weight = _with_all_rows(problem).weight
+    rows = np.flatnonzero(weight)
     if len(rows) < 2 * N_FOLDS:
         return np.inf       # nothing to decide by: do as asked
     fold = np.random.default_rng(problem.random_state).permutation(len(rows)) % N_FOLDS
     errors = np.empty((2, len(rows)))
     for number in range(N_FOLDS):
         held = rows[fold == number]
-        weight = problem.weight.copy()
-        weight[held] = 0.0
-        start, tree, _, _ = _run(problem.with_(weight=weight), init, steps)
+        start, tree, _, _ = _run(_without(problem, held), init, steps)
         errors[:, fold == number] = _errors(problem, held, start, tree)
-    return _gain(*errors, problem.weight[rows])
+    return _gain(*errors, weight[rows])
+
+
+def _without(problem, held):
+    """The problem without some of its rows, and in silence."""
+    weights = [
+        None if weight is None else np.where(np.isin(np.arange(len(weight)), held), 0.0, weight)
+        for weight in (problem.weight, problem.validation)]
+    return problem.with_(
+        weight=weights[0], validation=weights[1], verbose=0, callback=None)
 
 
 def _errors(problem, rows, start, tree):

@@ -11,6 +11,9 @@ from ngdt._splitter import Splitter
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 
+# Standard errors by which a fresh subtree must win. With 1, hundreds of small subtrees offered
+# enough lucky wins to make a noisy tree look six points better on the rows that chose them.
+_SURE = 2.0
 # Training rows that tell a hopeless comparison at a fraction of the cost of the whole one.
 _PILOT = 1000
 
@@ -34,10 +37,9 @@ class Regrow(Optimizer):
     Notes
     -----
     Deviation: not in the papers. A subtree is replaced if the errors it makes on the held-out rows
-    exceed those of the fresh one by more than the standard error of the paired difference: one
-    disagreement on one row is no evidence, two for the fresh tree and none against it are.
-    At nodes with many rows a fresh tree on 1000 of them is tried first, and the comparison ends
-    there if it is worse by more than two standard errors.
+    exceed those of the fresh one by more than two standard errors of the paired difference, so
+    that it takes at least five rows. At nodes with many rows a fresh tree on 1000 of them is tried
+    first, and the comparison ends there if it is worse by more than two standard errors.
 
     Examples
     --------
@@ -97,18 +99,18 @@ class _Regrowth:
         held = self.held_out.below(node)
         now = self.weight[held] * self.errors[held]
         # Even a fresh tree without errors could not win: spares most of the nodes.
-        if now.sum() <= np.sqrt((now**2).sum()):
+        if now.sum() <= _SURE * np.sqrt((now**2).sum()):
             return None
         trained = self.trained.samples[self.trained.below(node)]
         if len(trained) == 0:
             return None
         if len(trained) > _PILOT:
             pilot = trained[:: len(trained) // _PILOT]
-            if self._gain(self._grow(pilot, max_depth), held)[0] < -2.0:
+            if self._gain(self._grow(pilot, max_depth), held)[0] < -_SURE:
                 return None
         candidate = self._grow(trained, max_depth)
         score, errors = self._gain(candidate, held)
-        if score <= 1.0:
+        if score <= _SURE:
             return None
         self.errors[held] = errors
         return candidate
