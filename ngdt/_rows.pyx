@@ -76,7 +76,7 @@ cdef class Rows:
         ends, columns = X.indptr, X.indices
         fits = (
             len(ends) == X.shape[0] + 1 and ends[0] >= 0 and (np.diff(ends) >= 0).all()
-            and ends[-1] <= min(len(columns), len(X.data))
+            and ends.max() <= min(len(columns), len(X.data))
             and columns.min(initial=0) >= 0 and columns.max(initial=0) < X.shape[1])
         if not fits:
             raise ValueError(f"X is no valid CSR matrix: indices do not fit its shape {X.shape}")

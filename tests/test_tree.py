@@ -340,6 +340,7 @@ BAD = {
     "its own child": ("children_right", [1, 1, ~3]),
     "cycle": ("children_right", [1, 2, 1]),
     "root as a child": ("children_right", [1, 2, 0]),
+    "root as its own child": ("children_right", [0, 2, ~3]),
     "shared node": ("children_left", [~0, 2, ~2]),
     "shared leaf": ("children_left", [~0, ~0, ~2]),
     "shared leaf, both sides": ("children_left", [~0, ~1, ~3]),
