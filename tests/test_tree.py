@@ -438,3 +438,34 @@ def test_empty_shell_is_harmless():
 def test_bad_samples(method, X):
     with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
         getattr(chain(3), method)(X)
+
+
+def break_columns(X):
+    X.indices[0] = 10**6
+
+
+def break_negative_column(X):
+    X.indices[0] = -1
+
+
+def break_row_order(X):
+    X.indptr[1] = 3
+
+
+def break_row_end(X):
+    X.indptr[-1] = 10**6
+
+
+def break_stored_values(X):
+    X.data = X.data[:1]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [break_columns, break_negative_column, break_row_order, break_row_end, break_stored_values],
+)
+def test_damaged_sparse_samples(damage):
+    X = sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    damage(X)  # scipy does not look again
+    with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
+        chain(3).apply(X)
