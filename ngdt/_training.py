@@ -83,7 +83,7 @@ def train(problem, init, steps, *, cross_validate=False):
     The start stays a candidate: on rows that neither was trained on, the trained tree has to save
     more errors than two standard errors of the paired difference. Rows that chose epochs and
     subtrees do not count, they would flatter the result: either half of the held-out rows are kept
-    back, or folds are. A start that wins is grown anew on all rows.
+    back, or folds are. A start that wins is grown anew on all rows; a given tree does not compete.
 
     Parameters
     ----------
@@ -97,24 +97,33 @@ def train(problem, init, steps, *, cross_validate=False):
     -------
     TrainingResult
     """
-    if not steps:
-        return TrainingResult(_start(problem, init), {"step": []})
-    if cross_validate:
-        if not _cross_validated_gain(problem, init, steps) > SURE:
-            return TrainingResult(_start(_with_all_rows(problem), init), {"step": []}, True)
-        _, tree, history, interrupted = _run(problem, init, steps)
-        return TrainingResult(tree, history, False, interrupted)
-    judging = None
-    if problem.validation is not None:
-        strata = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
-        choosing, judging = hold_out(problem.validation, 0.5, strata, problem.random_state)
-    if judging is None:
-        _, tree, history, interrupted = _run(problem, init, steps)
-        return TrainingResult(tree, history, False, interrupted)
+    # A given tree may have been fitted on these very rows, which would flatter it.
+    competes = bool(steps) and not isinstance(init, Tree)
+    # Folds are drawn row by row, so steps that do not depend on a draw are spared them.
+    if competes and cross_validate and any(step.minibatch for step in steps):
+        gain, interrupted = _cross_validated_gain(problem, init, steps)
+        if interrupted or not gain > SURE:
+            return _kept(problem, init, {"step": []}, interrupted)
+    elif competes and problem.validation is not None:
+        return _compete_on_held_out_rows(problem, init, steps)
+    _, tree, history, interrupted = _run(problem, init, steps)
+    return TrainingResult(tree, history, False, interrupted)
+
+
+def _compete_on_held_out_rows(problem, init, steps):
+    """The result, or the start if the half of the held-out rows that chose nothing prefers it."""
+    strata = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
+    choosing, judging = hold_out(problem.validation, 0.5, strata, problem.random_state)
     start, tree, history, interrupted = _run(problem.with_(validation=choosing), init, steps)
-    rows = np.flatnonzero(judging)
-    if _gain(*_errors(problem, rows, start, tree), judging[rows]) > SURE:
-        return TrainingResult(tree, history, False, interrupted)
+    if judging is not None:
+        rows = np.flatnonzero(judging)
+        if not _gain(*_errors(problem, rows, start, tree), judging[rows]) > SURE:
+            return _kept(problem, init, history, interrupted)
+    return TrainingResult(tree, history, False, interrupted)
+
+
+def _kept(problem, init, history, interrupted):
+    """The start, grown on all rows."""
     return TrainingResult(_start(_with_all_rows(problem), init), history, True, interrupted)
 
 
@@ -146,18 +155,20 @@ def _start(problem, init):
 
 def _cross_validated_gain(problem, init, steps):
     """What training gains over the start in standard errors, each row predicted by trees that
-    were trained without it."""
+    were trained without it; and whether Ctrl-C came before that was known."""
     weight = _with_all_rows(problem).weight
     rows = np.flatnonzero(weight)
     if len(rows) < 2 * N_FOLDS:
-        return np.inf       # nothing to decide by: do as asked
+        return np.inf, False    # nothing to decide by: do as asked
     fold = np.random.default_rng(problem.random_state).permutation(len(rows)) % N_FOLDS
     errors = np.empty((2, len(rows)))
     for number in range(N_FOLDS):
         held = rows[fold == number]
-        start, tree, _, _ = _run(_without(problem, held), init, steps)
+        start, tree, _, interrupted = _run(_without(problem, held), init, steps)
+        if interrupted:
+            return -np.inf, True
         errors[:, fold == number] = _errors(problem, held, start, tree)
-    return _gain(*errors, weight[rows])
+    return _gain(*errors, weight[rows]), False
 
 
 def _without(problem, held):

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -66,9 +66,9 @@ class _ObliqueTree(BaseEstimator):
     _named_starts: Mapping[str, Callable[[], Initializer]] = {}
     _y_form: Mapping[str, bool]
 
-    __metadata_request__predict = {"check_input": UNUSED}  # noqa: RUF012
+    __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
         # What is valid for these three, the registries and the objects know.
         "init": "no_validation",
@@ -280,7 +280,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         Share of the rows, by class, that optimizers do not train on: half of them choose epochs
         and subtrees, half decide whether the result beats the start. "auto" is 0.1 from 2000 rows
         on and 0 below, and up to 20 000 rows 3-fold cross-validation decides instead. 0 and None
-        hold out nothing and keep what the optimizers made.
+        hold out nothing and keep what the optimizers made. A tree given as `init` does not compete.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label, multiplied with the weights of the rows. "balanced" gives each class
         the same total.
@@ -346,10 +346,10 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     _finishing_steps = (Regrow(),)
     _y_form: Mapping[str, bool] = {}
 
-    __metadata_request__predict_proba = {"check_input": UNUSED}  # noqa: RUF012
-    __metadata_request__predict_log_proba = {"check_input": UNUSED}  # noqa: RUF012
+    __metadata_request__predict_proba: ClassVar[dict] = {"check_input": UNUSED}
+    __metadata_request__predict_log_proba: ClassVar[dict] = {"check_input": UNUSED}
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         **_ObliqueTree._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
@@ -514,7 +514,8 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         What the optimizers start from: the name of a grower or a grower
         (see :mod:`ngdt.initializers`), a :class:`Tree`, or a fitted ngdt tree or scikit-learn
         decision tree for the same features and targets. Cloning drops the fitted state of an
-        estimator, so in a grid search pass a `Tree`.
+        estimator, so in a grid search pass a `Tree`. A grower that is named makes no leaf of less
+        weight than 5.
     optimizer : {"ssgd", "sgd", "regrow"}, Optimizer, list of these, or None, default="ssgd"
         What improves the start (see :mod:`ngdt.optimizers`). A list runs in order. None keeps the
         start: the greedy tree.
@@ -524,7 +525,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         Share of the rows that optimizers do not train on: half of them choose epochs
         and subtrees, half decide whether the result beats the start. "auto" is 0.1 from 2000 rows
         on and 0 below, and up to 20 000 rows 3-fold cross-validation decides instead. 0 and None
-        hold out nothing and keep what the optimizers made.
+        hold out nothing and keep what the optimizers made. A tree given as `init` does not compete.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained: each by its spread (True), all by
         one number ("global"), not at all, or whichever suits ("auto"). The scaling is folded into
@@ -577,11 +578,11 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     --------
     >>> import numpy as np
     >>> from ngdt import ObliqueTreeRegressor
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> tree = ObliqueTreeRegressor(max_depth=1, optimizer=None).fit(X, [1.0, 1.0, 5.0, 5.0])
+    >>> X, y = np.arange(20.0).reshape(-1, 1), np.repeat([1.0, 5.0], 10)
+    >>> tree = ObliqueTreeRegressor(max_depth=1, optimizer=None).fit(X, y)
     >>> tree.tree_
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
-    >>> tree.predict([[0.5], [2.5]])
+    >>> tree.predict([[0.5], [15.0]])
     array([1., 5.])
     """
 

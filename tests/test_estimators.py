@@ -139,7 +139,7 @@ def test_units_of_the_target_do_not_matter(diabetes):
     ([[1.0, 2.0], [1.0, 2.0]], [0, 1]),  # nothing to tell rows apart
 ])
 def test_degenerate_data_give_a_sensible_tree(estimator, optimizer, X, y):
-    fitted = estimator(3, optimizer=optimizer, random_state=0).fit(X, y)
+    fitted = estimator(3, init=InfoGain(), optimizer=optimizer, random_state=0).fit(X, y)
     assert np.isfinite(fitted.tree_.values).all()
     if len(np.unique(X, axis=0)) == len(X) and optimizer != "ssgd":  # the name shrinks leaves
         np.testing.assert_allclose(fitted.predict(X), y)
@@ -379,6 +379,30 @@ def test_a_better_result_wins_against_the_start(fraction, digits):
     assert not fitted.kept_start_
 
 
+@pytest.mark.parametrize("fraction", [0.2, "auto"])
+def test_a_given_tree_does_not_compete(fraction, digits):
+    # It may have been fitted on the very rows that would have to judge it.
+    start = ObliqueTreeClassifier(None, optimizer=None).fit(*digits)
+    fitted = ObliqueTreeClassifier(
+        init=start, optimizer=_Wrecker(), validation_fraction=fraction).fit(*digits)
+    assert not fitted.kept_start_
+    assert fitted.tree_ != start.tree_
+
+
+def test_ctrl_c_while_folds_are_trained_leaves_the_start(digits):
+    class Interrupted(_Wrecker):
+        calls = 0
+
+        def improve(self, tree, problem):
+            Interrupted.calls += 1
+            return tree, {"interrupted": True}
+
+    with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
+        fitted = ObliqueTreeClassifier(4, optimizer=Interrupted()).fit(*digits)
+    assert Interrupted.calls == 1
+    assert fitted.tree_ == ObliqueTreeClassifier(4, optimizer=None).fit(*digits).tree_
+
+
 def test_without_held_out_rows_nothing_competes(digits):
     fitted = ObliqueTreeClassifier(4, optimizer=_Wrecker(), validation_fraction=None).fit(*digits)
     assert not fitted.kept_start_
@@ -389,10 +413,12 @@ def test_without_held_out_rows_nothing_competes(digits):
 
 
 @pytest.mark.parametrize("name", sorted(INITIALIZERS))
-def test_a_start_by_name_is_the_start_by_object(iris, name):
+@pytest.mark.parametrize(("estimator", "parameters"), [
+    (ObliqueTreeClassifier, {}), (ObliqueTreeRegressor, {"min_samples_leaf": 5})])
+def test_a_start_by_name_is_the_start_by_object(iris, name, estimator, parameters):
     one, other = (
-        ObliqueTreeClassifier(3, init=init, optimizer=None, random_state=0).fit(*iris)
-        for init in (name, INITIALIZERS[name]()))
+        estimator(3, init=init, optimizer=None, random_state=0).fit(*iris)
+        for init in (name, INITIALIZERS[name](**parameters)))
     assert one.tree_ == other.tree_
 
 
