@@ -1,5 +1,7 @@
 """CO2: greedy growth with oblique splits, each by continuous optimisation of its own bound."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from ngdt._rows import Rows
@@ -41,7 +43,10 @@ class CO2(InfoGain):
 
     minibatch = True    # the splits are found on random mini-batches
 
-    _parameter_constraints = {**InfoGain._parameter_constraints, "optimizer": [SGD, None]}  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
+        **InfoGain._parameter_constraints,
+        "optimizer": [SGD, None],
+    }
 
     def __init__(
         self,

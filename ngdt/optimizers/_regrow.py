@@ -1,6 +1,7 @@
 """Regrow: give a subtree back to the greedy grower where held-out rows prefer it."""
 
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -54,7 +55,7 @@ class Regrow(Optimizer):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         "min_samples_leaf": [Interval(Real, 0, None, closed="left")],
     }
 

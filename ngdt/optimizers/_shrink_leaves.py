@@ -1,6 +1,7 @@
 """Leaf values from the rows that reach the leaves, shrunk towards those of the nodes above."""
 
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -38,7 +39,9 @@ class ShrinkLeaves(Optimizer):
     16
     """
 
-    _parameter_constraints = {"pseudo_count": [Interval(Real, 0, None, closed="left")]}  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
+        "pseudo_count": [Interval(Real, 0, None, closed="left")],
+    }
 
     def __init__(self, *, pseudo_count=5.0):
         self.pseudo_count = pseudo_count
