@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -63,7 +62,6 @@ class _ObliqueTree(BaseEstimator):
 
     _default_loss: str
     _finishing_steps: Sequence[Optimizer]
-    _named_starts: Mapping[str, Callable[[], Initializer]] = {}
     _y_form: Mapping[str, bool]
 
     __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
@@ -188,8 +186,7 @@ class _ObliqueTree(BaseEstimator):
             self._check_same_task(init)
             init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
         if not isinstance(init, Tree):
-            named = {**INITIALIZERS, **self._named_starts}
-            return _named("init", init, named, Initializer)
+            return _named("init", init, INITIALIZERS, Initializer)
         for what, has, wants in (("features", init.n_features, self.n_features_in_),
                                  ("outputs", init.n_outputs, n_values)):
             if has != wants:
@@ -588,9 +585,6 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
 
     _default_loss = "squared"
     _finishing_steps = (Regrow(min_samples_leaf=5), ShrinkLeaves())
-    # Means of a few rows are noise, which training then starts from.
-    _named_starts: Mapping[str, Callable[[], Initializer]] = {
-        name: partial(grower, min_samples_leaf=5) for name, grower in INITIALIZERS.items()}
     _y_form: Mapping[str, bool] = {"multi_output": True, "y_numeric": True}
 
     def __init__(

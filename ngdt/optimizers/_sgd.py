@@ -23,7 +23,7 @@ from ngdt.optimizers._epoch import Trainer
 _SAMPLE = 5000
 # Rows that measure the share of samples with a gradient.
 _PROBE = 1000
-_MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS = 10, 300, 10_000
+_MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS, _STEPS_PER_FEATURE = 10, 300, 10_000, 25
 _TINY = np.finfo(np.float32).tiny
 # Renewal "plateau": relative improvement of the mean bound that counts as none.
 _NEGLIGIBLE = 1e-3
@@ -63,7 +63,7 @@ class SGD(Optimizer):
         The velocity of a row waits while no sample touches the row.
     batch_size : int, default=100
     epochs : int or "auto", default="auto"
-        "auto" is 10, or as many as make 10 000 steps, but at most 300.
+        "auto" is 10, or as many as make 10 000 steps and 25 per feature, but at most 300.
     leaf_update : {"gradient", "closed_form"}, default="gradient"
         How leaf values learn: by the gradient at the loss-augmented leaf (line 10 of Algorithm 1),
         or after each epoch as the best values for the samples assigned to the leaf.
@@ -278,7 +278,8 @@ class _Run:
         self.n_steps = -(-len(self.rows) // self.batch_size)
         self.epochs = params.epochs
         if self.epochs == "auto":
-            self.epochs = int(np.clip(-(-_MIN_STEPS // self.n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
+            steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * problem.X.shape[1])
+            self.epochs = int(np.clip(-(-steps // self.n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
         learning_rate = params.learning_rate
         if learning_rate == "auto":
             learning_rate = 0.1 if problem.loss.is_classifier else 0.03

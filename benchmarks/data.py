@@ -1,0 +1,40 @@
+"""Data sets of the benchmarks, found through NGDT_DATA (default: ../shared/data)."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+DATA = Path(os.environ.get("NGDT_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
+
+CLASSIFICATION = (
+    "mnist", "connect4", "letter", "pendigits", "satimage", "usps", "fashion_mnist", "segment")
+REGRESSION = ("abalone", "cpu_act", "ailerons")
+
+
+def classification(name, seed):
+    """Training and test rows: the official split, or a stratified 80/20 split by the seed."""
+    data = np.load(DATA / f"{name}.npz", allow_pickle=False)
+    if "X" in data:
+        X, X_test, y, y_test = train_test_split(
+            data["X"], data["y"], test_size=0.2, random_state=seed, stratify=data["y"])
+    else:
+        X, y, X_test, y_test = (data[key] for key in ("X_train", "y_train", "X_test", "y_test"))
+        if "X_val" in data:
+            X, y = np.concatenate([X, data["X_val"]]), np.concatenate([y, data["y_val"]])
+    return _as_float32(X), y, _as_float32(X_test), y_test
+
+
+def regression(name, seed):
+    """Training and test rows: the DGT split of that number, or the official one."""
+    data = np.load(DATA / f"{name}.npz", allow_pickle=False)
+    if "X_train" in data:
+        return tuple(data[key] for key in ("X_train", "y_train", "X_test", "y_test"))
+    train = data["dgt_train"][seed % len(data["dgt_train"])].astype(bool)
+    X, y = data["X"], data["y_dgt"] if "y_dgt" in data else data["y"].astype(float)
+    return X[train], y[train], X[~train], y[~train]
+
+
+def _as_float32(X):
+    return np.ascontiguousarray(X, dtype=np.float32)
