@@ -43,7 +43,7 @@ def extension(path: Path) -> Extension:
         source.removesuffix(".pyx").replace("/", "."),
         sources=[source, *EXTRA_SOURCES.get(source, [])],
         include_dirs=["ngdt/src"],
-        depends=["ngdt/src/dot.h", "ngdt/src/team.h"],
+        depends=["ngdt/src/dot.h", "ngdt/src/differ.h", "ngdt/src/team.h"],
         extra_compile_args=COMPILE_ARGS,
         define_macros=[("CYTHON_TRACE_NOGIL", "1")] if COVERAGE else [],
     )

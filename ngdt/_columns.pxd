@@ -1,12 +1,37 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 
 from ngdt._rows cimport Rows
 
+cdef extern from "differ.h" nogil:
+    int ngdt_lowest_bit(uint64_t word)
+
+ctypedef fused count_t:
+    # Weights of a node's rows: whole numbers, or any
+    int32_t
+    double
+
 cdef enum:
-    BLOCK = 256         # most features read at once
-    CELLS = 131072      # cells of the counting table: 1 MB, half of a level-2 cache
-    ENTRIES = 65536     # listed entries of a block, unless one feature has more
-    STEPS = 4096        # most steps of a grid
+    BLOCK = 256             # most features read at once
+    CELL_BYTES = 1 << 20    # counting table, half of a level-2 cache
+    ENTRIES = 65536         # listed entries of a block, unless one feature has more
+    STEPS = 4096            # most points of a grid
+
+
+cdef struct Labels:
+    # What is counted for each position in the node; n = 0 if nothing can be counted.
+    Py_ssize_t n
+    bint whole              # all amounts are whole numbers
+    const int32_t *label    # 0 <= label < n
+    const double *amount
+
+
+cdef struct Feature:
+    # A feature of the block that was read last.
+    double low, inverse     # its grid
+    Py_ssize_t count        # its entries
+    Py_ssize_t base         # the first of them, or of its cells if counted
+    Py_ssize_t base_point   # where its points begin in `seen`, a multiple of 8
+    bint counted
 
 
 cdef class Columns:
@@ -19,26 +44,26 @@ cdef class Columns:
     cdef int32_t[::1] steps     # number of points of its grid, 0 if its values lie on none
     cdef double[::1] low        # the grid: point c is near low + c / inverse
     cdef double[::1] inverse
-    # The block that was read last: features first, first + 1, ...
-    cdef int32_t[::1] count     # entries of each
-    cdef int32_t[::1] base      # where its entries (or cells, if counted) begin
-    cdef unsigned char[::1] counted
+    # The block: features first, first + 1, ...
+    cdef Feature feature[BLOCK]
     cdef double[::1] z          # entries: value and position in the node
     cdef int32_t[::1] position
-    cdef double[::1] cell       # weight of each grid point and class
+    cdef unsigned char[::1] cells   # int32 or float64: weight of each grid point and label
+    cdef unsigned char[::1] seen    # 1 for each grid point that has a weight
     cdef int32_t[::1] _cursor   # next stored value of each sparse row
-    # One row
-    cdef unsigned char[::1] _flag
-    cdef int32_t[::1] _entry
-    cdef double[::1] _value
+    # One row of the block: float or double
+    cdef double _value[BLOCK]
+    cdef int32_t _entry[BLOCK]
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef int32_t point(self, Py_ssize_t j, double x) noexcept nogil
     cdef Py_ssize_t read(
-        self, const int32_t *rows, Py_ssize_t n, Py_ssize_t first, Py_ssize_t n_labels,
-        const int32_t *tag, const double *amount) noexcept nogil
-    cdef void _prefetch(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t last) noexcept nogil
+        self, const int32_t *rows, Py_ssize_t n, Py_ssize_t first, const Labels *labels
+    ) noexcept nogil
     cdef Py_ssize_t _plan(
-        self, Py_ssize_t n, Py_ssize_t first, Py_ssize_t n_labels) noexcept nogil
+        self, Py_ssize_t n, Py_ssize_t first, const Labels *labels) noexcept nogil
     cdef Py_ssize_t _entries(
         self, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first, Py_ssize_t last) noexcept nogil
+    cdef void _prefetch(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t last) noexcept nogil
+    cdef void _sort_out(
+        self, Py_ssize_t i, Py_ssize_t n_entries, const Labels *labels) noexcept nogil

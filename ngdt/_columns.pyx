@@ -9,29 +9,20 @@ weight of each grid point and class.
 
 import numpy as np
 
-from libc.math cimport NAN, fabs, floor, fmax, fmin, isfinite, isnan, rint
+from libc.math cimport NAN, fabs, fmax, fmin, isfinite, isnan, rint
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from ngdt._rows cimport Row
 
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    static __forceinline int ngdt_first_byte(unsigned long long word)
-    { unsigned long bit; _BitScanForward64(&bit, word); return (int) (bit >> 3); }
-    #define ngdt_prefetch(address) ((void) (address))
-    #else
-    #define ngdt_first_byte(word) (__builtin_ctzll(word) >> 3)
-    #define ngdt_prefetch(address) __builtin_prefetch(address)
-    #endif
-    """
-    int ngdt_first_byte(uint64_t word) nogil
-    void ngdt_prefetch(const void *address) nogil
+cdef extern from "differ.h" nogil:
+    uint64_t ngdt_differ_f32(const float *x, const float *y, Py_ssize_t n)
+    uint64_t ngdt_differ_f64(const double *x, const double *y, Py_ssize_t n)
+    void ngdt_prefetch(const void *address)
 
 cdef enum:
-    AHEAD = 24      # rows that are fetched ahead
+    AHEAD = 192      # rows that are fetched ahead
+    WORTH = 8       # going through that many cells takes as long as sorting one entry
     GRIDS = 32      # features whose grids are sought at once: their tables take 1 MB
 
 ctypedef fused real:
@@ -58,16 +49,11 @@ cdef class Columns:
         self.steps = np.zeros(p, dtype=np.int32)
         self.low = np.zeros(p)
         self.inverse = np.zeros(p)
-        self.count = np.empty(BLOCK, dtype=np.int32)
-        self.base = np.empty(BLOCK, dtype=np.int32)
-        self.counted = np.empty(BLOCK, dtype=np.uint8)
         self.z = np.empty(max(n, ENTRIES))
         self.position = np.empty(max(n, ENTRIES), dtype=np.int32)
-        self.cell = np.zeros(CELLS)
+        self.cells = np.zeros(CELL_BYTES, dtype=np.uint8)
+        self.seen = np.zeros(CELL_BYTES // 4, dtype=np.uint8)
         self._cursor = np.empty(n if rows.is_sparse else 0, dtype=np.int32)
-        self._flag = np.zeros(BLOCK, dtype=np.uint8)
-        self._entry = np.empty(BLOCK, dtype=np.int32)
-        self._value = np.empty(BLOCK)
         skip = np.zeros(p) if rows.is_sparse else self._commonest(used)
         self.skip = skip
         self._skip32 = skip.astype(np.float32) if rows.is_float32 else None
@@ -111,35 +97,48 @@ cdef class Columns:
         return <int32_t> ((x - self.low[j]) * self.inverse[j] + 0.5)
 
     cdef Py_ssize_t read(
-        self, const int32_t *rows, Py_ssize_t n, Py_ssize_t first, Py_ssize_t n_labels,
-        const int32_t *tag, const double *amount
+        self, const int32_t *rows, Py_ssize_t n, Py_ssize_t first, const Labels *labels
     ) noexcept nogil:
         """Read a block of features from `first` on; return the feature after its last.
 
-        Features that pay are counted in `cell` by grid point and tag (0 <= tag < n_labels), which
-        the caller has to zero again; n_labels = 0 turns counting off.
+        Features for which that pays are counted by grid point and label. The caller has to set
+        what it finds in `seen` and `cells` back to 0.
         """
-        cdef Py_ssize_t last = self._plan(n, first, n_labels)
-        cdef Py_ssize_t i, e, f, slot
-        cdef double x
+        cdef Py_ssize_t last = self._plan(n, first, labels)
+        cdef Py_ssize_t i
         if first == 0 and self._rows.is_sparse:
             memset(&self._cursor[0], 0, n * sizeof(int32_t))
+        cdef Py_ssize_t ahead = AHEAD * 16 // (last - first) + 1
+        for i in range(min(ahead, n)):
+            self._prefetch(rows[i], first, last)
         for i in range(n):
-            if i + AHEAD < n:
-                self._prefetch(rows[i + AHEAD], first, last)
-            for e in range(self._entries(rows[i], i, first, last)):
-                f = self._entry[e]
-                x = self._value[e]
-                slot = self.count[f]
-                self.count[f] += 1
-                if self.counted[f]:
-                    slot = self.base[f] + self.point(first + f, x) * n_labels + tag[i]
-                    self.cell[slot] += amount[i]
-                else:
-                    slot += self.base[f]
-                    self.z[slot] = x
-                    self.position[slot] = <int32_t> i
+            if i + ahead < n:
+                self._prefetch(rows[i + ahead], first, last)
+            self._sort_out(i, self._entries(rows[i], i, first, last), labels)
         return last
+
+    cdef void _sort_out(
+        self, Py_ssize_t i, Py_ssize_t n_entries, const Labels *labels
+    ) noexcept nogil:
+        """Hand out the entries of the row at position i to their features."""
+        cdef const float *value32 = <const float *> self._value
+        if self._rows.is_float32:
+            if labels.whole:
+                _hand_out(
+                    value32, self._entry, n_entries, self.feature, <int32_t *> &self.cells[0],
+                    &self.seen[0], &self.z[0], &self.position[0], i, labels)
+            else:
+                _hand_out(
+                    value32, self._entry, n_entries, self.feature, <double *> &self.cells[0],
+                    &self.seen[0], &self.z[0], &self.position[0], i, labels)
+        elif labels.whole:
+            _hand_out(
+                self._value, self._entry, n_entries, self.feature, <int32_t *> &self.cells[0],
+                &self.seen[0], &self.z[0], &self.position[0], i, labels)
+        else:
+            _hand_out(
+                self._value, self._entry, n_entries, self.feature, <double *> &self.cells[0],
+                &self.seen[0], &self.z[0], &self.position[0], i, labels)
 
     cdef inline void _prefetch(
         self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t last
@@ -149,34 +148,41 @@ cdef class Columns:
         cdef Py_ssize_t size = 4 if self._rows.is_float32 else 8
         cdef const char *at = <const char *> row.values + first * size
         cdef const char *end = <const char *> row.values + last * size
-        while at < end:
-            ngdt_prefetch(at)
-            at += 64
+        if row.indices == NULL:
+            while at < end:
+                ngdt_prefetch(at)
+                at += 64
+            ngdt_prefetch(end - 1)
 
     cdef Py_ssize_t _plan(
-        self, Py_ssize_t n, Py_ssize_t first, Py_ssize_t n_labels
+        self, Py_ssize_t n, Py_ssize_t first, const Labels *labels
     ) noexcept nogil:
         """Choose how many features to read, and how; return the feature after the last."""
-        cdef Py_ssize_t j, f, needed, n_cells = 0, n_entries = 0
-        for j in range(first, min(first + BLOCK, self.n_features)):
-            f = j - first
-            needed = self.steps[j] * n_labels
-            # Measured: going through 8 cells takes as long as sorting one entry.
-            if 0 < needed <= min(CELLS, 8 * n):
-                if n_cells + needed > CELLS:
-                    return j
-                self.counted[f] = True
-                self.base[f] = <int32_t> n_cells
+        cdef Py_ssize_t most_cells = CELL_BYTES // (4 if labels.whole else 8)
+        cdef Py_ssize_t j, needed, n_cells = 0, n_points = 0, n_entries = 0
+        cdef Py_ssize_t last = min(first + BLOCK, self.n_features)
+        cdef Feature *feature = self.feature
+        for j in range(first, last):
+            feature.low, feature.inverse = self.low[j], self.inverse[j]
+            feature.count = 0
+            needed = self.steps[j] * labels.n
+            feature.counted = 0 < needed <= min(most_cells // 2, WORTH * n)
+            if feature.counted:
+                feature.base, feature.base_point = n_cells, n_points
                 n_cells += needed
+                n_points += (self.steps[j] + 7) & ~7
             else:
-                needed = min(n, self.stored[j])
-                if n_entries + needed > self.z.shape[0]:
-                    return j
-                self.counted[f] = False
-                self.base[f] = <int32_t> n_entries
-                n_entries += needed
-            self.count[f] = 0
-        return min(first + BLOCK, self.n_features)
+                feature.base = n_entries
+                n_entries += min(n, self.stored[j])
+            if n_cells > most_cells or n_points > self.seen.shape[0] or (
+                    n_entries > self.z.shape[0]):
+                last = j
+                break
+            feature += 1
+        # Blocks that end with a cache line save reading it twice.
+        if last < self.n_features and last - first > 32:
+            last -= (last - first) % 16
+        return last
 
     cdef Py_ssize_t _entries(
         self, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first, Py_ssize_t last
@@ -186,25 +192,27 @@ cdef class Columns:
         `at` is the position of the row in the node. A sparse row is read on from where it was left.
         """
         cdef Row row = self._rows.get(i)
-        if row.indices == NULL:
+        if row.indices != NULL:
             if self._rows.is_float32:
-                return _dense_entries(
-                    <const float *> row.values + first, &self._skip32[first], last - first,
-                    &self._flag[0], &self._entry[0], &self._value[0])
-            return _dense_entries(
-                <const double *> row.values + first, &self.skip[first], last - first,
-                &self._flag[0], &self._entry[0], &self._value[0])
-        if self._rows.is_float32:
+                return _sparse_entries(
+                    <const float *> row.values, row.indices, row.n, first, last,
+                    &self._cursor[at], self._entry, <float *> self._value)
             return _sparse_entries(
-                <const float *> row.values, row.indices, row.n, first, last, &self._cursor[at],
-                &self._entry[0], &self._value[0])
-        return _sparse_entries(
-            <const double *> row.values, row.indices, row.n, first, last, &self._cursor[at],
-            &self._entry[0], &self._value[0])
+                <const double *> row.values, row.indices, row.n, first, last,
+                &self._cursor[at], self._entry, self._value)
+        if self._rows.is_float32:
+            return _dense_entries(
+                <const float *> row.values + first, &self._skip32[first], last - first,
+                self._entry, <float *> self._value)
+        return _dense_entries(
+            <const double *> row.values + first, &self.skip[first], last - first,
+            self._entry, self._value)
 
     def _find_grids(self, const int32_t[::1] used):
         """Find the features whose values are few enough, and even enough, to be counted."""
         cdef Py_ssize_t first, last = 0, i, e, f
+        cdef bint is_float32 = self._rows.is_float32
+        cdef double x
         grids = np.zeros(GRIDS * sizeof(Grid), dtype=np.uint8)
         cdef unsigned char[::1] grid_bytes = grids
         cdef Grid *grid = <Grid *> &grid_bytes[0]
@@ -223,38 +231,60 @@ cdef class Columns:
                         f = self._entry[e]
                         self.stored[first + f] += 1
                         if grid[f].alive:
-                            _learn(grid + f, &table[f, 0], self._value[e], &values[0])
+                            x = (<float *> self._value)[e] if is_float32 else self._value[e]
+                            _learn(grid + f, &table[f, 0], x, &values[0])
                 for f in range(last - first):
                     self.low[first + f] = grid[f].low
                     self.inverse[first + f] = grid[f].inverse
                     self.steps[first + f] = _finish_grid(grid + f, &table[f, 0], &values[0])
 
 
-cdef Py_ssize_t _dense_entries(
-    const real *x, const real *skip, Py_ssize_t n, unsigned char *flag, int32_t *entry,
-    double *value
+cdef void _hand_out(
+    const real *value, const int32_t *entry, Py_ssize_t n_entries, Feature *features,
+    count_t *cells, unsigned char *seen, double *z, int32_t *position, Py_ssize_t i,
+    const Labels *labels
 ) noexcept nogil:
-    cdef Py_ssize_t f, n_entries = 0
-    cdef uint64_t word
-    # Comparing first and then jumping from one set flag to the next is three times as fast as
-    # a branch per value: the compiler compares many values at once. Flags after n stay 0.
-    for f in range(n):
-        flag[f] = x[f] != skip[f]
-    for f in range(n, (n + 7) & ~7):
-        flag[f] = 0
-    for f in range(0, n, 8):
-        word = (<uint64_t *> (flag + f))[0]
-        while word:
-            entry[n_entries] = <int32_t> (f + ngdt_first_byte(word))
-            value[n_entries] = x[entry[n_entries]]
+    cdef count_t amount = 0
+    cdef Py_ssize_t e, point, slot, label = 0
+    cdef Feature *feature
+    if labels.n:
+        amount = <count_t> labels.amount[i]
+        label = labels.label[i]
+    for e in range(n_entries):
+        feature = features + entry[e]
+        if feature.counted:
+            point = <Py_ssize_t> ((value[e] - feature.low) * feature.inverse + 0.5)
+            seen[feature.base_point + point] = 1
+            cells[feature.base + point * labels.n + label] += amount
+        else:
+            slot = feature.base + feature.count
+            z[slot] = value[e]
+            position[slot] = <int32_t> i
+        feature.count += 1
+
+
+cdef Py_ssize_t _dense_entries(
+    const real *x, const real *skip, Py_ssize_t n, int32_t *entry, real *value
+) noexcept nogil:
+    cdef Py_ssize_t f, at, n_entries = 0
+    cdef uint64_t differing
+    for f in range(0, n, 64):
+        if real is float:
+            differing = ngdt_differ_f32(x + f, skip + f, min(n - f, 64))
+        else:
+            differing = ngdt_differ_f64(x + f, skip + f, min(n - f, 64))
+        while differing:
+            at = f + ngdt_lowest_bit(differing)
+            entry[n_entries] = <int32_t> at
+            value[n_entries] = x[at]
             n_entries += 1
-            word &= word - 1
+            differing &= differing - 1
     return n_entries
 
 
 cdef Py_ssize_t _sparse_entries(
     const real *x, const int32_t *indices, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
-    int32_t *cursor, int32_t *entry, double *value
+    int32_t *cursor, int32_t *entry, real *value
 ) noexcept nogil:
     cdef Py_ssize_t at = cursor[0], n_entries = 0
     while at < n and indices[at] < last:
@@ -288,7 +318,8 @@ cdef void _start_grid(Grid *grid, double *table, double skip) noexcept nogil:
 
 
 cdef inline int64_t _grid_point(const Grid *grid, double x) noexcept nogil:
-    return <int64_t> floor((x - grid.anchor) * grid.inverse + 0.5)
+    # The sum is positive, so that truncation rounds down; it only shifts the table by STEPS.
+    return <int64_t> ((x - grid.anchor) * grid.inverse + (STEPS + 0.5))
 
 
 cdef bint _place(Grid *grid, double *table, double x) noexcept nogil:

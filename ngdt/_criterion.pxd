@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
+from ngdt._columns cimport Labels
+
 cdef enum:
     REST = -1       # the item that stands for all samples of the node that were not listed
 
@@ -22,7 +24,6 @@ cdef struct Cut:
 
 
 cdef class Criterion:
-    cdef readonly Py_ssize_t n_labels   # classes; 0 if samples of equal label cannot be pooled
     cdef double total                   # weight of the node
     cdef double unit                    # of gains, in bits or squared target units, times weight
     cdef double tolerance               # gains closer than this (in units) are the same number
@@ -31,12 +32,14 @@ cdef class Criterion:
     cdef const double[::1] _weight
     cdef int32_t[::1] tag               # item of each position in the node
     cdef double[::1] amount             # its weight
+    cdef Labels labels                  # the same, if samples of equal tag can be pooled
 
     cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil
     cdef Cut scan(self, const Moves *moves) noexcept nogil
 
 
 cdef class Entropy(Criterion):
+    cdef Py_ssize_t n_classes
     cdef int64_t[::1] _table
     cdef double[::1] _count
     cdef double[:, ::1] _scratch

@@ -57,7 +57,7 @@ cdef class Entropy(Criterion):
 
     def __init__(self, y, weight, n_outputs, min_leaf):
         super().__init__(y, weight, n_outputs, min_leaf)
-        self.n_labels = n_outputs
+        self.n_classes = n_outputs
         self._count = np.empty(n_outputs)
         self._scratch = np.empty((3, n_outputs))
         self._int_scratch = np.empty((3, n_outputs), dtype=np.int64)
@@ -72,11 +72,14 @@ cdef class Entropy(Criterion):
             bits = 60 - int(np.ceil(np.log2(max(exact.max(), 1.0))))
             self.unit = 2.0 ** -bits
             self._table = np.rint(np.ldexp(exact, bits)).astype(np.int64)
+        if len(y):
+            self.labels = Labels(
+                n_outputs, self._table is not None, &self.tag[0], &self.amount[0])
 
     cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t position, c
         cdef double largest = 0.0
-        for c in range(self.n_labels):
+        for c in range(self.n_classes):
             self._count[c] = 0.0
         for position in range(n):
             c = <Py_ssize_t> self._y[rows[position], 0]
@@ -84,14 +87,14 @@ cdef class Entropy(Criterion):
             self.amount[position] = self._weight[rows[position]]
             self._count[c] += self.amount[position]
         self.total = 0.0
-        for c in range(self.n_labels):
+        for c in range(self.n_classes):
             self.total += self._count[c]
             largest = fmax(largest, self._count[c])
         if self._table is None:
             self.tolerance = 1e-12 * self.total * (
-                1.0 + log2(self.n_labels) + fabs(log2(self.total)))
+                1.0 + log2(self.n_classes) + fabs(log2(self.total)))
         else:
-            self.tolerance = 4.0 * self.n_labels    # roundings of table entries
+            self.tolerance = 4.0 * self.n_classes    # roundings of table entries
         # Pure up to a millionth: where class weights say that other classes hardly count, they
         # do not get leaves of their own.
         return largest < (1.0 - 1e-6) * self.total
@@ -99,10 +102,10 @@ cdef class Entropy(Criterion):
     cdef Cut scan(self, const Moves *moves) noexcept nogil:
         if self._table is None:
             return _scan_entropy[double](
-                moves, self.n_labels, &self._count[0], &self._scratch[0, 0],
+                moves, self.n_classes, &self._count[0], &self._scratch[0, 0],
                 NULL, self.min_leaf, self.tolerance)
         return _scan_entropy[int64_t](
-            moves, self.n_labels, &self._count[0], &self._int_scratch[0, 0],
+            moves, self.n_classes, &self._count[0], &self._int_scratch[0, 0],
             &self._table[0], self.min_leaf, <int64_t> self.tolerance)
 
 
@@ -176,7 +179,6 @@ cdef class Variance(Criterion):
 
     def __init__(self, y, weight, n_outputs, min_leaf):
         super().__init__(y, weight, n_outputs, min_leaf)
-        self.n_labels = 0
         self.n_targets = n_outputs
         self._scale = 2.0 ** -float(np.frexp(np.abs(y).max(initial=0.0))[1].clip(-1000, 1000))
         self.unit = (1.0 / self._scale) ** 2 if abs(np.log2(self._scale)) < 500 else 1.0

@@ -16,7 +16,7 @@ from libc.math cimport INFINITY, fmax, fmin
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ngdt._columns cimport Columns
+from ngdt._columns cimport CELL_BYTES, Columns, Feature, count_t, ngdt_lowest_bit
 from ngdt._criterion cimport REST, Criterion, Cut, Moves
 from ngdt._rows cimport Row, Rows
 from ngdt._sort cimport sort_doubles, sort_keys
@@ -109,7 +109,7 @@ cdef class Splitter:
         self._order = np.empty(n, dtype=np.uint64)
         self._scratch = np.empty(n, dtype=np.uint64)
         self._right = np.empty(n, dtype=np.int32)
-        self._allocate_moves(max(n, self._columns.cell.shape[0]) + 1)
+        self._allocate_moves(max(n, CELL_BYTES // 8) + 1)
 
     def _allocate_moves(self, Py_ssize_t n):
         cdef double[::1] z = np.empty(n)
@@ -215,24 +215,27 @@ cdef class Splitter:
 
     cdef Py_ssize_t _search(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
         """Find the best cut of every feature; return the best feature, -1 if none can be cut."""
-        cdef Py_ssize_t first, last = 0, j, f
+        cdef Py_ssize_t first, last = 0, j
+        cdef Feature feature
         cdef Cut cut
         cdef double best = -INFINITY
         while last < self.n_features:
             first = last
-            last = self._columns.read(
-                rows, n, first, self._criterion.n_labels,
-                &self._criterion.tag[0], &self._criterion.amount[0])
+            last = self._columns.read(rows, n, first, &self._criterion.labels)
             for j in range(first, last):
-                f = j - first
                 self._gain[j] = -INFINITY
-                if self._columns.count[f] == 0:
+                feature = self._columns.feature[j - first]
+                if feature.count == 0:
                     continue
-                self._by_count[j] = self._columns.counted[f]
-                if self._columns.counted[f]:
-                    self._list_counted(j, f, n)
+                self._by_count[j] = feature.counted
+                if not feature.counted:
+                    self._list_sorted(j, &feature, n)
+                elif self._criterion.labels.whole:
+                    self._list_counted(
+                        <int32_t *> &self._columns.cells[0] + feature.base, j, &feature, n)
                 else:
-                    self._list_sorted(j, f, n)
+                    self._list_counted(
+                        <double *> &self._columns.cells[0] + feature.base, j, &feature, n)
                 cut = self._criterion.scan(&self._moves)
                 self._gain[j], self._low[j], self._high[j] = cut.gain, cut.low, cut.high
                 best = fmax(best, cut.gain)
@@ -261,60 +264,72 @@ cdef class Splitter:
                     high = fmin(high, x)
         return _midpoint(low, high)
 
-    cdef void _list_counted(self, Py_ssize_t feature, Py_ssize_t f, Py_ssize_t n) noexcept nogil:
-        """List the counts of a feature, and set them back to 0."""
-        cdef Py_ssize_t n_labels = self._criterion.n_labels
-        cdef double *cell = &self._columns.cell[self._columns.base[f]]
-        cdef int32_t c, rest = -1, label
-        cdef Py_ssize_t m = 0
-        self._moves.has_rest = self._columns.count[f] < n
-        if self._moves.has_rest:
-            rest = self._columns.point(feature, self._columns.skip[feature])
-        for c in range(self._columns.steps[feature]):
-            if c == rest:
-                self._moves.z[m] = c
-                self._moves.item[m] = REST
-                m += 1
-            for label in range(<int32_t> n_labels):
-                if cell[label] != 0.0:
-                    self._moves.z[m] = c
-                    self._moves.item[m] = label
-                    self._moves.amount[m] = cell[label]
-                    cell[label] = 0.0
-                    m += 1
-            cell += n_labels
+    cdef void _list_counted(
+        self, count_t *cells, Py_ssize_t j, const Feature *feature, Py_ssize_t n
+    ) noexcept nogil:
+        """List the counts of feature j, and set them back to 0."""
+        cdef unsigned char *seen = &self._columns.seen[feature.base_point]
+        cdef Py_ssize_t n_labels = self._criterion.labels.n
+        cdef Py_ssize_t first, point, label, m = 0, rest = 0
+        cdef bint waiting = feature.count < n
+        cdef count_t *cell
+        cdef uint64_t word
+        self._moves.has_rest = waiting
+        if waiting:
+            rest = self._columns.point(j, self._columns.skip[j])
+        for first in range(0, self._columns.steps[j], 8):
+            word = (<uint64_t *> (seen + first))[0]
+            (<uint64_t *> (seen + first))[0] = 0
+            while word:
+                point = first + ngdt_lowest_bit(word) // 8
+                word &= word - 1
+                if waiting and point > rest:
+                    waiting = False
+                    m = self._list(m, rest, REST, 0.0)
+                cell = cells + point * n_labels
+                for label in range(n_labels):
+                    if cell[label]:
+                        m = self._list(m, point, label, cell[label])
+                        cell[label] = 0
+        if waiting:
+            m = self._list(m, rest, REST, 0.0)
         self._moves.n = m
 
-    cdef void _list_sorted(self, Py_ssize_t feature, Py_ssize_t f, Py_ssize_t n) noexcept nogil:
-        """List the entries of a feature in ascending order, those that were skipped as one."""
-        cdef const double *z = &self._columns.z[self._columns.base[f]]
-        cdef const int32_t *position = &self._columns.position[self._columns.base[f]]
-        cdef Py_ssize_t i, e, n_listed = self._columns.count[f], m = 0
-        cdef bint waiting = n_listed < n
-        cdef double skip = self._columns.skip[feature]
-        if self._columns.steps[feature]:
-            for i in range(n_listed):
-                self._order[i] = <uint64_t> self._columns.point(feature, z[i]) << 32
+    cdef inline Py_ssize_t _list(
+        self, Py_ssize_t m, double z, Py_ssize_t item, double amount
+    ) noexcept nogil:
+        """Write move m; return the number of the next."""
+        self._moves.z[m] = z
+        self._moves.item[m] = <int32_t> item
+        self._moves.amount[m] = amount
+        return m + 1
+
+    cdef void _list_sorted(
+        self, Py_ssize_t j, const Feature *feature, Py_ssize_t n
+    ) noexcept nogil:
+        """List the entries of feature j in ascending order, those that were skipped as one."""
+        cdef const double *z = &self._columns.z[feature.base]
+        cdef const int32_t *position = &self._columns.position[feature.base]
+        cdef Py_ssize_t i, e, m = 0
+        cdef bint waiting = feature.count < n
+        cdef double skip = self._columns.skip[j]
+        if self._columns.steps[j]:
+            for i in range(feature.count):
+                self._order[i] = <uint64_t> self._columns.point(j, z[i]) << 32
                 self._order[i] |= <uint64_t> i
-            sort_keys(&self._order[0], &self._scratch[0], n_listed)
+            sort_keys(&self._order[0], &self._scratch[0], feature.count)
         else:
-            sort_doubles(z, &self._order[0], &self._scratch[0], n_listed)
+            sort_doubles(z, &self._order[0], &self._scratch[0], feature.count)
         self._moves.has_rest = waiting
-        for i in range(n_listed):
+        for i in range(feature.count):
             e = <uint32_t> self._order[i]
             if waiting and z[e] > skip:
                 waiting = False
-                self._moves.z[m] = skip
-                self._moves.item[m] = REST
-                m += 1
-            self._moves.z[m] = z[e]
-            self._moves.item[m] = self._criterion.tag[position[e]]
-            self._moves.amount[m] = self._criterion.amount[position[e]]
-            m += 1
+                m = self._list(m, skip, REST, 0.0)
+            m = self._list(
+                m, z[e], self._criterion.tag[position[e]], self._criterion.amount[position[e]])
         if waiting:
-            self._moves.z[m] = skip
-            self._moves.item[m] = REST
-            m += 1
+            m = self._list(m, skip, REST, 0.0)
         self._moves.n = m
 
 
