@@ -51,9 +51,6 @@ cdef class Columns:
     cdef unsigned char[::1] cells   # int32 or float64: weight of each grid point and label
     cdef unsigned char[::1] seen    # 1 for each grid point that has a weight
     cdef int32_t[::1] _cursor   # next stored value of each sparse row
-    # One row of the block: float or double
-    cdef double _value[BLOCK]
-    cdef int32_t _entry[BLOCK]
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef int32_t point(self, Py_ssize_t j, double x) noexcept nogil
@@ -62,8 +59,3 @@ cdef class Columns:
     ) noexcept nogil
     cdef Py_ssize_t _plan(
         self, Py_ssize_t n, Py_ssize_t first, const Labels *labels) noexcept nogil
-    cdef Py_ssize_t _entries(
-        self, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first, Py_ssize_t last) noexcept nogil
-    cdef void _prefetch(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t last) noexcept nogil
-    cdef void _sort_out(
-        self, Py_ssize_t i, Py_ssize_t n_entries, const Labels *labels) noexcept nogil

@@ -18,10 +18,10 @@ from ngdt._rows cimport Row
 cdef extern from "differ.h" nogil:
     uint64_t ngdt_differ_f32(const float *x, const float *y, Py_ssize_t n)
     uint64_t ngdt_differ_f64(const double *x, const double *y, Py_ssize_t n)
-    void ngdt_prefetch(const void *address)
+    void ngdt_fetch(const void *start, const void *end)
 
 cdef enum:
-    AHEAD = 192      # rows that are fetched ahead
+    FETCHED = 1536  # values that are fetched ahead
     WORTH = 8       # going through that many cells takes as long as sorting one entry
     GRIDS = 32      # features whose grids are sought at once: their tables take 1 MB
 
@@ -61,7 +61,7 @@ cdef class Columns:
             self._find_grids(used)
 
     def _commonest(self, const int32_t[::1] used):
-        """The median of each feature in a sample of rows, if it is common enough to be skipped."""
+        """The commonest value of each feature in a sample of rows, NaN if it is not common."""
         cdef Py_ssize_t n_sampled = min(len(used), 64), i, j, row
         if not n_sampled:
             return np.full(self.n_features, NAN)
@@ -71,8 +71,15 @@ cdef class Columns:
             row = used[i * len(used) // n_sampled]
             for j in range(self.n_features):
                 s[i, j] = self.get(row, j)
-        median = np.sort(sample, axis=0)[n_sampled // 2]
-        return np.where((sample == median).mean(axis=0) > 0.25, median, NAN)
+        # The longest run of equal values in each sorted column
+        sample.sort(axis=0)
+        run = best = np.ones(self.n_features)
+        value = sample[0].copy()
+        for i in range(1, n_sampled):
+            run = np.where(sample[i] == sample[i - 1], run + 1, 1)
+            value = np.where(run > best, sample[i], value)
+            best = np.maximum(run, best)
+        return np.where(best > n_sampled / 8, value, NAN)
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """X[i, j]"""
@@ -105,54 +112,24 @@ cdef class Columns:
         what it finds in `seen` and `cells` back to 0.
         """
         cdef Py_ssize_t last = self._plan(n, first, labels)
-        cdef Py_ssize_t i
         if first == 0 and self._rows.is_sparse:
             memset(&self._cursor[0], 0, n * sizeof(int32_t))
-        cdef Py_ssize_t ahead = AHEAD * 16 // (last - first) + 1
-        for i in range(min(ahead, n)):
-            self._prefetch(rows[i], first, last)
-        for i in range(n):
-            if i + ahead < n:
-                self._prefetch(rows[i + ahead], first, last)
-            self._sort_out(i, self._entries(rows[i], i, first, last), labels)
-        return last
-
-    cdef void _sort_out(
-        self, Py_ssize_t i, Py_ssize_t n_entries, const Labels *labels
-    ) noexcept nogil:
-        """Hand out the entries of the row at position i to their features."""
-        cdef const float *value32 = <const float *> self._value
         if self._rows.is_float32:
             if labels.whole:
-                _hand_out(
-                    value32, self._entry, n_entries, self.feature, <int32_t *> &self.cells[0],
-                    &self.seen[0], &self.z[0], &self.position[0], i, labels)
+                _read_block(
+                    self, &self._skip32[first], <int32_t *> &self.cells[0], rows, n, first, last,
+                    labels)
             else:
-                _hand_out(
-                    value32, self._entry, n_entries, self.feature, <double *> &self.cells[0],
-                    &self.seen[0], &self.z[0], &self.position[0], i, labels)
+                _read_block(
+                    self, &self._skip32[first], <double *> &self.cells[0], rows, n, first, last,
+                    labels)
         elif labels.whole:
-            _hand_out(
-                self._value, self._entry, n_entries, self.feature, <int32_t *> &self.cells[0],
-                &self.seen[0], &self.z[0], &self.position[0], i, labels)
+            _read_block(
+                self, &self.skip[first], <int32_t *> &self.cells[0], rows, n, first, last, labels)
         else:
-            _hand_out(
-                self._value, self._entry, n_entries, self.feature, <double *> &self.cells[0],
-                &self.seen[0], &self.z[0], &self.position[0], i, labels)
-
-    cdef inline void _prefetch(
-        self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t last
-    ) noexcept nogil:
-        """Call for a block of row i: rows lie too far apart for the processor to foresee them."""
-        cdef Row row = self._rows.get(i)
-        cdef Py_ssize_t size = 4 if self._rows.is_float32 else 8
-        cdef const char *at = <const char *> row.values + first * size
-        cdef const char *end = <const char *> row.values + last * size
-        if row.indices == NULL:
-            while at < end:
-                ngdt_prefetch(at)
-                at += 64
-            ngdt_prefetch(end - 1)
+            _read_block(
+                self, &self.skip[first], <double *> &self.cells[0], rows, n, first, last, labels)
+        return last
 
     cdef Py_ssize_t _plan(
         self, Py_ssize_t n, Py_ssize_t first, const Labels *labels
@@ -184,86 +161,110 @@ cdef class Columns:
             last -= (last - first) % 16
         return last
 
-    cdef Py_ssize_t _entries(
-        self, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first, Py_ssize_t last
-    ) noexcept nogil:
-        """List the entries of row i in a block of features; return their number.
-
-        `at` is the position of the row in the node. A sparse row is read on from where it was left.
-        """
-        cdef Row row = self._rows.get(i)
-        if row.indices != NULL:
-            if self._rows.is_float32:
-                return _sparse_entries(
-                    <const float *> row.values, row.indices, row.n, first, last,
-                    &self._cursor[at], self._entry, <float *> self._value)
-            return _sparse_entries(
-                <const double *> row.values, row.indices, row.n, first, last,
-                &self._cursor[at], self._entry, self._value)
-        if self._rows.is_float32:
-            return _dense_entries(
-                <const float *> row.values + first, &self._skip32[first], last - first,
-                self._entry, <float *> self._value)
-        return _dense_entries(
-            <const double *> row.values + first, &self.skip[first], last - first,
-            self._entry, self._value)
-
     def _find_grids(self, const int32_t[::1] used):
         """Find the features whose values are few enough, and even enough, to be counted."""
-        cdef Py_ssize_t first, last = 0, i, e, f
-        cdef bint is_float32 = self._rows.is_float32
-        cdef double x
-        grids = np.zeros(GRIDS * sizeof(Grid), dtype=np.uint8)
-        cdef unsigned char[::1] grid_bytes = grids
+        cdef Py_ssize_t first, last = 0, n = len(used), f
+        cdef unsigned char[::1] grid_bytes = np.zeros(GRIDS * sizeof(Grid), dtype=np.uint8)
         cdef Grid *grid = <Grid *> &grid_bytes[0]
         cdef double[:, ::1] table = np.empty((GRIDS, STEPS))
         cdef double[::1] values = np.empty(STEPS + 1)
         with nogil:
             if self._rows.is_sparse:
-                memset(&self._cursor[0], 0, len(used) * sizeof(int32_t))
+                memset(&self._cursor[0], 0, n * sizeof(int32_t))
             while last < self.n_features:
                 first = last
                 last = min(first + GRIDS, self.n_features)
                 for f in range(last - first):
                     _start_grid(grid + f, &table[f, 0], self.skip[first + f])
-                for i in range(len(used)):
-                    for e in range(self._entries(used[i], i, first, last)):
-                        f = self._entry[e]
-                        self.stored[first + f] += 1
-                        if grid[f].alive:
-                            x = (<float *> self._value)[e] if is_float32 else self._value[e]
-                            _learn(grid + f, &table[f, 0], x, &values[0])
+                if self._rows.is_float32:
+                    _learn_block(
+                        self, &self._skip32[first], &used[0], n, first, last, grid, &table[0, 0],
+                        &values[0])
+                else:
+                    _learn_block(
+                        self, &self.skip[first], &used[0], n, first, last, grid, &table[0, 0],
+                        &values[0])
                 for f in range(last - first):
                     self.low[first + f] = grid[f].low
                     self.inverse[first + f] = grid[f].inverse
                     self.steps[first + f] = _finish_grid(grid + f, &table[f, 0], &values[0])
 
 
-cdef void _hand_out(
-    const real *value, const int32_t *entry, Py_ssize_t n_entries, Feature *features,
-    count_t *cells, unsigned char *seen, double *z, int32_t *position, Py_ssize_t i,
-    const Labels *labels
+cdef void _read_block(
+    Columns self, const real *skip, count_t *cells, const int32_t *rows, Py_ssize_t n,
+    Py_ssize_t first, Py_ssize_t last, const Labels *labels
 ) noexcept nogil:
-    cdef count_t amount = 0
-    cdef Py_ssize_t e, point, slot, label = 0
+    """Hand out the entries of all rows to the features of the block."""
+    cdef unsigned char *seen = &self.seen[0]
+    cdef double *z = &self.z[0]
+    cdef int32_t *position = &self.position[0]
+    cdef real value[BLOCK]
+    cdef int32_t entry[BLOCK]
     cdef Feature *feature
-    if labels.n:
-        amount = <count_t> labels.amount[i]
-        label = labels.label[i]
-    for e in range(n_entries):
-        feature = features + entry[e]
-        if feature.counted:
-            point = <Py_ssize_t> ((value[e] - feature.low) * feature.inverse + 0.5)
-            seen[feature.base_point + point] = 1
-            cells[feature.base + point * labels.n + label] += amount
-        else:
-            slot = feature.base + feature.count
-            z[slot] = value[e]
-            position[slot] = <int32_t> i
-        feature.count += 1
+    cdef count_t amount = 0
+    cdef Py_ssize_t i, e, point, slot, label = 0, ahead = FETCHED // (last - first) + 1
+    cdef Py_ssize_t fetched_to = first if self._rows.is_sparse else last
+    cdef Row row
+    for i in range(n):
+        if i + ahead < n:
+            row = self._rows.get(rows[i + ahead])
+            ngdt_fetch(
+                <const real *> row.values + first, <const real *> row.values + fetched_to)
+        if labels.n:
+            amount = <count_t> labels.amount[i]
+            label = labels.label[i]
+        for e in range(_entries(self, skip, rows[i], i, first, last, entry, value)):
+            feature = self.feature + entry[e]
+            if feature.counted:
+                point = <Py_ssize_t> ((value[e] - feature.low) * feature.inverse + 0.5)
+                seen[feature.base_point + point] = 1
+                cells[feature.base + point * labels.n + label] += amount
+            else:
+                slot = feature.base + feature.count
+                z[slot] = value[e]
+                position[slot] = <int32_t> i
+            feature.count += 1
 
 
-cdef Py_ssize_t _dense_entries(
+cdef void _learn_block(
+    Columns self, const real *skip, const int32_t *rows, Py_ssize_t n, Py_ssize_t first,
+    Py_ssize_t last, Grid *grid, double *table, double *values
+) noexcept nogil:
+    """Look for the grids of a block of features."""
+    cdef real value[BLOCK]
+    cdef int32_t entry[BLOCK]
+    cdef Py_ssize_t i, e, f, ahead = FETCHED // (last - first) + 1
+    cdef Py_ssize_t fetched_to = first if self._rows.is_sparse else last
+    cdef Row row
+    for i in range(n):
+        if i + ahead < n:
+            row = self._rows.get(rows[i + ahead])
+            ngdt_fetch(
+                <const real *> row.values + first, <const real *> row.values + fetched_to)
+        for e in range(_entries(self, skip, rows[i], i, first, last, entry, value)):
+            f = entry[e]
+            self.stored[first + f] += 1
+            if grid[f].alive:
+                _learn(grid + f, table + f * STEPS, value[e], values)
+
+
+cdef inline Py_ssize_t _entries(
+    Columns self, const real *skip, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first,
+    Py_ssize_t last, int32_t *entry, real *value
+) noexcept nogil:
+    """List the entries of row i in a block of features; return their number.
+
+    `at` is the position of the row in the node. A sparse row is read on from where it was left.
+    """
+    cdef Row row = self._rows.get(i)
+    cdef const real *x = <const real *> row.values
+    if row.indices == NULL:
+        return _dense_entries(x + first, skip, last - first, entry, value)
+    return _sparse_entries(
+        x, row.indices, row.n, first, last, &self._cursor[at], entry, value)
+
+
+cdef inline Py_ssize_t _dense_entries(
     const real *x, const real *skip, Py_ssize_t n, int32_t *entry, real *value
 ) noexcept nogil:
     cdef Py_ssize_t f, at, n_entries = 0
@@ -282,7 +283,7 @@ cdef Py_ssize_t _dense_entries(
     return n_entries
 
 
-cdef Py_ssize_t _sparse_entries(
+cdef inline Py_ssize_t _sparse_entries(
     const real *x, const int32_t *indices, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
     int32_t *cursor, int32_t *entry, real *value
 ) noexcept nogil:

@@ -40,7 +40,8 @@ NGDT_DIFFER(ngdt_differ_f64, double, NGDT_STEP_F64, NGDT_DIFFER_F64)
 
 #if defined(__GNUC__)
 #define ngdt_lowest_bit(word) __builtin_ctzll(word)
-#define ngdt_prefetch(address) __builtin_prefetch(address)
+#define NGDT_PREFETCH(address) __builtin_prefetch(address)
+#define NGDT_INLINE inline __attribute__((always_inline))
 #elif defined(_MSC_VER)
 #include <intrin.h>
 static __forceinline int ngdt_lowest_bit(uint64_t word)
@@ -49,7 +50,17 @@ static __forceinline int ngdt_lowest_bit(uint64_t word)
     _BitScanForward64(&bit, word);
     return (int)bit;
 }
-#define ngdt_prefetch(address) ((void)(address))
+#define NGDT_PREFETCH(address) _mm_prefetch((const char *)(address), _MM_HINT_T0)
+#define NGDT_INLINE __forceinline
 #endif
+
+/* Ask for the cache lines of [start, end). Has to be inlined: gcc takes a function that only
+ * prefetches for one without effect, and drops the call. */
+static NGDT_INLINE void ngdt_fetch(const void *start, const void *end)
+{
+    uintptr_t line = (uintptr_t)start & ~(uintptr_t)63;
+    for (; line < (uintptr_t)end; line += 64)
+        NGDT_PREFETCH((const void *)line);
+}
 
 #endif
