@@ -22,7 +22,7 @@ cdef extern from "differ.h" nogil:
 
 cdef enum:
     FETCHED = 1536  # values that are fetched ahead
-    WORTH = 8       # going through that many cells takes as long as sorting one entry
+    WORTH = 4       # going through that many cells takes as long as sorting one entry
     GRIDS = 32      # features whose grids are sought at once: their tables take 1 MB
 
 ctypedef fused real:

@@ -56,8 +56,9 @@ cdef class Splitter:
     n_outputs : int
         Classes, or regression targets.
     criterion : {"entropy", "variance"}
-    min_samples_leaf : float, default=0.0
-        Least weight on either side of a split.
+    min_samples_leaf : float, default=1
+        Least weight on either side of a split. Up to 1, there is no limit: no side is empty, and
+        weights may have any unit.
 
     Examples
     --------
@@ -91,7 +92,7 @@ cdef class Splitter:
     cdef object _buffers
     cdef int32_t[::1] _right
 
-    def __init__(self, X, y, weight, n_outputs, criterion, min_samples_leaf=0.0):
+    def __init__(self, X, y, weight, n_outputs, criterion, min_samples_leaf=1):
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -100,7 +101,8 @@ cdef class Splitter:
         self.weight = weight
         self._used = np.flatnonzero(weight > 0).astype(np.int32)
         self._columns = Columns(self._rows, self._used)
-        self._criterion = CRITERIA[criterion](y, weight, n_outputs, min_samples_leaf)
+        self._criterion = CRITERIA[criterion](
+            y, weight, n_outputs, min_samples_leaf if min_samples_leaf > 1 else 0.0)
         self._gain = np.empty(self.n_features)
         self._low = np.empty(self.n_features)
         self._high = np.empty(self.n_features)

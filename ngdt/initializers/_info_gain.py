@@ -129,4 +129,4 @@ class InfoGain(Initializer):
                 f"use {natural!r}")
         return Splitter(
             problem.X, problem.y, problem.weight, problem.n_outputs, natural,
-            self.min_samples_leaf if self.min_samples_leaf > 1 else 0.0)
+            self.min_samples_leaf)
