@@ -7,7 +7,7 @@ from scipy import sparse
 
 from ngdt._tree import Tree
 
-_CHUNK = 4096  # rows taken to float64 at a time, so that no copy of X is made
+_CHUNK = 2**18  # numbers taken to float64 at a time, so that no copy of X is made
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ def _moments(X, weight):
         squares = X.copy()
         squares.data = squares.data.astype(np.float64) ** 2
         return np.zeros(X.shape[1]), np.asarray(squares.T @ weight).ravel() / total
-    chunks = [slice(start, start + _CHUNK) for start in range(0, len(X), _CHUNK)]
+    step = max(1, _CHUNK // X.shape[1])
+    chunks = [slice(start, start + step) for start in range(0, len(X), step)]
     mean = sum(weight[c] @ X[c].astype(np.float64) for c in chunks) / total
     variance = sum(weight[c] @ (X[c] - mean) ** 2 for c in chunks) / total
     return mean, variance

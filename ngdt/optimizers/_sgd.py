@@ -19,8 +19,8 @@ from ngdt.inference import RADIUS
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._epoch import Trainer
 
-# Rows that estimate the spread of the data: enough for one eigenvalue, cheap for any data set.
-_SAMPLE = 5000
+# Rows that estimate the spread of the data: enough for one eigenvalue, small for any data set.
+_SAMPLE = 2000
 # Rows that measure the share of samples with a gradient.
 _PROBE = 1000
 _MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS, _STEPS_PER_FEATURE = 10, 300, 10_000, 25
@@ -465,14 +465,14 @@ class Space:
             X = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / scaling.scale)
             norms = np.sqrt(X.multiply(X).sum(axis=1) + 1.0)
         else:
-            X = (X - scaling.center) / scaling.scale
-            norms = np.sqrt((X**2).sum(axis=1) + 1.0)
+            X = (X - scaling.center.astype(X.dtype)) * (1.0 / scaling.scale).astype(X.dtype)
+            norms = np.sqrt(np.einsum("ij,ij->i", X, X) + 1.0)
         limit = np.inf if norm_limit is None else norm_limit * np.median(norms)
         shrink = np.minimum(1.0, limit / norms)
         if is_sparse:
             X = sparse.diags_array(shrink) @ X      # never centred
         else:
-            X = X * shrink[:, None]
+            X *= shrink[:, None].astype(X.dtype)
             X -= X.mean(axis=0)
         return cls(scaling, limit, max(_largest_singular_value(X) / np.sqrt(X.shape[0]), _TINY))
 

@@ -1,0 +1,123 @@
+"""What training and prediction cost, as ratios and counts from one run.
+
+    python benchmarks/cost.py scores|time|predict|memory|threads
+"""
+
+import argparse
+import multiprocessing
+import time
+from pathlib import Path
+
+import numpy as np
+from data import classification
+from sklearn.tree import DecisionTreeClassifier
+
+from ngdt import ObliqueTreeClassifier
+from ngdt.inference import loss_augmented_inference
+
+
+def scores():
+    """Node scores per sample, trained MNIST tree of depth 10, with and without pruning."""
+    X, y, X_test, y_test = classification("mnist", 0)
+    tree = ObliqueTreeClassifier(max_depth=10, random_state=0).fit(X, y).tree_
+    for kind in ("fast", "full"):
+        pruned, plain = (
+            loss_augmented_inference(tree, X_test, y_test, kind=kind, prune=prune)
+            .n_scored.mean() for prune in (True, False))
+        print(f"{kind}: {pruned:.1f} node scores per sample, {plain:.1f} without pruning")
+
+
+def time_of_fit():
+    """Default fit over scikit-learn's entropy tree of the same depth, alternating."""
+    for name in ("connect4", "mnist"):
+        X, y, _, _ = classification(name, 0)
+        ratios = []
+        for seed in range(3):
+            ours = _seconds(
+                lambda seed=seed: ObliqueTreeClassifier(10, random_state=seed).fit(X, y))
+            theirs = _seconds(
+                lambda: DecisionTreeClassifier(criterion="entropy", max_depth=10).fit(X, y))
+            ratios.append(ours / theirs)
+            print(f"{name}: ngdt {ours:.2f} s, scikit-learn {theirs:.2f} s", flush=True)
+        print(f"{name}: median ratio {np.median(ratios):.2f}")
+
+
+def predict():
+    """Prediction of 10 000 rows over mean path length times one dot product."""
+    X, y, X_test, _ = classification("mnist", 0)
+    model = ObliqueTreeClassifier(10, random_state=0).fit(X[:20000], y[:20000])
+    tree = model.tree_
+    path = tree.decision_path(X_test).sum() / len(X_test)
+    dot = min(_seconds(lambda: tree.scores(X_test)) for _ in range(3)) / (
+        len(X_test) * tree.n_internal)
+    for name, call in (("tree.apply", lambda: tree.apply(X_test)),
+                       ("predict", lambda: model.predict(X_test)),
+                       ("predict, check_input=False",
+                        lambda: model.predict(X_test, check_input=False))):
+        ratio = min(_seconds(call) for _ in range(7)) / (len(X_test) * path * dot)
+        print(f"{name}: {ratio:.2f} x (path {path:.2f} x {1e9 * dot:.0f} ns)")
+
+
+def memory():
+    """Peak of resident memory during a default fit, over the input in float32 (Linux)."""
+    X, y, _, _ = classification("mnist", 0)
+    ObliqueTreeClassifier(4, random_state=0).fit(X[:3000], y[:3000])    # imports, thread pools
+    Path("/proc/self/clear_refs").write_text("5")                       # forget earlier peaks
+    before = _status("VmRSS")
+    ObliqueTreeClassifier(10, random_state=0).fit(X, y)
+    extra = _status("VmHWM") - before
+    print(f"peak {extra / 1e6:.1f} MB above {X.nbytes / 1e6:.1f} MB of input: "
+          f"{100 * extra / X.nbytes:.1f} %")
+
+
+def threads():
+    """Speed-up of two threads, beside that of two independent processes."""
+    one, two = (_fit_with_threads(n) for n in (1, 2))
+    alone = _in_processes(1)
+    together = _in_processes(2)
+    print(f"two threads: {one / two:.2f} x; two processes: {2 * alone / together:.2f} x")
+
+
+def _fit_with_threads(n_jobs):
+    from ngdt.optimizers import SSGD
+
+    X, y, _, _ = classification("mnist", 0)
+    start = ObliqueTreeClassifier(10, optimizer=None).fit(X[:20000], y[:20000]).tree_
+    model = ObliqueTreeClassifier(
+        init=start, optimizer=SSGD(epochs=4), validation_fraction=None, n_jobs=n_jobs,
+        random_state=0)
+    return min(_seconds(lambda: model.fit(X, y)) for _ in range(2))
+
+
+def _work(_):
+    rng = np.random.default_rng(0)
+    total, begin = rng.normal(size=(300, 300)), time.perf_counter()
+    for _ in range(4000):
+        total = np.sort(total, axis=0)[::-1]
+    return time.perf_counter() - begin
+
+
+def _in_processes(n):
+    with multiprocessing.get_context("spawn").Pool(n) as pool:
+        return max(pool.map(_work, range(n), chunksize=1))
+
+
+def _status(key):
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines()
+                if line.startswith(key))
+    return 1024 * int(line.split()[1])
+
+
+def _seconds(call):
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+PARTS = {"scores": scores, "time": time_of_fit, "predict": predict, "memory": memory,
+         "threads": threads}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=PARTS)
+    PARTS[parser.parse_args().part]()
