@@ -39,13 +39,19 @@ class Scaling:
         p = X.shape[1]
         mean, variance = np.zeros(p), np.ones(p)
         if standardize is not False:
-            mean, variance = _moments(X, weight)
+            # Squares of huge numbers overflow; those of absent rows turn into NaN.
+            with np.errstate(over="ignore", invalid="ignore"):
+                mean, variance = _moments(X, weight)
+                variance = np.where(np.isnan(variance), np.inf, variance)
         if standardize == "auto":
-            standardize = "global" if _share_range(X) else True
+            standardize = "global" if _share_range(X, weight) else True
         if standardize == "global":
             variance = np.full(p, variance.mean())
         scale = np.sqrt(variance)
-        scale[~(scale > 0)] = 1.0
+        scale[scale == 0] = 1.0
+        # Kernels multiply with the inverse, in the type of the data.
+        tiny = np.finfo(X.dtype).tiny
+        scale = np.clip(scale, float(tiny), 1.0 / float(tiny))
         center = mean.astype(X.dtype).astype(np.float64)
         return cls(center, 1.0 / (1.0 / scale).astype(X.dtype).astype(np.float64))
 
@@ -74,9 +80,15 @@ def _moments(X, weight):
     return mean, variance
 
 
-def _share_range(X):
+def _share_range(X, weight):
     if sparse.issparse(X):
         return False
-    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+    for start in range(0, len(X), _CHUNK):
+        rows = X[start:start + _CHUNK]
+        used = weight[start:start + _CHUNK] > 0
+        rows = rows if used.all() else rows[used]
+        low = np.minimum(low, rows.min(axis=0, initial=np.inf))
+        high = np.maximum(high, rows.max(axis=0, initial=-np.inf))
     spread = (high - low)[high > low]
     return len(spread) > 1 and spread.max() <= 2.0 * np.median(spread)

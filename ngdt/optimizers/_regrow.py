@@ -33,7 +33,7 @@ class Regrow(Optimizer):
     Parameters
     ----------
     min_samples_leaf : float, default=1
-        Least weight of a fresh leaf.
+        Least weight of a fresh leaf. Up to 1, there is no limit.
 
     Notes
     -----
@@ -99,8 +99,8 @@ class _Regrowth:
         """The fresh subtree if it wins, else None."""
         held = self.held_out.below(node)
         now = self.weight[held] * self.errors[held]
-        # Even a fresh tree without errors could not win: spares most of the nodes.
-        if now.sum() <= _SURE * np.sqrt((now**2).sum()):
+        # A gain on n rows is at most sqrt(n) standard errors: spares most of the nodes.
+        if np.count_nonzero(now) <= _SURE**2:
             return None
         trained = self.trained.samples[self.trained.below(node)]
         if len(trained) == 0:

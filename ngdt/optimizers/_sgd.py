@@ -105,7 +105,7 @@ class SGD(Optimizer):
 
     minibatch = True
 
-    _parameter_constraints = {
+    _parameter_constraints = {  # noqa: RUF012
         "inference": [StrOptions({"auto", *RADIUS})],
         "nu": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -212,7 +212,7 @@ leaf_learning_rate, leaf_limit, norm_limit, patience
     True
     """
 
-    _parameter_constraints = {
+    _parameter_constraints = {  # noqa: RUF012
         **SGD._parameter_constraints,
         "assignment": [StrOptions({"best", "navigate"})],
         "renew": [
@@ -296,7 +296,8 @@ class _Run:
             return float(self.params.nu)
         problem = self.problem
         largest = problem.loss.extremes(self.tree.values, problem.y[sample])[1]
-        return max((2.0 * largest.mean() / spread) ** 2, _TINY)
+        # Rows of the ball's size fit float32, even where the samples have no spread at all.
+        return float(np.clip((2.0 * largest.mean() / spread) ** 2, _TINY, 1.0 / _TINY))
 
     def _leaf_rate(self):
         if self.params.leaf_update == "closed_form":
@@ -466,7 +467,7 @@ class Space:
             norms = np.sqrt(X.multiply(X).sum(axis=1) + 1.0)
         else:
             X = (X - scaling.center.astype(X.dtype)) * (1.0 / scaling.scale).astype(X.dtype)
-            norms = np.sqrt(np.einsum("ij,ij->i", X, X) + 1.0)
+            norms = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64) + 1.0)
         limit = np.inf if norm_limit is None else norm_limit * np.median(norms)
         shrink = np.minimum(1.0, limit / norms)
         if is_sparse:
@@ -485,4 +486,10 @@ def _sample(rows):
 def _largest_singular_value(X):
     if min(X.shape) <= 2:
         return np.linalg.norm(X.toarray() if sparse.issparse(X) else X, 2)
-    return svds(X, k=1, v0=np.ones(min(X.shape)), return_singular_vectors=False)[0]
+    largest = abs(X).max()
+    if largest == 0:
+        return 0.0
+    # Not the vector of ones: where features outnumber samples, centring has made X' 1 = 0.
+    start = np.random.RandomState(0).normal(size=min(X.shape))
+    # Of order 1, since ARPACK works with the squares.
+    return largest * svds(X / largest, k=1, v0=start, return_singular_vectors=False)[0]
