@@ -86,6 +86,22 @@ def test_a_useless_optimizer_leaves_the_axis_aligned_tree():
     np.testing.assert_array_equal(tree.values, start.values)
 
 
+def test_each_split_is_trained_on_the_rows_of_its_node():
+    class Watched(SGD):
+        seen = []       # noqa: RUF012
+
+        def improve(self, tree, problem, space=None):
+            Watched.seen.append(problem.weight)
+            return super().improve(tree, problem, space)
+
+    problem, X = oblique_problem(LogLoss())
+    tree = CO2(optimizer=Watched(epochs=2)).grow(problem.with_(max_depth=2))
+    path = tree.decision_path(X).toarray().astype(bool)
+    assert len(Watched.seen) == tree.n_internal == 3
+    expected = {(problem.weight * path[:, node]).tobytes() for node in range(3)}
+    assert {weight.tobytes() for weight in Watched.seen} == expected
+
+
 @FORMS
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
 def test_rows_of_no_weight_do_not_exist(form, loss):
