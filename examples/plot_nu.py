@@ -19,8 +19,8 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# Nine values, and the automatic one as a dashed line. On the right: the share of examples that have
-# a gradient, averaged over the epochs. It tells the two ends apart without any test images.
+# Twelve values, and the automatic one as a dashed line. On the right: the share of examples that
+# have a gradient, averaged over the epochs. It tells the two ends apart without any test images.
 
 
 def fit(nu):
@@ -34,7 +34,7 @@ def fit(nu):
     return model.fit(X_train, y_train)
 
 
-limits = np.logspace(-2, 6, 9)
+limits = np.logspace(-5, 6, 12)
 models = [fit(nu) for nu in limits]
 automatic = fit("auto")
 

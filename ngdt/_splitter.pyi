@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+CRITERIA: dict[str, type]
+
 class Split(NamedTuple):
     direction: int | np.ndarray
     threshold: float

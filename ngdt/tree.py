@@ -236,7 +236,7 @@ class _ObliqueTree(BaseEstimator):
 
         Returns
         -------
-        CSR matrix of bool, shape (n_samples, tree_.n_internal)
+        CSR matrix of bool, shape (n_samples, n_internal)
         """
         check_is_fitted(self)
         return self.tree_.decision_path(validate_data(self, X, reset=False, **_MATRIX))
@@ -318,7 +318,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     kept_start_ : bool
         Whether the start was kept because it did better on the held-out rows.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the splits: |weight| times standard deviation of the feature,
+        Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
         normalised in each node and averaged over the nodes by the weight of the rows that reach
         them. The sum is 1, or 0 for a tree without splits.
 
@@ -556,7 +556,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     kept_start_ : bool
         Whether the start was kept because it did better on the held-out rows.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the splits: |weight| times standard deviation of the feature,
+        Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
         normalised in each node and averaged over the nodes by the weight of the rows that reach
         them. The sum is 1, or 0 for a tree without splits.
 
