@@ -114,7 +114,8 @@ def train(problem, init, steps, *, cross_validate=False):
     if interrupted or not competes:
         return trained
     gain = np.inf if judging is None else _gain_on(judging, problem, start, tree)
-    if folds and (judging is None or gain <= BEYOND_FLATTERY):
+    # Flattered and still behind: no need to ask the folds.
+    if folds and (judging is None or 0 < gain <= BEYOND_FLATTERY):
         gain, interrupted = _cross_validated_gain(problem, init, steps)
         if interrupted:
             return TrainingResult(tree, history, False, interrupted)
