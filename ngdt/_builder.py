@@ -106,6 +106,8 @@ def build(
     -------
     Growth
     """
+    if not (strategy.weight[rows] > 0).all():
+        raise ValueError("rows must have positive weights")
     least_gain = min_impurity_decrease * strategy.weight[rows].sum() if min_impurity_decrease else 0
     # Splits of different leaves do not influence each other, so the order matters only for
     # max_leaf_nodes; the counter breaks ties in favour of the leaf that is older.

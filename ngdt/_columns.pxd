@@ -14,7 +14,6 @@ cdef enum:
     BLOCK = 256             # most features read at once
     CELL_BYTES = 1 << 20    # counting table, half of a level-2 cache
     ENTRIES = 65536         # listed entries of a block, unless one feature has more
-    STEPS = 4096            # most points of a grid
 
 
 cdef struct Labels:

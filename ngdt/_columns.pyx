@@ -9,10 +9,11 @@ weight of each grid point and class.
 
 import numpy as np
 
-from libc.math cimport NAN, fabs, fmax, fmin, isfinite, isnan, rint
-from libc.stdint cimport int64_t, uint64_t
+from libc.math cimport NAN
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
+from ngdt._grid cimport STEPS, Grid, finish_grid, learn, start_grid
 from ngdt._rows cimport Row
 
 cdef extern from "differ.h" nogil:
@@ -175,7 +176,7 @@ cdef class Columns:
                 first = last
                 last = min(first + GRIDS, self.n_features)
                 for f in range(last - first):
-                    _start_grid(grid + f, &table[f, 0], self.skip[first + f])
+                    start_grid(grid + f, &table[f, 0], self.skip[first + f])
                 if self._rows.is_float32:
                     _learn_block(
                         self, &self._skip32[first], &used[0], n, first, last, grid, &table[0, 0],
@@ -187,7 +188,7 @@ cdef class Columns:
                 for f in range(last - first):
                     self.low[first + f] = grid[f].low
                     self.inverse[first + f] = grid[f].inverse
-                    self.steps[first + f] = _finish_grid(grid + f, &table[f, 0], &values[0])
+                    self.steps[first + f] = finish_grid(grid + f, &table[f, 0], &values[0])
 
 
 cdef void _read_block(
@@ -245,7 +246,7 @@ cdef void _learn_block(
             f = entry[e]
             self.stored[first + f] += 1
             if grid[f].alive:
-                _learn(grid + f, table + f * STEPS, value[e], values)
+                learn(grid + f, table + f * STEPS, value[e], values)
 
 
 cdef inline Py_ssize_t _entries(
@@ -296,112 +297,3 @@ cdef inline Py_ssize_t _sparse_entries(
         at += 1
     cursor[0] = <int32_t> at
     return n_entries
-
-
-cdef struct Grid:
-    # A guess at the even spacing of a feature's values, refined as values come in. `table` holds
-    # the value seen at each point, modulo STEPS.
-    bint alive
-    int n_guesses
-    double anchor, inverse, low, high
-
-
-cdef void _start_grid(Grid *grid, double *table, double skip) noexcept nogil:
-    cdef Py_ssize_t c
-    for c in range(STEPS):
-        table[c] = NAN
-    grid.alive = True
-    grid.n_guesses = 0
-    grid.inverse = 0.0
-    grid.anchor = grid.low = grid.high = skip
-    if not isnan(skip):
-        table[0] = skip
-
-
-cdef inline int64_t _grid_point(const Grid *grid, double x) noexcept nogil:
-    # The sum is positive, so that truncation rounds down; it only shifts the table by STEPS.
-    return <int64_t> ((x - grid.anchor) * grid.inverse + (STEPS + 0.5))
-
-
-cdef bint _place(Grid *grid, double *table, double x) noexcept nogil:
-    """Put x into its place in the table; False if that is taken, or too far out."""
-    cdef double *slot
-    if not fabs((x - grid.anchor) * grid.inverse) < STEPS:
-        return False
-    slot = table + (_grid_point(grid, x) & (STEPS - 1))
-    if slot[0] == x:
-        return True
-    # Farther apart than this, two points could share a slot.
-    if not isnan(slot[0]) or not (
-            fmax(grid.high, x) - fmin(grid.low, x)) * grid.inverse < STEPS - 2:
-        return False
-    grid.low, grid.high = fmin(grid.low, x), fmax(grid.high, x)
-    slot[0] = x
-    return True
-
-
-cdef void _learn(Grid *grid, double *table, double x, double *values) noexcept nogil:
-    """Meet a value of the feature; give up the grid if no spacing fits."""
-    cdef Py_ssize_t n, v, c
-    cdef double gap, width
-    if isnan(grid.anchor):
-        grid.anchor = grid.low = grid.high = x
-        table[0] = x
-    if _place(grid, table, x):
-        return
-    grid.n_guesses += 1
-    n = _distinct(grid, table, x, values)
-    width = values[n - 1] - values[0]
-    gap = width
-    for v in range(1, n):
-        gap = fmin(gap, values[v] - values[v - 1])
-    # The smallest gap is known to few digits; the whole width tells the spacing more precisely.
-    grid.inverse = rint(width / gap) / width
-    grid.low, grid.high = values[0], values[n - 1]
-    grid.alive = grid.n_guesses < 64 and isfinite(grid.inverse) and width / gap < STEPS - 2
-    for c in range(STEPS):
-        table[c] = NAN
-    for v in range(n):
-        grid.alive = grid.alive and _place(grid, table, values[v])
-
-
-cdef Py_ssize_t _distinct(
-    const Grid *grid, const double *table, double x, double *values
-) noexcept nogil:
-    """Write the values in the table, and x unless it is NaN, in ascending order."""
-    cdef int64_t c
-    cdef double y
-    cdef Py_ssize_t n = 0, v
-    if not isnan(grid.low):
-        for c in range(_grid_point(grid, grid.low), _grid_point(grid, grid.high) + 1):
-            y = table[c & (STEPS - 1)]
-            if not isnan(y):
-                values[n] = y
-                n += 1
-    if isnan(x):
-        return n
-    v = n
-    while v > 0 and values[v - 1] > x:
-        values[v] = values[v - 1]
-        v -= 1
-    values[v] = x
-    return n + 1
-
-
-cdef int32_t _finish_grid(const Grid *grid, const double *table, double *values) noexcept nogil:
-    """Number of points of the grid, 0 if there is none.
-
-    Points are counted from the lowest value on, which may round differently than from the anchor:
-    only if all values still have points of their own can they be told apart by them.
-    """
-    cdef Py_ssize_t n, v
-    cdef int32_t c, previous = -1
-    if not grid.alive:
-        return 0
-    n = _distinct(grid, table, NAN, values)
-    for v in range(n):
-        c = <int32_t> ((values[v] - grid.low) * grid.inverse + 0.5)
-        if c <= previous:
-            return 0
-        previous = c
-    return previous + 1

@@ -88,7 +88,7 @@ cdef class Entropy(Criterion):
             self._count[c] += self.amount[position]
         self.total = 0.0
         for c in range(self.n_classes):
-            self.total += self._count[c]
+            self.total = self.total + self._count[c]
             largest = fmax(largest, self._count[c])
         if self._table is None:
             self.tolerance = 1e-12 * self.total * (
@@ -193,7 +193,7 @@ cdef class Variance(Criterion):
         for position in range(n):
             self.tag[position] = <int32_t> position
             self.amount[position] = self._weight[rows[position]]
-            self.total += self.amount[position]
+            self.total = self.total + self.amount[position]
         for t in range(self.n_targets):
             low, high, mean, left_over = INFINITY, -INFINITY, 0.0, 0.0
             for position in range(n):

@@ -142,7 +142,7 @@ cdef class Splitter:
         """
         cdef Py_ssize_t feature = -1
         cdef double threshold = 0.0
-        if len(rows) < 2:
+        if self._check_rows(rows) < 2:
             return None
         with nogil:
             if self._criterion.start(&rows[0], len(rows)):
@@ -166,13 +166,15 @@ cdef class Splitter:
         -------
         tuple of float (threshold, gain), or None
         """
-        cdef Py_ssize_t i, e, n = len(rows)
+        cdef Py_ssize_t i, e, n = self._check_rows(rows)
         cdef Cut cut
+        cdef bint impure = False
         if len(z) != n:
             raise ValueError(f"z has {len(z)} values for {n} rows")
-        if n < 2 or not self._criterion.start(&rows[0], n):
+        if n < 2:
             return None
         with nogil:
+            impure = self._criterion.start(&rows[0], n)
             sort_doubles(&z[0], &self._order[0], &self._scratch[0], n)
             for i in range(n):
                 e = <uint32_t> self._order[i]
@@ -182,7 +184,7 @@ cdef class Splitter:
             self._moves.n = n
             self._moves.has_rest = False
             cut = self._criterion.scan(&self._moves)
-        if cut.gain == -INFINITY:
+        if not impure or cut.gain == -INFINITY:
             return None
         return _midpoint(cut.low, cut.high), cut.gain * self._criterion.unit
 
@@ -195,6 +197,7 @@ cdef class Splitter:
         cdef bint oblique = isinstance(split.direction, np.ndarray)
         cdef bint right
         cdef Row row
+        self._check_rows(rows)
         if oblique:
             direction = split.direction
         else:
@@ -214,6 +217,13 @@ cdef class Splitter:
             if n_right:
                 memcpy(&rows[n_left], &self._right[0], n_right * sizeof(int32_t))
         return n_left
+
+    cdef Py_ssize_t _check_rows(self, int32_t[::1] rows) except -1:
+        if rows.shape[0] > self._right.shape[0]:
+            raise ValueError(
+                f"rows has {rows.shape[0]} entries, but only {self._right.shape[0]} rows have "
+                "weight")
+        return rows.shape[0]
 
     cdef Py_ssize_t _search(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
         """Find the best cut of every feature; return the best feature, -1 if none can be cut."""

@@ -401,6 +401,20 @@ def test_subsets_grow_as_if_they_were_alone(loss):
         np.testing.assert_array_equal(growth.leaf_of_rows(len(y))[part], alone.apply(X[part]))
 
 
+def test_rows_that_cannot_be_grown_on_are_refused():
+    splitter = InfoGain().splitter(make_problem(np.eye(4), [0, 1, 0, 1], weight=[1, 1, 1, 0]))
+    with pytest.raises(ValueError, match="rows must have positive weights"):
+        build(splitter, np.arange(4, dtype=np.int32))
+    repeated = np.zeros(4, dtype=np.int32)
+    for call in (lambda: splitter.split(repeated),
+                 lambda: splitter.best_threshold(repeated, np.zeros(4)),
+                 lambda: splitter.partition(repeated, Split(0, 0.5, 1.0))):
+        with pytest.raises(ValueError, match="rows has 4 entries, but only 3"):
+            call()
+    with pytest.raises(ValueError, match="z has 2 values for 3 rows"):
+        splitter.best_threshold(np.arange(3, dtype=np.int32), np.zeros(2))
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False),
        st.floats(allow_nan=False, allow_infinity=False))
 def test_thresholds_separate_any_two_numbers(a, b):
