@@ -263,7 +263,8 @@ def test_start_is_shrunk_only_where_that_moves_more_samples(watch, problem, star
         weights, thresholds, _ = trainer.trees[0]
         norms = np.sqrt((weights**2).sum(axis=1) + thresholds**2)
         assert len(trainer.shares) == 5
-        enough = [share >= _sgd._ENOUGH * trainer.shares[-1] for share in trainer.shares].index(True)
+        least = _sgd._ENOUGH * trainer.shares[-1]
+        enough = [share >= least for share in trainer.shares].index(True)
         np.testing.assert_allclose(norms, 0.5**enough, rtol=1e-5)
         sizes.append(enough)
     assert sizes == sorted(sizes)
