@@ -26,7 +26,7 @@ _PROBE = 1000
 # Share of samples with a gradient, over that for tiny rows, with which training starts. Dense data
 # have 0.99 at norm 1; the one-hot Connect4 has 0.2 to 0.8 there, and stands still.
 _ENOUGH = 0.95
-_MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS, _STEPS_PER_FEATURE = 10, 300, 10_000, 25
+_MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS, _STEPS_PER_FEATURE = 10, 300, 10_000, 40
 _TINY = np.finfo(np.float32).tiny
 # Renewal "plateau": relative improvement of the mean bound that counts as none.
 _NEGLIGIBLE = 1e-3
@@ -66,7 +66,7 @@ class SGD(Optimizer):
         The velocity of a row waits while no sample touches the row.
     batch_size : int, default=100
     epochs : int or "auto", default="auto"
-        "auto" is 10, or as many as make 10 000 steps and 25 per feature, but at most 300.
+        "auto" is 10, or as many as make 10 000 steps and 40 per feature, but at most 300.
     leaf_update : {"gradient", "closed_form"}, default="gradient"
         How leaf values learn: by the gradient at the loss-augmented leaf (line 10 of Algorithm 1),
         or after each epoch as the best values for the samples assigned to the leaf.
