@@ -167,7 +167,8 @@ cdef Cut _scan_entropy(
             where = m
     if where < 0:
         return Cut(-INFINITY, 0.0, 0.0)
-    return Cut(<double> best, moves.z[where], moves.z[where + 1])
+    # No cut raises the entropy: what is below zero is rounding.
+    return Cut(fmax(<double> best, 0.0), moves.z[where], moves.z[where + 1])
 
 
 cdef class Variance(Criterion):

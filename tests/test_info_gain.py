@@ -90,6 +90,15 @@ def test_is_exhaustive_for_variance(problem, min_leaf):
     check_exhaustive(problem, min_leaf)
 
 
+@pytest.mark.parametrize("form", [np.float32, np.float64, sparse.csr_matrix])
+def test_splits_where_nothing_is_gained(form):
+    # Both sides have the classes one to one, in weights that make the gain round below zero.
+    X = form(np.array([[0.0], [0.0], [1.0], [1.0], [1.0], [1.0]]))
+    y, weight = np.array([0, 1, 0, 0, 1, 1]), np.array([1.0, 1.0, 0.25, 1.0, 1.0, 0.25])
+    tree = InfoGain().grow(make_problem(X, y, weight=weight))
+    assert nested(tree, X, weight) == (0, 0.5, (0, 1), (2, 3, 4, 5))
+
+
 def columns(n, rng):
     """One feature of each kind that the search treats in a way of its own."""
     normal = rng.normal(size=n)
