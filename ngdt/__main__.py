@@ -15,8 +15,9 @@ from ngdt.inference import empirical_loss, upper_bound
 METHODS = {
     "greedy, axis-aligned splits": {"init": "info_gain", "optimizer": None},
     "greedy, oblique splits (CO2)": {"init": "co2", "optimizer": None},
+    "non-greedy, soft training (the default)": {},
     "non-greedy, SGD": {"optimizer": "sgd"},
-    "non-greedy, SSGD (the default)": {},
+    "non-greedy, SSGD": {"optimizer": "ssgd"},
 }
 COLUMNS = ("train %", "test %", "leaves", "loss", "bound", "seconds")
 

@@ -16,6 +16,8 @@ CROSS_VALIDATION_ROWS = 20_000
 N_FOLDS = 3
 # Standard errors by which training must win over its start.
 SURE = 2.0
+# Standard errors by which either must lead for the rest of the folds to be spared.
+DECISIVE = 5.0
 # Standard errors that no choice among epochs and subtrees brought about by luck: on labels with a
 # quarter of noise it came to four.
 BEYOND_FLATTERY = 6.0
@@ -33,7 +35,7 @@ class TrainingResult:
         One row per epoch of the whole chain. `step` names the optimizer; what one optimizer does
         not record is NaN in its rows.
     kept_start : bool
-        Whether the start won against what the optimizers made of it.
+        Whether the start, or its rival, won against what the optimizers made.
     interrupted : bool
         Whether Ctrl-C ended the chain early.
     """
@@ -80,20 +82,22 @@ def hold_out(weight, fraction, labels, seed):
     return weight - validation, validation
 
 
-def train(problem, init, steps, *, cross_validate=False):
-    """Grow a start, run the optimizers on it in order, and choose between the two.
+def train(problem, init, steps, *, rival=None, cross_validate=False):
+    """Grow a start, run the optimizers on it in order, and choose between it and the result.
 
-    The start stays a candidate: on rows that neither was trained on, the trained tree has to save
-    more errors than two standard errors of the paired difference. Rows that chose epochs and
-    subtrees flatter the result, so they count only where the gain is beyond that; else either half
-    of the held-out rows are kept back, or folds decide. A start that wins is grown anew on all
-    rows; a given tree does not compete.
+    The start stays a candidate, or a greedy tree does instead: on rows that neither was trained on,
+    the trained tree has to save more errors than two standard errors of the paired difference. Rows
+    that chose epochs and subtrees flatter the result, so they count only where the gain is beyond
+    that; else either half of the held-out rows are kept back, or folds decide. A candidate that
+    wins is grown anew on all rows; a given tree does not compete.
 
     Parameters
     ----------
     problem : Problem
     init : Initializer or Tree
     steps : list of Optimizer
+    rival : Initializer or None
+        What competes with the result; None: the start.
     cross_validate : bool, default=False
         Whether folds decide, where the rows are too few for half of the held-out ones to tell.
 
@@ -101,25 +105,27 @@ def train(problem, init, steps, *, cross_validate=False):
     -------
     TrainingResult
     """
+    rival = init if rival is None else rival
     # A given tree may have been fitted on these very rows, which would flatter it.
-    competes = bool(steps) and not isinstance(init, Tree)
+    competes = bool(steps) and not isinstance(rival, Tree)
     # Folds are drawn row by row, so steps that do not depend on a draw are spared them.
     folds = competes and cross_validate and any(step.minibatch for step in steps)
     choosing = judging = problem.validation
     if competes and not folds and problem.validation is not None:
         strata = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
         choosing, judging = hold_out(problem.validation, 0.5, strata, problem.random_state)
-    start, tree, history, interrupted = _run(problem.with_(validation=choosing), init, steps)
+    start, tree, history, interrupted = _run(
+        problem.with_(validation=choosing), init, steps, rival)
     trained = TrainingResult(tree, history, False, interrupted)
     if interrupted or not competes:
         return trained
     gain = np.inf if judging is None else _gain_on(judging, problem, start, tree)
     # Flattered and still behind: no need to ask the folds.
     if folds and (judging is None or 0 < gain <= BEYOND_FLATTERY):
-        gain, interrupted = _cross_validated_gain(problem, init, steps)
+        gain, interrupted = _cross_validated_gain(problem, init, steps, rival)
         if interrupted:
             return TrainingResult(tree, history, False, interrupted)
-    return trained if gain > SURE else _kept(problem, init, history, interrupted)
+    return trained if gain > SURE else _kept(problem, rival, history, interrupted)
 
 
 def _gain_on(weight, problem, start, tree):
@@ -127,9 +133,9 @@ def _gain_on(weight, problem, start, tree):
     return _gain(*_errors(problem, rows, start, tree), weight[rows])
 
 
-def _kept(problem, init, history, interrupted):
-    """The start, grown on all rows."""
-    return TrainingResult(_start(_with_all_rows(problem), init), history, True, interrupted)
+def _kept(problem, rival, history, interrupted):
+    """The rival, grown on all rows."""
+    return TrainingResult(_start(_with_all_rows(problem), rival), history, True, interrupted)
 
 
 def _with_all_rows(problem):
@@ -138,9 +144,10 @@ def _with_all_rows(problem):
     return problem.with_(weight=problem.weight + problem.validation, validation=None)
 
 
-def _run(problem, init, steps):
-    """The start, what the optimizers made of it, their history, and whether Ctrl-C came."""
+def _run(problem, init, steps, rival):
+    """The rival, what the optimizers made of the start, their history, and whether Ctrl-C came."""
     start = tree = _start(problem, init)
+    against = start if rival is init else _start(problem, rival)
     for step in steps:
         step.check(start, problem.loss)
     history, interrupted = {"step": []}, False
@@ -151,15 +158,15 @@ def _run(problem, init, steps):
         _append(history, type(step).__name__, record)
         if interrupted:
             break
-    return start, tree, history, interrupted
+    return against, tree, history, interrupted
 
 
 def _start(problem, init):
     return init if isinstance(init, Tree) else init.grow(problem)
 
 
-def _cross_validated_gain(problem, init, steps):
-    """What training gains over the start in standard errors, each row predicted by trees that
+def _cross_validated_gain(problem, init, steps, rival):
+    """What training gains over the rival in standard errors, each row predicted by trees that
     were trained without it; and whether Ctrl-C came before that was known."""
     weight = _with_all_rows(problem).weight
     rows = np.flatnonzero(weight)
@@ -169,11 +176,15 @@ def _cross_validated_gain(problem, init, steps):
     errors = np.empty((2, len(rows)))
     for number in range(N_FOLDS):
         held = rows[fold == number]
-        start, tree, _, interrupted = _run(_without(problem, held), init, steps)
+        start, tree, _, interrupted = _run(_without(problem, held), init, steps, rival)
         if interrupted:
             return np.nan, True
         errors[:, fold == number] = _errors(problem, held, start, tree)
-    return _gain(*errors, weight[rows]), False
+        seen = fold <= number
+        gain = _gain(*errors[:, seen], weight[rows][seen])
+        if abs(gain) > DECISIVE:
+            break
+    return gain, False
 
 
 def _without(problem, held):

@@ -4,10 +4,12 @@ Every function here takes a `Tree`, samples and targets and returns one number, 
 sample. They run the same kernels as training, in float64, on any tree: random ones too.
 """
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit, softmax
 
 from ngdt._checks import check_matrix, naming
 from ngdt._inference import price_rows, search_rows
@@ -21,9 +23,14 @@ __all__ = [
     "cost_diminished_inference",
     "empirical_loss",
     "loss_augmented_inference",
+    "soft_predict_proba",
     "surrogate_gradient",
     "upper_bound",
 ]
+
+
+# Numbers held at a time while probabilities are routed.
+_SOFT_BLOCK = 2**21
 
 
 class InferenceResult(NamedTuple):
@@ -308,6 +315,55 @@ def surrogate_gradient(
         -np.asarray(coefficient.sum(axis=0)).ravel(),
         values,
     )
+
+
+def soft_predict_proba(tree, X, gamma):
+    """Class probabilities when each split is a coin that lands right with sigmoid(gamma * score).
+
+    Parameters
+    ----------
+    tree : Tree
+        Leaf values are unnormalised log-probabilities.
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    gamma : float
+        Steepness. As it grows, the probabilities become those of the tree that routes hard.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_outputs)
+        Hehn et al. (2020), eq. 2: the leaves' probabilities, each weighted by that of reaching it.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.inference import soft_predict_proba
+    >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0, 9.0], [9.0, 0.0]])
+    >>> soft_predict_proba(tree, [[0.0], [1.0], [2.0]], gamma=2.0).round(2)
+    array([[0.5 , 0.5 ],
+           [0.88, 0.12],
+           [0.98, 0.02]])
+    """
+    if not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+        raise ValueError(f"gamma must be a positive number, got {gamma!r}")
+    X = check_matrix(X)
+    leaves = softmax(tree.values, axis=1)
+    out = np.empty((X.shape[0], tree.n_outputs))
+    step = max(1, _SOFT_BLOCK // (2 * tree.n_internal + 1))
+    for first in range(0, len(out), step):
+        rows = slice(first, first + step)
+        out[rows] = _reach(tree, tree.scores(X[rows]), gamma) @ leaves
+    return out
+
+
+def _reach(tree, scores, gamma):
+    """Probability of each sample to reach each leaf, (n_samples, n_leaves)."""
+    n, m = scores.shape
+    left, right = expit(-gamma * scores), expit(gamma * scores)
+    reach = np.ones((2 * m + 1, n))     # nodes, then leaves
+    for node in range(m):
+        for child, share in ((tree.children_left[node], left), (tree.children_right[node], right)):
+            reach[child if child >= 0 else m + ~child] = reach[node] * share[:, node]
+    return reach[m:].T
 
 
 def _check_weight(sample_weight, n):

@@ -42,6 +42,9 @@ __all__ = ["ObliqueTreeClassifier", "ObliqueTreeRegressor"]
 # float64 is what integers become; float32 is listed so that it stays as it is.
 _MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
+# Above this depth, the splits of a complete tree outnumber what a sample can visit in good time.
+_DEEPEST_COMPLETE = 10
+
 # Numbers that one step of a pass over a matrix widens to float64: half a megabyte.
 _BLOCK = 2**16
 
@@ -116,7 +119,8 @@ class _ObliqueTree(BaseEstimator):
         weight = self._weigh(targets, weight)
         loss = self._resolve_loss()
         steps = self._resolve_steps()
-        init = self.tree_ if resume else self._resolve_init(n_values)
+        rival = INITIALIZERS["info_gain"]() if _is_auto(self.init) and not resume else None
+        init = self.tree_ if resume else self._resolve_init(n_values, steps)
         if isinstance(init, Tree):
             init = self._into_training(init)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -133,7 +137,7 @@ class _ObliqueTree(BaseEstimator):
                 standardize=self.standardize, random_state=seed,
                 n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
                 callback=self.callback),
-            init, steps, cross_validate=validation_fraction == "auto"
+            init, steps, rival=rival, cross_validate=validation_fraction == "auto"
             and np.count_nonzero(weight) < CROSS_VALIDATION_ROWS)
         self.tree_ = self._out_of_training(result.tree)
         self.history_ = result.history
@@ -171,13 +175,21 @@ class _ObliqueTree(BaseEstimator):
             return []
         if isinstance(self.optimizer, (list, tuple)):
             return [_named("optimizer", step, OPTIMIZERS, Optimizer) for step in self.optimizer]
-        step = _named("optimizer", self.optimizer, OPTIMIZERS, Optimizer)
+        step = self._default_optimizer() if _is_auto(self.optimizer) else _named(
+            "optimizer", self.optimizer, OPTIMIZERS, Optimizer)
         # A name stands for what serves most users, an object or a list for itself.
         named = isinstance(self.optimizer, str) and step.minibatch
         return [step, *self._finishing_steps] if named else [step]
 
-    def _resolve_init(self, n_values):
+    def _default_optimizer(self):
+        """Soft training where a complete tree is of a size that all samples can visit."""
+        deep = self.max_depth is None or self.max_depth > _DEEPEST_COMPLETE
+        return OPTIMIZERS["ssgd" if deep or not is_classifier(self) else "annealed"]()
+
+    def _resolve_init(self, n_values, steps):
         """The grower to start with, or the tree, which must fit the data."""
+        if _is_auto(self.init):
+            return INITIALIZERS[steps[0].natural_start if steps else "info_gain"]()
         init = self.init.estimator if isinstance(self.init, FrozenEstimator) else self.init
         if isinstance(init, (_ObliqueTree, BaseDecisionTree)):
             check_is_fitted(init, msg=(
@@ -355,8 +367,8 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         self,
         max_depth: int | None = 8,
         *,
-        init: "str | Initializer | Tree | BaseEstimator" = "info_gain",
-        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "ssgd",
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
         validation_fraction: float | Literal["auto"] | None = "auto",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
@@ -591,8 +603,8 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         self,
         max_depth: int | None = 8,
         *,
-        init: "str | Initializer | Tree | BaseEstimator" = "info_gain",
-        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "ssgd",
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
         validation_fraction: float | Literal["auto"] | None = "auto",
         standardize: bool | Literal["auto", "global"] = "auto",
@@ -677,6 +689,10 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _is_auto(value):
+    return isinstance(value, str) and value == "auto"
 
 
 def _named(parameter, value, registry, base):

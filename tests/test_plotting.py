@@ -86,7 +86,7 @@ def test_children_that_are_leaves_are_left_out():
 
 
 def test_history_of_an_estimator(iris):
-    tree = ObliqueTreeClassifier(max_depth=2, random_state=0).fit(*iris)
+    tree = ObliqueTreeClassifier(max_depth=2, optimizer="ssgd", random_state=0).fit(*iris)
     lines = plotting.plot_history(tree).get_lines()
     assert {"upper bound", "training loss"} <= {line.get_label() for line in lines}
 

@@ -3,7 +3,8 @@
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._co2 import CO2
 from ngdt.initializers._info_gain import InfoGain
+from ngdt.initializers._random_complete import RandomComplete
 
-INITIALIZERS = {"co2": CO2, "info_gain": InfoGain}
+INITIALIZERS = {"co2": CO2, "info_gain": InfoGain, "random_complete": RandomComplete}
 
-__all__ = ["CO2", "INITIALIZERS", "InfoGain", "Initializer"]
+__all__ = ["CO2", "INITIALIZERS", "InfoGain", "Initializer", "RandomComplete"]

@@ -1,10 +1,28 @@
 """Optimizers: each takes a tree and returns a better one."""
 
+from ngdt.optimizers._annealed import Annealed
 from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._end_to_end import EndToEnd
 from ngdt.optimizers._regrow import Regrow
 from ngdt.optimizers._sgd import SGD, SSGD
 from ngdt.optimizers._shrink_leaves import ShrinkLeaves
 
-OPTIMIZERS = {"regrow": Regrow, "sgd": SGD, "shrink_leaves": ShrinkLeaves, "ssgd": SSGD}
+OPTIMIZERS = {
+    "annealed": Annealed,
+    "end_to_end": EndToEnd,
+    "regrow": Regrow,
+    "sgd": SGD,
+    "shrink_leaves": ShrinkLeaves,
+    "ssgd": SSGD,
+}
 
-__all__ = ["OPTIMIZERS", "SGD", "SSGD", "Optimizer", "Regrow", "ShrinkLeaves"]
+__all__ = [
+    "OPTIMIZERS",
+    "SGD",
+    "SSGD",
+    "Annealed",
+    "EndToEnd",
+    "Optimizer",
+    "Regrow",
+    "ShrinkLeaves",
+]

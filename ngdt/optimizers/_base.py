@@ -12,6 +12,7 @@ class Optimizer(BaseEstimator):
     """
 
     minibatch = False  # draws samples at random: weight k is not the same as k copies
+    natural_start = "info_gain"     # name of the initializer that suits it best
 
     def check(self, tree, loss):
         """Raise a ValueError that names both sides if this optimizer cannot work on the tree.

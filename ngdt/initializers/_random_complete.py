@@ -1,0 +1,68 @@
+"""Complete trees with random splits."""
+
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ngdt._problem import Problem
+from ngdt._rows import Rows
+from ngdt._scaling import Scaling
+from ngdt._tree import Tree
+from ngdt.initializers._base import Initializer
+
+
+class RandomComplete(Initializer):
+    """A complete tree with random splits: a start that prefers no leaf to any other.
+
+    Rows of the weights, thresholds included, are drawn from the unit sphere in scaled feature
+    space. Leaves have the best values for the samples that they get, and those that get none what a
+    tree without splits would have.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=None
+        Depth of the tree. None: that of the problem, which is the `max_depth` of the estimator; or
+        8, if that is None too.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(
+    ...     max_depth=3, init="random_complete", optimizer=None, random_state=0)
+    >>> tree.fit(X, y).tree_
+    Tree(n_internal=7, n_leaves=8, n_features=4, n_outputs=3, max_depth=3)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "max_depth": [Interval(Integral, 0, 20, closed="both"), None],
+    }
+
+    def __init__(self, max_depth=None):
+        self.max_depth = max_depth
+
+    def grow(self, problem: Problem) -> Tree:
+        self._validate_params()
+        depth = problem.max_depth if self.max_depth is None else self.max_depth
+        depth = 8 if depth is None else depth
+        if depth > 20:
+            raise ValueError(
+                f"a complete tree of max_depth={depth} has {2.0**depth:.3g} leaves; use at most 20")
+        random = np.random.default_rng(problem.random_state)
+        m, p = 2**depth - 1, problem.X.shape[1]
+        rows = random.normal(size=(m, p + 1))
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
+        weights, thresholds = scaling.to_raw(rows[:, :p], -rows[:, p])
+        child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
+        child[child >= m] = ~(child[child >= m] - m)
+        left, right = child[:, 0].copy(), child[:, 1].copy()
+        values = np.zeros((m + 1, problem.n_outputs))
+        rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
+        leaf = Tree(weights, thresholds, left, right, values)._apply_at(Rows(problem.X), rows)
+        values = problem.loss.fit_leaves(
+            leaf, problem.y[rows], problem.weight[rows], m + 1, problem.n_outputs)
+        return Tree(weights, thresholds, left, right, values)

@@ -1,0 +1,72 @@
+#include "soft.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#else
+#define CLONES
+#endif
+
+/* exp(x) for |x| <= 20 to 2 units in the last place: 2^k times a polynomial in the rest, Cephes'.
+ * Branch-free, so that compilers vectorise the loop around it. */
+static inline float exp_small(float x)
+{
+    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
+    float k = (x * 1.44269504f + magic) - magic;
+    float r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
+    float poly = 1.9875691500e-4f;
+    int32_t bits;
+    float scale;
+    poly = poly * r + 1.3981999507e-3f;
+    poly = poly * r + 8.3334519073e-3f;
+    poly = poly * r + 4.1665795894e-2f;
+    poly = poly * r + 1.6666665459e-1f;
+    poly = poly * r + 5.0000001201e-1f;
+    bits = ((int32_t)k + 127) << 23;
+    memcpy(&scale, &bits, sizeof scale);
+    return (poly * r * r + r + 1.0f) * scale;
+}
+
+CLONES void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s)
+{
+    for (ptrdiff_t b = 0; b < n; b++) {
+        float x = gamma * s[b];
+        x = x < 20.0f ? x : 20.0f;
+        x = x > -20.0f ? x : -20.0f;
+        s[b] = 1.0f / (1.0f + exp_small(-x));
+    }
+}
+
+CLONES void ngdt_mix(const float *restrict p, const float *restrict left,
+                     const float *restrict right, ptrdiff_t n, float *restrict out)
+{
+    for (ptrdiff_t b = 0; b < n; b++)
+        out[b] = left[b] + p[b] * (right[b] - left[b]);
+}
+
+CLONES void ngdt_share(float gamma, const float *restrict p, ptrdiff_t n, float *restrict node,
+                       float *restrict left, float *restrict right)
+{
+    for (ptrdiff_t b = 0; b < n; b++) {
+        float to_right = node[b] * p[b], to_left = node[b] * (1.0f - p[b]);
+        node[b] = -gamma * to_right * (1.0f - p[b]) * (right[b] - left[b]);
+        right[b] = to_right;
+        left[b] = to_left;
+    }
+}
+
+CLONES void ngdt_adam_step(const ngdt_adam *adam, const float *restrict gradient, ptrdiff_t n,
+                           float *restrict w, float *restrict first, float *restrict second)
+{
+    const float rate = adam->rate, keep = adam->keep, epsilon = adam->epsilon;
+    const float beta1 = adam->beta1, beta2 = adam->beta2;
+    for (ptrdiff_t j = 0; j < n; j++) {
+        float g = gradient[j];
+        first[j] = beta1 * first[j] + (1.0f - beta1) * g;
+        second[j] = beta2 * second[j] + (1.0f - beta2) * (g * g);
+        w[j] = keep * w[j] - rate * first[j] / (sqrtf(second[j]) + epsilon);
+    }
+}

@@ -1,0 +1,27 @@
+/* Elementwise loops of soft routing; the batch is the inner index everywhere. */
+#ifndef NGDT_SOFT_H
+#define NGDT_SOFT_H
+
+#include <stddef.h>
+
+/* s = 1 / (1 + exp(-gamma * s)), with gamma * s clipped to +-20. */
+void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s);
+/* out = left + p * (right - left) */
+void ngdt_mix(const float *p, const float *left, const float *right, ptrdiff_t n, float *out);
+/* Top-down step of one node. In: its mass in node, values of its children in left and right. Out:
+ * the masses of the children in their place, and -gamma * mass * p * (1 - p) * (right - left), the
+ * gradient in the score, in node. */
+void ngdt_share(float gamma, const float *p, ptrdiff_t n, float *node, float *left, float *right);
+
+typedef struct {
+    float rate;         /* learning rate, with the bias corrections of this step in it */
+    float keep;         /* 1 - decoupled weight decay */
+    float beta1, beta2;
+    float epsilon;
+} ngdt_adam;
+
+/* One step of Adam with decoupled weight decay on n numbers. */
+void ngdt_adam_step(const ngdt_adam *adam, const float *gradient, ptrdiff_t n, float *w,
+                    float *first, float *second);
+
+#endif
