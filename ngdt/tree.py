@@ -42,8 +42,8 @@ __all__ = ["ObliqueTreeClassifier", "ObliqueTreeRegressor"]
 # float64 is what integers become; float32 is listed so that it stays as it is.
 _MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
-# Above this depth, the splits of a complete tree outnumber what a sample can visit in good time.
-_DEEPEST_COMPLETE = 10
+# Soft training multiplies every sample with every split: beyond so many features, not in good time.
+_WIDEST_SOFT = 4096
 
 # Numbers that one step of a pass over a matrix widens to float64: half a megabyte.
 _BLOCK = 2**16
@@ -182,9 +182,9 @@ class _ObliqueTree(BaseEstimator):
         return [step, *self._finishing_steps] if named else [step]
 
     def _default_optimizer(self):
-        """Soft training where a complete tree is of a size that all samples can visit."""
-        deep = self.max_depth is None or self.max_depth > _DEEPEST_COMPLETE
-        return OPTIMIZERS["ssgd" if deep or not is_classifier(self) else "annealed"]()
+        """Soft training of classifiers, where all nodes for all samples are not too much."""
+        wide = self.n_features_in_ > _WIDEST_SOFT
+        return OPTIMIZERS["annealed" if is_classifier(self) and not wide else "ssgd"]()
 
     def _resolve_init(self, n_values, steps):
         """The grower to start with, or the tree, which must fit the data."""

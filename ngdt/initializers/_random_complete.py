@@ -12,6 +12,9 @@ from ngdt._scaling import Scaling
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 
+# Deeper trees than these make cost twice as much per level, and were no more accurate.
+_ENOUGH, _LEAVES_PER_CLASS = 8, 32
+
 
 class RandomComplete(Initializer):
     """A complete tree with random splits: a start that prefers no leaf to any other.
@@ -23,8 +26,8 @@ class RandomComplete(Initializer):
     Parameters
     ----------
     max_depth : int or None, default=None
-        Depth of the tree. None: that of the problem, which is the `max_depth` of the estimator; or
-        8, if that is None too.
+        Depth of the tree. None: that of the problem, which is the `max_depth` of the estimator, but
+        not more than was seen to gain anything: 8, or what gives each class 32 leaves.
 
     Examples
     --------
@@ -46,11 +49,7 @@ class RandomComplete(Initializer):
 
     def grow(self, problem: Problem) -> Tree:
         self._validate_params()
-        depth = problem.max_depth if self.max_depth is None else self.max_depth
-        depth = 8 if depth is None else depth
-        if depth > 20:
-            raise ValueError(
-                f"a complete tree of max_depth={depth} has {2.0**depth:.3g} leaves; use at most 20")
+        depth = self._depth(problem)
         random = np.random.default_rng(problem.random_state)
         m, p = 2**depth - 1, problem.X.shape[1]
         rows = random.normal(size=(m, p + 1))
@@ -66,3 +65,10 @@ class RandomComplete(Initializer):
         values = problem.loss.fit_leaves(
             leaf, problem.y[rows], problem.weight[rows], m + 1, problem.n_outputs)
         return Tree(weights, thresholds, left, right, values)
+
+    def _depth(self, problem):
+        if self.max_depth is not None:
+            return self.max_depth
+        classes = problem.n_outputs if problem.loss.is_classifier else 1
+        enough = max(_ENOUGH, round(np.log2(_LEAVES_PER_CLASS * classes)))
+        return enough if problem.max_depth is None else min(problem.max_depth, enough)

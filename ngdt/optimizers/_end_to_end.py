@@ -108,7 +108,7 @@ class EndToEnd(SoftOptimizer):
             raise ValueError(
                 "spatial_penalty needs image_shape, the rows and columns of the images")
 
-    def _plan(self, n_samples, problem):
+    def _plan(self, n_samples, problem, scaling):
         self._check_image(problem.X.shape[1])
         return Plan(
             epochs=self.epochs,

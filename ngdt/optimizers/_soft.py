@@ -73,7 +73,7 @@ class SoftOptimizer(Optimizer):
     natural_start = "random_complete"
 
     @abstractmethod
-    def _plan(self, n_samples, problem):
+    def _plan(self, n_samples, problem, scaling):
         """Plan for so many training samples."""
 
     def check(self, tree, loss):
@@ -111,8 +111,8 @@ class _Run:
         if problem.validation is not None:
             self.held_out = np.flatnonzero(problem.validation > 0).astype(np.int32)
         self.random = np.random.RandomState(problem.random_state)
-        self.plan = params._plan(len(self.rows), problem)
         self.scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
+        self.plan = params._plan(len(self.rows), problem, self.scaling)
         self.data = Rows(problem.X)
         weights, thresholds = self.scaling.to_scaled(tree)
         self.weights = np.column_stack([weights, -thresholds])
