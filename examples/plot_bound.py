@@ -2,7 +2,7 @@ r"""
 The bound, up close
 ===================
 
-Training never sees the loss itself, only an upper bound on it. How tight is the bound, what does
+SGD and SSGD never see the loss itself, only an upper bound on it. How tight is the bound, what does
 it look like, and what does it cost? The functions of :mod:`ngdt.inference` answer that for any
 tree. See :ref:`theory` for the equations.
 """
@@ -15,7 +15,7 @@ from ngdt import ObliqueTreeClassifier, Tree
 from ngdt.inference import empirical_loss, loss_augmented_inference, upper_bound
 
 X, y = load_digits(return_X_y=True)
-tree = ObliqueTreeClassifier(max_depth=6, random_state=0).fit(X, y).tree_
+tree = ObliqueTreeClassifier(max_depth=6, optimizer="ssgd", random_state=0).fit(X, y).tree_
 
 # %%
 # Proposition 1

@@ -2,8 +2,8 @@
 Greedy and non-greedy on the plane
 ==================================
 
-With two features one can see what a tree does. Both trees below have the same depth, and so the
-same number of questions to ask about an example.
+With two features one can see what a tree does. The trees below have the same depth, and so the same
+number of questions to ask about an example.
 """
 
 import matplotlib.pyplot as plt
@@ -26,10 +26,12 @@ X = angle[:, None] * np.c_[np.cos(angle + np.pi * arm), np.sin(angle + np.pi * a
 X += rng.normal(scale=0.25, size=X.shape)
 train, test = slice(0, 1000), slice(1000, None)
 
-greedy = ObliqueTreeClassifier(max_depth=4, optimizer=None, random_state=0)
-tree = ObliqueTreeClassifier(max_depth=4, random_state=0)
-figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharey=True)
-for model, name, ax in zip((greedy, tree), ("greedy", "non-greedy"), axes, strict=True):
+models = {
+    name: ObliqueTreeClassifier(max_depth=4, optimizer=optimizer, random_state=0)
+    for name, optimizer in (("greedy", None), ("SSGD", "ssgd"), ("annealed", "annealed"))
+}
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained", sharey=True)
+for (name, model), ax in zip(models.items(), axes, strict=True):
     model.fit(X[train], arm[train])
     plot_regions(model, X[test], arm[test], ax=ax)
     ax.set_title(f"{name}, depth 4: {100 * model.score(X[test], arm[test]):.0f} % right")
@@ -38,8 +40,9 @@ for model, name, ax in zip((greedy, tree), ("greedy", "non-greedy"), axes, stric
 # What happened
 # -------------
 #
-# The non-greedy tree started as the greedy one. Training then turned and moved all of its cuts at
-# once, so as to push down the upper bound on the loss, and the loss came down with it.
+# The tree in the middle started as the greedy one. SSGD then turned and moved all of its cuts at
+# once, so as to push down the upper bound on the loss, and the loss came down with it. The tree on
+# the right started from random cuts and was trained with soft decisions that turned hard.
 
-plot_history(tree)
+plot_history(models["SSGD"])
 plt.show()

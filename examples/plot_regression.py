@@ -2,8 +2,7 @@
 A tree for numbers
 ==================
 
-The same training with the squared loss: each leaf predicts a number, and the cuts lie where that
-helps.
+SSGD with the squared loss: each leaf predicts a number, and the cuts lie where that helps.
 """
 
 import matplotlib.pyplot as plt

@@ -266,30 +266,39 @@ class _ObliqueTree(BaseEstimator):
 class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     """Classification tree with oblique splits, trained as a whole.
 
-    A start is grown greedily (`init`) and then all its splits and leaves are improved together by
-    one or more optimizers (`optimizer`). The default minimises an upper bound on the log loss of
-    the tree by stochastic gradient descent, after Norouzi et al. (2015).
+    All splits and leaves of a start (`init`) are improved together by one or more optimizers
+    (`optimizer`). The default trains a complete tree that routes softly, after Hehn et al. (2020),
+    while routing turns hard. With more than 4096 features, it grows a tree greedily instead, and
+    minimises an upper bound on its log loss by stochastic gradient descent, after Norouzi et al.
+    (2015). Either way, the fitted tree routes hard, and the greedy tree of depth `max_depth` is
+    what it has to beat.
 
     Parameters
     ----------
     max_depth : int or None, default=8
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
-        limit. A tree given as `init` keeps its depth.
-    init : {"info_gain", "co2"}, Initializer, Tree or fitted estimator, default="info_gain"
-        What the optimizers start from: the name of a grower or a grower
-        (see :mod:`ngdt.initializers`), a :class:`Tree`, or a fitted ngdt tree or scikit-learn
-        decision tree for the same features and classes. Cloning drops the fitted state of an
-        estimator, so in a grid search pass a `Tree`.
-    optimizer : {"ssgd", "sgd", "regrow"}, Optimizer, list of these, or None, default="ssgd"
-        What improves the start (see :mod:`ngdt.optimizers`). A list runs in order. None keeps the
-        start: the greedy tree.
+        limit. "random_complete" makes no deeper trees than were seen to gain anything: 8, or what
+        gives each class 32 leaves. A tree given as `init` keeps its depth.
+    init : str, Initializer, Tree or fitted estimator, default="auto"
+        What the optimizers start from: the name of a grower, such as "info_gain", "co2" or
+        "random_complete", or a grower (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted
+        ngdt tree or scikit-learn decision tree for the same features and classes. Cloning drops the
+        fitted state of an estimator, so in a grid search pass a `Tree`. "auto" is what suits the
+        first optimizer: "random_complete" for soft training, "info_gain" for all others and for
+        none.
+    optimizer : str, Optimizer, list of these, or None, default="auto"
+        What improves the start: a name, such as "annealed", "ssgd", "sgd", "end_to_end" or
+        "regrow", or an object (see :mod:`ngdt.optimizers`). A list runs in order. None keeps the
+        start: the greedy tree. "auto" is "annealed" up to 4096 features, and "ssgd" beyond.
     loss : str, Loss or None, default=None
-        Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss.
+        Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss. Soft training follows its own
+        likelihood; there, the loss only sets the values of the leaves at the end.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         Share of the rows, by class, that optimizers do not train on: half of them choose epochs
-        and subtrees, half decide whether the result beats the start. "auto" is 0.1 from 2000 rows
-        on and 0 below, and up to 20 000 rows 3-fold cross-validation decides instead. 0 and None
-        hold out nothing and keep what the optimizers made. A tree given as `init` does not compete.
+        and subtrees, half decide whether the result beats its rival. That is the start, or the
+        greedy tree where ``init="auto"``. "auto" is 0.1 from 2000 rows on and 0 below, and up to
+        20 000 rows 3-fold cross-validation decides instead. 0 and None hold out nothing and keep
+        what the optimizers made. A tree given as `init` does not compete.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label, multiplied with the weights of the rows. "balanced" gives each class
         the same total.
@@ -306,7 +315,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     warm_start : bool, default=False
         Whether `fit` starts from the tree of the fit before instead of `init`.
     random_state : int, RandomState or None, default=None
-        Seed of the held-out rows and of the optimizers.
+        Seed of the held-out rows, of random starts and of the optimizers.
 
     Attributes
     ----------
@@ -328,7 +337,8 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     n_iter_ : int
         Number of epochs.
     kept_start_ : bool
-        Whether the start was kept because it did better on the held-out rows.
+        Whether the rival, which is the start or, with ``init="auto"``, the greedy tree, was kept
+        because the trained tree was not clearly better on held-out rows or folds.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
         normalised in each node and averaged over the nodes by the weight of the rows that reach
@@ -338,6 +348,9 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     ----------
     M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
     decision trees." NIPS 2015.
+
+    T. M. Hehn, J. F. P. Kooij, F. A. Hamprecht. "End-to-end learning of decision trees and
+    forests." International Journal of Computer Vision 128, 2020.
 
     Examples
     --------
@@ -401,7 +414,9 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         """Run the optimizer on these rows, from the tree there is.
 
         The first call grows the start, as `fit` does. No rows are held out. Not available with
-        ``optimizer=None``.
+        ``optimizer=None``. Soft training, the default, runs its whole schedule at each call and
+        keeps only branches and leaves of the rows it is given: for rows that come bit by bit,
+        choose "ssgd".
 
         Parameters
         ----------
@@ -510,31 +525,35 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
 class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     """Regression tree with oblique splits and constant leaves, trained as a whole.
 
-    A start is grown greedily (`init`) and then all its splits and leaves are improved together by
-    one or more optimizers (`optimizer`). The default minimises an upper bound on the squared error
-    of the tree by stochastic gradient descent, after Norouzi et al. (2015).
+    All splits and leaves of a start (`init`) are improved together by one or more optimizers
+    (`optimizer`). The default grows the start greedily and minimises an upper bound on the squared
+    error of the tree by stochastic gradient descent, after Norouzi et al. (2015).
 
     Parameters
     ----------
     max_depth : int or None, default=8
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
         limit. A tree given as `init` keeps its depth.
-    init : {"info_gain", "co2"}, Initializer, Tree or fitted estimator, default="info_gain"
-        What the optimizers start from: the name of a grower or a grower
-        (see :mod:`ngdt.initializers`), a :class:`Tree`, or a fitted ngdt tree or scikit-learn
-        decision tree for the same features and targets. Cloning drops the fitted state of an
-        estimator, so in a grid search pass a `Tree`. A grower that is named makes no leaf of less
-        weight than 5.
-    optimizer : {"ssgd", "sgd", "regrow"}, Optimizer, list of these, or None, default="ssgd"
-        What improves the start (see :mod:`ngdt.optimizers`). A list runs in order. None keeps the
-        start: the greedy tree.
+    init : str, Initializer, Tree or fitted estimator, default="auto"
+        What the optimizers start from: the name of a grower, such as "info_gain", "co2" or
+        "random_complete", or a grower (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted
+        ngdt tree or scikit-learn decision tree for the same features and targets. Cloning drops the
+        fitted state of an estimator, so in a grid search pass a `Tree`. "auto" is what suits the
+        first optimizer: "random_complete" for soft training, "info_gain" for all others and for
+        none.
+    optimizer : str, Optimizer, list of these, or None, default="auto"
+        What improves the start: a name, such as "ssgd", "sgd", "annealed" or "regrow", or an object
+        (see :mod:`ngdt.optimizers`). A list runs in order. None keeps the start: the greedy tree.
+        "auto" is "ssgd".
     loss : str, Loss or None, default=None
-        Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss.
+        Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss. Soft training follows the
+        likelihood of normal leaves; there, the loss only sets their values at the end.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
-        Share of the rows that optimizers do not train on: half of them choose epochs
-        and subtrees, half decide whether the result beats the start. "auto" is 0.1 from 2000 rows
-        on and 0 below, and up to 20 000 rows 3-fold cross-validation decides instead. 0 and None
-        hold out nothing and keep what the optimizers made. A tree given as `init` does not compete.
+        Share of the rows that optimizers do not train on: half of them choose epochs and subtrees,
+        half decide whether the result beats its rival. That is the start, or the greedy tree where
+        ``init="auto"``. "auto" is 0.1 from 2000 rows on and 0 below, and up to 20 000 rows 3-fold
+        cross-validation decides instead. 0 and None hold out nothing and keep what the optimizers
+        made. A tree given as `init` does not compete.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained: each by its spread (True), all by
         one number ("global"), not at all, or whichever suits ("auto"). The scaling is folded into
@@ -548,7 +567,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     warm_start : bool, default=False
         Whether `fit` starts from the tree of the fit before instead of `init`.
     random_state : int, RandomState or None, default=None
-        Seed of the held-out rows and of the optimizers.
+        Seed of the held-out rows, of random starts and of the optimizers.
 
     Attributes
     ----------
@@ -566,7 +585,8 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     n_iter_ : int
         Number of epochs.
     kept_start_ : bool
-        Whether the start was kept because it did better on the held-out rows.
+        Whether the rival, which is the start or, with ``init="auto"``, the greedy tree, was kept
+        because the trained tree was not clearly better on held-out rows or folds.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
         normalised in each node and averaged over the nodes by the weight of the rows that reach
