@@ -16,8 +16,7 @@ for. A mini-batch is the inner index everywhere.
 
 import numpy as np
 
-from libc.math cimport exp
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport sgemm
 
 from ngdt._rows cimport training_row
@@ -28,13 +27,14 @@ cdef extern from "dot.h" nogil:
 
 cdef extern from "soft.h" nogil:
     void ngdt_sigmoid(float gamma, Py_ssize_t n, float *s) noexcept
+    void ngdt_bell(float a, Py_ssize_t n, float *x) noexcept
     void ngdt_mix(const float *p, const float *left, const float *right, Py_ssize_t n,
                   float *out) noexcept
     void ngdt_share(float gamma, const float *p, Py_ssize_t n, float *node, float *left,
                     float *right) noexcept
 
-# Densities of a Gaussian leaf are held above exp(-this).
-cdef double FARTHEST = 40.0
+cdef enum:
+    LANES = 64      # samples whose densities are computed at a time
 
 
 cdef class LeafModel:
@@ -157,48 +157,56 @@ cdef class Gaussian(LeafModel):
     prior_weight : float
     batch_size : int
     variance : float
-        At the start; `end_epoch` sets it to what the running means say.
+    fit_variance : bool
+        Whether `end_epoch` sets the variance to what the running means say.
     """
 
     cdef const double[:, ::1] y
     cdef double[::1] prior
     cdef double[:, ::1] batch       # per leaf: sums of h y and, in the last columns, h and h e^2
-    cdef float[:, ::1] target
+    cdef float[:, ::1] target       # (n_targets, batch)
     cdef readonly double variance
+    cdef bint fit_variance
     cdef int n_targets
 
-    def __init__(self, parameters, y, prior, prior_weight, batch_size, variance=1.0):
+    def __init__(
+            self, parameters, y, prior, prior_weight, batch_size, variance, fit_variance):
         self.n_leaves, self.n_targets = parameters.shape
         self.parameters = parameters
         self._parameters = parameters
         self._mean = np.zeros((self.n_leaves, self.n_targets + 2), dtype=np.float32)
         self.batch = np.zeros((self.n_leaves, self.n_targets + 2))
         self.y, self.prior, self.prior_weight = y, prior, prior_weight
-        self.target = np.zeros((batch_size, self.n_targets), dtype=np.float32)
-        self.variance = variance
+        self.target = np.zeros((self.n_targets, batch_size), dtype=np.float32)
+        self.variance, self.fit_variance = variance, fit_variance
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         cdef int t
         for t in range(self.n_targets):
-            self.target[slot, t] = <float> self.y[sample, t]
+            self.target[t, slot] = <float> self.y[sample, t]
 
-    cdef inline double _squares(self, int leaf, int slot) noexcept nogil:
-        cdef double squares = 0.0, e
-        cdef int t
+    cdef void _squares(
+            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
+        """Squared distances of the targets from the mean of the leaf."""
+        cdef int t, i
+        cdef float mean, e
+        cdef const float *target
+        memset(out, 0, n * sizeof(float))
         for t in range(self.n_targets):
-            e = self.target[slot, t] - self._parameters[leaf, t]
-            squares += e * e
-        return squares
-
-    cdef inline double _density(self, double squares) noexcept nogil:
-        return exp(-min(0.5 * squares / self.variance, FARTHEST))
+            mean, target = self._parameters[leaf, t], &self.target[t, 0]
+            if slots == NULL:
+                for i in range(n):
+                    e = target[first + i] - mean
+                    out[i] += e * e
+            else:
+                for i in range(n):
+                    e = target[slots[i]] - mean
+                    out[i] += e * e
 
     cdef void density(
             self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
-        cdef int i
-        for i in range(n):
-            out[i] = <float> self._density(
-                self._squares(leaf, slots[i] if slots != NULL else first + i))
+        self._squares(leaf, slots, first, n, out)
+        ngdt_bell(<float> (0.5 / self.variance), n, out)
 
     cdef void begin(self, int leaf) noexcept nogil:
         memset(&self.batch[leaf, 0], 0, (self.n_targets + 2) * sizeof(double))
@@ -206,17 +214,29 @@ cdef class Gaussian(LeafModel):
     cdef void collect(
             self, int leaf, const int32_t *slots, int first, int n, const float *share
     ) noexcept nogil:
+        cdef int start = 0
+        while start < n:
+            self._collect(
+                leaf, slots + start if slots != NULL else NULL, first + start,
+                min(<int> LANES, n - start), share + start)
+            start += LANES
+
+    cdef void _collect(
+            self, int leaf, const int32_t *slots, int first, int n, const float *share
+    ) noexcept nogil:
         cdef double *sums = &self.batch[leaf, 0]
-        cdef double squares, h
-        cdef int i, t, slot
+        cdef float[LANES] squares, density
+        cdef double h
+        cdef int i, t
+        self._squares(leaf, slots, first, n, squares)
+        memcpy(density, squares, n * sizeof(float))
+        ngdt_bell(<float> (0.5 / self.variance), n, density)
         for i in range(n):
-            slot = slots[i] if slots != NULL else first + i
-            squares = self._squares(leaf, slot)
-            h = share[i] * self._density(squares)
+            h = share[i] * density[i]
             for t in range(self.n_targets):
-                sums[t] += h * self.target[slot, t]
+                sums[t] += h * self.target[t, slots[i] if slots != NULL else first + i]
             sums[self.n_targets] += h
-            sums[self.n_targets + 1] += h * squares
+            sums[self.n_targets + 1] += h * squares[i]
 
     cdef void blend(self, int leaf, double weight, double total) noexcept nogil:
         cdef int t
@@ -233,7 +253,8 @@ cdef class Gaussian(LeafModel):
 
     def end_epoch(self):
         responsible, squares = np.asarray(self._mean)[:, -2:].sum(axis=0, dtype=np.float64)
-        if responsible > 0:
+        if self.fit_variance and responsible > 0:
+            # Not so small that the log-likelihood leaves the range of the loss.
             self.variance = max(squares / (self.n_targets * responsible), 1e-6)
 
 

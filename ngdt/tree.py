@@ -110,17 +110,20 @@ class _ObliqueTree(BaseEstimator):
             so far. (Before the first epoch there is none, and KeyboardInterrupt is raised.)
         """
         resume = self.warm_start and hasattr(self, "tree_")
-        return self._fit(X, y, sample_weight, resume, self.validation_fraction)
+        fresh = not resume and _is_auto(self.init)
+        return self._fit(X, y, sample_weight, resume, fresh, self.validation_fraction)
 
-    def _fit(self, X, y, sample_weight, resume, validation_fraction, classes=None):
+    def _fit(self, X, y, sample_weight, resume, fresh, validation_fraction, classes=None):
         X, y = validate_data(self, X, y, reset=not resume, **_MATRIX, **self._y_form)
         weight = check_weight(sample_weight, X.shape[0])
         targets, n_values = self._read_targets(y, weight, resume, classes)
         weight = self._weigh(targets, weight)
         loss = self._resolve_loss()
-        steps = self._resolve_steps()
-        rival = INITIALIZERS["info_gain"]() if _is_auto(self.init) and not resume else None
+        steps = self._resolve_steps(fresh)
         init = self.tree_ if resume else self._resolve_init(n_values, steps)
+        # A random start is no rival: the greedy tree is what has to be beaten.
+        rival = INITIALIZERS["info_gain"]() if fresh and steps else None
+        rival = None if type(rival) is type(init) else rival
         if isinstance(init, Tree):
             init = self._into_training(init)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -170,21 +173,21 @@ class _ObliqueTree(BaseEstimator):
                 f"and does not fit {type(self).__name__}")
         return loss
 
-    def _resolve_steps(self):
+    def _resolve_steps(self, fresh):
         if self.optimizer is None:
             return []
         if isinstance(self.optimizer, (list, tuple)):
             return [_named("optimizer", step, OPTIMIZERS, Optimizer) for step in self.optimizer]
-        step = self._default_optimizer() if _is_auto(self.optimizer) else _named(
+        step = self._default_optimizer(fresh) if _is_auto(self.optimizer) else _named(
             "optimizer", self.optimizer, OPTIMIZERS, Optimizer)
         # A name stands for what serves most users, an object or a list for itself.
         named = isinstance(self.optimizer, str) and step.minibatch
         return [step, *self._finishing_steps] if named else [step]
 
-    def _default_optimizer(self):
-        """Soft training of classifiers, where all nodes for all samples are not too much."""
-        wide = self.n_features_in_ > _WIDEST_SOFT
-        return OPTIMIZERS["annealed" if is_classifier(self) and not wide else "ssgd"]()
+    def _default_optimizer(self, fresh):
+        """Soft training of classifiers, unless there is a tree to build on or X is very wide."""
+        soft = fresh and is_classifier(self) and self.n_features_in_ <= _WIDEST_SOFT
+        return OPTIMIZERS["annealed" if soft else "ssgd"]()
 
     def _resolve_init(self, n_values, steps):
         """The grower to start with, or the tree, which must fit the data."""
@@ -289,7 +292,8 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     optimizer : str, Optimizer, list of these, or None, default="auto"
         What improves the start: a name, such as "annealed", "ssgd", "sgd", "end_to_end" or
         "regrow", or an object (see :mod:`ngdt.optimizers`). A list runs in order. None keeps the
-        start: the greedy tree. "auto" is "annealed" up to 4096 features, and "ssgd" beyond.
+        start: the greedy tree. "auto" is "annealed" up to 4096 features where `init`
+        is "auto" too, and "ssgd" beyond, and where there is a tree to build on.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss. Soft training follows its own
         likelihood; there, the loss only sets the values of the leaves at the end.
@@ -440,7 +444,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
             if resume and not np.array_equal(classes, self.classes_):
                 raise ValueError(
                     f"classes={classes} differ from those of the first call, {self.classes_}")
-        return self._fit(X, y, sample_weight, resume, None, classes)
+        return self._fit(X, y, sample_weight, resume, False, None, classes)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Most probable label of each sample.
@@ -668,7 +672,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         self : object
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight, hasattr(self, "tree_"), None)
+        return self._fit(X, y, sample_weight, hasattr(self, "tree_"), False, None)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Value of the leaf that each sample reaches.

@@ -15,6 +15,9 @@ _RATE = 0.11        # times 1 / sqrt(n_features)
 _DECAY = 0.01
 _STEPS, _MAX_EPOCHS = 2500, 300
 _BATCH, _BATCHES = 250, 16
+# Of Gaussian leaves, in units of the targets' own: large, so that the loss is quadratic where it
+# matters.
+_VARIANCE = 4.0
 
 
 class Annealed(SoftOptimizer):
@@ -36,7 +39,8 @@ class Annealed(SoftOptimizer):
     q : float or "auto", default="auto"
         The loss of a sample of likelihood V is ``(1 - V**q) / q``, the generalised cross-entropy of
         Zhang & Sabuncu (2018): bounded by ``1 / q``, and the log loss for q = 0. "auto" is 0.5 for
-        classification and 0 for regression.
+        classification. For regression it is 1: with leaves that are Gaussians of twice the spread
+        of the targets, the expected squared error over the leaves, bounded.
     learning_rate : float or "auto", default="auto"
         Of Adam, at the start; decays as a cosine. "auto" is ``0.11 / sqrt(n_features)``.
     weight_decay : float or "auto", default="auto"
@@ -74,7 +78,7 @@ class Annealed(SoftOptimizer):
 
     _parameter_constraints: ClassVar[dict] = {
         "gamma": [tuple],
-        "q": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+        "q": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -122,7 +126,7 @@ class Annealed(SoftOptimizer):
             _DECAY if np.ptp(scaling.scale) == 0 else _DECAY / 2)
         q = self.q
         if q == "auto":
-            q = 0.5 if problem.loss.is_classifier else 0.0
+            q = 0.5 if problem.loss.is_classifier else 1.0
         begin, end = self.gamma
         return Plan(
             epochs=self._epochs(-(-n_samples // batch)),
@@ -133,6 +137,7 @@ class Annealed(SoftOptimizer):
             q=q,
             beta2=0.95,
             pseudo_count=self.pseudo_count,
+            variance=_VARIANCE,
             cutoff=self.cutoff,
         )
 

@@ -41,6 +41,8 @@ class Plan:
         Of Adam.
     pseudo_count : float
         Weight of the prior in each leaf.
+    variance : float or None
+        Of the targets in a leaf, where they are numbers; None: as the data say.
     refit_every_step : bool
         Leaves follow their running means in every step, or once per epoch.
     smoothness : float
@@ -59,6 +61,7 @@ class Plan:
     q: float
     beta2: float
     pseudo_count: float
+    variance: float | None = None
     refit_every_step: bool = True
     smoothness: float = 0.0
     image_shape: tuple | None = None
@@ -135,7 +138,8 @@ class _Run:
         if not problem.loss.is_classifier:
             return Gaussian(
                 tree.values.astype(np.float32), problem.y, weight @ problem.y[self.rows],
-                prior_weight, self.plan.batch_size)
+                prior_weight, self.plan.batch_size, self.plan.variance or 1.0,
+                self.plan.variance is None)
         prior = np.bincount(
             problem.y[self.rows, 0].astype(np.intp), weights=weight, minlength=problem.n_outputs)
         return Categorical(

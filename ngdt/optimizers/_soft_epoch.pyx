@@ -51,8 +51,10 @@ cdef class SoftTrainer:
     betas, epsilon : of Adam
     mask : ndarray of float32, shape of the weights, or None
         Multiplied with gradients: weights where it is zero stay what they are.
-    smooth : Smoothness or None
-        Penalty on the weights.
+    smoothness : float
+        Weight of the penalty on squared differences between the weights of neighbours.
+    neighbour : ndarray of int32, shape (n_pairs, 2)
+        Pairs of features that are neighbours.
     refit_every_step : bool
         Whether leaves follow their running means at each step, or when `refit` is called.
     n_threads : int

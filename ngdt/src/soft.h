@@ -6,6 +6,8 @@
 
 /* s = 1 / (1 + exp(-gamma * s)), with gamma * s clipped to +-20. */
 void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s);
+/* x = exp(-min(a * x, 20)) for a and x not negative */
+void ngdt_bell(float a, ptrdiff_t n, float *x);
 /* out = left + p * (right - left) */
 void ngdt_mix(const float *p, const float *left, const float *right, ptrdiff_t n, float *out);
 /* Top-down step of one node. In: its mass in node, values of its children in left and right. Out:
