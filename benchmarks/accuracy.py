@@ -25,23 +25,23 @@ FIELDS = ["data", "depth", "seed", "start", "method", "test", "seconds", "leaves
 
 
 def defaults(name, depth, seed):
-    """The estimators with nothing but a depth, and the greedy tree on all rows."""
+    """The estimators with nothing but a depth, SSGD, and the greedy tree on all rows."""
     X, y, X_test, y_test = classification(name, seed)
-    for method, optimizer in (("greedy", None), ("default", "ssgd")):
+    for method, optimizer in (("greedy", None), ("ssgd", "ssgd"), ("default", "auto")):
         tree = ObliqueTreeClassifier(max_depth=depth, optimizer=optimizer, random_state=seed)
         seconds = _time(lambda tree=tree: tree.fit(X, y))
-        yield ("info_gain", method, 100 * tree.score(X_test, y_test), seconds,
+        yield ("auto", method, 100 * tree.score(X_test, y_test), seconds,
                tree.tree_.n_leaves, tree.kept_start_)
 
 
 def default_regression(name, depth, seed):
     """As `defaults`, in root mean squared errors."""
     X, y, X_test, y_test = regression(name, seed)
-    for method, optimizer in (("greedy", None), ("default", "ssgd")):
+    for method, optimizer in (("greedy", None), ("default", "auto"), ("annealed", "annealed")):
         tree = ObliqueTreeRegressor(max_depth=depth, optimizer=optimizer, random_state=seed)
         seconds = _time(lambda tree=tree: tree.fit(X, y))
         rmse = np.sqrt(np.mean((tree.predict(X_test) - y_test) ** 2))
-        yield "info_gain", method, rmse, seconds, tree.tree_.n_leaves, tree.kept_start_
+        yield "auto", method, rmse, seconds, tree.tree_.n_leaves, tree.kept_start_
 
 
 def methods(name, depth, seed):

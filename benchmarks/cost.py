@@ -1,6 +1,6 @@
 """What training and prediction cost, as ratios and counts from one run.
 
-    python benchmarks/cost.py scores|time|predict|memory|threads
+    python benchmarks/cost.py scores|time|soft|predict|memory|threads
 """
 
 import argparse
@@ -14,14 +14,17 @@ from data import classification
 from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import ObliqueTreeClassifier
+from ngdt._problem import Problem
 from ngdt.inference import loss_augmented_inference
-from ngdt.optimizers import SSGD
+from ngdt.initializers import RandomComplete
+from ngdt.losses import LogLoss
+from ngdt.optimizers import SSGD, Annealed
 
 
 def scores():
     """Node scores per sample, trained MNIST tree of depth 10, with and without pruning."""
     X, y, X_test, y_test = classification("mnist", 0)
-    tree = ObliqueTreeClassifier(max_depth=10, random_state=0).fit(X, y).tree_
+    tree = ObliqueTreeClassifier(10, optimizer="ssgd", random_state=0).fit(X, y).tree_
     for kind in ("fast", "full"):
         pruned, plain = (
             loss_augmented_inference(tree, X_test, y_test, kind=kind, prune=prune)
@@ -30,18 +33,36 @@ def scores():
 
 
 def time_of_fit():
-    """Default fit over scikit-learn's entropy tree of the same depth, alternating."""
+    """Fits over scikit-learn's entropy tree of the same depth, alternating."""
     for name in ("connect4", "mnist"):
         X, y, _, _ = classification(name, 0)
         ratios = []
         for seed in range(3):
-            ours, theirs = (
+            default, ssgd, theirs = seconds = [
                 _seconds(partial(model.fit, X, y)) for model in (
                     ObliqueTreeClassifier(10, random_state=seed),
-                    DecisionTreeClassifier(criterion="entropy", max_depth=10)))
-            ratios.append(ours / theirs)
-            print(f"{name}: ngdt {ours:.2f} s, scikit-learn {theirs:.2f} s", flush=True)
-        print(f"{name}: median ratio {np.median(ratios):.2f}")
+                    ObliqueTreeClassifier(10, optimizer="ssgd", random_state=seed),
+                    DecisionTreeClassifier(criterion="entropy", max_depth=10))]
+            ratios.append([default / theirs, ssgd / theirs])
+            print(name, *(f"{part}: {second:.2f} s" for part, second in zip(
+                ("default", "ssgd", "scikit-learn"), seconds, strict=True)), flush=True)
+        print(f"{name}: median ratios, default and ssgd: {np.median(ratios, axis=0).round(2)}")
+
+
+def soft():
+    """Seconds of a soft epoch by depth and steepness: all nodes, or those with a hundredth."""
+    X, y, _, _ = classification("mnist", 0)
+    X, y, loss = X[:5000], y[:5000], LogLoss()
+    problem = Problem(X, loss.encode(y, 10), loss, 10, np.ones(len(y)))
+    for depth in (8, 10, 12, 14):
+        tree = RandomComplete(depth).grow(problem)
+        for gamma in (1.0, 7.0, 30.0):
+            seconds = [
+                _seconds(partial(Annealed(
+                    gamma=(gamma, gamma), steps=20, cutoff=cutoff).improve, tree, problem))
+                for cutoff in (None, 0.01)]
+            print(f"depth {depth}, gamma {gamma:g}: all nodes {seconds[0]:.2f} s, "
+                  f"cutoff 0.01 {seconds[1]:.2f} s", flush=True)
 
 
 def predict():
@@ -116,8 +137,8 @@ def _seconds(call):
     return time.perf_counter() - begin
 
 
-PARTS = {"scores": scores, "time": time_of_fit, "predict": predict, "memory": memory,
-         "threads": threads}
+PARTS = {"scores": scores, "time": time_of_fit, "soft": soft, "predict": predict,
+         "memory": memory, "threads": threads}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

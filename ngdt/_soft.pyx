@@ -468,7 +468,7 @@ cdef class SparseRouting(Routing):
                     to[v] = -1
                     continue
                 # A sample that is cut off from one side reaches the other with all it has.
-                if reach[v] - share < self.cutoff and (p[v] > 0.5) == side:
+                if reach[v] - share < self.cutoff and (p[v] >= 0.5) == side:
                     share = reach[v]
                 to[v] = end
                 slot[end] = slot[v]

@@ -29,6 +29,8 @@ cdef extern from "soft.h" nogil:
         float beta1
         float beta2
         float epsilon
+    unsigned int ngdt_flush_tiny() noexcept
+    void ngdt_keep_tiny(unsigned int mode) noexcept
     void ngdt_adam_step(const ngdt_adam *adam, const float *gradient, Py_ssize_t n, float *w,
                         float *first, float *second) noexcept
 
@@ -146,7 +148,9 @@ cdef class SoftTrainer:
         cdef int n_pieces = n_blocks + (n_leaves + BLOCK - 1) // BLOCK
         cdef ngdt_adam adam
         adam.beta1, adam.beta2 = <float> self.beta1, <float> self.beta2
+        cdef unsigned int mode
         with nogil:
+            mode = ngdt_flush_tiny()
             for step in range(rate.shape[0]):
                 start = step * self.batch_size
                 n = <int> min(self.batch_size, order.shape[0] - start)
@@ -179,6 +183,7 @@ cdef class SoftTrainer:
                     ticket = ngdt_team_ticket(&self.team)
                 if not ngdt_team_meet(&self.team):
                     break
+            ngdt_keep_tiny(mode)
 
     cdef void _count(self, int n, double total) noexcept nogil:
         """Add a batch to the figures of the epoch."""
