@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,6 +70,34 @@ class Plan:
     cutoff: "float | str | None" = "auto"
 
 
+@dataclass(frozen=True)
+class Space:
+    """What runs on parts of the same rows share, so that each costs no more than its own part.
+
+    Attributes
+    ----------
+    data : Rows
+    scaling : Scaling
+        Of all rows.
+    weight : ndarray of float64, shape (n_samples,)
+        Training weights, of mean 1 over all rows that have one.
+    keep_zeros : bool
+        Whether weights that are zero at the start stay zero, whatever the optimizer would do.
+    """
+
+    data: Rows
+    scaling: Scaling
+    weight: np.ndarray
+    keep_zeros: bool = False
+
+    @classmethod
+    def measure(cls, problem, keep_zeros=False):
+        """Measure it on the training rows."""
+        present = problem.weight > 0
+        return cls(Rows(problem.X), Scaling.fit(problem.X, problem.weight, problem.standardize),
+                   problem.weight / problem.weight.mean(where=present), keep_zeros)
+
+
 class SoftOptimizer(Optimizer):
     """Base class of optimizers that route softly; a subclass makes the plan."""
 
@@ -82,8 +111,18 @@ class SoftOptimizer(Optimizer):
     def check(self, tree, loss):
         self._validate_params()
 
-    def improve(self, tree, problem):
+    def improve(self, tree, problem, space=None, rows=None):
         """Train; see `Optimizer.improve`.
+
+        Parameters
+        ----------
+        tree : Tree
+        problem : Problem
+        space : Space, default=None
+            As `Space.measure` returns it, by one that trains many trees on parts of one problem,
+            and who then sees to it that BLAS starts no threads. None: measured here.
+        rows : ndarray of int32, default=None
+            Rows to train on, each with a positive weight. None: all that have one.
 
         Returns
         -------
@@ -96,9 +135,13 @@ class SoftOptimizer(Optimizer):
         """
         if tree.n_internal == 0:
             return tree, {}
-        run = _Run(self, tree, problem)
-        # The threads of the kernel share the work; BLAS must not start its own below each.
-        with threadpool_limits(1, user_api="blas"):
+        if rows is None:
+            rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
+        # The threads of the kernel share the work; BLAS must not start its own below each. To
+        # forbid it takes milliseconds, longer than a small stump.
+        limit = threadpool_limits(1, user_api="blas") if space is None else nullcontext()
+        run = _Run(self, tree, problem, space or Space.measure(problem), rows)
+        with limit:
             run.train()
         return run.best_tree(), run.history
 
@@ -106,34 +149,33 @@ class SoftOptimizer(Optimizer):
 class _Run:
     """One training run: what lives between epochs."""
 
-    def __init__(self, params, tree, problem):
-        self.params, self.tree, self.problem = params, tree, problem
-        self.rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
-        self.weight = problem.weight / problem.weight[self.rows].mean()
+    def __init__(self, params, tree, problem, space, rows):
+        self.params, self.tree, self.problem, self.rows = params, tree, problem, rows
+        self.weight, self.scaling, self.data = space.weight, space.scaling, space.data
         self.held_out = None
         if problem.validation is not None:
             self.held_out = np.flatnonzero(problem.validation > 0).astype(np.int32)
         self.random = np.random.RandomState(problem.random_state)
-        self.scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
-        self.plan = params._plan(len(self.rows), problem, self.scaling)
-        self.data = Rows(problem.X)
+        self.plan = params._plan(len(rows), problem, self.scaling)
         weights, thresholds = self.scaling.to_scaled(tree)
         self.weights = np.column_stack([weights, -thresholds])
         norm = np.linalg.norm(self.weights, axis=1, keepdims=True)
         self.weights = (self.weights / np.where(norm == 0, 1.0, norm)).astype(np.float32)
         self.model = self._leaf_model()
         neighbours = _neighbours(self.plan.image_shape, problem.X.shape[1])
+        keep_zeros = self.plan.keep_zeros or space.keep_zeros
         self.trainer = SoftTrainer(
             self._routing(), self.weight, weights=self.weights, q=self.plan.q,
             betas=(0.9, self.plan.beta2), refit_every_step=self.plan.refit_every_step,
-            mask=(self.weights != 0).astype(np.float32) if self.plan.keep_zeros else None,
+            mask=(self.weights != 0).astype(np.float32) if keep_zeros else None,
             smoothness=self.plan.smoothness, neighbour=neighbours, n_threads=problem.n_jobs)
         self.history = {}
-        self.best = self.last = None
+        self.best = None
 
     def _leaf_model(self):
         problem, tree = self.problem, self.tree
-        weight = self.weight[self.rows] / len(self.rows)
+        weight = self.weight[self.rows]
+        weight /= weight.sum()
         prior_weight = self.plan.pseudo_count / len(self.rows)
         if not problem.loss.is_classifier:
             return Gaussian(
@@ -158,7 +200,9 @@ class _Run:
 
     def train(self):
         epochs = self.plan.epochs
-        checks = set(np.linspace(epochs // 2, epochs - 1, _CHECKS, dtype=int).tolist())
+        checks = set()
+        if self.held_out is not None:
+            checks.update(np.linspace(epochs // 2, epochs - 1, _CHECKS, dtype=int).tolist())
         for epoch in range(epochs):
             try:
                 self._epoch(epoch, epoch in checks)
@@ -190,10 +234,7 @@ class _Run:
 
     def _check(self):
         """Read out the hard tree and keep it if it is the best; its error on held-out rows."""
-        self.last = tree = self._hard_tree()
-        if self.held_out is None:
-            return np.nan
-        held, problem = self.held_out, self.problem
+        tree, held, problem = self._hard_tree(), self.held_out, self.problem
         errors = problem.validation[held] * problem.errors(
             tree.values[tree._apply_at(self.data, held)], held)
         if self.best is None or errors.sum() <= self.best[0]:
@@ -213,10 +254,7 @@ class _Run:
         return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
 
     def best_tree(self):
-        if self.best is not None:
-            return self.best[1]
-        return self._hard_tree() if self.last is None or "interrupted" in self.history \
-            else self.last
+        return self._hard_tree() if self.best is None else self.best[1]
 
     def _report(self, epoch, figures):
         progress = {"step": type(self.params).__name__, "epoch": epoch + 1,
@@ -226,6 +264,13 @@ class _Run:
             print(f"[{progress['step']}] epoch {epoch + 1}/{self.plan.epochs}  {shown}")
         if self.problem.callback is not None:
             self.problem.callback(progress)
+
+
+def check_image_shape(image_shape, n_features):
+    if len(image_shape) not in (2, 3) or np.prod(image_shape) != n_features:
+        raise ValueError(
+            f"image_shape={image_shape} does not make the {n_features} features of X: "
+            "give rows, columns and, if there are several, channels")
 
 
 def _neighbours(image_shape, n_features):
