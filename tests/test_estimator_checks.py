@@ -64,4 +64,4 @@ def test_no_other_check_is_expected_to_fail():
         "check_sample_weight_equivalence_on_sparse_data"}
     names = {**INITIALIZERS, **OPTIMIZERS}
     assert {name for name, step in names.items() if step.minibatch} == {
-        "annealed", "co2", "end_to_end", "sgd", "ssgd"}
+        "annealed", "co2", "end_to_end", "sgd", "soft_greedy", "ssgd"}

@@ -4,7 +4,13 @@ from ngdt.initializers._base import Initializer
 from ngdt.initializers._co2 import CO2
 from ngdt.initializers._info_gain import InfoGain
 from ngdt.initializers._random_complete import RandomComplete
+from ngdt.initializers._soft_greedy import SoftGreedy
 
-INITIALIZERS = {"co2": CO2, "info_gain": InfoGain, "random_complete": RandomComplete}
+INITIALIZERS = {
+    "co2": CO2,
+    "info_gain": InfoGain,
+    "random_complete": RandomComplete,
+    "soft_greedy": SoftGreedy,
+}
 
-__all__ = ["CO2", "INITIALIZERS", "InfoGain", "Initializer", "RandomComplete"]
+__all__ = ["CO2", "INITIALIZERS", "InfoGain", "Initializer", "RandomComplete", "SoftGreedy"]
