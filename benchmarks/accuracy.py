@@ -2,9 +2,11 @@
 
     python benchmarks/accuracy.py --part defaults --output defaults.csv
     python benchmarks/accuracy.py --part methods --output methods.csv
+    python benchmarks/accuracy.py --part soft --output soft.csv
 
 `defaults` fits the estimators as a user would; `methods` runs each optimizer by itself from each
-start, without the choice between start and result, on one held-out tenth.
+start, without the choice between start and result, on one held-out tenth; `soft` does so for those
+that route softly, at the heights for which the papers report figures.
 """
 
 import argparse
@@ -17,9 +19,9 @@ from data import CLASSIFICATION, REGRESSION, classification, regression
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._problem import Problem
 from ngdt._training import hold_out
-from ngdt.initializers import CO2, InfoGain
+from ngdt.initializers import CO2, InfoGain, RandomComplete, SoftGreedy
 from ngdt.losses import LogLoss
-from ngdt.optimizers import SGD, SSGD
+from ngdt.optimizers import SGD, SSGD, Annealed, EndToEnd
 
 FIELDS = ["data", "depth", "seed", "start", "method", "test", "seconds", "leaves", "kept_start"]
 
@@ -46,6 +48,25 @@ def default_regression(name, depth, seed):
 
 def methods(name, depth, seed):
     """Each start, and each optimizer from it."""
+    yield from _chains(name, depth, seed, [
+        (start, init, [
+            ("sgd", SGD()),
+            ("ssgd_navigate", SSGD(assignment="navigate", renew="epoch")),
+            ("ssgd_best", SSGD()),
+        ])
+        for start, init in (("info_gain", InfoGain()), ("co2", CO2()))])
+
+
+def soft(name, depth, seed):
+    """The soft optimizers; random splits are no model, so they get no row of their own."""
+    yield from _chains(name, depth, seed, [
+        ("soft_greedy", SoftGreedy(), [("end_to_end", EndToEnd())]),
+        ("random_complete", RandomComplete(), [
+            ("end_to_end", EndToEnd()), ("annealed", Annealed())]),
+    ])
+
+
+def _chains(name, depth, seed, starts):
     X, y, X_test, y_test = classification(name, seed)
     loss, k = LogLoss(), int(y.max()) + 1
     weight, validation = hold_out(np.ones(len(y)), 0.1, y, seed)
@@ -56,16 +77,14 @@ def methods(name, depth, seed):
         test = 100 * np.mean(tree.predict(X_test).argmax(axis=1) == y_test)
         return start, method, test, seconds, tree.n_leaves, ""
 
-    for start, init in (("info_gain", InfoGain()), ("co2", CO2())):
+    for start, init, optimizers in starts:
         begin = time.perf_counter()
-        greedy = init.grow(problem)
-        yield row(start, "greedy", greedy, time.perf_counter() - begin)
-        for method, optimizer in (
-                ("sgd", SGD()),
-                ("ssgd_navigate", SSGD(assignment="navigate", renew="epoch")),
-                ("ssgd_best", SSGD())):
+        grown = init.grow(problem)
+        if start != "random_complete":
+            yield row(start, "greedy", grown, time.perf_counter() - begin)
+        for method, optimizer in optimizers:
             begin = time.perf_counter()
-            tree, _ = optimizer.improve(greedy, problem)
+            tree, _ = optimizer.improve(grown, problem)
             yield row(start, method, tree, time.perf_counter() - begin)
 
 
@@ -75,10 +94,13 @@ def _time(call):
     return time.perf_counter() - begin
 
 
+# What fits, and on which data at which depths.
 PARTS = {
-    "defaults": (defaults, CLASSIFICATION, (6, 10, 14)),
-    "methods": (methods, CLASSIFICATION, (6, 10, 14)),
-    "regression": (default_regression, REGRESSION, (8,)),
+    "defaults": (defaults, dict.fromkeys(CLASSIFICATION, (6, 10, 14))),
+    "methods": (methods, dict.fromkeys(CLASSIFICATION, (6, 10, 14))),
+    "regression": (default_regression, dict.fromkeys(REGRESSION, (8,))),
+    "soft": (soft, {"mnist": (8,), "connect4": (8,), "letter": (10,), "pendigits": (8,),
+                    "satimage": (6,), "segment": (8,)}),
 }
 
 
@@ -90,13 +112,13 @@ def main():
     parser.add_argument("--depths", nargs="*", type=int)
     parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
     options = parser.parse_args()
-    fit, names, depths = PARTS[options.part]
+    fit, depths = PARTS[options.part]
     with open(options.output, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(FIELDS)
         for seed in options.seeds:
-            for depth in options.depths or depths:
-                for name in options.data or names:
+            for name in options.data or depths:
+                for depth in options.depths or depths[name]:
                     for row in fit(name, depth, seed):
                         writer.writerow([name, depth, seed, *row])
                         file.flush()
