@@ -57,8 +57,6 @@ numpydoc_validation_exclude = {
     r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset)$",
 }
 
-# A start that the reference does not list yet.
-nitpick_ignore = [("py:obj", "ngdt.initializers.SoftGreedy")]
 # Everything that a name may refer to outside this project; no inventory is downloaded.
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|scipy|sklearn|joblib|matplotlib|hypothesis)(\..*)?"),
