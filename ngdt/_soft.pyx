@@ -439,7 +439,7 @@ cdef class SparseRouting(Routing):
                 elif v_right < 0:
                     t[v] = t[v_left]
                 else:
-                    t[v] = t[v_left] + self.p[c, v] * (t[v_right] - t[v_left])
+                    ngdt_mix(&self.p[c, v], &t[v_left], &t[v_right], 1, &t[v])
         for i in range(n):
             value[i] = t[i]
 

@@ -358,7 +358,9 @@ def soft_predict_proba(tree, X, gamma):
 def _reach(tree, scores, gamma):
     """Probability of each sample to reach each leaf, (n_samples, n_leaves)."""
     n, m = scores.shape
-    left, right = expit(-gamma * scores), expit(gamma * scores)
+    with np.errstate(over="ignore"):
+        steep = gamma * scores
+    left, right = expit(-steep), expit(steep)
     reach = np.ones((2 * m + 1, n))     # nodes, then leaves
     for node in range(m):
         for child, share in ((tree.children_left[node], left), (tree.children_right[node], right)):

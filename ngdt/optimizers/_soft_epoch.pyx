@@ -36,6 +36,8 @@ cdef extern from "soft.h" nogil:
 
 CHUNK = 128     # samples that are routed together: they fit the cache, and fill BLAS
 cdef int BLOCK = 64     # nodes whose gradients are one matrix product
+# Likelihoods are held above this: the inverse, times weights and gamma, must fit float32.
+cdef float LEAST = 1e-20
 
 
 cdef class SoftTrainer:
@@ -204,6 +206,7 @@ cdef class SoftTrainer:
             self.slot_weight[b] = self.weight[samples[b]]
         self.routing.upward(first, n, <float> gamma, &self.value[first])
         for b in range(first, first + n):
+            self.value[b] = max(self.value[b], LEAST)
             self.mass[b] = <float> (
                 self.slot_weight[b] * pow(self.value[b], self.q - 1.0))
         self.routing.downward(first, n, <float> gamma, &self.mass[first])

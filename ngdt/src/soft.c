@@ -52,7 +52,8 @@ CLONES void ngdt_mix(const float *restrict p, const float *restrict left,
                      const float *restrict right, ptrdiff_t n, float *restrict out)
 {
     for (ptrdiff_t b = 0; b < n; b++)
-        out[b] = left[b] + p[b] * (right[b] - left[b]);
+        out[b] = p[b] < 0.5f ? left[b] + p[b] * (right[b] - left[b])
+                             : right[b] + (1.0f - p[b]) * (left[b] - right[b]);
 }
 
 CLONES void ngdt_share(float gamma, const float *restrict p, ptrdiff_t n, float *restrict node,

@@ -33,7 +33,9 @@ static inline void ngdt_keep_tiny(unsigned mode)
 void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s);
 /* x = exp(-min(a * x, 20)) for a and x not negative */
 void ngdt_bell(float a, ptrdiff_t n, float *x);
-/* out = left + p * (right - left) */
+/* out = (1 - p) * left + p * right: the side that counts more, plus a share of the difference. So a
+ * right that is small beside left is not lost where p is 1, and equal sides give exactly what they
+ * are: Adam would make steps of the rounding errors. */
 void ngdt_mix(const float *p, const float *left, const float *right, ptrdiff_t n, float *out);
 /* Top-down step of one node. In: its mass in node, values of its children in left and right. Out:
  * the masses of the children in their place, and -gamma * mass * p * (1 - p) * (right - left), the
