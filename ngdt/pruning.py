@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ngdt._checks import check_matrix, check_weight
-from ngdt._rows import Rows
+from ngdt._checks import check_weight
 from ngdt._tree import Tree
 
 __all__ = ["prune_dead_branches"]
@@ -27,6 +26,11 @@ def prune_dead_branches(tree, X, *, sample_weight=None):
     Tree
         The leaves keep their order.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument does not fit; the message names it.
+
     Examples
     --------
     >>> from ngdt import Tree
@@ -35,9 +39,11 @@ def prune_dead_branches(tree, X, *, sample_weight=None):
     >>> prune_dead_branches(tree, [[-1.0], [2.0]])
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
     """
-    X = check_matrix(X)
-    weight = check_weight(sample_weight, X.shape[0])
-    leaf = tree._apply_at(Rows(X), np.flatnonzero(weight).astype(np.int32))
+    if not isinstance(tree, Tree):
+        raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}")
+    rows = tree._check(X)
+    weight = check_weight(sample_weight, rows.n_samples)
+    leaf = tree._apply_at(rows, np.flatnonzero(weight).astype(np.int32))
     return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
 
 
