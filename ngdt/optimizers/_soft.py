@@ -24,6 +24,8 @@ from ngdt.pruning import keep_reached
 _CHECKS = 6
 # Share of a sample below which a subtree is not visited, and the nodes from which on this pays.
 _CUTOFF, _MANY_NODES = 0.01, 2**11
+# A mini-batch may hold nothing heavier, and the inverse of its weight must fit float32.
+_LEAST_WEIGHT = 1e-30
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,10 @@ class Space:
     def measure(cls, problem, keep_zeros=False):
         """Measure it on the training rows."""
         present = problem.weight > 0
+        weight = problem.weight / problem.weight.mean(where=present)
+        weight[present] = np.maximum(weight[present], _LEAST_WEIGHT)
         return cls(Rows(problem.X), Scaling.fit(problem.X, problem.weight, problem.standardize),
-                   problem.weight / problem.weight.mean(where=present), keep_zeros)
+                   weight, keep_zeros)
 
 
 class SoftOptimizer(Optimizer):
@@ -167,10 +171,15 @@ class _Run:
         self.trainer = SoftTrainer(
             self._routing(), self.weight, weights=self.weights, q=self.plan.q,
             betas=(0.9, self.plan.beta2), refit_every_step=self.plan.refit_every_step,
-            mask=(self.weights != 0).astype(np.float32) if keep_zeros else None,
+            mask=self._mask() if keep_zeros else None,
             smoothness=self.plan.smoothness, neighbour=neighbours, n_threads=problem.n_jobs)
         self.history = {}
         self.best = None
+
+    def _mask(self):
+        mask = (self.weights != 0).astype(np.float32)
+        mask[:, -1] = 1.0       # a threshold may be zero by chance, and is of no feature
+        return mask
 
     def _leaf_model(self):
         problem, tree = self.problem, self.tree
@@ -215,15 +224,15 @@ class _Run:
         n, batch = len(self.rows), plan.batch_size
         steps = np.arange(-(-n // batch))
         done = (epoch + steps / len(steps)) / plan.epochs
-        # A running mean over one epoch, plain while the first one lasts.
-        past = steps if not plan.refit_every_step else steps + epoch * len(steps)
-        leaf_rate = 1.0 / (1.0 + past)
+        order = self.random.permutation(self.rows)
+        weight = np.add.reduceat(self.weight[order], steps * batch)
+        seen = np.cumsum(weight)
         if plan.refit_every_step:
-            leaf_rate = np.maximum(batch / n, leaf_rate)
+            # A running mean over the weight of one epoch, plain while the first one lasts.
+            seen = np.minimum(seen + epoch * seen[-1], seen[-1])
         gamma = plan.gamma(done)
         loss = self.trainer.epoch(
-            self.random.permutation(self.rows), gamma, plan.rate(done), 1.0 - plan.decay(done),
-            leaf_rate)
+            order, gamma, plan.rate(done), 1.0 - plan.decay(done), weight / seen)
         if not plan.refit_every_step:
             self.trainer.refit()
         figures = {"loss": loss, "gamma": gamma[-1],
