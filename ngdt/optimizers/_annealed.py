@@ -124,6 +124,10 @@ class Annealed(SoftOptimizer):
             rate = _RATE / np.sqrt(problem.X.shape[1])
         decay = rate * self.weight_decay if self.weight_decay != "auto" else (
             _DECAY if np.ptp(scaling.scale) == 0 else _DECAY / 2)
+        if decay > 1:
+            raise ValueError(
+                f"weight_decay={self.weight_decay} would remove more than all of the weights: use "
+                f"at most 1 / learning_rate, here {1 / rate:.3g}")
         q = self.q
         if q == "auto":
             q = 0.5 if problem.loss.is_classifier else 1.0

@@ -113,10 +113,10 @@ class EndToEnd(SoftOptimizer):
         if self.spatial_penalty and self.image_shape is None:
             raise ValueError(
                 "spatial_penalty needs image_shape, the rows and columns of the images")
+        if self.image_shape is not None:
+            check_image_shape(self.image_shape, tree.n_features)
 
     def _plan(self, n_samples, problem, scaling):
-        if self.image_shape is not None:
-            check_image_shape(self.image_shape, problem.X.shape[1])
         batch = self.batch_size
         if batch == "auto":
             batch = int(np.clip(n_samples // _BATCHES, _SMALLEST_BATCH, 1000))

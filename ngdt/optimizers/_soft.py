@@ -4,6 +4,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from math import prod
+from numbers import Integral
 
 import numpy as np
 from scipy import sparse
@@ -275,10 +277,12 @@ class _Run:
             self.problem.callback(progress)
 
 
-def check_image_shape(image_shape, n_features):
-    if len(image_shape) not in (2, 3) or np.prod(image_shape) != n_features:
+def check_image_shape(shape, n_features):
+    """Raise a ValueError unless so many features make an image of that shape."""
+    if not (len(shape) in (2, 3) and all(isinstance(n, Integral) and n > 0 for n in shape)
+            and prod(shape) == n_features):
         raise ValueError(
-            f"image_shape={image_shape} does not make the {n_features} features of X: "
+            f"image_shape={shape} does not make the {n_features} features of X: "
             "give rows, columns and, if there are several, channels")
 
 
