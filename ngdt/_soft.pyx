@@ -28,6 +28,8 @@ cdef extern from "dot.h" nogil:
 cdef extern from "soft.h" nogil:
     void ngdt_sigmoid(float gamma, Py_ssize_t n, float *s) noexcept
     void ngdt_bell(float a, Py_ssize_t n, float *x) noexcept
+    void ngdt_sum_by_label(const int32_t *label, const float *x, Py_ssize_t n, int k,
+                           float *sums) noexcept
     void ngdt_mix(const float *p, const float *left, const float *right, Py_ssize_t n,
                   float *out) noexcept
     void ngdt_share(float gamma, const float *p, Py_ssize_t n, float *node, float *left,
@@ -125,8 +127,11 @@ cdef class Categorical(LeafModel):
     ) noexcept nogil:
         cdef float *sums = &self.batch[leaf, 0]
         cdef int i
-        for i in range(n):
-            sums[self.label[slots[i] if slots != NULL else first + i]] += share[i]
+        if slots == NULL:
+            ngdt_sum_by_label(&self.label[first], share, n, self.n_classes, sums)
+        else:
+            for i in range(n):
+                sums[self.label[slots[i]]] += share[i]
 
     cdef void blend(self, int leaf, double weight, double total) noexcept nogil:
         cdef int c

@@ -1,7 +1,6 @@
 #include "soft.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
@@ -65,6 +64,27 @@ CLONES void ngdt_share(float gamma, const float *restrict p, ptrdiff_t n, float 
         right[b] = to_right;
         left[b] = to_left;
     }
+}
+
+/* One pass per class over eight sums side by side: a sum per class in one pass would wait, for each
+ * number, until the one before has been added. With many classes that is rare, and one pass less. */
+CLONES void ngdt_sum_by_label(const int32_t *restrict label, const float *restrict x, ptrdiff_t n,
+                              int k, float *restrict sums)
+{
+    ptrdiff_t b = 0;
+    if (k <= 16) {
+        for (int c = 0; c < k; c++) {
+            float side[8] = {0};
+            for (b = 0; b + 8 <= n; b += 8)
+                for (int i = 0; i < 8; i++)
+                    side[i] += label[b + i] == c ? x[b + i] : 0.0f;
+            sums[c] += ((side[0] + side[4]) + (side[2] + side[6]))
+                       + ((side[1] + side[5]) + (side[3] + side[7]));
+        }
+        b = n - n % 8;
+    }
+    for (; b < n; b++)
+        sums[label[b]] += x[b];
 }
 
 CLONES void ngdt_adam_step(const ngdt_adam *adam, const float *restrict gradient, ptrdiff_t n,

@@ -3,6 +3,7 @@
 #define NGDT_SOFT_H
 
 #include <stddef.h>
+#include <stdint.h>
 #if defined(__SSE2__) || defined(_M_X64)
 #include <xmmintrin.h>
 #endif
@@ -41,6 +42,9 @@ void ngdt_mix(const float *p, const float *left, const float *right, ptrdiff_t n
  * the masses of the children in their place, and -gamma * mass * p * (1 - p) * (right - left), the
  * gradient in the score, in node. */
 void ngdt_share(float gamma, const float *p, ptrdiff_t n, float *node, float *left, float *right);
+
+/* sums[c] += sum of x[b] over all b with label[b] == c, for 0 <= c < k */
+void ngdt_sum_by_label(const int32_t *label, const float *x, ptrdiff_t n, int k, float *sums);
 
 typedef struct {
     float rate;         /* learning rate, with the bias corrections of this step in it */
