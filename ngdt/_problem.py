@@ -74,3 +74,20 @@ class Problem:
         if self.loss.is_classifier:
             return (values.argmax(axis=1) != self.y[rows, 0]).astype(np.float64)
         return ((values - self.y[rows]) ** 2).sum(axis=1)
+
+
+def standard_errors_saved(errors: np.ndarray, others: np.ndarray) -> float:
+    """How many standard errors of the paired difference lie between two sums of weighted errors.
+
+    Parameters
+    ----------
+    errors, others : ndarray of shape (n_rows,)
+        Errors of two trees on the same rows, times the weights of the rows.
+
+    Returns
+    -------
+    float
+        Positive where `others` are fewer.
+    """
+    saved = errors - others
+    return saved.sum() / max(np.sqrt((saved**2).sum()), np.finfo(float).tiny)

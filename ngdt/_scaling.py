@@ -7,6 +7,7 @@ from scipy import sparse
 
 from ngdt._tree import Tree
 
+_LARGEST = 1e18     # of features that nobody scales
 _CHUNK = 2**18  # numbers taken to float64 at a time, so that no copy of X is made
 
 
@@ -35,19 +36,27 @@ class Scaling:
         standardize : {True, "global", "auto", False}
             Each feature by its own standard deviation; all by one; whichever suits (`auto`: one
             global scale where the features share their range, as pixels do); not at all.
+
+        Raises
+        ------
+        ValueError
+            If features are not to be scaled, but must be.
         """
+        if standardize is False:
+            _check_size(X, weight)
         p = X.shape[1]
-        mean, variance = np.zeros(p), np.ones(p)
+        mean, scale = np.zeros(p), np.ones(p)
         if standardize is not False:
-            # Squares of huge numbers overflow; those of absent rows turn into NaN.
+            # Squares of far outliers overflow; those of absent rows turn into NaN.
             with np.errstate(over="ignore", invalid="ignore"):
-                mean, variance = _moments(X, weight)
-                variance = np.where(np.isnan(variance), np.inf, variance)
+                mean, scale = _moments(X, weight)
+                scale = np.where(np.isnan(scale), np.inf, scale)
         if standardize == "auto":
             standardize = "global" if _share_range(X, weight) else True
         if standardize == "global":
-            variance = np.full(p, variance.mean())
-        scale = np.sqrt(variance)
+            largest = scale.max(initial=0.0)
+            unit = 2.0 ** np.frexp(largest)[1].clip(-1000, 1000)
+            scale = np.full(p, unit * np.sqrt(np.mean((scale / unit) ** 2)))
         scale[scale == 0] = 1.0
         # Kernels multiply with the inverse, in the type of the data.
         tiny = np.finfo(X.dtype).tiny
@@ -60,24 +69,53 @@ class Scaling:
         weights = tree.weights * self.scale
         return weights, tree.thresholds - tree.weights @ self.center
 
+    def to_unit_rows(self, tree: Tree):
+        """As `to_scaled`, each row with its threshold divided by its norm, unless that is 0."""
+        rows = np.column_stack(self.to_scaled(tree))
+        # By the largest entry first, whose square may overflow.
+        for order in (np.inf, 2):
+            size = np.linalg.norm(rows, order, axis=1, keepdims=True)
+            rows /= np.where(size == 0, 1.0, size)
+        return rows[:, :-1], rows[:, -1]
+
     def to_raw(self, weights, thresholds):
         """The way back."""
         weights = weights / self.scale
         return weights, thresholds + weights @ self.center
 
 
+def _check_size(X, weight):
+    used = weight > 0
+    if sparse.issparse(X):
+        values, used = X.data, np.repeat(used, np.diff(X.indptr))
+    else:
+        values, used = X, used[:, None]
+    largest = max(values.max(initial=0.0, where=used), -values.min(initial=0.0, where=used))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"X has values up to {largest:.3g}, whose squares do not fit the float32 of training: "
+            "scale X, or let standardize=True do so")
+
+
 def _moments(X, weight):
-    """Weighted mean and variance; about zero, and never centred, for sparse data."""
+    """Weighted mean and standard deviation; about zero, and never centred, for sparse data."""
     total = weight.sum()
     if sparse.issparse(X):
         squares = X.copy()
         squares.data = squares.data.astype(np.float64) ** 2
-        return np.zeros(X.shape[1]), np.asarray(squares.T @ weight).ravel() / total
+        return np.zeros(X.shape[1]), np.sqrt(np.asarray(squares.T @ weight).ravel() / total)
     step = max(1, _CHUNK // X.shape[1])
     chunks = [slice(start, start + step) for start in range(0, len(X), step)]
     mean = sum(weight[c] @ X[c].astype(np.float64) for c in chunks) / total
-    variance = sum(weight[c] @ (X[c] - mean) ** 2 for c in chunks) / total
-    return mean, variance
+    unit = power_of_two_units(X)
+    variance = sum(weight[c] @ ((X[c] - mean) / unit) ** 2 for c in chunks) / total
+    return mean, unit * np.sqrt(variance)
+
+
+def power_of_two_units(X):
+    """Powers of two near the range of the first features' values, in which no square overflows."""
+    half = 0.5 * X[:64].astype(np.float64)      # the range itself may overflow
+    return 2.0 ** np.frexp(np.ptp(half, axis=0))[1].clip(-1000, 1000)
 
 
 def _share_range(X, weight):

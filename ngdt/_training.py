@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ngdt._problem import standard_errors_saved
 from ngdt._rows import Rows
 from ngdt._tree import Tree
 
@@ -130,7 +131,7 @@ def train(problem, init, steps, *, rival=None, cross_validate=False):
 
 def _gain_on(weight, problem, start, tree):
     rows = np.flatnonzero(weight)
-    return _gain(*_errors(problem, rows, start, tree), weight[rows])
+    return standard_errors_saved(*_errors(problem, rows, weight[rows], start, tree))
 
 
 def _kept(problem, rival, history, interrupted):
@@ -179,9 +180,8 @@ def _cross_validated_gain(problem, init, steps, rival):
         start, tree, _, interrupted = _run(_without(problem, held), init, steps, rival)
         if interrupted:
             return np.nan, True
-        errors[:, fold == number] = _errors(problem, held, start, tree)
-        seen = fold <= number
-        gain = _gain(*errors[:, seen], weight[rows][seen])
+        errors[:, fold == number] = _errors(problem, held, weight[held], start, tree)
+        gain = standard_errors_saved(*errors[:, fold <= number])
         if abs(gain) > DECISIVE:
             break
     return gain, False
@@ -196,18 +196,12 @@ def _without(problem, held):
         weight=weights[0], validation=weights[1], verbose=0, callback=None)
 
 
-def _errors(problem, rows, start, tree):
-    """Errors of both trees on the given rows."""
+def _errors(problem, rows, weight, start, tree):
+    """Errors of both trees on the given rows, times their weights."""
     X, samples = Rows(problem.X), rows.astype(np.int32)
     return [
-        problem.errors(candidate.values[candidate._apply_at(X, samples)], rows)
+        weight * problem.errors(candidate.values[candidate._apply_at(X, samples)], rows)
         for candidate in (start, tree)]
-
-
-def _gain(errors_of_start, errors, weight):
-    """Errors saved over the start, in standard errors of the paired difference."""
-    saved = weight * (errors_of_start - errors)
-    return saved.sum() / max(np.sqrt((saved**2).sum()), np.finfo(float).tiny)
 
 
 def _append(history, step, record):

@@ -32,6 +32,7 @@ from ngdt._checks import check_weight
 from ngdt._loss import Loss, get_loss
 from ngdt._problem import Problem
 from ngdt._rows import Rows
+from ngdt._scaling import power_of_two_units
 from ngdt._training import CROSS_VALIDATION_ROWS, hold_out, train
 from ngdt._tree import Tree
 from ngdt.initializers import INITIALIZERS, Initializer
@@ -774,14 +775,15 @@ def _spread(X, weight):
         return np.sqrt(mean_variance_axis(X, axis=0, weights=weight.astype(X.dtype))[1])
     # Deviations are taken from a point within the data, so that a large mean cancels nothing.
     origin = X[:64].mean(axis=0, dtype=np.float64)
+    unit = power_of_two_units(X)
     first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for rows in _blocks(X):
-        deviation = X[rows] - origin
+        deviation = (X[rows] - origin) / unit
         first += weight[rows] @ deviation
         deviation *= deviation
         second += weight[rows] @ deviation
     first /= weight.sum()
-    return np.sqrt(np.maximum(second / weight.sum() - first**2, 0.0))
+    return unit * np.sqrt(np.maximum(second / weight.sum() - first**2, 0.0))
 
 
 def _blocks(matrix):

@@ -760,3 +760,11 @@ def test_a_constant_feature_has_no_importance():
     fitted = ObliqueTreeClassifier(2, optimizer=short(), random_state=0).fit(
         X, X[:, 1] > 20)
     assert fitted.feature_importances_.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("optimizer", ["annealed", "ssgd"])
+def test_features_whose_squares_overflow(optimizer):
+    X, y = load_iris(return_X_y=True)
+    tree = ObliqueTreeClassifier(3, optimizer=optimizer, random_state=0).fit(1e300 * X, y)
+    assert tree.score(1e300 * X, y) > 0.9
+    assert tree.feature_importances_.sum() == pytest.approx(1.0)

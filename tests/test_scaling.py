@@ -115,3 +115,20 @@ def test_scales_that_the_type_can_hardly_hold(form):
         assert (scaling.scale > 0).all()
         with np.errstate(over="raise"):
             assert np.isfinite((1.0 / scaling.scale).astype(dtype)).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_unscaled_features_must_fit_float32(form):
+    X, weight = np.array([[1.0, 2e18], [3.0, 1.0], [0.0, 5.0]]), np.ones(3)
+    with pytest.raises(ValueError, match="X has values up to 2e\\+18"):
+        Scaling.fit(form(X), weight, False)
+    weight[0] = 0.0     # such a row is not there
+    assert (Scaling.fit(form(X), weight, False).scale == 1).all()
+
+
+def test_unit_rows_of_huge_weights():
+    scaling = Scaling(np.zeros(2), np.full(2, 1e200))
+    tree = Tree([[3.0, 4.0], [0.0, 0.0]], [0.0, 0.0], [1, ~1], [~0, ~2], np.zeros((3, 1)))
+    weights, thresholds = scaling.to_unit_rows(tree)
+    np.testing.assert_allclose(weights, [[0.6, 0.8], [0.0, 0.0]])
+    assert (thresholds == 0).all()

@@ -111,8 +111,8 @@ class Annealed(SoftOptimizer):
     def check(self, tree, loss):
         super().check(tree, loss)
         if len(self.gamma) != 2 or not all(
-                isinstance(gamma, Real) and 0 < gamma < np.inf for gamma in self.gamma):
-            raise ValueError(f"gamma must be two positive numbers, got {self.gamma}")
+                isinstance(gamma, Real) and 0 < gamma <= 1e6 for gamma in self.gamma):
+            raise ValueError(f"gamma must be two positive numbers up to 1e6, got {self.gamma}")
 
     def _plan(self, n_samples, problem, scaling):
         batch = self.batch_size

@@ -71,8 +71,8 @@ class EndToEnd(SoftOptimizer):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "gamma_step": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, 1e6, closed="right")],
+        "gamma_step": [Interval(Real, 0, 1e6, closed="both")],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],

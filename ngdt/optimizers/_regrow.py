@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ngdt._builder import build
+from ngdt._problem import standard_errors_saved
 from ngdt._rows import Rows
 from ngdt._splitter import Splitter
 from ngdt._tree import Tree
@@ -124,8 +125,8 @@ class _Regrowth:
         samples = self.held_out.samples[held]
         errors = self.problem.errors(
             candidate.values[candidate._apply_at(self.rows, samples)], samples)
-        gain = self.weight[held] * (self.errors[held] - errors)
-        return gain.sum() / max(np.sqrt((gain**2).sum()), np.finfo(float).tiny), errors
+        weight = self.weight[held]
+        return standard_errors_saved(weight * self.errors[held], weight * errors), errors
 
 
 class _ByLeaf:

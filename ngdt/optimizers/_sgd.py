@@ -6,12 +6,14 @@ choices made here are this package's own, and were made on validation data.
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import svds
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ngdt._problem import standard_errors_saved
 from ngdt._rows import Rows
 from ngdt._scaling import Scaling
 from ngdt._tree import Tree
@@ -108,7 +110,7 @@ class SGD(Optimizer):
 
     minibatch = True
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         "inference": [StrOptions({"auto", *RADIUS})],
         "nu": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -215,7 +217,7 @@ leaf_learning_rate, leaf_limit, norm_limit, patience
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         **SGD._parameter_constraints,
         "assignment": [StrOptions({"best", "navigate"})],
         "renew": [
@@ -314,13 +316,11 @@ class _Run:
         inference = params.inference
         if inference == "auto":
             inference = "fast" if problem.loss.is_classifier else "full"
-        weights, thresholds = self.scaling.to_scaled(self.tree)
-        norm = np.sqrt((weights**2).sum(axis=1) + thresholds**2)
-        norm[norm == 0] = 1.0
+        weights, thresholds = self.scaling.to_unit_rows(self.tree)
         return Trainer(
             self.tree,
-            (weights / norm[:, None]).astype(np.float32),
-            thresholds / norm,
+            weights.astype(np.float32),
+            thresholds.copy(),
             np.clip(self.tree.values, -params.leaf_limit, params.leaf_limit),
             Rows(problem.X),
             problem.y,
@@ -431,10 +431,8 @@ class _Run:
         """
         trainer = self.trainer
         parameters = trainer.weights, trainer.thresholds, trainer.values
-        if self.best is not None:
-            lead = self.errors - self.best[0]
-            if lead.sum() > np.sqrt((lead**2).sum()):
-                parameters = self.best[1:]
+        if self.best is not None and standard_errors_saved(self.errors, self.best[0]) > 1.0:
+            parameters = self.best[1:]
         weights, thresholds, values = parameters
         weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
         return Tree(

@@ -163,10 +163,8 @@ class _Run:
             self.held_out = np.flatnonzero(problem.validation > 0).astype(np.int32)
         self.random = np.random.RandomState(problem.random_state)
         self.plan = params._plan(len(rows), problem, self.scaling)
-        weights, thresholds = self.scaling.to_scaled(tree)
-        self.weights = np.column_stack([weights, -thresholds])
-        norm = np.linalg.norm(self.weights, axis=1, keepdims=True)
-        self.weights = (self.weights / np.where(norm == 0, 1.0, norm)).astype(np.float32)
+        weights, thresholds = self.scaling.to_unit_rows(tree)
+        self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
         neighbours = _neighbours(self.plan.image_shape, problem.X.shape[1])
         keep_zeros = self.plan.keep_zeros or space.keep_zeros
