@@ -8,7 +8,7 @@ from scipy import sparse
 from ngdt._tree import Tree
 
 _LARGEST = 1e18     # of features that nobody scales
-_CHUNK = 2**18  # numbers taken to float64 at a time, so that no copy of X is made
+_CHUNK = 2**18  # numbers that are copied at a time, so that no copy of X is made
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,15 @@ def _moments(X, weight):
         squares = X.copy()
         squares.data = squares.data.astype(np.float64) ** 2
         return np.zeros(X.shape[1]), np.sqrt(np.asarray(squares.T @ weight).ravel() / total)
-    step = max(1, _CHUNK // X.shape[1])
-    chunks = [slice(start, start + step) for start in range(0, len(X), step)]
-    mean = sum(weight[c] @ X[c].astype(np.float64) for c in chunks) / total
+    mean = sum(weight[c] @ X[c].astype(np.float64) for c in _chunks(X)) / total
     unit = power_of_two_units(X)
-    variance = sum(weight[c] @ ((X[c] - mean) / unit) ** 2 for c in chunks) / total
+    variance = sum(weight[c] @ ((X[c] - mean) / unit) ** 2 for c in _chunks(X)) / total
     return mean, unit * np.sqrt(variance)
+
+
+def _chunks(X):
+    step = max(1, _CHUNK // X.shape[1])
+    return [slice(start, start + step) for start in range(0, len(X), step)]
 
 
 def power_of_two_units(X):
@@ -122,10 +125,9 @@ def _share_range(X, weight):
     if sparse.issparse(X):
         return False
     low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
-    for start in range(0, len(X), _CHUNK):
-        rows = X[start:start + _CHUNK]
-        used = weight[start:start + _CHUNK] > 0
-        rows = rows if used.all() else rows[used]
+    for chunk in _chunks(X):
+        used = weight[chunk] > 0
+        rows = X[chunk] if used.all() else X[chunk][used]
         low = np.minimum(low, rows.min(axis=0, initial=np.inf))
         high = np.maximum(high, rows.max(axis=0, initial=-np.inf))
     spread = (high - low)[high > low]
