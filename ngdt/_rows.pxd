@@ -6,6 +6,10 @@ cdef extern from "dot.h" nogil:
     void ngdt_prefetch(const char *address) noexcept
 
 
+cdef extern from "differ.h" nogil:
+    void ngdt_fetch(const void *start, const void *end) noexcept
+
+
 cdef struct Row:
     # One sample as the kernels see it: its stored values, their columns, and how to multiply.
     const void *values
@@ -49,6 +53,13 @@ cdef class Rows:
         # at work, and the hardware follows.
         cdef Py_ssize_t start = self._indptr[i] if self.is_sparse else i * self.n_features
         ngdt_prefetch(self._values + start * self._itemsize)
+
+    cdef inline void prefetch_all(self, Py_ssize_t i) noexcept nogil:
+        # For those that read row after row: the hardware stops at the end of each page.
+        cdef Row row
+        if i < self.n_samples:
+            row = self.get(i)
+            ngdt_fetch(row.values, <const char *> row.values + row.n * self._itemsize)
 
     cdef void standardize(
         self, Py_ssize_t i, const void *center, const void *inverse, float *out) noexcept nogil

@@ -224,6 +224,7 @@ cdef class Tree:
         cdef Row row
         with nogil:
             for i in range(rows.n_samples):
+                rows.prefetch_all(i + 1)
                 row = rows.get(i)
                 leaf[i] = self.leaf_of(&row)
         return out
