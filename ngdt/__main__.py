@@ -55,7 +55,7 @@ def _draw(tree, path):
 
 def _picture(tree, path):
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401  only whether it can be imported
     except ImportError:
         print(f'\nNo picture without matplotlib: python -m pip install "ngdt[plot]" ({path})')
         return

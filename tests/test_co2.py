@@ -88,7 +88,7 @@ def test_a_useless_optimizer_leaves_the_axis_aligned_tree():
 
 def test_each_split_is_trained_on_the_rows_of_its_node():
     class Watched(SGD):
-        seen = []       # noqa: RUF012
+        seen = []       # noqa: RUF012  one list for the class, which the test reads
 
         def improve(self, tree, problem, space=None):
             Watched.seen.append(problem.weight)

@@ -10,9 +10,11 @@ Threads draw samples in the first phase and rows in the second; whoever takes on
 formed in the same order, so the tree does not depend on the number of threads.
 """
 
-import threading
+from functools import partial
 
 import numpy as np
+
+from ngdt.optimizers._team import run_together
 
 from libc.math cimport fmax, fmin, sqrt
 from libc.stdint cimport int32_t, uint8_t
@@ -213,22 +215,9 @@ cdef class Trainer:
         self.n_seen = self.n_moving = self.n_scored = 0
         self.visited[:] = 0
         ngdt_team_init(&self.team, len(self.workers))
-        # Plain threads: all of them must run at once, which a shared pool does not promise.
-        threads = [
-            threading.Thread(target=self._run, args=(worker, order, rate, theta_rate))
-            for worker in self.workers[1:]]
-        try:
-            for thread in threads:
-                thread.start()
-            self._run(self.workers[0], order, rate, theta_rate)
-        except BaseException:
-            # Ctrl-C before all are at work: those that wait for the others would wait for ever.
-            ngdt_team_abort(&self.team)
-            raise
-        finally:
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+        run_together(
+            [partial(self._run, worker, order, rate, theta_rate) for worker in self.workers],
+            self._abort)
         total = max(self.sum_weight, np.finfo(float).tiny)
         return {
             "loss": self.sum_loss / total,
@@ -237,6 +226,9 @@ cdef class Trainer:
             "n_scored": <double> self.n_scored / max(1, self.n_seen),
             "active_leaves": int(self.visited.sum()),
         }
+
+    def _abort(self):
+        ngdt_team_abort(&self.team)
 
     def _run(self, Worker worker, const int32_t[::1] order, const double[::1] rate,
              const double[::1] theta_rate):

@@ -5,9 +5,11 @@ Then blocks of nodes take their step, and leaves collect what they are responsib
 whole batch. Chunks and blocks do not depend on the number of threads, and so the tree does not.
 """
 
-import threading
+from functools import partial
 
 import numpy as np
+
+from ngdt.optimizers._team import run_together
 
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
@@ -73,7 +75,6 @@ cdef class SoftTrainer:
     cdef float[:, ::1] second
     cdef const float[:, ::1] mask
     cdef bint masked, refit_every_step
-    cdef object penalty
     cdef const int32_t[:, ::1] neighbour
     cdef double smoothness
     cdef float[:, :, ::1] gradients     # scratch: one block per thread
@@ -115,23 +116,9 @@ cdef class SoftTrainer:
         """
         self.sum_loss = self.sum_weight = 0.0
         ngdt_team_init(&self.team, self.n_threads)
-        # Plain threads: all of them must run at once, which a shared pool does not promise.
-        threads = [
-            threading.Thread(
-                target=self._run, args=(number, order, gamma, rate, keep, leaf_rate))
-            for number in range(1, self.n_threads)]
-        try:
-            for thread in threads:
-                thread.start()
-            self._run(0, order, gamma, rate, keep, leaf_rate)
-        except BaseException:
-            # Ctrl-C before all are at work: those that wait for the others would wait for ever.
-            ngdt_team_abort(&self.team)
-            raise
-        finally:
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+        run_together(
+            [partial(self._run, number, order, gamma, rate, keep, leaf_rate)
+             for number in range(self.n_threads)], self._abort)
         self.n_steps += rate.shape[0]
         self.model.end_epoch()
         return self.sum_loss / max(self.sum_weight, np.finfo(float).tiny)
@@ -139,6 +126,9 @@ cdef class SoftTrainer:
     def refit(self):
         """The M-step of all leaves, where steps do not take it."""
         self.model.fit_all()
+
+    def _abort(self):
+        ngdt_team_abort(&self.team)
 
     def _run(self, int number, const int32_t[::1] order, const double[::1] gamma,
              const double[::1] rate, const double[::1] keep, const double[::1] leaf_rate):
