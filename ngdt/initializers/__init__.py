@@ -4,13 +4,23 @@ from ngdt.initializers._base import Initializer
 from ngdt.initializers._co2 import CO2
 from ngdt.initializers._info_gain import InfoGain
 from ngdt.initializers._random_complete import RandomComplete
+from ngdt.initializers._random_oblique import RandomOblique
 from ngdt.initializers._soft_greedy import SoftGreedy
 
 INITIALIZERS = {
     "co2": CO2,
     "info_gain": InfoGain,
+    "random": RandomOblique,
     "random_complete": RandomComplete,
     "soft_greedy": SoftGreedy,
 }
 
-__all__ = ["CO2", "INITIALIZERS", "InfoGain", "Initializer", "RandomComplete", "SoftGreedy"]
+__all__ = [
+    "CO2",
+    "INITIALIZERS",
+    "InfoGain",
+    "Initializer",
+    "RandomComplete",
+    "RandomOblique",
+    "SoftGreedy",
+]
