@@ -18,9 +18,14 @@ cdef class Tree:
         return row.dot(row.values, row.indices, row.n, &self._weights[node, 0]) - (
             row.offset * self._thresholds[node])
 
-    cdef inline int leaf_of(self, const Row *row) noexcept nogil:
+    cdef inline int child(self, int node, double score) noexcept nogil:
         # Right only where the score is positive: a score of zero goes left.
-        cdef int node = 0 if self.n_internal else ~0
+        return self._right[node] if score > 0.0 else self._left[node]
+
+    cdef inline int leaf_of(self, const Row *row) noexcept nogil:
+        return self.leaf_below(row, 0 if self.n_internal else ~0)
+
+    cdef inline int leaf_below(self, const Row *row, int node) noexcept nogil:
         while node >= 0:
-            node = self._right[node] if self.score(row, node) > 0.0 else self._left[node]
+            node = self.child(node, self.score(row, node))
         return ~node

@@ -10,6 +10,8 @@ from scipy import sparse
 
 from ngdt._checks import check_matrix, naming
 
+from libc.math cimport isfinite
+
 
 def _depths(left, right):
     """Check that the children form one binary tree and return the depth of every leaf.
@@ -228,6 +230,31 @@ cdef class Tree:
                 row = rows.get(i)
                 leaf[i] = self.leaf_of(&row)
         return out
+
+    def _apply_unless_suspect(self, Rows rows):
+        """`apply`, or None where a value of the data may not be finite.
+
+        The root multiplies all of them with finite weights: a NaN or infinity makes its score one
+        too. So can finite values, if they are huge: None is no verdict.
+        """
+        if self.n_internal == 0:
+            return None
+        out = np.empty(rows.n_samples, dtype=np.int32)
+        cdef int32_t[::1] leaf = out
+        cdef Py_ssize_t i
+        cdef Row row
+        cdef double score
+        cdef bint suspect = False
+        with nogil:
+            for i in range(rows.n_samples):
+                rows.prefetch_all(i + 1)
+                row = rows.get(i)
+                score = self.score(&row, 0)
+                if not isfinite(score):
+                    suspect = True
+                    break
+                leaf[i] = self.leaf_below(&row, self.child(0, score))
+        return None if suspect else out
 
     def _apply_at(self, Rows rows, const int32_t[::1] samples):
         """`apply` to some of the rows, without copying them out."""

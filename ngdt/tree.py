@@ -234,14 +234,22 @@ class _ObliqueTree(BaseEstimator):
             From 0 to ``tree_.n_leaves - 1``.
         """
         if check_input:
-            check_is_fitted(self)
-            X = validate_data(self, X, reset=False, **_MATRIX)
+            return self._checked_apply(X)
         rows = Rows(X)
         if rows.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {rows.n_features} features, but {type(self).__name__} was fitted on "
                 f"{self.n_features_in_}")
         return self.tree_._apply(rows)
+
+    def _checked_apply(self, X):
+        check_is_fitted(self)
+        # To look for NaN and infinity would take as long as to route some of the way: scores tell.
+        rows = Rows(validate_data(self, X, reset=False, ensure_all_finite=False, **_MATRIX))
+        leaf = self.tree_._apply_unless_suspect(rows)
+        if leaf is None:
+            leaf = self.tree_._apply(Rows(validate_data(self, X, reset=False, **_MATRIX)))
+        return leaf
 
     def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Internal nodes that each sample passes.

@@ -1,10 +1,13 @@
 """ObliqueTreeClassifier and ObliqueTreeRegressor beyond scikit-learn's own checks."""
 
 import pickle
+import re
 import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_iris
@@ -15,12 +18,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import validate_data
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._training import hold_out
 from ngdt.initializers import INITIALIZERS, InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS, SGD, SSGD, Optimizer
+from ngdt.testing.strategies import trees
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -254,6 +259,36 @@ def test_pandas_feature_names(iris):
     assert list(fitted.feature_names_in_) == list("abcd")
     with pytest.raises(ValueError, match="feature names"):
         fitted.predict(X[list("dcba")])
+
+
+@given(
+    tree=trees(n_outputs=st.just(2)),
+    form=st.sampled_from([np.asarray, sparse.csr_array]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    bad=st.sampled_from([np.nan, np.inf, -np.inf]),
+    data=st.data())
+def test_prediction_refuses_what_is_not_finite_wherever_it_is(tree, form, dtype, bad, data):
+    # The kernel finds it by its scores, so it matters which features a tree uses.
+    p = tree.n_features
+    fitted = ObliqueTreeClassifier(0).fit(np.zeros((2, p)), [0, 1])
+    fitted.tree_ = tree
+    X = np.ones((data.draw(st.integers(1, 5)), p), dtype)
+    fitted.predict(form(X))
+    X[data.draw(st.integers(0, len(X) - 1)), data.draw(st.integers(0, p - 1))] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity") as expected:
+        validate_data(fitted, form(X), reset=False, accept_sparse="csr", dtype=dtype)
+    for method in (fitted.apply, fitted.predict, fitted.predict_proba, fitted.decision_path):
+        with pytest.raises(ValueError, match=re.escape(str(expected.value))):
+            method(form(X))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_huge_values_are_no_error_though_scores_overflow(form):
+    fitted = ObliqueTreeClassifier(1).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    fitted.tree_ = Tree([[1.0, 1.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    X = form(np.array([[1e308, 1e308], [-1e308, -1e308], [1.0, 1.0]]))
+    np.testing.assert_array_equal(fitted.apply(X), [1, 0, 1])
+    np.testing.assert_array_equal(fitted.apply(X, check_input=False), [1, 0, 1])
 
 
 # --- weights -------------------------------------------------------------------------------------
