@@ -9,7 +9,8 @@ cdef enum:
 cdef struct Moves:
     # The samples of a node in ascending order of one feature: what passes from the right to the
     # left side as the threshold grows. `item` is a class (`amount` its weight) or the position of
-    # a sample in the node, and at most once REST.
+    # a sample in the node, and at most once REST. What a negative amount says passes back to the
+    # right side. There is no threshold between moves of equal z.
     Py_ssize_t n
     bint has_rest
     double *z
@@ -28,6 +29,7 @@ cdef class Criterion:
     cdef double unit                    # of gains, in bits or squared target units, times weight
     cdef double tolerance               # gains closer than this (in units) are the same number
     cdef double min_leaf                # least weight of a side
+    cdef double least                   # the same in this node, where a side is never empty
     cdef const double[:, ::1] _y
     cdef const double[::1] _weight
     cdef int32_t[::1] tag               # item of each position in the node
@@ -49,5 +51,5 @@ cdef class Entropy(Criterion):
 cdef class Variance(Criterion):
     cdef Py_ssize_t n_targets
     cdef double _scale
-    cdef double[:, ::1] _moment
+    cdef double[:, ::1] _deviation      # of each position and target from the node's mean
     cdef double[:, ::1] _scratch

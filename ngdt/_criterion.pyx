@@ -2,8 +2,8 @@
 
 A criterion is told the rows of a node by `start`, and then rates the thresholds of one feature
 after another: `scan` walks through the samples in the order of the feature and moves them from the
-right to the left side. Gains are total impurity of the node minus that of its two sides, not
-divided by any weight; samples without weight must have been dropped.
+right to the left side, or back. Gains are total impurity of the node minus that of its two sides,
+not divided by any weight; samples without weight must have been dropped.
 """
 
 import numpy as np
@@ -78,7 +78,7 @@ cdef class Entropy(Criterion):
 
     cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t position, c
-        cdef double largest = 0.0
+        cdef double largest = 0.0, smallest = INFINITY
         for c in range(self.n_classes):
             self._count[c] = 0.0
         for position in range(n):
@@ -86,6 +86,8 @@ cdef class Entropy(Criterion):
             self.tag[position] = <int32_t> c
             self.amount[position] = self._weight[rows[position]]
             self._count[c] += self.amount[position]
+            smallest = fmin(smallest, self.amount[position])
+        self.least = fmax(self.min_leaf, 0.5 * smallest)
         self.total = 0.0
         for c in range(self.n_classes):
             self.total = self.total + self._count[c]
@@ -103,10 +105,10 @@ cdef class Entropy(Criterion):
         if self._table is None:
             return _scan_entropy[double](
                 moves, self.n_classes, &self._count[0], &self._scratch[0, 0],
-                NULL, self.min_leaf, self.tolerance)
+                NULL, self.least, self.tolerance)
         return _scan_entropy[int64_t](
             moves, self.n_classes, &self._count[0], &self._int_scratch[0, 0],
-            &self._table[0], self.min_leaf, <int64_t> self.tolerance)
+            &self._table[0], self.least, <int64_t> self.tolerance)
 
 
 cdef inline number _n_log_n(number n, const int64_t *table) noexcept nogil:
@@ -128,7 +130,7 @@ cdef inline number _move(
 
 cdef Cut _scan_entropy(
     const Moves *moves, Py_ssize_t n_classes, const double *count, number *scratch,
-    const int64_t *table, double min_leaf, number tolerance
+    const int64_t *table, double least, number tolerance
 ) noexcept nogil:
     cdef number *left = scratch             # weight of each class on each side
     cdef number *right = scratch + n_classes
@@ -159,7 +161,7 @@ cdef Cut _scan_entropy(
                 purity += _move(left + c, right + c, rest[c], table)
                 n_left += rest[c]
                 n_right -= rest[c]
-        if moves.z[m] == moves.z[m + 1] or n_left < min_leaf or n_right < min_leaf:
+        if moves.z[m] == moves.z[m + 1] or n_left < least or n_right < least:
             continue
         score = purity - _n_log_n(n_left, table) - _n_log_n(n_right, table) - start
         if where < 0 or score > best + tolerance:
@@ -183,18 +185,20 @@ cdef class Variance(Criterion):
         self.n_targets = n_outputs
         self._scale = 2.0 ** -float(np.frexp(np.abs(y).max(initial=0.0))[1].clip(-1000, 1000))
         self.unit = (1.0 / self._scale) ** 2 if abs(np.log2(self._scale)) < 500 else 1.0
-        self._moment = np.empty((len(y), n_outputs))
+        self._deviation = np.empty((len(y), n_outputs))
         self._scratch = np.empty((3, n_outputs))
 
     cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t position, t
-        cdef double low, high, value, mean, left_over, impurity = 0.0
+        cdef double low, high, value, mean, left_over, impurity = 0.0, smallest = INFINITY
         cdef bint pure = True
         self.total = 0.0
         for position in range(n):
             self.tag[position] = <int32_t> position
             self.amount[position] = self._weight[rows[position]]
             self.total = self.total + self.amount[position]
+            smallest = fmin(smallest, self.amount[position])
+        self.least = fmax(self.min_leaf, 0.5 * smallest)
         for t in range(self.n_targets):
             low, high, mean, left_over = INFINITY, -INFINITY, 0.0, 0.0
             for position in range(n):
@@ -205,22 +209,22 @@ cdef class Variance(Criterion):
             pure = pure and high - low <= 1e-15 * fmax(fabs(low), fabs(high))
             for position in range(n):
                 value = self._y[rows[position], t] * self._scale - mean
-                self._moment[position, t] = self.amount[position] * value
-                left_over += self._moment[position, t]
-                impurity += self._moment[position, t] * value
+                self._deviation[position, t] = value
+                left_over += self.amount[position] * value
+                impurity += self.amount[position] * value * value
             self._scratch[0, t] = left_over
         self.tolerance = 1e-12 * impurity
         return not pure
 
     cdef Cut scan(self, const Moves *moves) noexcept nogil:
         return _scan_variance(
-            moves, self.n_targets, &self._moment[0, 0], &self._scratch[0, 0], self.total,
-            self.min_leaf, self.tolerance)
+            moves, self.n_targets, &self._deviation[0, 0], &self._scratch[0, 0], self.total,
+            self.least, self.tolerance)
 
 
 cdef Cut _scan_variance(
-    const Moves *moves, Py_ssize_t n_targets, const double *moment, double *scratch, double total,
-    double min_leaf, double tolerance
+    const Moves *moves, Py_ssize_t n_targets, const double *deviation, double *scratch,
+    double total, double least, double tolerance
 ) noexcept nogil:
     cdef const double *sum_ = scratch       # sums over the node, the left side and the rest
     cdef double *left = scratch + n_targets
@@ -235,17 +239,17 @@ cdef Cut _scan_variance(
             if moves.item[m] != REST:
                 n_rest -= moves.amount[m]
                 for t in range(n_targets):
-                    rest[t] -= moment[moves.item[m] * n_targets + t]
+                    rest[t] -= moves.amount[m] * deviation[moves.item[m] * n_targets + t]
     for m in range(moves.n - 1):
         if moves.item[m] != REST:
             n_left += moves.amount[m]
             for t in range(n_targets):
-                left[t] += moment[moves.item[m] * n_targets + t]
+                left[t] += moves.amount[m] * deviation[moves.item[m] * n_targets + t]
         else:
             n_left += n_rest
             for t in range(n_targets):
                 left[t] += rest[t]
-        if moves.z[m] == moves.z[m + 1] or n_left < min_leaf or total - n_left < min_leaf:
+        if moves.z[m] == moves.z[m + 1] or n_left < least or total - n_left < least:
             continue
         score = 0.0
         for t in range(n_targets):

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from ngdt._columns cimport CELL_BYTES, Columns, Feature, count_t, ngdt_lowest_bit
-from ngdt._criterion cimport REST, Criterion, Cut, Moves
+from ngdt._criterion cimport REST, Cut
 from ngdt._rows cimport Row, Rows
 from ngdt._sort cimport sort_doubles, sort_keys
 
@@ -73,24 +73,6 @@ cdef class Splitter:
     >>> splitter.partition(rows, split)
     2
     """
-
-    cdef readonly Py_ssize_t n_features
-    cdef readonly object weight
-    cdef Rows _rows
-    cdef Columns _columns
-    cdef Criterion _criterion
-    cdef object _used
-    # The best cut of every feature
-    cdef double[::1] _gain
-    cdef double[::1] _low
-    cdef double[::1] _high
-    cdef unsigned char[::1] _by_count   # low and high are grid points
-    # Samples in the order of one feature
-    cdef uint64_t[::1] _order
-    cdef uint64_t[::1] _scratch
-    cdef Moves _moves
-    cdef object _buffers
-    cdef int32_t[::1] _right
 
     def __init__(self, X, y, weight, n_outputs, criterion, min_samples_leaf=1):
         if sparse.issparse(X) and not X.has_canonical_format:
@@ -307,7 +289,7 @@ cdef class Splitter:
             m = self._list(m, rest, REST, 0.0)
         self._moves.n = m
 
-    cdef inline Py_ssize_t _list(
+    cdef Py_ssize_t _list(
         self, Py_ssize_t m, double z, Py_ssize_t item, double amount
     ) noexcept nogil:
         """Write move m; return the number of the next."""
