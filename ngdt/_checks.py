@@ -34,6 +34,26 @@ def check_matrix(X):
             X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
 
 
+def check_csr(name, matrix):
+    """Check the index arrays of a CSR matrix, which the kernels follow blindly.
+
+    They can be changed behind scipy's back.
+
+    Parameters
+    ----------
+    name : str
+    matrix : CSR matrix or array
+    """
+    ends, columns = matrix.indptr, matrix.indices
+    fits = (
+        len(ends) == matrix.shape[0] + 1 and ends[0] >= 0 and (np.diff(ends) >= 0).all()
+        and ends.max() <= min(len(columns), len(matrix.data))
+        and columns.min(initial=0) >= 0 and columns.max(initial=0) < matrix.shape[1])
+    if not fits:
+        raise ValueError(
+            f"{name} is no valid CSR matrix: indices do not fit its shape {matrix.shape}")
+
+
 def check_weight(sample_weight, n_samples):
     """Check the weights of samples; None stands for ones.
 

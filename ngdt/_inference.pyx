@@ -249,6 +249,7 @@ cdef class Search:
 
 cdef Search _search_for(Tree tree, LeafBounds bounds):
     cdef Search search = Search(bounds.topology, bounds)
+    tree = tree.densify()       # the same scores
     if tree.n_internal:
         search.bind(
             <const char *> &tree._weights[0, 0], tree.n_features * sizeof(double),

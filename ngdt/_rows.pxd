@@ -1,8 +1,12 @@
+cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "dot.h" nogil:
     ctypedef double (*ngdt_dot)(
         const void *x, const int32_t *indices, Py_ssize_t n, const void *w) noexcept nogil
+    ctypedef double (*ngdt_dot_sparse)(
+        const void *x, const int32_t *indices, Py_ssize_t n, const double *w,
+        const int32_t *columns, Py_ssize_t n_w) noexcept nogil
     void ngdt_prefetch(const char *address) noexcept
 
 
@@ -16,7 +20,8 @@ cdef struct Row:
     const int32_t *indices      # NULL for a dense row
     Py_ssize_t n                # stored values
     double offset               # value of the constant feature that meets the threshold
-    ngdt_dot dot
+    ngdt_dot dot                # by dense weights
+    ngdt_dot_sparse dot_sparse  # by sparse weights
 
 
 cdef class Rows:
@@ -31,6 +36,8 @@ cdef class Rows:
     cdef const int32_t *_indices
     cdef const int64_t[::1] _indptr
     cdef ngdt_dot _dot
+    cdef ngdt_dot_sparse _dot_sparse
+    cdef bint _ascent_known, _ascends       # looked for when first asked
 
     cdef inline Row get(self, Py_ssize_t i) noexcept nogil:
         cdef Row row
@@ -46,6 +53,7 @@ cdef class Rows:
         row.values = self._values + start * self._itemsize
         row.offset = 1.0
         row.dot = self._dot
+        row.dot_sparse = self._dot_sparse
         return row
 
     cdef inline void prefetch(self, Py_ssize_t i) noexcept nogil:
@@ -61,8 +69,29 @@ cdef class Rows:
             row = self.get(i)
             ngdt_fetch(row.values, <const char *> row.values + row.n * self._itemsize)
 
+    cdef bint columns_ascend(self) noexcept nogil
     cdef void standardize(
         self, Py_ssize_t i, const void *center, const void *inverse, float *out) noexcept nogil
+
+
+@cython.final
+cdef class Reader:
+    cdef Rows rows
+    cdef bint reads_all         # whether decisions look at all stored values of a row
+    cdef bint scatters
+    cdef double[::1] scratch    # zero but where `written` has values
+    cdef Row written
+
+    cdef Row _scatter(self, Row row) noexcept nogil
+
+    cdef inline Row get(self, Py_ssize_t i) noexcept nogil:
+        # The row is good until the next call.
+        cdef Row row = self.rows.get(i)
+        return self._scatter(row) if self.scatters else row
+
+    cdef inline void prefetch(self, Py_ssize_t i) noexcept nogil:
+        if self.reads_all:
+            self.rows.prefetch_all(i)
 
 
 cdef Row training_row(

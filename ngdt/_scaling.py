@@ -65,9 +65,12 @@ class Scaling:
         return cls(center, 1.0 / (1.0 / scale).astype(X.dtype).astype(np.float64))
 
     def to_scaled(self, tree: Tree):
-        """Weights and thresholds with which standardised samples take the same decisions."""
-        weights = tree.weights * self.scale
-        return weights, tree.thresholds - tree.weights @ self.center
+        """Weights, dense, and thresholds with which standardised samples take the same decisions.
+
+        Training starts here, so it never meets sparse weights.
+        """
+        weights = tree.densify().weights
+        return weights * self.scale, tree.thresholds - weights @ self.center
 
     def to_unit_rows(self, tree: Tree):
         """As `to_scaled`, each row with its threshold divided by its norm, unless that is 0."""

@@ -7,7 +7,6 @@ from typing_extensions import disjoint_base
 
 @disjoint_base
 class Tree:
-    weights: NDArray[np.float64]
     thresholds: NDArray[np.float64]
     children_left: NDArray[np.int32]
     children_right: NDArray[np.int32]
@@ -16,17 +15,25 @@ class Tree:
     n_features: int
     n_outputs: int
     max_depth: int
+    is_sparse: bool
 
     def __init__(
         self,
-        weights: ArrayLike,
+        weights: Any,
         thresholds: ArrayLike,
         children_left: ArrayLike,
         children_right: ArrayLike,
         values: ArrayLike,
     ) -> None: ...
     @property
+    def weights(self) -> NDArray[np.float64] | sparse.csr_array: ...
+    @property
     def n_leaves(self) -> int: ...
+    @property
+    def n_nonzero(self) -> int: ...
+    def sparsify(self) -> Self: ...
+    def densify(self) -> Self: ...
+    def dense_weights(self, nodes: Any) -> NDArray[np.float64]: ...
     @classmethod
     def from_sklearn(cls, estimator: Any) -> Self: ...
     def apply(self, X: Any) -> NDArray[np.int32]: ...

@@ -8,63 +8,10 @@ first and one backward pass visits children first.
 import numpy as np
 from scipy import sparse
 
-from ngdt._checks import check_matrix, naming
+from ngdt._checks import check_matrix
+from ngdt._tree_arrays import depths, integers, numbers, sparse_numbers
 
 from libc.math cimport isfinite
-
-
-def _depths(left, right):
-    """Check that the children form one binary tree and return the depth of every leaf.
-
-    Raises ValueError naming the array at fault: ids out of range, a child numbered before its
-    parent (which every cycle contains), a node or leaf with two parents or none.
-    """
-    m = len(left)
-    node_depth = np.zeros(m, dtype=np.int32)
-    leaf_depth = np.full(m + 1, -1, dtype=np.int32)
-    if m == 0:
-        return np.zeros(1, dtype=np.int32)
-    seen = np.zeros(m, dtype=bool)
-    for node in range(m):
-        for name, child in (("children_left", left[node]), ("children_right", right[node])):
-            if child >= m or ~child > m:
-                raise ValueError(
-                    f"{name}[{node}] = {child} is out of range for {m} internal nodes "
-                    f"(expected an id in {node + 1}..{m - 1}, or ~leaf in {-m - 1}..-1)")
-            if 0 <= child <= node:
-                raise ValueError(
-                    f"{name}[{node}] = {child}: a child must come after its parent "
-                    "(this also rules out cycles)")
-            is_leaf = child < 0
-            if (leaf_depth[~child] >= 0) if is_leaf else seen[child]:
-                what = f"leaf {~child}" if is_leaf else f"node {child}"
-                raise ValueError(f"{name}[{node}] = {child}: {what} already has a parent")
-            if is_leaf:
-                leaf_depth[~child] = node_depth[node] + 1
-            else:
-                seen[child] = True
-                node_depth[child] = node_depth[node] + 1
-    # m nodes have 2m child slots; all distinct and in range, they cover m-1 nodes and m+1 leaves.
-    return leaf_depth
-
-
-def _as_array(name, array, dtype, ndim):
-    with naming(name):
-        array = np.asarray(array)
-    wanted = "integers" if np.issubdtype(dtype, np.integer) else "real numbers"
-    kinds = "iu" if np.issubdtype(dtype, np.integer) else "iuf"
-    if array.dtype.kind not in kinds and array.size:
-        raise TypeError(f"{name} must hold {wanted}, got dtype {array.dtype}")
-    if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimension(s), got {array.ndim}")
-    if wanted == "integers" and array.size and (
-            array.max() > np.iinfo(dtype).max or array.min() < np.iinfo(dtype).min):
-        raise ValueError(f"{name} holds ids out of range")
-    array = np.array(array, dtype=dtype, order="C", copy=True)
-    if wanted == "real numbers" and not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got NaN or infinity")
-    array.flags.writeable = False
-    return array
 
 
 cdef class Tree:
@@ -75,8 +22,8 @@ cdef class Tree:
 
     Parameters
     ----------
-    weights : array-like of shape (n_internal, n_features)
-        One row of split weights per internal node.
+    weights : array-like or sparse matrix of shape (n_internal, n_features)
+        One row of split weights per internal node. Sparse weights stay sparse.
     thresholds : array-like of shape (n_internal,)
         What the weighted sum of a sample must exceed to go right.
     children_left, children_right : array-like of int, shape (n_internal,)
@@ -87,8 +34,14 @@ cdef class Tree:
 
     Attributes
     ----------
-    weights, thresholds, children_left, children_right, values : ndarray
+    weights : ndarray or csr_array of shape (n_internal, n_features)
+        Split weights, read-only float64. Sparse ones have ascending columns and no stored zeros.
+    thresholds, children_left, children_right, values : ndarray
         The arrays above, read-only, in float64 and int32.
+    is_sparse : bool
+        Whether only the nonzeros of `weights` are stored.
+    n_nonzero : int
+        Number of weights that are not zero; thresholds do not count.
     n_internal, n_leaves, n_features, n_outputs, max_depth : int
         Sizes; `n_leaves == n_internal + 1`, and `max_depth` counts the edges of the longest path.
 
@@ -102,6 +55,11 @@ cdef class Tree:
     Notes
     -----
     Arrays are copied, so later changes to the arguments do not reach the tree.
+
+    Dense and sparse weights of the same numbers give the same scores to the last bit, for dense and
+    for sparse samples, and the trees are equal. With sparse weights, memory and the cost of a
+    decision are those of the nonzeros.
+
     In the notation of Norouzi et al. (2015): `weights` is W, `thresholds` the weight of the
     constant feature -1, `values` Theta, and `apply` the navigation function f(sgn(Wx)).
 
@@ -118,32 +76,105 @@ cdef class Tree:
     """
 
     def __init__(self, weights, thresholds, children_left, children_right, values):
-        self.weights = _as_array("weights", weights, np.float64, 2)
-        self.thresholds = _as_array("thresholds", thresholds, np.float64, 1)
-        self.children_left = _as_array("children_left", children_left, np.int32, 1)
-        self.children_right = _as_array("children_right", children_right, np.int32, 1)
-        self.values = _as_array("values", values, np.float64, 2)
-        m = len(self.weights)
-        for name in ("thresholds", "children_left", "children_right"):
-            if len(getattr(self, name)) != m:
-                raise ValueError(
-                    f"{name} has {len(getattr(self, name))} entries, but weights has {m} rows")
-        if len(self.values) != m + 1:
+        dense = csr = None
+        if sparse.issparse(weights):
+            csr, shape = sparse_numbers("weights", weights)
+        else:
+            dense = numbers("weights", weights, 2)
+            shape = dense.shape
+        thresholds = numbers("thresholds", thresholds, 1)
+        left = integers("children_left", children_left)
+        right = integers("children_right", children_right)
+        values = numbers("values", values, 2)
+        m, p = shape
+        for name, array in (
+                ("thresholds", thresholds), ("children_left", left), ("children_right", right)):
+            if len(array) != m:
+                raise ValueError(f"{name} has {len(array)} entries, but weights has {m} rows")
+        if len(values) != m + 1:
             raise ValueError(
                 f"values must have one row per leaf, {m + 1} for {m} internal nodes, "
-                f"got {len(self.values)}")
-        if self.weights.shape[1] == 0:
+                f"got {len(values)}")
+        if p == 0:
             raise ValueError("weights must have at least one column (feature)")
-        if self.values.shape[1] == 0:
+        if values.shape[1] == 0:
             raise ValueError("values must have at least one column (output)")
-        self.n_internal = m
-        self.n_features = self.weights.shape[1]
-        self.n_outputs = self.values.shape[1]
-        self.max_depth = _depths(self.children_left.tolist(), self.children_right.tolist()).max()
-        self._weights = self.weights
-        self._thresholds = self.thresholds
-        self._left = self.children_left
-        self._right = self.children_right
+        max_depth = depths(left.tolist(), right.tolist()).max()
+        # Kernels follow these blindly: none is set before all are checked.
+        self.thresholds = self._thresholds = thresholds
+        self.children_left = self._left = left
+        self.children_right = self._right = right
+        self.values = values
+        self.n_internal, self.n_features, self.n_outputs = m, p, values.shape[1]
+        self.max_depth = max_depth
+        self._set_weights(dense, csr)
+
+    cdef void _set_weights(self, dense, csr):
+        cdef Py_ssize_t address
+        self.is_sparse = dense is None
+        self._dense, self._csr = dense, csr
+        self._weights = dense
+        if self.is_sparse:
+            data, columns, starts = csr
+            self._starts = starts.astype(np.int64)
+            address = data.ctypes.data
+            self._nonzeros = <const double *> address
+            address = columns.ctypes.data
+            self._columns = <const int32_t *> address
+
+    @property
+    def weights(self):
+        if not self.is_sparse:
+            return self._dense
+        # Made anew each time: a scipy matrix lets itself be changed, its buffers do not.
+        return sparse.csr_array(self._csr, shape=(self.n_internal, self.n_features))
+
+    @property
+    def n_nonzero(self):
+        return len(self._csr[0]) if self.is_sparse else int(np.count_nonzero(self._dense))
+
+    def sparsify(self):
+        """The tree with sparse rows of weights, which takes the same decisions.
+
+        Returns
+        -------
+        Tree
+            The tree itself if its weights are sparse.
+
+        Examples
+        --------
+        >>> from ngdt import Tree
+        >>> tree = Tree([[0.0, 2.0, 0.0]], [1.0], [~0], [~1], [[0.0], [1.0]]).sparsify()
+        >>> tree.is_sparse, tree.n_nonzero
+        (True, 1)
+        """
+        if self.is_sparse:
+            return self
+        return type(self)(sparse.csr_array(self._dense), *self._arrays()[1:])
+
+    def densify(self):
+        """The tree with dense rows of weights, which takes the same decisions.
+
+        Returns
+        -------
+        Tree
+            The tree itself if its weights are dense.
+        """
+        return type(self)(self.weights.toarray(), *self._arrays()[1:]) if self.is_sparse else self
+
+    def dense_weights(self, nodes):
+        """Weights of some nodes as a dense array, whatever the tree stores.
+
+        Parameters
+        ----------
+        nodes : slice or array-like of int
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_features)
+        """
+        weights = self.weights[nodes]
+        return weights.toarray() if self.is_sparse else weights
 
     @classmethod
     def from_sklearn(cls, estimator):
@@ -222,12 +253,13 @@ cdef class Tree:
         """`apply` on data that were checked before."""
         out = np.empty(rows.n_samples, dtype=np.int32)
         cdef int32_t[::1] leaf = out
+        cdef Reader reader = Reader(rows, self.is_sparse)
         cdef Py_ssize_t i
         cdef Row row
         with nogil:
             for i in range(rows.n_samples):
-                rows.prefetch_all(i + 1)
-                row = rows.get(i)
+                reader.prefetch(i + 1)
+                row = reader.get(i)
                 leaf[i] = self.leaf_of(&row)
         return out
 
@@ -235,9 +267,9 @@ cdef class Tree:
         """`apply`, or None where a value of the data may not be finite.
 
         The root multiplies all of them with finite weights: a NaN or infinity makes its score one
-        too. So can finite values, if they are huge: None is no verdict.
+        too. So can finite values, if they are huge: None is no verdict. Sparse weights skip values.
         """
-        if self.n_internal == 0:
+        if self.n_internal == 0 or self.is_sparse:
             return None
         out = np.empty(rows.n_samples, dtype=np.int32)
         cdef int32_t[::1] leaf = out
@@ -260,11 +292,12 @@ cdef class Tree:
         """`apply` to some of the rows, without copying them out."""
         out = np.empty(samples.shape[0], dtype=np.int32)
         cdef int32_t[::1] leaf = out
+        cdef Reader reader = Reader(rows, self.is_sparse)
         cdef Py_ssize_t i
         cdef Row row
         with nogil:
             for i in range(samples.shape[0]):
-                row = rows.get(samples[i])
+                row = reader.get(samples[i])
                 leaf[i] = self.leaf_of(&row)
         return out
 
@@ -293,6 +326,7 @@ cdef class Tree:
         ndarray of shape (n_samples, n_internal)
         """
         cdef Rows rows = self._check(X)
+        cdef Reader reader = Reader(rows, self.is_sparse)
         out = np.empty((rows.n_samples, self.n_internal))
         cdef double[:, ::1] score = out
         cdef Py_ssize_t i
@@ -300,7 +334,7 @@ cdef class Tree:
         cdef Row row
         with nogil:
             for i in range(rows.n_samples):
-                row = rows.get(i)
+                row = reader.get(i)
                 for node in range(self.n_internal):
                     score[i, node] = self.score(&row, node)
         return out
@@ -381,15 +415,23 @@ cdef class Tree:
         return type(self), self._arrays()
 
     def __eq__(self, other):
+        """Same structure and same numbers, however the weights are stored."""
         if not isinstance(other, Tree):
             return NotImplemented
+        if self.is_sparse != other.is_sparse:
+            self, other = self.sparsify(), other.sparsify()
         return all(
-            np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True))
+            np.array_equal(a, b) for a, b in zip(self._parts(), other._parts(), strict=True))
 
     __hash__ = None
 
+    def _parts(self):
+        stored = (self._csr or (self._dense,)) + (self.n_features,)
+        return (*stored, *self._arrays()[1:])
+
     def __repr__(self):
+        stored = f", n_nonzero={self.n_nonzero}, is_sparse=True" if self.is_sparse else ""
         return (
             f"Tree(n_internal={self.n_internal}, n_leaves={self.n_leaves}, "
             f"n_features={self.n_features}, n_outputs={self.n_outputs}, "
-            f"max_depth={self.max_depth})")
+            f"max_depth={self.max_depth}{stored})")

@@ -62,7 +62,7 @@ def _draw_split(ax, tree, node, shape=None, feature_names=None, n_bars=5):
 
     A node that looks at one feature only is written out.
     """
-    weights = tree.weights[node]
+    weights = tree.dense_weights([node])[0]
     limit = np.abs(weights).max(initial=0.0) or 1.0
     if shape is not None:
         ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)

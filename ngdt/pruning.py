@@ -1,11 +1,16 @@
-"""Smaller trees with the same predictions."""
+"""Smaller trees with the same predictions.
+
+Each function takes a tree and returns a tree; they can be applied one after the other. Nodes and
+leaves that stay keep their order, and sparse weights stay sparse.
+"""
 
 import numpy as np
 
 from ngdt._checks import check_weight
+from ngdt._loss import get_loss
 from ngdt._tree import Tree
 
-__all__ = ["prune_dead_branches"]
+__all__ = ["prune_dead_branches", "prune_pure_subtrees", "prune_zero_weight_nodes"]
 
 
 def prune_dead_branches(tree, X, *, sample_weight=None):
@@ -24,7 +29,7 @@ def prune_dead_branches(tree, X, *, sample_weight=None):
     Returns
     -------
     Tree
-        The leaves keep their order.
+        The tree itself if every leaf is reached.
 
     Raises
     ------
@@ -39,12 +44,93 @@ def prune_dead_branches(tree, X, *, sample_weight=None):
     >>> prune_dead_branches(tree, [[-1.0], [2.0]])
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
     """
-    if not isinstance(tree, Tree):
-        raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}")
-    rows = tree._check(X)
-    weight = check_weight(sample_weight, rows.n_samples)
-    leaf = tree._apply_at(rows, np.flatnonzero(weight).astype(np.int32))
+    leaf, _, _ = _present(tree, X, sample_weight)
     return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
+
+
+def prune_pure_subtrees(tree, X, y, *, loss="log", sample_weight=None):
+    """Replace subtrees by leaves where all samples have one target, and all get it predicted.
+
+    The largest such subtrees are replaced. No prediction for the given samples changes: no class
+    of a classifier, no value of a regressor.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, numbers for regression losses.
+    loss : str or Loss, default="log"
+        Tells classes from numbers. The values of the new leaves are the best for their samples.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Samples of weight zero are not there.
+
+    Returns
+    -------
+    Tree
+        The tree itself if there is no such subtree. One that no sample reaches stays.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument does not fit; the message names it.
+
+    Examples
+    --------
+    The second split tells two leaves apart that both predict class 1, as they should:
+
+    >>> from ngdt import Tree
+    >>> from ngdt.pruning import prune_pure_subtrees
+    >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2],
+    ...             [[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
+    >>> prune_pure_subtrees(tree, [[-1.0], [2.0], [7.0]], [0, 1, 1])
+    Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
+    """
+    leaf, weight, present = _present(tree, X, sample_weight)
+    loss = get_loss(loss)
+    y = loss.encode(y, tree.n_outputs)
+    if len(y) != len(weight):
+        raise ValueError(f"y has {len(y)} samples, but X has {len(weight)}")
+    return collapse_pure(tree, leaf, y[present], weight[present], loss)
+
+
+def prune_zero_weight_nodes(tree):
+    """Remove the splits that look at no feature.
+
+    Where all weights of a node are zero, its threshold alone decides, and sends every sample the
+    same way: that side takes the place of the node. No prediction changes, for any sample.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    Tree
+        The tree itself if there is no such node.
+
+    Raises
+    ------
+    TypeError
+        If `tree` is none.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.pruning import prune_zero_weight_nodes
+    >>> tree = Tree([[1.0], [0.0]], [0.0, 5.0], [~0, ~1], [1, ~2], [[1.0], [2.0], [3.0]])
+    >>> prune_zero_weight_nodes(tree).values.tolist()
+    [[1.0], [2.0]]
+    """
+    _check_tree(tree)
+    n_looked_at = (tree.weights != 0).sum(axis=1)
+    stand_in = _nobody(tree)
+    for node in np.flatnonzero(n_looked_at == 0):
+        stand_in[node] = _children(tree)[node, int(tree.thresholds[node] < 0)]
+    return _replace(tree, stand_in)
+
+
+# For those who know where the samples are.
 
 
 def keep_reached(tree, reached):
@@ -59,28 +145,123 @@ def keep_reached(tree, reached):
     -------
     Tree
     """
-    if reached.all():
-        return tree
     m = tree.n_internal
-    children = np.stack([tree.children_left, tree.children_right], axis=1)
-    alive = np.zeros(m, dtype=bool)
-
-    def is_alive(child):
-        return alive[child] if child >= 0 else reached[~child]
-
-    stand_in = {}   # node -> what takes its place
-    for node in range(m - 1, -1, -1):
-        sides = [stand_in.get(child, child) for child in children[node] if is_alive(child)]
-        alive[node] = bool(sides)
+    alive = np.concatenate([np.zeros(m, dtype=bool), reached])
+    stand_in = _nobody(tree)
+    for node, children in _children_first(tree):
+        sides = children[alive[children]]
+        alive[node] = len(sides) > 0
         if len(sides) == 1:
             stand_in[node] = sides[0]
-    kept = [node for node in range(m) if alive[node] and node not in stand_in]
-    leaves = np.flatnonzero(reached)
-    number = {node: new for new, node in enumerate(kept)}
-    number.update({~leaf: ~new for new, leaf in enumerate(leaves.tolist())})
-    renumbered = np.array(
-        [[number[stand_in.get(child, child)] for child in children[node].tolist()]
-         for node in kept], dtype=np.int32).reshape(-1, 2)
+    return _replace(tree, stand_in)
+
+
+def collapse_pure(tree, leaf, y, weight, loss):
+    """`prune_pure_subtrees` for samples whose leaves are known.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : ndarray of int, shape (n_samples,)
+        Leaf that each sample reaches.
+    y : ndarray of float64, shape (n_samples, n_targets)
+        Targets as `Loss.encode` returns them.
+    weight : ndarray of float64, shape (n_samples,)
+        Positive weights.
+    loss : Loss
+
+    Returns
+    -------
+    Tree
+    """
+    m = tree.n_internal
+    predicted = tree.values.argmax(axis=1)[:, None] if loss.is_classifier else tree.values
+    # Range of the targets at every node, then at every leaf; empty where no sample is, and all
+    # numbers where a prediction is wrong.
+    low = np.full((2 * m + 1, y.shape[1]), np.inf)
+    high = -low
+    np.minimum.at(low, m + leaf, y)
+    np.maximum.at(high, m + leaf, y)
+    wrong = m + np.unique(leaf[(predicted[leaf] != y).any(axis=1)])
+    low[wrong], high[wrong] = -np.inf, np.inf
+    somewhere = np.arange(2 * m + 1)    # a leaf below that samples reach, if there is one
+    stand_in = _nobody(tree)
+    for node, children in _children_first(tree):
+        low[node], high[node] = low[children].min(axis=0), high[children].max(axis=0)
+        left, right = children
+        somewhere[node] = somewhere[left if (low[left] <= high[left]).all() else right]
+        if (low[node] == high[node]).all():
+            stand_in[node] = somewhere[node]
+    # A value that equals its targets is the best already, to the last bit.
+    if not loss.is_classifier:
+        return _replace(tree, stand_in)
+    return _replace(tree, stand_in, _fit_collapsed(tree, stand_in, leaf, y, weight, loss))
+
+
+def _fit_collapsed(tree, stand_in, leaf, y, weight, loss):
+    """Leaf values; those that stand for a subtree fit all samples of it."""
+    m = tree.n_internal
+    part_of = np.arange(2 * m + 1)      # the leaf that stands for the subtree around, or itself
+    for node, children in enumerate(_children(tree)):
+        if part_of[node] == node:
+            part_of[node] = stand_in[node]
+        if part_of[node] != node:
+            part_of[children] = part_of[node]
+    fitted = loss.fit_leaves(
+        part_of[m + leaf] - m, y, weight, tree.n_leaves, tree.n_outputs)
+    new = np.unique(part_of[:m][part_of[:m] >= m]) - m
+    # Next to a pseudo-count, tiny weights vanish, and with them the prediction.
+    new = new[fitted[new].argmax(axis=1) == tree.values[new].argmax(axis=1)]
+    values = tree.values.copy()
+    values[new] = fitted[new]
+    return values
+
+
+def _children(tree):
+    """Left and right child of each node, leaf j as n_internal + j."""
+    children = np.stack([tree.children_left, tree.children_right], axis=1)
+    return np.where(children < 0, tree.n_internal + ~children, children)
+
+
+def _children_first(tree):
+    return reversed(list(enumerate(_children(tree))))
+
+
+def _nobody(tree):
+    """What stands in for each node and leaf: itself."""
+    return np.arange(2 * tree.n_internal + 1)
+
+
+def _replace(tree, stand_in, values=None):
+    """The tree with some nodes replaced by a node or leaf below them."""
+    m = tree.n_internal
+    if (stand_in == np.arange(2 * m + 1)).all():
+        return tree
+    for node in range(m - 1, -1, -1):
+        stand_in[node] = stand_in[stand_in[node]]
+    children = stand_in[_children(tree)]
+    stays = np.zeros(2 * m + 1, dtype=bool)
+    stays[stand_in[0]] = True
+    for node in range(m):
+        stays[children[node]] |= stays[node]
+    nodes, leaves = np.flatnonzero(stays[:m]), np.flatnonzero(stays[m:])
+    number = np.empty(2 * m + 1, dtype=np.int32)
+    number[nodes], number[m + leaves] = np.arange(len(nodes)), ~np.arange(len(leaves))
+    left, right = number[children[nodes]].T
     return Tree(
-        tree.weights[kept], tree.thresholds[kept], renumbered[:, 0].copy(),
-        renumbered[:, 1].copy(), tree.values[leaves])
+        tree.weights[nodes], tree.thresholds[nodes], left, right,
+        (tree.values if values is None else values)[leaves])
+
+
+def _present(tree, X, sample_weight):
+    """Leaf of each sample of positive weight, all weights, and which samples those are."""
+    _check_tree(tree)
+    rows = tree._check(X)
+    weight = check_weight(sample_weight, rows.n_samples)
+    present = np.flatnonzero(weight).astype(np.int32)
+    return tree._apply_at(rows, present), weight, present
+
+
+def _check_tree(tree):
+    if not isinstance(tree, Tree):
+        raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}")

@@ -760,7 +760,7 @@ def _importances(tree, X, weight):
     spread = _spread(X, weight)
     reach = _reach(tree, X, weight)
     for nodes in _blocks(tree.weights):
-        share = np.abs(tree.weights[nodes]) * spread
+        share = np.abs(tree.dense_weights(nodes)) * spread
         row = share.sum(axis=1, keepdims=True)
         share /= np.where(row == 0, 1.0, row)
         total += reach[nodes] @ share

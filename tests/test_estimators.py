@@ -262,7 +262,7 @@ def test_pandas_feature_names(iris):
 
 
 @given(
-    tree=trees(n_outputs=st.just(2)),
+    tree=trees(n_outputs=st.just(2), sparse_weights=st.booleans()),
     form=st.sampled_from([np.asarray, sparse.csr_array]),
     dtype=st.sampled_from([np.float32, np.float64]),
     bad=st.sampled_from([np.nan, np.inf, -np.inf]),

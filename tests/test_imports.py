@@ -14,7 +14,7 @@ PACKAGE = Path(ngdt.__file__).parent
 # First match wins. A module that no pattern matches has no place in the house yet.
 LAYERS = [
     ("arithmetic and checks", r"_rows|_sort|_grid|_checks"),
-    ("data", r"_tree|_loss|losses|_problem|_scaling"),
+    ("data", r"_tree|_tree_arrays|_loss|losses|_problem|_scaling"),
     ("functions", r"_inference|inference|_soft|_columns|_criterion|_splitter|_builder|pruning"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_training"),

@@ -359,7 +359,7 @@ BAD = {
     "nan weights": ("weights", np.full((3, 2), np.nan)),
     "infinite weights": ("weights", np.full((3, 2), np.inf)),
     "complex weights": ("weights", np.ones((3, 2), dtype=complex)),
-    "sparse weights": ("weights", sparse.csr_array(np.ones((3, 2)))),
+    "sparse thresholds": ("thresholds", sparse.csr_array(np.ones((3, 1)))),
     "text as weights": ("weights", "weights"),
     "2-d thresholds": ("thresholds", np.ones((3, 1))),
     "too many thresholds": ("thresholds", np.ones(4)),

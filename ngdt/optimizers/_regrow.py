@@ -166,6 +166,7 @@ def _leaf_order(tree):
 
 def _graft(tree, fresh):
     """The tree with the subtrees at some nodes replaced; the highest replacement counts."""
+    tree = tree.densify()       # rows of two trees come together
     weights, thresholds, left, right, values = [], [], [], [], []
     # Each entry: the tree a child belongs to, its id there, and where its new id goes.
     waiting = [(tree, 0, None, 0)]

@@ -65,6 +65,70 @@ SPARSE_DOT(ngdt_sparse_f64_f64, double, double)
 SPARSE_DOT(ngdt_sparse_f32_f64, float, double)
 SPARSE_DOT(ngdt_sparse_f32_f32, float, float)
 
+/* Weights of which only the nonzeros are stored. A product with a zero changes no partial sum (none
+ * is ever -0.0), so what is skipped here does not show: the bits are those of the dense loops. */
+
+/* Each product goes to the partial sum that the dense loop adds it to. */
+#define DENSE_DOT_SPARSE(NAME, TX)                                                                \
+    double NAME(const void *x_, const int32_t *indices, ptrdiff_t n, const double *w,             \
+                const int32_t *columns, ptrdiff_t n_w)                                            \
+    {                                                                                             \
+        const TX *x = (const TX *)x_;                                                             \
+        double sum[16] = {0.0}, rest = 0.0;                                                       \
+        const ptrdiff_t end16 = n & ~(ptrdiff_t)15, end4 = n & ~(ptrdiff_t)3;                     \
+        ptrdiff_t k = 0;                                                                          \
+        (void)indices;                                                                            \
+        for (; k < n_w && columns[k] < end16; k++)                                                \
+            sum[columns[k] & 15] += (double)x[columns[k]] * w[k];                                 \
+        for (; k < n_w && columns[k] < end4; k++)                                                 \
+            sum[columns[k] & 3] += (double)x[columns[k]] * w[k];                                  \
+        for (; k < n_w; k++)                                                                      \
+            rest += (double)x[columns[k]] * w[k];                                                 \
+        for (int lane = 0; lane < 4; lane++)                                                      \
+            sum[lane] = (sum[lane] + sum[lane + 8]) + (sum[lane + 4] + sum[lane + 12]);           \
+        return ADD4(sum) + rest;                                                                  \
+    }
+
+DENSE_DOT_SPARSE(ngdt_dense_f64_sparse, double)
+DENSE_DOT_SPARSE(ngdt_dense_f32_sparse, float)
+
+/* Columns of x in any order, which is the order of the sum: each looks for its weight. */
+#define SPARSE_DOT_SPARSE(NAME, TX)                                                               \
+    double NAME(const void *x_, const int32_t *indices, ptrdiff_t n, const double *w,             \
+                const int32_t *columns, ptrdiff_t n_w)                                            \
+    {                                                                                             \
+        const TX *x = (const TX *)x_;                                                             \
+        double sum = 0.0;                                                                         \
+        for (ptrdiff_t j = 0; j < n; j++) {                                                       \
+            ptrdiff_t low = 0, high = n_w;                                                        \
+            while (low < high) {                                                                  \
+                ptrdiff_t middle = low + (high - low) / 2;                                        \
+                if (columns[middle] < indices[j])                                                 \
+                    low = middle + 1;                                                             \
+                else                                                                              \
+                    high = middle;                                                                \
+            }                                                                                     \
+            if (low < n_w && columns[low] == indices[j])                                          \
+                sum += (double)x[j] * w[low];                                                     \
+        }                                                                                         \
+        return sum;                                                                               \
+    }
+
+SPARSE_DOT_SPARSE(ngdt_sparse_f64_sparse, double)
+SPARSE_DOT_SPARSE(ngdt_sparse_f32_sparse, float)
+
+double ngdt_scattered_sparse(const void *x_, const int32_t *indices, ptrdiff_t n, const double *w,
+                             const int32_t *columns, ptrdiff_t n_w)
+{
+    const double *x = (const double *)x_;
+    double sum = 0.0;
+    (void)indices;
+    (void)n;
+    for (ptrdiff_t k = 0; k < n_w; k++)
+        sum += x[columns[k]] * w[k];
+    return sum;
+}
+
 CLONES static void axpy_dense(float a, const float *restrict x, ptrdiff_t n, float *restrict w)
 {
     for (ptrdiff_t j = 0; j < n; j++)

@@ -22,6 +22,21 @@ double ngdt_sparse_f32_f64(const void *x, const int32_t *indices, ptrdiff_t n, c
 double ngdt_sparse_f64_f64(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
 double ngdt_sparse_f32_f32(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
 
+/* The same with sparse weights: n_w nonzeros of float64, in ascending columns. Each gives the bits
+ * of its namesake above with the weights written out. `scattered` does so for a sparse row that is
+ * written out too, as float64; its columns must have ascended, without repetition. */
+typedef double (*ngdt_dot_sparse)(const void *x, const int32_t *indices, ptrdiff_t n,
+                                  const double *w, const int32_t *columns, ptrdiff_t n_w);
+
+#define NGDT_DOT_SPARSE(NAME)                                                                     \
+    double NAME(const void *x, const int32_t *indices, ptrdiff_t n, const double *w,              \
+                const int32_t *columns, ptrdiff_t n_w)
+NGDT_DOT_SPARSE(ngdt_dense_f32_sparse);
+NGDT_DOT_SPARSE(ngdt_dense_f64_sparse);
+NGDT_DOT_SPARSE(ngdt_sparse_f32_sparse);
+NGDT_DOT_SPARSE(ngdt_sparse_f64_sparse);
+NGDT_DOT_SPARSE(ngdt_scattered_sparse);
+
 /* w += a * x; x and w float32, x dense or sparse (by indices). */
 void ngdt_axpy_f32(float a, const float *x, const int32_t *indices, ptrdiff_t n, float *w);
 /* w *= a */

@@ -109,6 +109,7 @@ _N_INTERNAL = st.integers(0, 6)
 _N_SAMPLES = st.integers(1, 4)
 _DTYPES = st.sampled_from([np.float64, np.float32])
 _SPARSE = st.booleans()
+_DENSE = st.just(False)
 _SCALES = st.sampled_from([1.0, 2.0**-40, 2.0**40])
 _LOSS_NAMES = st.sampled_from(list(LOSSES))
 
@@ -155,7 +156,15 @@ def _shapes(draw, n_internal):
 
 
 @st.composite
-def trees(draw, *, n_internal=_N_INTERNAL, n_features=_SIZES, n_outputs=_SIZES, elements=_DYADICS):
+def trees(
+    draw,
+    *,
+    n_internal=_N_INTERNAL,
+    n_features=_SIZES,
+    n_outputs=_SIZES,
+    elements=_DYADICS,
+    sparse_weights=_DENSE,
+):
     """Trees of every shape: single leaves, stumps, chains, balanced trees, dead branches.
 
     Parameters
@@ -165,6 +174,8 @@ def trees(draw, *, n_internal=_N_INTERNAL, n_features=_SIZES, n_outputs=_SIZES, 
     n_features, n_outputs : strategy of int
     elements : strategy of float
         Entries of the weights, thresholds and leaf values. Many weights are zero.
+    sparse_weights : strategy of bool
+        True for a tree that stores its weights sparse; by default, none does.
 
     Returns
     -------
@@ -187,7 +198,7 @@ def trees(draw, *, n_internal=_N_INTERNAL, n_features=_SIZES, n_outputs=_SIZES, 
         values=draw(arrays(np.float64, (m + 1, k), elements=elements)),
     )
     event(f"tree: {_describe(tree)}")
-    return tree
+    return tree.sparsify() if draw(sparse_weights) else tree
 
 
 def _describe(tree):
@@ -352,6 +363,7 @@ def problems(
     scales=_SCALES,
     dtypes=_DTYPES,
     sparse=_SPARSE,
+    sparse_weights=_DENSE,
 ):
     """Trees with samples, targets and a loss to match: what `ngdt.inference` takes.
 
@@ -367,6 +379,9 @@ def problems(
     dtypes : strategy of dtype
         Of the samples.
     sparse : strategy of bool
+        True for sparse samples.
+    sparse_weights : strategy of bool
+        True for a tree with sparse weights.
 
     Returns
     -------
@@ -387,7 +402,15 @@ def problems(
     >>> test_order_of_bounds()
     """
     p, k = st.just(draw(n_features)), st.just(draw(n_outputs))
-    tree = draw(trees(n_internal=n_internal, n_features=p, n_outputs=k, elements=elements))
+    tree = draw(
+        trees(
+            n_internal=n_internal,
+            n_features=p,
+            n_outputs=k,
+            elements=elements,
+            sparse_weights=sparse_weights,
+        )
+    )
     X, y, loss = draw(
         datasets(
             losses=losses,
