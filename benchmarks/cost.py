@@ -1,6 +1,6 @@
 """What training and prediction cost, as ratios and counts from one run.
 
-    python benchmarks/cost.py scores|time|soft|predict|memory|threads
+    python benchmarks/cost.py scores|time|soft|predict|sparse|memory|threads
 """
 
 import argparse
@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 from data import classification
+from scipy.sparse import csr_array
 from sklearn.tree import DecisionTreeClassifier
 
-from ngdt import ObliqueTreeClassifier
+from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._problem import Problem
+from ngdt._rows import Rows
 from ngdt.inference import loss_augmented_inference
 from ngdt.initializers import RandomComplete
 from ngdt.losses import LogLoss
@@ -81,6 +83,48 @@ def predict():
         print(f"{name}: {ratio:.2f} x (path {path:.2f} x {1e9 * dot:.0f} ns)")
 
 
+def sparse_weights():
+    """Decisions with sparse weights over those with dense ones, by share of nonzeros, MNIST rows.
+
+    Complete trees of random splits through the medians of the rows that reach them: every row
+    visits eight nodes. Alternating; data are checked before.
+    """
+    X = classification("mnist", 0)[0][:20000]
+    forms = {"dense": Rows(X), "CSR": Rows(csr_array(X))}
+    for n_nonzero in (1, 8, 24, 78, 235):
+        dense = _random_tree(X, 8, n_nonzero)
+        sparse = dense.sparsify()
+        for form, rows in forms.items():
+            assert (dense._apply(rows) == sparse._apply(rows)).all()
+            seconds = np.array([
+                [_seconds(partial(tree._apply, rows)) for tree in (sparse, dense)]
+                for _ in range(15)])
+            ratio = np.median(seconds[:, 0] / seconds[:, 1])
+            fastest = 1e9 * seconds.min(axis=0) / len(X)
+            print(f"{n_nonzero} of 784 nonzero, {form} rows: {ratio:.2f} x "
+                  f"({fastest[0]:.0f} over {fastest[1]:.0f} ns a row)", flush=True)
+
+
+def _random_tree(X, depth, n_nonzero):
+    rng, (n, p) = np.random.default_rng(0), X.shape
+    m = 2**depth - 1
+    weights, thresholds = np.zeros((m, p)), np.zeros(m)
+    used = np.flatnonzero(X[:1000].any(axis=0))     # the border of the images is empty
+    for row in weights:
+        row[rng.choice(used, min(n_nonzero, len(used)), replace=False)] = 1.0
+    weights *= rng.normal(size=weights.shape)
+    reaching = {0: np.arange(n)}
+    for node in range(m):
+        score = X[reaching[node]] @ weights[node]
+        thresholds[node] = np.median(score) if len(score) else 0.0
+        right = score > thresholds[node]
+        reaching[2 * node + 1] = reaching[node][~right]
+        reaching[2 * node + 2] = reaching[node][right]
+    children = 2 * np.arange(m) + 1
+    left, right = (np.where(c < m, c, ~(c - m)) for c in (children, children + 1))
+    return Tree(weights, thresholds, left, right, np.zeros((m + 1, 1)))
+
+
 def memory():
     """Peak of resident memory during a default fit, over the input in float32 (Linux)."""
     X, y, _, _ = classification("mnist", 0)
@@ -138,7 +182,7 @@ def _seconds(call):
 
 
 PARTS = {"scores": scores, "time": time_of_fit, "soft": soft, "predict": predict,
-         "memory": memory, "threads": threads}
+         "sparse": sparse_weights, "memory": memory, "threads": threads}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
