@@ -53,3 +53,7 @@ cdef class Variance(Criterion):
     cdef double _scale
     cdef double[:, ::1] _deviation      # of each position and target from the node's mean
     cdef double[:, ::1] _scratch
+
+
+cdef class Misclassification(Criterion):
+    cdef double _count[2]

@@ -263,4 +263,60 @@ cdef Cut _scan_variance(
     return Cut(best, moves.z[where], moves.z[where + 1])
 
 
-CRITERIA = {"entropy": Entropy, "variance": Variance}
+cdef class Misclassification(Criterion):
+    """Weight of the samples of two classes that a split sends astray.
+
+    Either side may stand for either class. A gain is against sending all samples to one side, so it
+    may be negative. Targets and weights are read anew in each node.
+    """
+
+    def __init__(self, y, weight, n_outputs, min_leaf):
+        super().__init__(y, weight, n_outputs, min_leaf)
+        self.unit = 1.0
+        if len(y):
+            self.labels = Labels(2, False, &self.tag[0], &self.amount[0])
+
+    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t position
+        self._count[0] = self._count[1] = 0.0
+        for position in range(n):
+            self.tag[position] = <int32_t> self._y[rows[position], 0]
+            self.amount[position] = self._weight[rows[position]]
+            self._count[self.tag[position]] += self.amount[position]
+        self.total = self._count[0] + self._count[1]
+        self.tolerance = 1e-12 * self.total
+        return self._count[0] > 0.0 and self._count[1] > 0.0
+
+    cdef Cut scan(self, const Moves *moves) noexcept nogil:
+        cdef double left[2]
+        cdef double rest[2]
+        cdef double score, best = -INFINITY
+        cdef Py_ssize_t m, c, where = -1
+        for c in range(2):
+            left[c] = 0.0
+            rest[c] = self._count[c]
+        for m in range(moves.n):
+            if moves.item[m] != REST:
+                rest[moves.item[m]] -= moves.amount[m]
+        for m in range(moves.n - 1):
+            if moves.item[m] != REST:
+                left[moves.item[m]] += moves.amount[m]
+            else:
+                left[0] += rest[0]
+                left[1] += rest[1]
+            if moves.z[m] == moves.z[m + 1] or (
+                    fmin(left[0] + left[1], self.total - left[0] - left[1]) < self.min_leaf):
+                continue
+            # Right are the samples of one class on the left, and those of the other on the right.
+            score = self._count[1] + left[0] - left[1]
+            score = fmax(score, self.total - score)
+            if where < 0 or score > best + self.tolerance:
+                best = score
+                where = m
+        if where < 0:
+            return Cut(-INFINITY, 0.0, 0.0)
+        return Cut(
+            best - fmax(self._count[0], self._count[1]), moves.z[where], moves.z[where + 1])
+
+
+CRITERIA = {"entropy": Entropy, "misclassification": Misclassification, "variance": Variance}

@@ -55,7 +55,7 @@ cdef class Splitter:
         Rows with weight 0 do not exist.
     n_outputs : int
         Classes, or regression targets.
-    criterion : {"entropy", "variance"}
+    criterion : {"entropy", "misclassification", "variance"}
     min_samples_leaf : float, default=1
         Least weight on either side of a split. Up to 1, there is no limit: no side is empty, and
         weights may have any unit.

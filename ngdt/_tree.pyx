@@ -301,6 +301,18 @@ cdef class Tree:
                 leaf[i] = self.leaf_of(&row)
         return out
 
+    def _apply_below(self, Rows rows, const int32_t[::1] samples, const int32_t[::1] start):
+        """`_apply_at`, each sample from a node of its own: an id, or ~leaf."""
+        out = np.empty(samples.shape[0], dtype=np.int32)
+        cdef int32_t[::1] leaf = out
+        cdef Py_ssize_t i
+        cdef Row row
+        with nogil:
+            for i in range(samples.shape[0]):
+                row = rows.get(samples[i])
+                leaf[i] = self.leaf_below(&row, start[i])
+        return out
+
     def predict(self, X):
         """Parameters of the leaf that each sample reaches.
 

@@ -6,6 +6,7 @@ from ngdt.optimizers._end_to_end import EndToEnd
 from ngdt.optimizers._regrow import Regrow
 from ngdt.optimizers._sgd import SGD, SSGD
 from ngdt.optimizers._shrink_leaves import ShrinkLeaves
+from ngdt.optimizers._tao import TAO
 
 OPTIMIZERS = {
     "annealed": Annealed,
@@ -14,12 +15,14 @@ OPTIMIZERS = {
     "sgd": SGD,
     "shrink_leaves": ShrinkLeaves,
     "ssgd": SSGD,
+    "tao": TAO,
 }
 
 __all__ = [
     "OPTIMIZERS",
     "SGD",
     "SSGD",
+    "TAO",
     "Annealed",
     "EndToEnd",
     "Optimizer",

@@ -12,6 +12,7 @@ from ngdt._rows import Rows
 from ngdt._splitter import Splitter
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._by_leaf import ByLeaf
 
 # Standard errors by which a fresh subtree must win. With 1, hundreds of small subtrees offered
 # enough lucky wins to make a noisy tree look six points better on the rows that chose them.
@@ -80,8 +81,8 @@ class _Regrowth:
             "entropy" if problem.loss.is_classifier else "variance",
             params.min_samples_leaf)
         self.rows = Rows(problem.X)
-        self.trained = _ByLeaf(tree, self.rows, np.flatnonzero(problem.weight > 0))
-        self.held_out = _ByLeaf(tree, self.rows, np.flatnonzero(problem.validation > 0))
+        self.trained = ByLeaf(tree, self.rows, np.flatnonzero(problem.weight > 0))
+        self.held_out = ByLeaf(tree, self.rows, np.flatnonzero(problem.validation > 0))
         self.errors = problem.errors(
             tree.values[self.held_out.leaf], self.held_out.samples)
         self.weight = problem.validation[self.held_out.samples]
@@ -127,41 +128,6 @@ class _Regrowth:
             candidate.values[candidate._apply_at(self.rows, samples)], samples)
         weight = self.weight[held]
         return standard_errors_saved(weight * self.errors[held], weight * errors), errors
-
-
-class _ByLeaf:
-    """Samples in the order of the leaves they reach: those below any node are one slice."""
-
-    def __init__(self, tree, rows, samples):
-        samples = samples.astype(np.int32)
-        leaf = tree._apply_at(rows, samples)
-        place, self._first, self._last = _leaf_order(tree)
-        order = np.argsort(place[leaf], kind="stable")
-        self.samples, self.leaf = samples[order], leaf[order]
-        self._start = np.searchsorted(place[self.leaf], np.arange(tree.n_leaves + 1))
-
-    def below(self, node):
-        return slice(self._start[self._first[node]], self._start[self._last[node] + 1])
-
-
-def _leaf_order(tree):
-    """Place of each leaf from left to right, and the first and last place below each node."""
-    m = tree.n_internal
-    place = np.empty(m + 1, dtype=np.intp)
-    waiting, next_place = [0], 0
-    while waiting:
-        child = waiting.pop()
-        if child < 0:
-            place[~child] = next_place
-            next_place += 1
-        else:
-            waiting += [tree.children_right[child], tree.children_left[child]]
-    first, last = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
-    for node in range(m - 1, -1, -1):
-        left, right = tree.children_left[node], tree.children_right[node]
-        first[node] = place[~left] if left < 0 else first[left]
-        last[node] = place[~right] if right < 0 else last[right]
-    return place, first, last
 
 
 def _graft(tree, fresh):

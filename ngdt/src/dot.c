@@ -145,6 +145,27 @@ void ngdt_axpy_f32(float a, const float *x, const int32_t *indices, ptrdiff_t n,
         w[indices[j]] += a * x[j];
 }
 
+#define ADD_ROW(NAME, TX)                                                                         \
+    CLONES static void NAME##_dense(double a, const TX *restrict x, ptrdiff_t n,                  \
+                                    double *restrict w)                                           \
+    {                                                                                             \
+        for (ptrdiff_t j = 0; j < n; j++)                                                         \
+            w[j] += a * x[j];                                                                     \
+    }                                                                                             \
+    void NAME(double a, const void *x_, const int32_t *indices, ptrdiff_t n, double *w)           \
+    {                                                                                             \
+        const TX *x = (const TX *)x_;                                                             \
+        if (indices == NULL) {                                                                    \
+            NAME##_dense(a, x, n, w);                                                             \
+            return;                                                                               \
+        }                                                                                         \
+        for (ptrdiff_t j = 0; j < n; j++)                                                         \
+            w[indices[j]] += a * x[j];                                                            \
+    }
+
+ADD_ROW(ngdt_add_f32_f64, float)
+ADD_ROW(ngdt_add_f64_f64, double)
+
 CLONES void ngdt_scale_f32(float a, ptrdiff_t n, float *w)
 {
     for (ptrdiff_t j = 0; j < n; j++)

@@ -39,6 +39,9 @@ NGDT_DOT_SPARSE(ngdt_scattered_sparse);
 
 /* w += a * x; x and w float32, x dense or sparse (by indices). */
 void ngdt_axpy_f32(float a, const float *x, const int32_t *indices, ptrdiff_t n, float *w);
+/* w += a * x for float64 w and x of the type in the name. */
+void ngdt_add_f32_f64(double a, const void *x, const int32_t *indices, ptrdiff_t n, double *w);
+void ngdt_add_f64_f64(double a, const void *x, const int32_t *indices, ptrdiff_t n, double *w);
 /* w *= a */
 void ngdt_scale_f32(float a, ptrdiff_t n, float *w);
 /* sum of squares */

@@ -1,0 +1,149 @@
+"""How TAO fits one split to the samples that care which side they are sent to."""
+
+from queue import SimpleQueue
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from ngdt._linear import LinearSolver
+from ngdt._scaling import Scaling
+from ngdt._splitter import Splitter
+
+
+class NodeProblem(NamedTuple):
+    """A binary, weighted problem.
+
+    Parameters
+    ----------
+    node : int
+    samples : ndarray of int32, shape (n,)
+    target : ndarray of float64, shape (n,)
+        1 for samples that are better off on the right, -1 for the others; both occur.
+    cost : ndarray of float64, shape (n,)
+        What a sample loses on the wrong side, times its weight.
+    C : float
+        Weight of the costs against the penalty.
+    """
+
+    node: int
+    samples: np.ndarray
+    target: np.ndarray
+    cost: np.ndarray
+    C: float
+
+
+_PENALTY = {"l1": np.abs, "l2": lambda weights: 0.5 * weights**2}
+
+
+class NewtonSolver:
+    """Linear splits by `LinearSolver`, which only ever lowers the penalised loss.
+
+    Parameters
+    ----------
+    params : TAO
+    problem : Problem
+    data : Rows
+        Of the problem.
+    """
+
+    def __init__(self, params, problem, data):
+        self.scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
+        self.penalty = _PENALTY[params.penalty]
+        self.solver = LinearSolver(data, self.scaling, params.node_loss, params.penalty)
+
+    def penalties(self, weights):
+        """The penalty of each row of weights, which are those of raw features."""
+        return self.penalty(weights * self.scaling.scale).sum(axis=1)
+
+    def fit(self, problem, weights, threshold):
+        """A split in place of the present one.
+
+        Parameters
+        ----------
+        problem : NodeProblem
+        weights : ndarray of shape (n_features,)
+        threshold : float
+
+        Returns
+        -------
+        weights : ndarray of shape (n_features,)
+        threshold : float
+        """
+        start = weights * self.scaling.scale, weights @ self.scaling.center - threshold
+        weights, intercept = self._fit(problem, *start)
+        weights = weights / self.scaling.scale
+        return weights, weights @ self.scaling.center - intercept
+
+    def _fit(self, problem, weights, intercept):
+        return self.solver.fit(problem.samples, problem.target, problem.C * problem.cost, weights,
+                               intercept)[:2]
+
+
+class LiblinearSolver(NewtonSolver):
+    """The same by LIBLINEAR, whose result is taken if its penalised loss is lower."""
+
+    def __init__(self, params, problem, data):
+        super().__init__(params, problem, data)
+        self.X, self.params = problem.X, params
+
+    def _fit(self, problem, weights, intercept):
+        cost = problem.C * problem.cost
+        # The intercept is a feature of this value there, and penalised.
+        arguments = {"C": cost.max(), "penalty": self.params.penalty, "intercept_scaling": 100.0}
+        if self.params.node_loss == "logistic":
+            model = LogisticRegression(solver="liblinear", **arguments)
+        else:
+            model = LinearSVC(dual=False, **arguments)
+        X = self.X[problem.samples]
+        if sparse.issparse(X):
+            X = X @ sparse.diags_array(1.0 / self.scaling.scale)
+        else:
+            X = (X - self.scaling.center) / self.scaling.scale
+        model.fit(X, problem.target, sample_weight=cost / cost.max())
+        found = model.coef_[0], model.intercept_[0]
+        now, new = (
+            self.solver.objective(problem.samples, problem.target, cost, *split)
+            for split in ((weights, intercept), found))
+        return found if new <= now else (weights, intercept)
+
+
+class AxisSolver:
+    """The axis-aligned split that sends the least weight of samples the wrong way."""
+
+    def __init__(self, problem, data):
+        self.data = data
+        # Read by all splitters, written before each search: nodes of a level share no samples.
+        self.right, self.cost = np.zeros((data.n_samples, 1)), problem.weight.copy()
+        # A splitter serves one thread at a time.
+        self.splitters = SimpleQueue()
+        for _ in range(problem.n_jobs):
+            self.splitters.put(Splitter(problem.X, self.right, self.cost, 2, "misclassification"))
+
+    def penalties(self, weights):
+        """None."""
+        return np.zeros(len(weights))
+
+    def fit(self, problem, weights, threshold):
+        """As for `NewtonSolver`; the present split plays no part."""
+        right, cost = problem.target > 0, problem.cost
+        self.right[problem.samples, 0], self.cost[problem.samples] = right, cost
+        splitter = self.splitters.get()
+        try:
+            split = splitter.split(problem.samples)
+        finally:
+            self.splitters.put(splitter)
+        weights = np.zeros_like(weights)
+        if split is None or split.gain <= 0.0:
+            return weights, -1.0 if 2.0 * cost[right].sum() > cost.sum() else 1.0
+        weights[split.direction] = 1.0
+        above = self.data.project(problem.samples, weights) > split.threshold
+        if 2.0 * cost[above != right].sum() <= cost.sum():
+            return weights, split.threshold
+        # The other way round: right is where x < the next number, which is x <= threshold.
+        return -weights, -np.nextafter(split.threshold, np.inf)
+
+
+NODE_SOLVERS = {"liblinear": LiblinearSolver, "newton": NewtonSolver}
