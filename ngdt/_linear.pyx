@@ -190,13 +190,6 @@ cdef class LinearSolver:
             fit.run()
         return fit.weights.base, fit.intercept, fit.objective()
 
-    def objective(self, samples, target, cost, weights, double intercept):
-        """F at the best multiple of weights and intercept; parameters as for `fit`."""
-        cdef _Fit fit = _Fit(self, samples, target, cost, weights, intercept)
-        with nogil:
-            fit.start()
-        return fit.objective()
-
 
 cdef class _Fit:
     """One run of the solver: its state and its memory."""
@@ -241,7 +234,8 @@ cdef class _Fit:
     cdef void run(self) noexcept nogil:
         cdef int step
         cdef double enough
-        self.start()
+        self._margins(&self.weights[0], self.intercept, &self.margin[0])
+        self._scale()
         for step in range(MOST_STEPS):
             self._find_gradients(step == 0)
             if step == 0:
@@ -253,10 +247,6 @@ cdef class _Fit:
             self._minimise_model()
             if not self._search_line():
                 return
-
-    cdef void start(self) noexcept nogil:
-        self._margins(&self.weights[0], self.intercept, &self.margin[0])
-        self._scale()
 
     cdef double objective(self) noexcept nogil:
         cdef double total = self._loss_at(0.0)

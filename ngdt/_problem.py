@@ -58,6 +58,13 @@ class Problem:
         """A copy with some fields replaced."""
         return replace(self, **changes)
 
+    def check_tree(self, tree) -> None:
+        """Raise a ValueError if a tree was made for data of another width."""
+        for what, has, wants in (("features", tree.n_features, self.X.shape[1]),
+                                 ("outputs", tree.n_outputs, self.n_outputs)):
+            if has != wants:
+                raise ValueError(f"the tree is for {has} {what}, but the data have {wants}")
+
     def errors(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """What validation counts: 0/1 errors of classes, squared errors of regression values.
 

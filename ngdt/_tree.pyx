@@ -305,11 +305,12 @@ cdef class Tree:
         """`_apply_at`, each sample from a node of its own: an id, or ~leaf."""
         out = np.empty(samples.shape[0], dtype=np.int32)
         cdef int32_t[::1] leaf = out
+        cdef Reader reader = Reader(rows, self.is_sparse)
         cdef Py_ssize_t i
         cdef Row row
         with nogil:
             for i in range(samples.shape[0]):
-                row = rows.get(samples[i])
+                row = reader.get(samples[i])
                 leaf[i] = self.leaf_below(&row, start[i])
         return out
 

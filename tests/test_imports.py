@@ -15,7 +15,8 @@ PACKAGE = Path(ngdt.__file__).parent
 LAYERS = [
     ("arithmetic and checks", r"_rows|_sort|_grid|_checks"),
     ("data", r"_tree|_tree_arrays|_loss|losses|_problem|_scaling"),
-    ("functions", r"_inference|inference|_soft|_columns|_criterion|_splitter|_builder|pruning"),
+    ("functions",
+     r"_inference|inference|_soft|_linear|_columns|_criterion|_splitter|_builder|pruning"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_training"),
     ("estimators", r"tree"),

@@ -22,7 +22,7 @@ def _leaf_order(tree):
     """Place of each leaf from left to right, and the first and last place below each node."""
     m = tree.n_internal
     place = np.empty(m + 1, dtype=np.intp)
-    waiting, next_place = [0], 0
+    waiting, next_place = [0 if m else ~0], 0
     while waiting:
         child = waiting.pop()
         if child < 0:

@@ -4,9 +4,6 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
 
 from ngdt._linear import LinearSolver
 from ngdt._scaling import Scaling
@@ -38,7 +35,7 @@ class NodeProblem(NamedTuple):
 _PENALTY = {"l1": np.abs, "l2": lambda weights: 0.5 * weights**2}
 
 
-class NewtonSolver:
+class ObliqueSolver:
     """Linear splits by `LinearSolver`, which only ever lowers the penalised loss.
 
     Parameters
@@ -72,42 +69,12 @@ class NewtonSolver:
         weights : ndarray of shape (n_features,)
         threshold : float
         """
-        start = weights * self.scaling.scale, weights @ self.scaling.center - threshold
-        weights, intercept = self._fit(problem, *start)
-        weights = weights / self.scaling.scale
-        return weights, weights @ self.scaling.center - intercept
-
-    def _fit(self, problem, weights, intercept):
-        return self.solver.fit(problem.samples, problem.target, problem.C * problem.cost, weights,
-                               intercept)[:2]
-
-
-class LiblinearSolver(NewtonSolver):
-    """The same by LIBLINEAR, whose result is taken if its penalised loss is lower."""
-
-    def __init__(self, params, problem, data):
-        super().__init__(params, problem, data)
-        self.X, self.params = problem.X, params
-
-    def _fit(self, problem, weights, intercept):
-        cost = problem.C * problem.cost
-        # The intercept is a feature of this value there, and penalised.
-        arguments = {"C": cost.max(), "penalty": self.params.penalty, "intercept_scaling": 100.0}
-        if self.params.node_loss == "logistic":
-            model = LogisticRegression(solver="liblinear", **arguments)
-        else:
-            model = LinearSVC(dual=False, **arguments)
-        X = self.X[problem.samples]
-        if sparse.issparse(X):
-            X = X @ sparse.diags_array(1.0 / self.scaling.scale)
-        else:
-            X = (X - self.scaling.center) / self.scaling.scale
-        model.fit(X, problem.target, sample_weight=cost / cost.max())
-        found = model.coef_[0], model.intercept_[0]
-        now, new = (
-            self.solver.objective(problem.samples, problem.target, cost, *split)
-            for split in ((weights, intercept), found))
-        return found if new <= now else (weights, intercept)
+        scaling = self.scaling
+        weights, intercept, _ = self.solver.fit(
+            problem.samples, problem.target, problem.C * problem.cost, weights * scaling.scale,
+            weights @ scaling.center - threshold)
+        weights /= scaling.scale
+        return weights, weights @ scaling.center - intercept
 
 
 class AxisSolver:
@@ -127,7 +94,7 @@ class AxisSolver:
         return np.zeros(len(weights))
 
     def fit(self, problem, weights, threshold):
-        """As for `NewtonSolver`; the present split plays no part."""
+        """As for `ObliqueSolver`; the present split plays no part."""
         right, cost = problem.target > 0, problem.cost
         self.right[problem.samples, 0], self.cost[problem.samples] = right, cost
         splitter = self.splitters.get()
@@ -144,6 +111,3 @@ class AxisSolver:
             return weights, split.threshold
         # The other way round: right is where x < the next number, which is x <= threshold.
         return -weights, -np.nextafter(split.threshold, np.inf)
-
-
-NODE_SOLVERS = {"liblinear": LiblinearSolver, "newton": NewtonSolver}

@@ -13,9 +13,11 @@ from ngdt._rows import Rows
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._by_leaf import ByLeaf
-from ngdt.optimizers._node_solvers import NODE_SOLVERS, AxisSolver, NodeProblem
-from ngdt.pruning import keep_reached
+from ngdt.optimizers._node_solvers import AxisSolver, NodeProblem, ObliqueSolver
+from ngdt.pruning import collapse_pure, keep_reached
 
+# Share of weights that are not zero up to which sparse rows are the faster ones to multiply with.
+_SPARSE = 1 / 8
 # Passes over which the objective must have fallen: that of a surrogate does not fall in each.
 _PATIENCE = {"error": 1, "surrogate": 3}
 
@@ -46,9 +48,6 @@ class TAO(Optimizer):
         both directions; what concerns penalties and linear classifiers is without effect there.
     node_loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss of the linear classifier in a node.
-    solver : {"newton", "liblinear"}, default="newton"
-        What fits it: a proximal Newton method that starts from the node's present weights, or
-        LIBLINEAR as scikit-learn has it, which starts from none and copies the samples.
     accept : {"surrogate", "error"}, default="surrogate"
         When a node takes its new split: "error" if that sends no more of its samples, by weight,
         the wrong way, so that the training loss never rises; "surrogate" if the penalised loss of
@@ -96,7 +95,6 @@ class TAO(Optimizer):
         "loss": [str, Loss, None],
         "node": [StrOptions({"oblique", "axis"})],
         "node_loss": [StrOptions({"squared_hinge", "logistic"})],
-        "solver": [StrOptions(set(NODE_SOLVERS))],
         "accept": [StrOptions(set(_PATIENCE))],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="both")],
@@ -111,7 +109,6 @@ class TAO(Optimizer):
         loss=None,
         node="oblique",
         node_loss="squared_hinge",
-        solver="newton",
         accept="surrogate",
         max_passes=14,
         tol=0.005,
@@ -122,7 +119,6 @@ class TAO(Optimizer):
         self.loss = loss
         self.node = node
         self.node_loss = node_loss
-        self.solver = solver
         self.accept = accept
         self.max_passes = max_passes
         self.tol = tol
@@ -156,6 +152,7 @@ class TAO(Optimizer):
             held-out rows, NaN without them.
         """
         self.check(tree, problem.loss)
+        problem.check_tree(tree)
         run = _Run(self, tree, problem)
         # Threads share the nodes; BLAS must not start its own below each.
         with threadpool_limits(1, user_api="blas"):
@@ -168,6 +165,7 @@ class _Run:
 
     def __init__(self, params, tree, problem):
         self.params, self.problem, self.tree = params, problem, tree
+        self.weights = tree.densify().weights.copy()
         self.data = Rows(problem.X)
         self.rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
         self.total = problem.weight[self.rows].sum()
@@ -176,42 +174,52 @@ class _Run:
         if params.node == "axis":
             self.solver = AxisSolver(problem, self.data)
         else:
-            self.solver = NODE_SOLVERS[params.solver](params, problem, self.data)
+            self.solver = ObliqueSolver(params, problem, self.data)
         self.history = {}
         self._settle()
         self.best = np.inf, self.tree, self.samples
 
     def train(self):
-        lowest = [self._figures()["loss"] if self.params.accept == "error" else np.inf]
         patience = _PATIENCE[self.params.accept]
+        lowest = [self._goal(self._figures()) if self.params.accept == "error" else np.inf]
         for number in range(self.params.max_passes):
             try:
-                for nodes in reversed(self.levels):
-                    self._fit_nodes(nodes)
-                self._settle()
+                self._pass(number)
             except KeyboardInterrupt:
                 self.history["interrupted"] = True
                 return
-            figures = self._figures()
-            goal = figures["loss" if self.params.accept == "error" else "objective"]
-            if goal <= self.best[0]:
-                self.best = goal, self.tree, self.samples
             lowest.append(self.best[0])
-            self._report(number, figures)
             if number + 1 >= patience and not (
                     lowest[-1] < (1.0 - self.params.tol) * lowest[-1 - patience]):
                 return
 
-    def result(self):
-        """The best tree without what no sample reaches."""
-        _, tree, samples = self.best
-        return keep_reached(tree, np.bincount(samples.leaf, minlength=tree.n_leaves) > 0)
+    def _pass(self, number):
+        for nodes in reversed(self.levels):
+            self._fit_nodes(nodes)
+        self._settle()
+        figures = self._figures()
+        if self._goal(figures) <= self.best[0]:
+            self.best = self._goal(figures), self.tree, self.samples
+        self._report(number, figures)
 
-    def _with(self, **arrays):
+    def _goal(self, figures):
+        return figures["loss" if self.params.accept == "error" else "objective"]
+
+    def result(self):
+        """The best tree, without what no sample reaches and splits of what is pure."""
+        _, tree, samples = self.best
+        tree = keep_reached(tree, np.bincount(samples.leaf, minlength=tree.n_leaves) > 0)
+        y, weight = self.problem.y[self.rows], self.problem.weight[self.rows]
+        leaf = tree._apply_at(self.data, self.rows)
+        return _stored(collapse_pure(tree, leaf, y, weight, self.problem.loss))
+
+    def _with(self, values=None, weights=None, thresholds=None):
         """The tree with some of its arrays replaced."""
         tree = self.tree
-        names = ("weights", "thresholds", "children_left", "children_right", "values")
-        return Tree(*(arrays.get(name, getattr(tree, name)) for name in names))
+        return Tree(
+            tree.weights if weights is None else weights,
+            tree.thresholds if thresholds is None else thresholds,
+            tree.children_left, tree.children_right, tree.values if values is None else values)
 
     def _losses(self, values, rows):
         """What a node weighs: losses of rows that are predicted by these leaf values."""
@@ -240,17 +248,20 @@ class _Run:
         problems = self._node_problems(nodes)
         run = Parallel(self.problem.n_jobs, require="sharedmem")
         fits = run(delayed(self._fit_node)(problem) for problem in problems)
-        weights, thresholds = self.tree.weights.copy(), self.tree.thresholds.copy()
+        thresholds = self.tree.thresholds.copy()
         for problem, fit in zip(problems, fits, strict=True):
-            weights[problem.node], thresholds[problem.node] = fit
-        self.tree = self._with(weights=weights, thresholds=thresholds)
+            self.weights[problem.node], thresholds[problem.node] = fit
+        self.tree = _stored(self._with(weights=self.weights, thresholds=thresholds))
 
     def _node_problems(self, nodes):
         """What each node is to be fitted to, unless it is pure or nobody cares."""
         problem, tree = self.problem, self.tree
-        slices = [self.samples.below(node) for node in nodes]
-        counts = np.array([piece.stop - piece.start for piece in slices])
-        rows = np.concatenate([self.samples.samples[piece] for piece in slices])
+        slices = {node: self.samples.below(node) for node in nodes}
+        counts = np.array([piece.stop - piece.start for piece in slices.values()])
+        nodes, counts = nodes[counts > 0], counts[counts > 0]
+        if len(nodes) == 0:
+            return []
+        rows = np.concatenate([self.samples.samples[slices[node]] for node in nodes])
         left, right = (
             self._losses(tree.values[tree._apply_below(
                 self.data, rows, np.repeat(children[nodes], counts))], rows)
@@ -269,7 +280,7 @@ class _Run:
 
     def _fit_node(self, problem):
         """New weights and threshold of a node, or those that it has."""
-        weights, threshold = self.tree.weights[problem.node], self.tree.thresholds[problem.node]
+        weights, threshold = self.weights[problem.node], self.tree.thresholds[problem.node]
         side = problem.target[0]
         if (problem.target == side).all():
             return np.zeros_like(weights), -side    # all samples go there
@@ -291,7 +302,7 @@ class _Run:
         reach = np.array([weight[samples.below(node)].sum() for node in range(tree.n_internal)])
         alive = np.flatnonzero(reach)
         share = (reach[alive] / self.total) ** self.params.alpha
-        penalty = share @ self.solver.penalties(tree.weights[alive])
+        penalty = share @ self.solver.penalties(self.weights[alive])
         validation = np.nan
         if problem.validation is not None:
             held = np.flatnonzero(problem.validation > 0).astype(np.int32)
@@ -300,7 +311,7 @@ class _Run:
         return {
             "objective": float(self.params.C * loss + penalty),
             "loss": float(loss / self.total),
-            "n_nonzero": int(np.count_nonzero(tree.weights[alive])),
+            "n_nonzero": int(np.count_nonzero(self.weights[alive])),
             "n_nodes": len(alive),
             "validation": float(validation),
         }
@@ -315,3 +326,9 @@ class _Run:
             print(f"[TAO] pass {number + 1}/{self.params.max_passes}  {shown}")
         if self.problem.callback is not None:
             self.problem.callback(progress)
+
+
+def _stored(tree):
+    """The tree with its weights in the form that is the faster one."""
+    few = tree.n_nonzero <= _SPARSE * tree.n_internal * tree.n_features
+    return tree.sparsify() if few else tree.densify()

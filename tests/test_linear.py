@@ -1,0 +1,197 @@
+"""The linear classifier of a node: it is optimal, whatever it started from and wherever X lies."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.svm import LinearSVC
+
+from ngdt._linear import LinearSolver
+from ngdt._rows import Rows
+from ngdt._scaling import Scaling
+
+LOSSES = pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+PENALTIES = pytest.mark.parametrize("penalty", ["l1", "l2"])
+COSTS = pytest.mark.parametrize("C", [0.01, 0.3, 10.0])
+FORMS = pytest.mark.parametrize("form", [
+    np.asarray, sparse.csr_array, lambda X: X.astype(np.float32),
+    lambda X: sparse.csr_array(X.astype(np.float32))], ids=["f64", "csr", "f32", "csr32"])
+
+
+def naive_objective(Z, y, cost, weights, intercept, loss, penalty):
+    margin = y * (Z @ weights + intercept)
+    if loss == "logistic":
+        losses = np.logaddexp(0.0, -margin)
+    else:
+        losses = np.maximum(0.0, 1.0 - margin) ** 2
+    size = np.abs(weights).sum() if penalty == "l1" else 0.5 * weights @ weights
+    return cost @ losses + size
+
+
+def naive_gradient(Z, y, cost, weights, intercept, loss):
+    margin = y * (Z @ weights + intercept)
+    if loss == "logistic":
+        slope = -1.0 / (1.0 + np.exp(margin))
+    else:
+        slope = -2.0 * np.maximum(0.0, 1.0 - margin)
+    return np.append(Z.T @ (cost * y * slope), cost @ (y * slope))
+
+
+def blobs(n=80, p=6, seed=0, C=0.3):
+    """Two noisy classes in correlated features of different scales, with costs."""
+    random = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    X = random.normal(size=(n, p)) @ random.normal(size=(p, p)) + np.outer(y, random.normal(size=p))
+    X *= 10.0 ** random.integers(-3, 4, p)
+    X[random.random((n, p)) < 0.2] = 0.0
+    return X, y, C * random.choice([0.5, 1.0, 2.0], n)
+
+
+def solve(X, y, cost, loss="squared_hinge", penalty="l1", start=None, tol=1e-6, scaling=None):
+    scaling = scaling or Scaling.fit(X, np.ones(X.shape[0]), True)
+    solver = LinearSolver(Rows(X), scaling, loss, penalty, tol)
+    start = start or (np.zeros(X.shape[1]), 0.0)
+    Z = (X.toarray() if sparse.issparse(X) else X - scaling.center) / scaling.scale
+    return Z, solver.fit(np.arange(len(y), dtype=np.int32), y, cost, *start)
+
+
+@LOSSES
+@PENALTIES
+@COSTS
+@FORMS
+def test_result_is_optimal(loss, penalty, C, form):
+    X, y, cost = blobs(C=C)
+    Z, (weights, intercept, objective) = solve(form(X), y, cost, loss, penalty)
+    Z = Z.astype(np.float64)
+    assert objective == pytest.approx(
+        naive_objective(Z, y, cost, weights, intercept, loss, penalty), rel=1e-5)
+    # Optimality, coordinate by coordinate.
+    gradient = naive_gradient(Z, y, cost, weights, intercept, loss)
+    reference = np.abs(naive_gradient(Z, y, cost, 0.0 * weights, 0.0, loss)).sum()
+    if penalty == "l2":
+        violation = np.abs(gradient[:-1] + weights)
+    else:
+        violation = np.where(
+            weights != 0, np.abs(gradient[:-1] + np.sign(weights)),
+            np.maximum(np.abs(gradient[:-1]) - 1.0, 0.0))
+    assert violation.sum() + abs(gradient[-1]) <= 1e-5 * reference
+
+
+@LOSSES
+@PENALTIES
+def test_a_general_minimiser_finds_nothing_lower(loss, penalty):
+    X, y, cost = blobs()
+    Z, (_, _, objective) = solve(X, y, cost, loss, penalty)
+    p = Z.shape[1]
+
+    # The positive and the negative part of each weight, which makes the l1 norm smooth.
+    def parts(x):
+        return naive_objective(Z, y, cost, x[:p] - x[p:-1], x[-1], loss, "l2") + (
+            x[:-1].sum() - 0.5 * ((x[:p] - x[p:-1]) ** 2).sum())
+
+    def whole(x):
+        return naive_objective(Z, y, cost, x[:-1], x[-1], loss, "l2")
+
+    if penalty == "l1":
+        found = minimize(parts, np.zeros(2 * p + 1), method="L-BFGS-B",
+                         bounds=[(0, None)] * (2 * p) + [(None, None)],
+                         options={"maxiter": 10_000, "maxfun": 10**6, "ftol": 1e-14})
+    else:
+        found = minimize(whole, np.zeros(p + 1), method="BFGS")
+    assert objective <= found.fun * (1 + 1e-6)
+
+
+@PENALTIES
+@COSTS
+def test_liblinear_finds_nothing_lower(penalty, C):
+    X, y, cost = blobs(n=200, p=12, C=C)
+    Z, (_, _, objective) = solve(X, y, cost, "squared_hinge", penalty, tol=1e-3)
+    # The intercept is a penalised feature there, so it is made a large one.
+    model = LinearSVC(C=cost.max(), penalty=penalty, dual=False, tol=1e-5, intercept_scaling=1e3,
+                      max_iter=100_000)
+    model.fit(Z, y, sample_weight=cost / cost.max())
+    theirs = naive_objective(
+        Z, y, cost, model.coef_[0], model.intercept_[0], "squared_hinge", penalty)
+    assert objective <= theirs * (1 + 1e-3)
+
+
+@LOSSES
+@PENALTIES
+def test_the_start_does_not_matter(loss, penalty):
+    X, y, cost = blobs()
+    _, (weights, _, objective) = solve(X, y, cost, loss, penalty)
+    random = np.random.default_rng(1)
+    for scale in (1e-6, 1.0, 1e6):
+        start = scale * random.normal(size=X.shape[1]), scale * random.normal()
+        _, again = solve(X, y, cost, loss, penalty, start)
+        assert again[2] == pytest.approx(objective, rel=1e-6)
+        np.testing.assert_allclose(again[0], weights, atol=1e-3 * np.abs(weights).max())
+
+
+@given(st.integers(0, 2**16), st.sampled_from(["squared_hinge", "logistic"]),
+       st.sampled_from(["l1", "l2"]), st.sampled_from([1e-3, 1.0, 1e3]), st.sampled_from([0, 1]),
+       st.sampled_from([1e-9, 1.0, 1e9]))
+def test_no_fit_is_worse_than_any_multiple_of_its_start(seed, loss, penalty, C, zeros, scale):
+    random = np.random.default_rng(seed)
+    n, p = random.integers(1, 12), random.integers(1, 5)
+    X = random.normal(size=(n, p))
+    X[:, random.random(p) < 0.3] = 1.0
+    y = random.choice([-1.0, 1.0], n)
+    cost = C * random.choice([1e-3, 1.0, 7.0], n)
+    start = scale * random.normal(size=p) * (random.random(p) < 0.5), scale * zeros * 1.0
+    Z, (weights, intercept, objective) = solve(X, y, cost, loss, penalty, start, tol=1e-2)
+    assert np.isfinite([*weights, intercept]).all()
+    for multiple in np.append(0.0, np.geomspace(1e-3, 1e3, 25) / scale):
+        there = naive_objective(
+            Z, y, cost, multiple * start[0], multiple * start[1], loss, penalty)
+        assert objective <= there * (1 + 1e-9) + 1e-300
+
+
+@LOSSES
+@PENALTIES
+def test_cost_k_is_k_samples(loss, penalty):
+    X, y, cost = blobs()
+    times = np.arange(len(y)) // 3 % 3
+    scaling = Scaling.fit(X, np.ones(len(X)), True)
+    one = solve(X[times > 0], y[times > 0], (cost * times)[times > 0], loss, penalty,
+                scaling=scaling)[1]
+    other = solve(np.repeat(X, times, axis=0), np.repeat(y, times), np.repeat(cost, times), loss,
+                  penalty, scaling=scaling)[1]
+    np.testing.assert_allclose(one[0], other[0], rtol=1e-4, atol=1e-6)
+    assert one[2] == pytest.approx(other[2], rel=1e-8)
+
+
+@PENALTIES
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_more_features_than_a_working_set_holds(penalty, form):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 1500))
+    y = np.sign(X[:, :20].sum(axis=1))
+    cost = np.full(60, 5.0)
+    Z, (weights, intercept, _) = solve(form(X), y, cost, "logistic", penalty, tol=1e-7)
+    gradient = naive_gradient(Z, y, cost, weights, intercept, "logistic")[:-1]
+    at_zero = naive_gradient(Z, y, cost, 0 * weights, 0.0, "logistic")[:-1]
+    if penalty == "l2":
+        assert np.abs(gradient + weights).sum() <= 1e-3 * np.abs(at_zero).sum()
+    else:
+        assert 0 < np.count_nonzero(weights) < 60
+        assert np.abs(gradient).max() <= 1.0 + 1e-2
+
+
+def test_what_the_penalty_makes_zero_is_exactly_zero():
+    X, y, cost = blobs(C=0.02)
+    _, (weights, intercept, _) = solve(X, y, cost)
+    assert 0 < np.count_nonzero(weights) < X.shape[1]
+    # And with hardly any cost, nothing is left but the intercept.
+    _, (weights, intercept, _) = solve(X, y, cost * 1e-4)
+    assert not weights.any()
+    assert intercept < 0    # the majority
+
+
+def test_centre_and_offset_of_features_do_not_matter():
+    X, y, cost = blobs()
+    weights = solve(X, y, cost)[1][0]
+    shifted = solve(X + 1e4 * np.abs(X).max(axis=0), y, cost)[1][0]
+    np.testing.assert_allclose(shifted, weights, rtol=1e-3, atol=1e-4)
