@@ -61,9 +61,8 @@ def test_under_error_no_pass_raises_the_training_loss(case, data, node, loss, C,
         tree, history = optimizer.improve(tree, problem)
         after = training_loss(tree, problem, loss)
         assert after <= before + 1e-12 * abs(before)
-        np.testing.assert_allclose(
-            history.get("loss", [after / weight.sum()])[-1], after / weight.sum(), rtol=1e-9,
-            atol=1e-300)
+        # Pure subtrees become leaves in the end, and may be the better for it.
+        assert after <= history["loss"][-1] * weight.sum() * (1 + 1e-12)
         before = after
 
 
@@ -378,7 +377,8 @@ def test_a_tree_of_another_width_is_refused_by_both_sides():
 def test_training_stays_finite(case, node, penalty, C):
     tree, problem = case
     trained, history = TAO(C=C, node=node, penalty=penalty, max_passes=3).improve(tree, problem)
-    assert all(np.isfinite(part).all() for part in (trained.weights, trained.thresholds))
+    assert all(np.isfinite(part).all() for part in (trained.densify().weights,
+               trained.thresholds))
     for name, column in history.items():
         assert name == "validation" or np.isfinite(column).all()
 

@@ -60,7 +60,7 @@ class TAO(Optimizer):
 
     See Also
     --------
-    ngdt.tao_path : Trees for many values of C.
+    ngdt.optimizers.SSGD : Trains all nodes at once, on a bound of the loss.
 
     Notes
     -----
@@ -330,5 +330,5 @@ class _Run:
 
 def _stored(tree):
     """The tree with its weights in the form that is the faster one."""
-    few = tree.n_nonzero <= _SPARSE * tree.n_internal * tree.n_features
+    few = tree.n_nonzero < _SPARSE * tree.n_internal * tree.n_features
     return tree.sparsify() if few else tree.densify()
