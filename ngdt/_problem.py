@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ngdt._loss import Loss
+from ngdt._scaling import Scaling
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,15 @@ class Problem:
 
     def with_(self, **changes) -> "Problem":
         """A copy with some fields replaced."""
-        return replace(self, **changes)
+        copy = replace(self, **changes)
+        if "scaling" in vars(self) and changes.keys().isdisjoint({"X", "weight", "standardize"}):
+            vars(copy)["scaling"] = self.scaling
+        return copy
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        """The space that split weights are trained in, measured on the training rows; once."""
+        return Scaling.fit(self.X, self.weight, self.standardize)
 
     def check_tree(self, tree) -> None:
         """Raise a ValueError if a tree was made for data of another width."""

@@ -109,8 +109,13 @@ def _moments(X, weight):
         return np.zeros(X.shape[1]), np.sqrt(np.asarray(squares.T @ weight).ravel() / total)
     mean = sum(weight[c] @ X[c].astype(np.float64) for c in _chunks(X)) / total
     unit = power_of_two_units(X)
-    variance = sum(weight[c] @ ((X[c] - mean) / unit) ** 2 for c in _chunks(X)) / total
-    return mean, unit * np.sqrt(variance)
+    squares = np.zeros(X.shape[1])
+    for c in _chunks(X):
+        deviation = X[c] - mean
+        deviation *= 1.0 / unit     # a power of two: nothing is rounded
+        deviation *= deviation
+        squares += weight[c] @ deviation
+    return mean, unit * np.sqrt(squares / total)
 
 
 def _chunks(X):

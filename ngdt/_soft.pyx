@@ -28,6 +28,8 @@ cdef extern from "dot.h" nogil:
 cdef extern from "soft.h" nogil:
     void ngdt_sigmoid(float gamma, Py_ssize_t n, float *s) noexcept
     void ngdt_bell(float a, Py_ssize_t n, float *x) noexcept
+    void ngdt_pick(
+        const float *table, const int32_t *label, Py_ssize_t n, float *out) noexcept
     void ngdt_sum_by_label(const int32_t *label, const float *x, Py_ssize_t n, int k,
                            float *sums) noexcept
     void ngdt_mix(const float *p, const float *left, const float *right, Py_ssize_t n,
@@ -113,8 +115,7 @@ cdef class Categorical(LeafModel):
         cdef const float *probability = &self._parameters[leaf, 0]
         cdef int i
         if slots == NULL:
-            for i in range(n):
-                out[i] = probability[self.label[first + i]]
+            ngdt_pick(probability, &self.label[first], n, out)
         else:
             for i in range(n):
                 out[i] = probability[self.label[slots[i]]]

@@ -297,6 +297,8 @@ cdef class Tree:
         cdef Row row
         with nogil:
             for i in range(samples.shape[0]):
+                if i + 1 < samples.shape[0]:
+                    reader.prefetch(samples[i + 1])
                 row = reader.get(samples[i])
                 leaf[i] = self.leaf_of(&row)
         return out

@@ -5,7 +5,9 @@ import pytest
 from scipy import sparse
 
 from ngdt import Tree
+from ngdt._problem import Problem
 from ngdt._scaling import Scaling
+from ngdt.losses import LogLoss
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 
@@ -132,3 +134,15 @@ def test_unit_rows_of_huge_weights():
     weights, thresholds = scaling.to_unit_rows(tree)
     np.testing.assert_allclose(weights, [[0.6, 0.8], [0.0, 0.0]])
     assert (thresholds == 0).all()
+
+
+def test_it_is_measured_once_and_anew_where_it_may_differ(X, weight):
+    y = np.zeros((60, 1))
+    problem = Problem(X, y, LogLoss(), 2, weight, standardize=True)
+    scaling = problem.scaling
+    assert problem.with_(random_state=3, validation=None).scaling is scaling
+    for changes in ({"X": 2 * X}, {"weight": np.arange(60.0)}, {"standardize": "global"}):
+        changed = problem.with_(**changes)
+        fresh = Scaling.fit(changed.X, changed.weight, changed.standardize)
+        np.testing.assert_array_equal(changed.scaling.scale, fresh.scale)
+        assert (fresh.scale != scaling.scale).any()

@@ -8,7 +8,6 @@ from sklearn.utils._param_validation import Interval
 
 from ngdt._problem import Problem
 from ngdt._rows import Rows
-from ngdt._scaling import Scaling
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 
@@ -54,8 +53,7 @@ class RandomComplete(Initializer):
         m, p = 2**depth - 1, problem.X.shape[1]
         rows = random.normal(size=(m, p + 1))
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
-        weights, thresholds = scaling.to_raw(rows[:, :p], -rows[:, p])
+        weights, thresholds = problem.scaling.to_raw(rows[:, :p], -rows[:, p])
         child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
         child[child >= m] = ~(child[child >= m] - m)
         left, right = child[:, 0].copy(), child[:, 1].copy()

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ngdt._rows import Rows
-from ngdt._scaling import Scaling
 from ngdt._splitter import Split
 from ngdt.initializers._info_gain import InfoGain
 
@@ -96,7 +95,7 @@ class _RandomSplits:
         self.splitter, self.n_candidates, self.n_nonzero = splitter, n_candidates, n_nonzero
         self.weight = splitter.weight
         self.rows = Rows(problem.X)
-        self.scale = Scaling.fit(problem.X, problem.weight, problem.standardize).scale
+        self.scale = problem.scaling.scale
         self.random = np.random.default_rng(problem.random_state)
 
     def split(self, rows):

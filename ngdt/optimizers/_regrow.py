@@ -107,7 +107,7 @@ class _Regrowth:
         trained = self.trained.samples[self.trained.below(node)]
         if len(trained) == 0:
             return None
-        if len(trained) > _PILOT:
+        if len(trained) >= 2 * _PILOT:
             pilot = trained[:: len(trained) // _PILOT]
             if self._gain(self._grow(pilot, max_depth), held)[0] < -_SURE:
                 return None

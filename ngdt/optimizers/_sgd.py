@@ -460,7 +460,7 @@ class Space:
     @classmethod
     def measure(cls, problem, norm_limit):
         """Measure it on the training rows; `norm_limit` is in medians of the norm, or None."""
-        scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
+        scaling = problem.scaling
         X = problem.X[_sample(np.flatnonzero(problem.weight > 0))]
         is_sparse = sparse.issparse(X)
         if is_sparse:

@@ -23,7 +23,7 @@ from ngdt.pruning import keep_reached
 
 # How often the hard tree is read out and judged, evenly over the last half of the epochs: routing
 # the training set costs about as much as an epoch.
-_CHECKS = 6
+_CHECKS = 3
 # Share of a sample below which a subtree is not visited, and the nodes from which on this pays.
 _CUTOFF, _MANY_NODES = 0.01, 2**11
 # A mini-batch may hold nothing heavier, and the inverse of its weight must fit float32.
@@ -100,8 +100,7 @@ class Space:
         present = problem.weight > 0
         weight = problem.weight / problem.weight.mean(where=present)
         weight[present] = np.maximum(weight[present], _LEAST_WEIGHT)
-        return cls(Rows(problem.X), Scaling.fit(problem.X, problem.weight, problem.standardize),
-                   weight, keep_zeros)
+        return cls(Rows(problem.X), problem.scaling, weight, keep_zeros)
 
 
 class SoftOptimizer(Optimizer):

@@ -37,7 +37,7 @@ cdef extern from "soft.h" nogil:
                         float *first, float *second) noexcept
 
 CHUNK = 128     # samples that are routed together: they fit the cache, and fill BLAS
-cdef int BLOCK = 64     # nodes whose gradients are one matrix product
+cdef int BLOCK = 128    # nodes whose gradients are one matrix product
 # Likelihoods are held above this: the inverse, times weights and gamma, must fit float32.
 cdef float LEAST = 1e-20
 
@@ -190,10 +190,15 @@ cdef class SoftTrainer:
     cdef void _route(
             self, const int32_t *samples, int first, int n, double gamma) noexcept nogil:
         cdef int b
+        # What is read at random places is waited for: many small things together, long rows by
+        # asking for them ahead.
         for b in range(first, first + n):
-            self.routing.read(b, samples[b])
             self.model.read(b, samples[b])
             self.slot_weight[b] = self.weight[samples[b]]
+        for b in range(first, first + n):
+            if b + 4 < first + n:
+                self.routing.rows.prefetch_all(samples[b + 4])
+            self.routing.read(b, samples[b])
         self.routing.upward(first, n, <float> gamma, &self.value[first])
         for b in range(first, first + n):
             self.value[b] = max(self.value[b], LEAST)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define CLONES
 #endif
@@ -64,6 +64,13 @@ CLONES void ngdt_share(float gamma, const float *restrict p, ptrdiff_t n, float 
         right[b] = to_right;
         left[b] = to_left;
     }
+}
+
+CLONES void ngdt_pick(const float *restrict table, const int32_t *restrict label, ptrdiff_t n,
+                      float *restrict out)
+{
+    for (ptrdiff_t b = 0; b < n; b++)
+        out[b] = table[label[b]];
 }
 
 /* One pass per class over eight sums side by side: a sum per class in one pass would wait, for each

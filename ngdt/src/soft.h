@@ -43,6 +43,8 @@ void ngdt_mix(const float *p, const float *left, const float *right, ptrdiff_t n
  * gradient in the score, in node. */
 void ngdt_share(float gamma, const float *p, ptrdiff_t n, float *node, float *left, float *right);
 
+/* out[b] = table[label[b]] */
+void ngdt_pick(const float *table, const int32_t *label, ptrdiff_t n, float *out);
 /* sums[c] += sum of x[b] over all b with label[b] == c, for 0 <= c < k */
 void ngdt_sum_by_label(const int32_t *label, const float *x, ptrdiff_t n, int k, float *sums);
 
