@@ -139,21 +139,22 @@ def memory():
 
 def threads():
     """Speed-up of an epoch by two threads, beside that of two independent processes."""
-    one, two = (_epoch_seconds(n) for n in (1, 2))
-    alone = _in_processes(1)
-    together = _in_processes(2)
-    print(f"two threads: {one / two:.2f} x; two processes: {2 * alone / together:.2f} x")
-
-
-def _epoch_seconds(n_jobs):
-    """Median time of one SSGD epoch on MNIST, depth 10."""
     X, y, _, _ = classification("mnist", 0)
-    start = ObliqueTreeClassifier(10, optimizer=None).fit(X[:20000], y[:20000]).tree_
-    marks = []
-    ObliqueTreeClassifier(
-        init=start, optimizer=SSGD(epochs=9), validation_fraction=None, n_jobs=n_jobs,
-        random_state=0, callback=lambda _: marks.append(time.perf_counter())).fit(X, y)
-    return np.median(np.diff(marks))
+    greedy = ObliqueTreeClassifier(10, optimizer=None).fit(X[:20000], y[:20000]).tree_
+    for name, init, optimizer in (("annealed", "random_complete", Annealed(steps=1000)),
+                                  ("ssgd", greedy, SSGD(epochs=4))):
+        seconds = {1: [], 2: []}
+        for _ in range(3):
+            for n_jobs, found in seconds.items():
+                marks = []
+                ObliqueTreeClassifier(
+                    10, init=init, optimizer=optimizer, validation_fraction=None, n_jobs=n_jobs,
+                    random_state=0, callback=lambda _, marks=marks: marks.append(
+                        time.perf_counter())).fit(X, y)
+                found.extend(np.diff(marks))
+        for what in (np.median, np.min):
+            print(f"{name}, {what.__name__}: {what(seconds[1]) / what(seconds[2]):.2f} x")
+    print(f"two processes: {2 * _in_processes(1) / _in_processes(2):.2f} x", flush=True)
 
 
 def _work(_):

@@ -198,7 +198,7 @@ def test_automatic_sizes(problem, n, batch):
     plan = Annealed()._plan(n, problem, scaling)
     assert plan.batch_size == batch
     steps = plan.epochs * -(-n // batch)
-    assert steps == (7 * 300 if n == 7 else pytest.approx(2500, rel=0.1))
+    assert steps == (7 * 300 if n == 7 else pytest.approx(2250, rel=0.1))
     assert Annealed(steps=3)._plan(n, problem, scaling).epochs == 1
     assert plan.q == 0.5
     assert Annealed()._plan(n, problem.with_(loss=SquaredLoss()), scaling).q == 1.0

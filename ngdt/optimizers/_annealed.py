@@ -13,7 +13,7 @@ _RATE = 0.11        # times 1 / sqrt(n_features)
 # Share of the weights that goes per step. Where features have one scale, as pixels do, those that
 # vary little are better left out, and decay does so; where each has its own, half of it is enough.
 _DECAY = 0.01
-_STEPS, _MAX_EPOCHS = 2500, 300
+_STEPS, _MAX_EPOCHS = 2250, 300
 _BATCH, _BATCHES = 250, 16
 # Of Gaussian leaves, in units of the targets' own: large, so that the loss is quadratic where it
 # matters.
@@ -50,7 +50,7 @@ class Annealed(SoftOptimizer):
     batch_size : int or "auto", default="auto"
         "auto" is a sixteenth of the samples, but at most 250.
     steps : int or "auto", default="auto"
-        Mini-batches, rounded to whole epochs. "auto" is 2500, but at most 300 epochs.
+        Mini-batches, rounded to whole epochs. "auto" is 2250, but at most 300 epochs.
     pseudo_count : float, default=0.1
         Weight of the prior, in samples, in each leaf while it is trained.
     cutoff : float in [0, 1), "auto" or None, default="auto"
