@@ -54,6 +54,7 @@ numpydoc_validation_exclude = {
     r"^ngdt\.Tree$",
     r"^ngdt\.losses\.\w*Loss$",
     r"^ngdt\.inference\.(InferenceResult|SurrogateGradient)$",
+    r"^ngdt\.path\.(Spread|TAOPath)$",
     r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset)$",
 }
 
@@ -85,7 +86,7 @@ html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 # Pages without neighbours in their section need no list of them.
 html_sidebars = {page: [] for page in (
-    "index", "quickstart", "theory", "theory_soft", "extending/index")}
+    "index", "quickstart", "theory", "theory_soft", "theory_tao", "extending/index")}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -2,15 +2,18 @@
 
 from ngdt import inference, initializers, losses, optimizers
 from ngdt._tree import Tree
+from ngdt.path import TAOPathCV, tao_path
 from ngdt.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [
     "ObliqueTreeClassifier",
     "ObliqueTreeRegressor",
+    "TAOPathCV",
     "Tree",
     "inference",
     "initializers",
     "losses",
     "optimizers",
+    "tao_path",
 ]
 __version__ = "0.1.0"

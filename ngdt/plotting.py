@@ -1,4 +1,4 @@
-"""Pictures of trees: node weights, training curves, the tree itself, decision regions.
+"""Pictures of trees: node weights, training curves, the tree itself, paths, decision regions.
 
 Matplotlib is imported by the functions, not by the module: ``import ngdt.plotting`` works without
 it, and the package does not depend on it. ``pip install "ngdt[plot]"`` brings it.
@@ -13,9 +13,10 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._checks import check_matrix
 from ngdt._tree import Tree
 
-__all__ = ["plot_history", "plot_regions", "plot_tree", "plot_weights"]
+__all__ = ["plot_history", "plot_path", "plot_regions", "plot_tree", "plot_weights"]
 
 # Diverging and symmetric around white: red pushes to the right child, blue to the left one.
 WEIGHT_COLORS = "RdBu_r"
@@ -198,6 +199,71 @@ def plot_history(history, *, ax=None):
     return ax
 
 
+def plot_path(path, *, axes=None):
+    """Draw the figures of a path over C: errors, size, path length, multiplications.
+
+    Parameters
+    ----------
+    path : TAOPath
+        What `ngdt.tao_path` returns.
+    axes : sequence of four matplotlib Axes, default=None
+        Where to draw. None makes a new figure.
+
+    Returns
+    -------
+    list of matplotlib Axes
+        The axes drawn on.
+
+    References
+    ----------
+    Carreira-Perpinan & Tavallali (2018), Alternating Optimization of Decision Trees, with
+    Application to Learning Sparse Oblique Trees, NeurIPS 31, Fig. 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import tao_path
+    >>> from ngdt.plotting import plot_path
+    >>> axes = plot_path(tao_path(*load_iris(return_X_y=True), Cs=[1.0, 0.1]))
+    >>> [ax.get_ylabel() for ax in axes]
+    ['error', 'weights that are not zero', 'splits on the path', 'multiplications']
+    """
+    plt = _pyplot()
+    if axes is None:
+        _, axes = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
+    axes = list(axes)
+    if len(axes) != 4:
+        raise ValueError(f"axes must be four, got {len(axes)}")
+    errors, sizes, lengths, multiplications = axes
+    marker = "o" if len(path.Cs) < 3 else ""
+
+    def draw(ax, values, label, **style):
+        ax.plot(path.Cs, values, label=label, marker=marker, **style)
+
+    draw(errors, path.train_error, "training", color=BLUE)
+    if not np.isnan(path.validation_error).all():
+        draw(errors, path.validation_error, "validation", color=RED)
+    errors.set(ylabel="error", ylim=(0, None))
+    draw(sizes, path.n_nonzero, "weights", color=BLUE)
+    sizes.set(ylabel="weights that are not zero", ylim=(0, None))
+    splits = sizes.twinx()
+    draw(splits, path.n_internal, "splits", color=RED)
+    splits.set(ylabel="splits", ylim=(0, None))
+    for ax, color in ((sizes.yaxis, BLUE), (splits.yaxis, RED)):
+        ax.label.set_color(color)
+    for ax, spread, label in (
+            (lengths, path.path_length, "splits on the path"),
+            (multiplications, path.n_multiplications, "multiplications")):
+        ax.fill_between(path.Cs, spread.min, spread.max, color="0.9", label="least to most")
+        draw(ax, spread.mean, "mean", color=BLUE)
+        ax.set(ylabel=label, ylim=(0, None))
+    for ax in axes:
+        ax.set(xscale="log", xlabel="C")
+        if ax is not sizes:
+            ax.legend(frameon=False)
+    return axes
+
+
 def _layout(tree, max_depth):
     """Places of what is drawn: {id: (x, depth)}, leaves and cut-off subtrees one unit apart.
 
@@ -220,6 +286,11 @@ def _layout(tree, max_depth):
     return {item: (x[item], depth[item]) for item in order}
 
 
+def _class_name(theta, class_names):
+    best = int(np.argmax(theta))
+    return str(best if class_names is None else class_names[best])
+
+
 def _draw_class_distribution(ax, theta, class_names=None):
     probability = np.exp(theta - np.max(theta))
     probability /= probability.sum()
@@ -227,8 +298,7 @@ def _draw_class_distribution(ax, theta, class_names=None):
     colors = _pyplot().get_cmap("tab10" if k <= 10 else "tab20").colors
     ax.bar(range(k), probability, color=[colors[c % len(colors)] for c in range(k)], width=0.9)
     ax.set(xticks=[], yticks=[], ylim=(0, 1.05), xlim=(-0.6, k - 0.4))
-    best = int(np.argmax(probability))
-    ax.set_title(str(best if class_names is None else class_names[best]), fontsize=9, pad=2)
+    ax.set_title(_class_name(theta, class_names), fontsize=9, pad=2)
     ax.spines[["top", "left", "right"]].set_visible(False)
 
 
@@ -236,6 +306,42 @@ def _draw_values(ax, theta):
     ax.set_axis_off()
     text = "\n".join(f"{value:.4g}" for value in theta[:3])
     ax.text(0.5, 0.6, text, ha="center", va="center", transform=ax.transAxes, fontsize=9)
+
+
+def _draw_mean(ax, mean, count, title, **style):
+    ax.set(xticks=[], yticks=[])
+    ax.set_title(f"{title} ({count})", fontsize=9, pad=2)
+    ax.spines[:].set_color("0.8")
+    if count:
+        ax.imshow(mean, cmap="gray_r", **style)
+
+
+def _leaf_means(tree, X):
+    """Number of samples in each leaf, and their mean."""
+    X = check_matrix(X)
+    leaf = tree.apply(X)
+    count = np.bincount(leaf, minlength=tree.n_leaves)
+    member = sparse.csr_array(
+        (np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(tree.n_leaves, len(leaf)))
+    total = member @ X
+    total = total.toarray() if sparse.issparse(total) else total
+    return count, total / np.maximum(count, 1)[:, None]
+
+
+def _leaf_drawer(tree, is_classifier, class_names, shape, X):
+    """What draws a leaf: ``draw(axes, leaf)``."""
+    if X is None:
+        draw = partial(_draw_class_distribution, class_names=class_names)
+        draw = draw if is_classifier else _draw_values
+        return lambda ax, leaf: draw(ax, tree.values[leaf])
+    if shape is None:
+        raise ValueError("X is drawn as images, for which shape is needed")
+    counts, means = _leaf_means(tree, X)
+    name = partial(_class_name, class_names=class_names) if is_classifier else (
+        lambda theta: f"{theta[0]:.4g}")
+    style = {"vmin": means.min(), "vmax": means.max()}
+    return lambda ax, leaf: _draw_mean(
+        ax, means[leaf].reshape(shape), counts[leaf], name(tree.values[leaf]), **style)
 
 
 def _n_leaves_below(tree, node):
@@ -249,7 +355,9 @@ def _n_leaves_below(tree, node):
     return count
 
 
-def plot_tree(model, *, shape=None, max_depth=3, feature_names=None, class_names=None, figure=None):
+def plot_tree(
+    model, *, shape=None, X=None, max_depth=3, feature_names=None, class_names=None, figure=None
+):
     """Draw the tree: the weights of each node, the class distribution of each leaf.
 
     Parameters
@@ -259,6 +367,9 @@ def plot_tree(model, *, shape=None, max_depth=3, feature_names=None, class_names
         log-probabilities, as the log loss has them.
     shape : tuple of (int, int), default=None
         Shape of an image, if the features are its pixels.
+    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+        Images of that shape. A leaf is then drawn as the mean of those that reach it, below its
+        class or value and their number.
     max_depth : int, default=3
         Levels of splits to draw. Subtrees below them are drawn as their number of leaves.
     feature_names : sequence of str, default=None
@@ -290,11 +401,7 @@ def plot_tree(model, *, shape=None, max_depth=3, feature_names=None, class_names
         class_names = getattr(model, "classes_", None)
     is_classifier = tree.n_outputs > 1 if model is tree else not is_regressor(model)
     draw_split = partial(_draw_split, tree=tree, shape=shape, feature_names=feature_names)
-    draw_leaf = (
-        partial(_draw_class_distribution, class_names=class_names)
-        if is_classifier
-        else _draw_values
-    )
+    draw_leaf = _leaf_drawer(tree, is_classifier, class_names, shape, X)
 
     places = _layout(tree, max_depth)
     width = 1 + max(x for x, _ in places.values())
@@ -313,7 +420,9 @@ def plot_tree(model, *, shape=None, max_depth=3, feature_names=None, class_names
 
     for item, (x, depth) in places.items():
         if item < 0:
-            draw_leaf(new_axes(x, depth, 0.72, 0.5), tree.values[~item])
+            # An image is square, and its title needs room above.
+            place = (x, depth, 0.72, 0.5) if X is None else (x, depth + 0.06, 0.72, 0.6)
+            draw_leaf(new_axes(*place), ~item)
         elif depth == max_depth:
             box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.8"}
             text = f"{_n_leaves_below(tree, item)}\nleaves"

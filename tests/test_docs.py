@@ -27,6 +27,7 @@ MODULES = (
     "ngdt.initializers",
     "ngdt.losses",
     "ngdt.optimizers",
+    "ngdt.path",
     "ngdt.plotting",
     "ngdt.testing.strategies",
 )

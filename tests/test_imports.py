@@ -20,8 +20,10 @@ LAYERS = [
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_training"),
     ("estimators", r"tree"),
+    ("pictures", r"plotting"),
+    ("paths", r"path"),
     ("public names", r""),
-    ("leaves", r"plotting|__main__|testing(\..*)?"),
+    ("leaves", r"__main__|testing(\..*)?"),
 ]
 
 

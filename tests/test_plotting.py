@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree, plotting
@@ -132,6 +133,25 @@ def test_tree_of_a_regressor_and_of_one_leaf(iris):
     assert len(plotting.plot_tree(stump_of_one_leaf()).axes) == 2
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_leaves_as_the_mean_of_their_images(form):
+    tree = complete(2)
+    X = np.random.default_rng(0).integers(0, 9, (20, 6)) - 4.0
+    X = X[tree.apply(X) != 2]
+    leaf = tree.apply(X)
+    figure = plotting.plot_tree(tree, shape=(2, 3), X=form(X))
+    drawn = {ax.get_title(): ax for ax in figure.axes if ax.get_title()}
+    assert set(drawn) == {f"{j} ({np.sum(leaf == j)})" for j in range(4)}
+    for j in np.unique(leaf):
+        (image,) = drawn[f"{j} ({np.sum(leaf == j)})"].get_images()
+        np.testing.assert_allclose(image.get_array(), X[leaf == j].mean(axis=0).reshape(2, 3))
+    assert len(drawn["2 (0)"].get_images()) == 0     # no sample, no mean
+    values = Tree(*[getattr(tree, name) for name in (
+        "weights", "thresholds", "children_left", "children_right")], np.arange(4.0)[:, None])
+    titles = {ax.get_title() for ax in plotting.plot_tree(values, shape=(2, 3), X=X).axes}
+    assert f"3 ({np.sum(leaf == 3)})" in titles
+
+
 def test_a_chain_deeper_than_the_recursion_limit():
     m = 2 * sys.getrecursionlimit()
     left = ~np.arange(m)
@@ -157,6 +177,8 @@ def test_wrong_arguments(classifier, iris):
         plotting.plot_weights(classifier, nodes=[99])
     with pytest.raises(ValueError, match="max_depth"):
         plotting.plot_tree(classifier, max_depth=0)
+    with pytest.raises(ValueError, match="shape is needed"):
+        plotting.plot_tree(classifier, X=iris[0])
     with pytest.raises(ValueError, match="two features"):
         plotting.plot_regions(classifier, iris[0])
     with pytest.raises(TypeError, match="model"):
