@@ -29,7 +29,7 @@ cdef enum:
 
 cdef int MOST_STEPS = 100, MOST_SWEEPS = 100, MOST_HALVINGS = 40
 cdef double SUFFICIENT = 0.01       # share of the predicted decrease that a step must bring
-cdef double SETTLED = 1e-4          # share of the first sweep's decrease that ends the sweeps
+cdef double SETTLED = 1e-2          # share of the first sweep's decrease that ends the sweeps
 
 
 cdef class Surrogate:
@@ -276,9 +276,16 @@ cdef class _Fit:
                 row.dot(row.values, row.indices, row.n, &self.raw[0]) + intercept)
 
     cdef void _scale(self) noexcept nogil:
-        """Multiply weights and intercept with what lowers F most: bisection on its slope."""
-        cdef double low = 0.0, high = 1.0, middle
+        """Multiply weights and intercept with what lowers F most: bisection on its slope.
+
+        Not by less than two: the steps that follow do that as well.
+        """
+        cdef double low = 0.0, high = 2.0, middle
         cdef Py_ssize_t i, _step
+        for i in range(self.n):
+            self.change[i] = 0.0
+        if self._slope_at_scale(0.5) < 0.0 < self._slope_at_scale(2.0):
+            return
         while self._slope_at_scale(high) < 0.0 and high < 1e30:
             low, high = high, 4.0 * high
         for _step in range(60):
@@ -296,7 +303,6 @@ cdef class _Fit:
         self.intercept *= high
         for i in range(self.n):
             self.margin[i] *= high
-            self.change[i] = 0.0
 
     cdef double _slope_at_scale(self, double scale) noexcept nogil:
         cdef double slope = 0.0
@@ -436,7 +442,7 @@ cdef class _Fit:
 
     cdef void _minimise_model(self) noexcept nogil:
         """Coordinate descent on penalty plus model, one Newton step per weight."""
-        cdef int a = self.size, j, k, sweep
+        cdef int a = self.size, k, sweep
         cdef double h, goal, moved, decrease, first = 0.0
         cdef const float *row
         for k in range(a - 1):
@@ -457,8 +463,7 @@ cdef class _Fit:
                 if moved == 0.0:
                     continue
                 self.goal[k] = goal
-                for j in range(a):
-                    self.slope[j] += moved * row[j]
+                ngdt_add_f32_f64(moved, row, NULL, a, &self.slope[0])
                 decrease += h * moved * moved
             if sweep == 0:
                 first = decrease

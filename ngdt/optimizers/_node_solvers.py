@@ -70,11 +70,13 @@ class ObliqueSolver:
         threshold : float
         """
         scaling = self.scaling
-        weights, intercept, _ = self.solver.fit(
-            problem.samples, problem.target, problem.C * problem.cost, weights * scaling.scale,
-            weights @ scaling.center - threshold)
-        weights /= scaling.scale
-        return weights, weights @ scaling.center - intercept
+        start = weights * scaling.scale, weights @ scaling.center - threshold
+        *found, _ = self.solver.fit(
+            problem.samples, problem.target, problem.C * problem.cost, *start)
+        if found[1] == start[1] and np.array_equal(found[0], start[0]):
+            return weights, threshold   # and not what rounding makes of them on the way back
+        weights = found[0] / scaling.scale
+        return weights, weights @ scaling.center - found[1]
 
 
 class AxisSolver:

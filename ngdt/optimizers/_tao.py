@@ -183,14 +183,15 @@ class _Run:
         patience = _PATIENCE[self.params.accept]
         lowest = [self._goal(self._figures()) if self.params.accept == "error" else np.inf]
         for number in range(self.params.max_passes):
+            before = self.tree
             try:
                 self._pass(number)
             except KeyboardInterrupt:
                 self.history["interrupted"] = True
                 return
             lowest.append(self.best[0])
-            if number + 1 >= patience and not (
-                    lowest[-1] < (1.0 - self.params.tol) * lowest[-1 - patience]):
+            if self.tree == before or (number + 1 >= patience and not (
+                    lowest[-1] < (1.0 - self.params.tol) * lowest[-1 - patience])):
                 return
 
     def _pass(self, number):
