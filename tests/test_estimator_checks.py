@@ -12,10 +12,13 @@ from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS
 
 
-def fits(name, loss):
-    """Whether an optimizer takes trees with this loss at all."""
+def fits(init, optimizer, loss):
+    """Whether an optimizer, or a start by itself, takes trees with this loss at all."""
     try:
-        OPTIMIZERS[name]().check(Tree(np.empty((0, 1)), [], [], [], [[0.0]]), loss)
+        if optimizer is None:
+            INITIALIZERS[init]().check(loss)
+        else:
+            OPTIMIZERS[optimizer]().check(Tree(np.empty((0, 1)), [], [], [], [[0.0]]), loss)
     except ValueError:
         return False
     return True
@@ -30,7 +33,7 @@ ESTIMATORS = [
     for estimator, loss in (
         (ObliqueTreeClassifier, LogLoss()), (ObliqueTreeRegressor, SquaredLoss()))
     for init, optimizer in CHAINS
-    if optimizer is None or fits(optimizer, loss)
+    if fits(init, optimizer, loss)
 ]
 
 # parametrize_with_checks of scikit-learn 1.6 hands pytest 9 a generator, which it warns of.

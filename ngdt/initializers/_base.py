@@ -17,6 +17,14 @@ class Initializer(BaseEstimator, ABC):
 
     minibatch = False  # draws samples at random: weight k is not the same as k copies
 
+    def check(self, loss):
+        """Raise a ValueError that names both sides if trees for this loss cannot be grown.
+
+        Parameters
+        ----------
+        loss : Loss
+        """
+
     @abstractmethod
     def grow(self, problem: Problem) -> Tree:
         """Grow a tree.

@@ -95,6 +95,9 @@ class InfoGain(Initializer):
         ValueError
             If a parameter is out of range, or the criterion does not fit the loss.
         """
+        return self._grow(problem, self.max_leaf_nodes)
+
+    def _grow(self, problem, max_leaf_nodes):
         self._validate_params()
         splitter = self.splitter(problem)
         growth = build(
@@ -102,7 +105,7 @@ class InfoGain(Initializer):
             splitter.used_rows(),
             max_depth=problem.max_depth,
             min_samples_split=self.min_samples_split,
-            max_leaf_nodes=self.max_leaf_nodes,
+            max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=self.min_impurity_decrease,
         )
         return growth.to_tree(problem)

@@ -39,10 +39,10 @@ class OC1(InfoGain):
 
     Notes
     -----
-    Deviation: splits are judged by information gain (for numbers, by variance), as those of all
-    growers are; the paper prefers the twoing rule. Features are scaled, and centred unless they are
-    sparse, so that to change one coefficient turns the plane about the middle of the data.
-    Coefficients take turns in random order. The threshold is a coefficient like any other, but is
+    Deviation: of the paper's measures of impurity, splits are judged by entropy (for numbers, by
+    variance), as those of all growers are. Features are scaled, and centred unless they are sparse,
+    so that to change one coefficient turns the plane about the middle of the data. Coefficients
+    take turns in random order. The threshold is a coefficient like any other, but is
     set anew at the end, to the best one for the projected samples.
 
     References

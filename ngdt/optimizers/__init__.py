@@ -3,6 +3,7 @@
 from ngdt.optimizers._annealed import Annealed
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._end_to_end import EndToEnd
+from ngdt.optimizers._gto import GTO
 from ngdt.optimizers._regrow import Regrow
 from ngdt.optimizers._sgd import SGD, SSGD
 from ngdt.optimizers._shrink_leaves import ShrinkLeaves
@@ -11,6 +12,7 @@ from ngdt.optimizers._tao import TAO
 OPTIMIZERS = {
     "annealed": Annealed,
     "end_to_end": EndToEnd,
+    "gto": GTO,
     "regrow": Regrow,
     "sgd": SGD,
     "shrink_leaves": ShrinkLeaves,
@@ -19,6 +21,7 @@ OPTIMIZERS = {
 }
 
 __all__ = [
+    "GTO",
     "OPTIMIZERS",
     "SGD",
     "SSGD",
