@@ -86,7 +86,8 @@ html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 # Pages without neighbours in their section need no list of them.
 html_sidebars = {page: [] for page in (
-    "index", "quickstart", "theory", "theory_soft", "theory_tao", "extending/index")}
+    "index", "quickstart", "theory", "theory_soft", "theory_tao", "theory_oc1", "theory_gto",
+    "extending/index")}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

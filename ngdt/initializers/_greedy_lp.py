@@ -21,11 +21,13 @@ class GreedyLP(InfoGain):
 
     Parameters
     ----------
+    criterion, min_samples_split, min_samples_leaf
+        As for `InfoGain`.
     max_leaf_nodes : int or None, default=None
         Largest number of leaves, one more than the number of decisions. The tree is grown without
         this limit, and then pruned: of all ways to turn subtrees into leaves, the one with the
         least training error is taken.
-    criterion, min_samples_split, min_samples_leaf, min_impurity_decrease
+    min_impurity_decrease : float, default=0.0
         As for `InfoGain`.
 
     See Also
