@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ngdt._linear import LinearSolver
-from ngdt._scaling import Scaling
 from ngdt._splitter import Splitter
 
 
@@ -47,7 +46,7 @@ class ObliqueSolver:
     """
 
     def __init__(self, params, problem, data):
-        self.scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
+        self.scaling = problem.scaling
         self.penalty = _PENALTY[params.penalty]
         self.solver = LinearSolver(data, self.scaling, params.node_loss, params.penalty)
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.sparse import csr_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
@@ -212,7 +213,7 @@ class _Run:
         tree = keep_reached(tree, np.bincount(samples.leaf, minlength=tree.n_leaves) > 0)
         y, weight = self.problem.y[self.rows], self.problem.weight[self.rows]
         leaf = tree._apply_at(self.data, self.rows)
-        return _stored(collapse_pure(tree, leaf, y, weight, self.problem.loss))
+        return collapse_pure(tree, leaf, y, weight, self.problem.loss)
 
     def _with(self, values=None, weights=None, thresholds=None):
         """The tree with some of its arrays replaced."""
@@ -252,7 +253,7 @@ class _Run:
         thresholds = self.tree.thresholds.copy()
         for problem, fit in zip(problems, fits, strict=True):
             self.weights[problem.node], thresholds[problem.node] = fit
-        self.tree = _stored(self._with(weights=self.weights, thresholds=thresholds))
+        self.tree = self._with(weights=_compact(self.weights), thresholds=thresholds)
 
     def _node_problems(self, nodes):
         """What each node is to be fitted to, unless it is pure or nobody cares."""
@@ -329,7 +330,6 @@ class _Run:
             self.problem.callback(progress)
 
 
-def _stored(tree):
-    """The tree with its weights in the form that is the faster one."""
-    few = tree.n_nonzero < _SPARSE * tree.n_internal * tree.n_features
-    return tree.sparsify() if few else tree.densify()
+def _compact(weights):
+    """The weights in the form that is the faster one."""
+    return csr_array(weights) if np.count_nonzero(weights) < _SPARSE * weights.size else weights
