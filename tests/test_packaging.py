@@ -60,6 +60,9 @@ def test_the_papers_equations_keep_their_numbers():
     labels = re.findall(r":label: (\S+)", text)
     assert labels[:14] == [f"eq-{number}" for number in range(1, 15)]
     assert len(set(labels)) == len(labels)
+    text = (ROOT / "docs/theory_tao.rst").read_text(encoding="utf-8")
+    labels = re.findall(r":label: (\S+)", text)
+    assert labels[:4] == [f"tao-{number}" for number in range(1, 5)]
 
 
 def test_code_cites_equations_that_exist():
