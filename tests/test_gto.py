@@ -18,10 +18,11 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._linear_program import warn_of_size
 from ngdt._problem import Problem
-from ngdt.initializers import GreedyLP
+from ngdt.initializers import GreedyLP, _greedy_lp
 from ngdt.losses import LogLoss
-from ngdt.optimizers import GTO
+from ngdt.optimizers import GTO, _gto
 from ngdt.optimizers._gto import _FrankWolfe
 from ngdt.optimizers._multilinear import Multilinear
 from ngdt.testing.strategies import trees
@@ -337,11 +338,24 @@ def test_numbers_are_refused_by_name():
         ObliqueTreeRegressor(optimizer="gto", init="info_gain").fit([[0.0], [1.0]], [0.0, 1.0])
 
 
-def test_programs_that_take_minutes_are_announced():
-    run = _FrankWolfe(GTO(), GreedyLP(max_leaf_nodes=3).grow(noisy()), noisy())
-    run._warn_of_size(np.ones((2, 80, 2)))      # seconds: nothing to say
-    with pytest.warns(UserWarning, match=r"2 linear programs.*16000000 variables and 3 equations"):
-        run._warn_of_size(np.broadcast_to(1.0, (2, 8_000_000, 2)))
+def test_programs_that_take_minutes_are_announced(monkeypatch):
+    warn_of_size("GTO", [15_000, 15_000], 16)   # seconds: nothing to say
+    with pytest.warns(UserWarning, match=r"60000 variables and 785 .* first 2 .* 39 min"):
+        warn_of_size("GTO", [30_000, 60_000], 784)
+    # Each announces the programs that it is about to solve.
+    asked = []
+    for module in (_gto, _greedy_lp):
+        monkeypatch.setattr(module, "warn_of_size", lambda *about: asked.append(about))
+    problem = noisy(n=30)
+    start = GreedyLP(max_leaf_nodes=3).grow(problem)
+    assert asked == [("GreedyLP", [30], 2)]
+    run = _FrankWolfe(GTO(), start, problem)
+    prices = run.program.gradient(run._hinges(run.planes))
+    GTO(max_iter=2).improve(start, problem)
+    (who, sizes, p), = asked[1:]
+    assert (who, p) == ("GTO", 2)
+    # An iteration of its own, on the same rows in another order
+    assert sorted(sizes) == sorted((prices > 0).sum(axis=(0, 1)))
 
 
 def test_a_tree_too_large_for_the_product_is_refused():

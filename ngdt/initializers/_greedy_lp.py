@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._linear_program import distinct, place_plane, scale
+from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
 from ngdt._problem import Problem
 from ngdt._rows import Rows
 from ngdt._scaling import Scaling
@@ -69,6 +69,7 @@ class GreedyLP(InfoGain):
     def grow(self, problem: Problem) -> Tree:
         self.check(problem.loss)
         problem = distinct(problem)
+        warn_of_size("GreedyLP", [len(problem.weight)], problem.X.shape[1])
         tree = self._grow(problem, None)
         return tree if self.max_leaf_nodes is None else _prune(tree, problem, self.max_leaf_nodes)
 

@@ -1,6 +1,5 @@
 """Global tree optimization of Bennett (1994): all decisions of a fixed structure together."""
 
-import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -8,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval
 
-from ngdt._linear_program import distinct, place_plane, scale
+from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
 from ngdt._rows import Rows
 from ngdt._scaling import Scaling
 from ngdt._tree import Tree
@@ -123,7 +122,7 @@ class _FrankWolfe:
         objective, error = self.program.objective(hinges), self._judge()
         prices = self.program.gradient(hinges)
         if iteration == 0:
-            self._warn_of_size(prices)
+            warn_of_size("GTO", np.count_nonzero(prices, axis=(0, 1)), self.X.shape[1])
         goal = self._solve(prices)
         gain = (prices * (hinges - self._hinges(goal))).sum(axis=(0, 1))
         # No plane moves for nothing: where it was the best already, up to what the solver can tell.
@@ -179,18 +178,6 @@ class _FrankWolfe:
             self.best = error, Tree(
                 weights, thresholds, tree.children_left, tree.children_right, values)
         return error
-
-    def _warn_of_size(self, prices):
-        sizes = np.count_nonzero(prices, axis=(0, 1))
-        equations = self.X.shape[1] + 1
-        # Measured: 15 000 variables and 17 equations took 0.9 s, 7000 and 257 took 36 s.
-        seconds = 6e-7 * sizes.sum() * equations**1.6
-        if seconds > 60:
-            warnings.warn(
-                f"GTO solves {len(sizes)} linear programs in each of up to {self.params.max_iter} "
-                f"iterations, the largest with {sizes.max()} variables and {equations} equations: "
-                f"about {seconds / 60:.0f} min per iteration on one core", UserWarning,
-                stacklevel=2)
 
     def _report(self, iteration, **figures):
         for name, figure in figures.items():
