@@ -147,6 +147,10 @@ def _with_all_rows(problem):
 
 def _run(problem, init, steps, rival):
     """The rival, what the optimizers made of the start, their history, and whether Ctrl-C came."""
+    # What no tree would make possible is refused before one is grown.
+    leaf = Tree(np.empty((0, problem.X.shape[1])), [], [], [], np.zeros((1, problem.n_outputs)))
+    for step in steps:
+        step.check(leaf, problem.loss)
     start = tree = _start(problem, init)
     against = start if rival is init else _start(problem, rival)
     for step in steps:

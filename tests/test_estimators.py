@@ -461,8 +461,9 @@ def test_a_start_by_name_is_the_start_by_object(iris, name, estimator):
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
 def test_an_optimizer_by_object_and_in_a_list(iris, name):
+    estimator = ObliqueTreeClassifier if name == "gto" else ObliqueTreeRegressor
     trees = [
-        ObliqueTreeRegressor(2, optimizer=optimizer, random_state=0).fit(*iris).tree_
+        estimator(2, optimizer=optimizer, random_state=0).fit(*iris).tree_
         for optimizer in (OPTIMIZERS[name](), [name], (OPTIMIZERS[name](),))]
     assert trees.count(trees[0]) == 3
 

@@ -334,8 +334,9 @@ def test_a_tree_of_one_leaf_stays():
 
 
 def test_numbers_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"GTO.*squared"):
-        ObliqueTreeRegressor(optimizer="gto", init="info_gain").fit([[0.0], [1.0]], [0.0, 1.0])
+    for init in ("auto", "info_gain"):
+        with pytest.raises(ValueError, match=r"GTO.*squared"):
+            ObliqueTreeRegressor(optimizer="gto", init=init).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
 def test_programs_that_take_minutes_are_announced(monkeypatch):
