@@ -1,5 +1,8 @@
 """Paths over C: the same trees as direct fits give, figures by brute force, the choice of C."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -259,7 +262,14 @@ def test_it_chooses_for_regressors_and_by_any_score():
     assert len(cross_val_score(mse, X, y, cv=KFold(2))) == 2
 
 
-def test_names_of_features_and_labels(digits):
+def test_parameters_and_attributes_are_described():
+    described = set(re.findall(r"^(\w+) : ", inspect.getdoc(TAOPathCV), re.M))
+    fitted = TAOPathCV(tao_tree(1), Cs=1, cv=2).fit(*load_iris(return_X_y=True))
+    learnt = {name for name in vars(fitted) if name.endswith("_")}
+    assert described == learnt | set(fitted.get_params(deep=False)) | {"feature_names_in_"}
+
+
+def test_names_of_features_and_labels():
     pandas = pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True)
     frame, names = pandas.DataFrame(X, columns=list("abcd")), np.array(["x", "y", "z"])[y]
