@@ -10,10 +10,10 @@ starts from any weights, so that a node that hardly changes costs hardly anythin
 
 import numpy as np
 
-from libc.math cimport exp, fabs, log1p, sqrt
+from libc.math cimport exp, fabs, fmax, log1p, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memset
-from scipy.linalg.cython_blas cimport ssyrk
+from scipy.linalg.cython_blas cimport dsyrk
 
 from ngdt._rows cimport Row, Rows
 
@@ -146,7 +146,7 @@ cdef class LinearSolver:
     penalty : {"l1", "l2"}
     tol : float
         A fit ends where the violation of the optimality conditions is this share of what it is at
-        weights of zero.
+        weights and intercept of zero, times the share of the costs that the lighter class has.
     """
 
     cdef Rows rows
@@ -210,8 +210,8 @@ cdef class _Fit:
     cdef int32_t[::1] working       # features of the working set
     cdef int32_t[::1] place         # where each of them is, else -1
     cdef int size                   # of the working set, and the intercept
-    cdef float[::1] chunk
-    cdef float[::1] model           # second derivatives of the loss in the working set
+    cdef double[::1] chunk
+    cdef double[::1] model          # second derivatives of the loss in the working set
     cdef double[::1] goal           # where the step leads
     cdef double[::1] slope          # gradient of the quadratic model after the step
 
@@ -227,8 +227,7 @@ cdef class _Fit:
         self.place = np.full(self.n_features, -1, dtype=np.int32)
         widest = min(self.n_features, <Py_ssize_t> WIDEST) + 1
         self.working = np.empty(widest, dtype=np.int32)
-        self.chunk = np.empty(CHUNK * widest, dtype=np.float32)
-        self.model = np.empty(widest * widest, dtype=np.float32)
+        self.chunk, self.model = np.empty(CHUNK * widest), np.empty(widest * widest)
         self.goal, self.slope = np.empty(widest), np.empty(widest)
 
     cdef void run(self) noexcept nogil:
@@ -239,7 +238,7 @@ cdef class _Fit:
         for step in range(MOST_STEPS):
             self._find_gradients(step == 0)
             if step == 0:
-                enough = self.solver.tol * self._violation_at_zero()
+                enough = self.solver.tol * self._share_of_minority() * self._violation_at_zero()
             if self._violation() <= enough:
                 return
             self._choose_working_set()
@@ -282,9 +281,11 @@ cdef class _Fit:
         """
         cdef double low = 0.0, high = 2.0, middle
         cdef Py_ssize_t i, _step
+        cdef bint is_zero = True
         for i in range(self.n):
             self.change[i] = 0.0
-        if self._slope_at_scale(0.5) < 0.0 < self._slope_at_scale(2.0):
+            is_zero = is_zero and self.margin[i] == 0.0
+        if is_zero or self._slope_at_scale(0.5) < 0.0 < self._slope_at_scale(2.0):
             return
         while self._slope_at_scale(high) < 0.0 and high < 1e30:
             low, high = high, 4.0 * high
@@ -364,23 +365,44 @@ cdef class _Fit:
             total += self.solver.penalty.violation(0.0, self.at_zero[j])
         return total
 
+    cdef double _share_of_minority(self) noexcept nogil:
+        # Where few samples stand against many, little is left of the violation at zero as soon as
+        # the intercept says so.
+        cdef double right = 0.0, total = 0.0
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            total += self.cost[i]
+            if self.target[i] > 0.0:
+                right += self.cost[i]
+        return min(right, total - right) / total
+
     cdef void _choose_working_set(self) noexcept nogil:
         """All features that are used or violate optimality; if too many, those that do most."""
-        cdef double least = -1.0, violation
-        cdef Py_ssize_t j
         cdef int most = <int> self.working.shape[0] - 1
-        self.size = most + 1
-        while self.size > most:
-            self.size = 0
-            for j in range(self.n_features):
-                violation = self.solver.penalty.violation(self.weights[j], self.gradient[j])
-                if violation > least and (violation > 0.0 or self.weights[j] != 0.0):
-                    if self.size < most:
-                        self.working[self.size] = <int32_t> j
-                    self.size += 1
-            least = 2.0 * least if least > 0.0 else 1e-12 * self._violation()
+        cdef double least = -1.0, more = self._violation() / (16.0 * self.n_features)
+        cdef Py_ssize_t j
+        if self._count_above(least) > most:
+            least = 0.0
+            # In small steps: what lies within one of them is taken in the order of the features.
+            while more > 0.0 and self._count_above(more) >= most:
+                least, more = more, 1.2 * more
+        self.size = 0
+        for j in range(self.n_features):
+            if self.size < most and self._is_above(j, least):
+                self.working[self.size] = <int32_t> j
+                self.size += 1
+        self.working[self.size] = -1        # the intercept
         self.size += 1
-        self.working[self.size - 1] = -1        # the intercept
+
+    cdef bint _is_above(self, Py_ssize_t j, double least) noexcept nogil:
+        cdef double violation = self.solver.penalty.violation(self.weights[j], self.gradient[j])
+        return violation > fmax(least, 0.0) or (least < 0.0 and self.weights[j] != 0.0)
+
+    cdef Py_ssize_t _count_above(self, double least) noexcept nogil:
+        cdef Py_ssize_t j, count = 0
+        for j in range(self.n_features):
+            count += self._is_above(j, least)
+        return count
 
     cdef void _make_model(self) noexcept nogil:
         """Second derivatives of the loss: the sum of c loss'' z z' over the samples."""
@@ -389,7 +411,7 @@ cdef class _Fit:
         cdef double c, largest = 0.0
         for k in range(a - 1):
             self.place[self.working[k]] = k
-        memset(&self.model[0], 0, <Py_ssize_t> a * a * sizeof(float))
+        memset(&self.model[0], 0, <Py_ssize_t> a * a * sizeof(double))
         for i in range(self.n):
             c = self.cost[i] * self.solver.loss.curvature(self.margin[i])
             if c > 0.0:
@@ -408,9 +430,9 @@ cdef class _Fit:
             largest = max(largest, self.model[k * a + k])
         # Rounding must not make a direction look as if the loss fell for ever.
         for k in range(a):
-            self.model[k * a + k] += <float> max(1e-6 * largest, 1e-12)
+            self.model[k * a + k] += 1e-12 * largest if largest > 0.0 else 1.0
 
-    cdef void _gather(self, Py_ssize_t sample, double factor, float *out) noexcept nogil:
+    cdef void _gather(self, Py_ssize_t sample, double factor, double *out) noexcept nogil:
         """Write the working set's features of a sample, scaled, and the constant feature."""
         cdef Row row = self.solver.rows.get(sample)
         cdef bint is_float32 = self.solver.rows.is_float32
@@ -422,29 +444,29 @@ cdef class _Fit:
                 j = self.working[k]
                 x = (<const float *> row.values)[j] if is_float32 else (
                     <const double *> row.values)[j]
-                out[k] = <float> (factor * (x - self.solver.center[j]) * self.solver.inverse[j])
+                out[k] = factor * (x - self.solver.center[j]) * self.solver.inverse[j]
         else:
-            memset(out, 0, a * sizeof(float))
+            memset(out, 0, a * sizeof(double))
             for e in range(row.n):
                 j = row.indices[e]
                 k = self.place[j]
                 if k >= 0:
                     x = (<const float *> row.values)[e] if is_float32 else (
                         <const double *> row.values)[e]
-                    out[k] += <float> (factor * x * self.solver.inverse[j])
-        out[a - 1] = <float> factor
+                    out[k] += factor * x * self.solver.inverse[j]
+        out[a - 1] = factor
 
     cdef void _add_chunk(self, int n) noexcept nogil:
         # Fortran sees the transpose: it fills what is here the upper triangle.
-        cdef float one = 1.0
-        ssyrk(b"L", b"N", &self.size, &n, &one, &self.chunk[0], &self.size, &one, &self.model[0],
+        cdef double one = 1.0
+        dsyrk(b"L", b"N", &self.size, &n, &one, &self.chunk[0], &self.size, &one, &self.model[0],
               &self.size)
 
     cdef void _minimise_model(self) noexcept nogil:
         """Coordinate descent on penalty plus model, one Newton step per weight."""
         cdef int a = self.size, k, sweep
         cdef double h, goal, moved, decrease, first = 0.0
-        cdef const float *row
+        cdef const double *row
         for k in range(a - 1):
             self.goal[k] = self.weights[self.working[k]]
             self.slope[k] = self.gradient[self.working[k]]
@@ -463,7 +485,7 @@ cdef class _Fit:
                 if moved == 0.0:
                     continue
                 self.goal[k] = goal
-                ngdt_add_f32_f64(moved, row, NULL, a, &self.slope[0])
+                ngdt_add_f64_f64(moved, row, NULL, a, &self.slope[0])
                 decrease += h * moved * moved
             if sweep == 0:
                 first = decrease
@@ -486,13 +508,15 @@ cdef class _Fit:
             here += self.solver.penalty.value(w)
             predicted += self.gradient[j] * direction[j]
             predicted += self.solver.penalty.value(self.goal[k]) - self.solver.penalty.value(w)
+        if not predicted < 0.0:
+            return False
         self._margins(direction, step, &self.change[0])
         for _halving in range(MOST_HALVINGS):
             there = self._loss_at(t)
             for k in range(a - 1):
                 j = self.working[k]
                 there += self.solver.penalty.value(self.weights[j] + t * direction[j])
-            if there - here <= SUFFICIENT * t * predicted < 0.0:
+            if there - here <= SUFFICIENT * t * predicted:
                 break
             t *= 0.5
         else:

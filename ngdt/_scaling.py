@@ -57,7 +57,8 @@ class Scaling:
             largest = scale.max(initial=0.0)
             unit = 2.0 ** np.frexp(largest)[1].clip(-1000, 1000)
             scale = np.full(p, unit * np.sqrt(np.mean((scale / unit) ** 2)))
-        scale[scale == 0] = 1.0
+        # The mean of equal numbers need not be that number to the last bit.
+        scale[scale <= 1e-14 * np.abs(mean)] = 1.0
         # Kernels multiply with the inverse, in the type of the data.
         tiny = np.finfo(X.dtype).tiny
         scale = np.clip(scale, float(tiny), 1.0 / float(tiny))

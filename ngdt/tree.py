@@ -780,7 +780,8 @@ def _reach(tree, X, weight):
 def _spread(X, weight):
     """Weighted standard deviation of each feature, without a float64 copy of X."""
     if sparse.issparse(X):
-        return np.sqrt(mean_variance_axis(X, axis=0, weights=weight.astype(X.dtype))[1])
+        variance = mean_variance_axis(X, axis=0, weights=weight.astype(X.dtype))[1]
+        return np.sqrt(np.maximum(variance, 0.0))   # rounding may leave it below
     # Deviations are taken from a point within the data, so that a large mean cancels nothing.
     origin = X[:64].mean(axis=0, dtype=np.float64)
     unit = power_of_two_units(X)

@@ -195,3 +195,49 @@ def test_centre_and_offset_of_features_do_not_matter():
     weights = solve(X, y, cost)[1][0]
     shifted = solve(X + 1e4 * np.abs(X).max(axis=0), y, cost)[1][0]
     np.testing.assert_allclose(shifted, weights, rtol=1e-3, atol=1e-4)
+
+
+@LOSSES
+@PENALTIES
+@pytest.mark.parametrize("n_features", [1024, 1025, 2000])
+def test_equal_features_do_not_stall_the_working_set(loss, penalty, n_features):
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(200, 1)), random.choice([-1.0, 1.0], 200)
+    X = np.ascontiguousarray(np.repeat(x + y[:, None], n_features, axis=1))
+    _, (weights, _, objective) = solve(X, y, np.full(200, 0.1), loss, penalty)
+    # As many equal features as one wants: with l1 they are as good as one.
+    one = solve(X[:, :1].copy(), y, np.full(200, 0.1), loss, penalty)[1][2]
+    assert weights.any()
+    assert objective <= one * (1 + 1e-5)
+
+
+@LOSSES
+@PENALTIES
+@pytest.mark.parametrize("share", [0.1, 0.01, 0.003])
+def test_few_against_many_are_fitted_as_well(loss, penalty, share):
+    # With the tolerance that trees are trained with, and from a constant classifier.
+    random = np.random.default_rng(0)
+    y = np.where(np.arange(10_000) < share * 10_000, 1.0, -1.0)
+    X = random.normal(size=(10_000, 6))
+    X[:, :2] += y[:, None]
+    cost = np.full(10_000, 0.1)
+    best = solve(X, y, cost, loss, penalty, tol=1e-8)[1]
+    for intercept in (0.0, -1.0, -np.log(1 / share)):
+        _, found = solve(X, y, cost, loss, penalty, (np.zeros(6), intercept), tol=1e-2)
+        assert found[2] <= best[2] * (1 + 2e-3)
+        np.testing.assert_allclose(found[0], best[0], atol=0.1 * np.abs(best[0]).max())
+
+
+@LOSSES
+@pytest.mark.parametrize("cost", [1e-20, 1e-6, 1e30, 1e100])
+def test_costs_of_any_size(loss, cost):
+    X, y, relative = blobs(C=1.0)
+    _, (weights, intercept, objective) = solve(
+        X, y, cost * relative, loss, "l1", (np.zeros(X.shape[1]), 3.0))
+    nothing = np.zeros(X.shape[1])
+    constant = min(naive_objective(X, y, cost * relative, nothing, b, loss, "l1")
+                   for b in np.linspace(-3, 3, 601))
+    assert np.isfinite([*weights, intercept]).all()
+    assert objective <= constant * (1 + 1e-3)
+    if cost > 1.0:
+        assert objective < 0.9 * constant

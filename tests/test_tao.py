@@ -151,7 +151,8 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
     problem = as_problem(case, np.array(data.draw(st.lists(
         st.sampled_from([0.0, 1.0, 2.5]), min_size=case.X.shape[0],
         max_size=case.X.shape[0]))) + 0.25)
-    tree, run = _settled(case.tree, problem)
+    run = _run(case.tree, problem, TAO(0.7, alpha=0.3, node="axis"))
+    tree = run.tree
     decision = tree.decision_path(case.X).toarray()
     for nodes in run.levels:
         found = {entry.node: entry for entry in run._node_problems(nodes)}
@@ -170,6 +171,9 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
                 found[node].target[order], np.where(right < left, 1.0, -1.0)[care])
             np.testing.assert_allclose(
                 found[node].cost[order], (problem.weight[here] * np.abs(left - right))[care])
+            # The less of the weight comes here, the less the penalty weighs.
+            share = problem.weight[here].sum() / problem.weight.sum()
+            np.testing.assert_allclose(found[node].C, 0.7 / share**0.3)
 
 
 def test_two_wrong_sides_are_no_reason_to_care():
@@ -228,6 +232,55 @@ def test_the_best_tree_is_returned(accept):
         assert (np.diff(history["loss"]) <= 0).all()
     else:
         assert loss == history["loss"][int(np.argmin(history["objective"]))]
+
+
+@pytest.mark.parametrize(("accept", "goals", "n_passes", "best"), [
+    # Three passes without a better objective end the training; the best is not the last.
+    ("surrogate", [9.0, 5.0, 6.0, 5.5, 5.2, 1.0], 5, 1),
+    ("surrogate", [9.0, 5.0, 6.0, 5.5, 4.0, 4.0, 4.0, 4.0], 8, 7),
+    ("error", [5.0, 4.0, 3.9999, 1.0], 3, 2)])
+def test_when_training_ends_and_what_is_kept(accept, goals, n_passes, best, monkeypatch):
+    problem, _, _ = iris()
+    run = _run(_grown(problem, 3), problem, TAO(accept=accept))
+    trees = []
+
+    def do_pass(_):
+        # Another tree in every pass, as far as anybody can tell.
+        run.tree = run._with(thresholds=run.tree.thresholds + 1e-9)
+
+    monkeypatch.setattr(run, "_fit_nodes", do_pass)
+    run.levels = run.levels[:1]
+    # Under "error", the start counts.
+    coming = iter(([6.0] if accept == "error" else []) + goals)
+    monkeypatch.setattr(run, "_goal", lambda figures: next(coming))
+    monkeypatch.setattr(run, "_report", lambda number, figures: trees.append(run.tree))
+    run.train()
+    assert len(trees) == n_passes
+    assert run.best[1] is trees[best]
+
+
+def test_the_objective_is_what_it_says():
+    problem, X, y = iris()
+    tree = ObliqueTreeClassifier(
+        max_depth=3, optimizer=TAO(0.3, alpha=0.25, max_passes=1), standardize=False).fit(X, y)
+    passes = tree.history_
+    share = np.asarray(tree.decision_path(X).mean(axis=0)).ravel()
+    penalty = share**0.25 @ np.abs(tree.tree_.densify().weights).sum(axis=1)
+    errors = (tree.predict(X) != y).sum()
+    # Pruning takes away what has a penalty and no effect.
+    assert passes["objective"][0] >= 0.3 * errors + penalty - 1e-9
+    run = _run(tree.tree_, problem.with_(standardize=False), TAO(0.3, alpha=0.25))
+    assert run._figures()["objective"] == pytest.approx(0.3 * errors + penalty)
+
+
+def test_a_reversed_split_between_neighbouring_numbers():
+    low, high = 1.0, np.nextafter(1.0, 2.0)
+    problem = Problem(np.array([[low], [high]]), np.array([[1.0], [0.0]]), LogLoss(), 2, np.ones(2))
+    start = Tree([[1.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    run = _run(start, problem, TAO(node="axis"))
+    run.tree = start
+    run._fit_nodes(np.array([0]))
+    assert problem.errors(run.tree.predict(problem.X), np.arange(2)).sum() == 0
 
 
 def _grown(problem, depth):

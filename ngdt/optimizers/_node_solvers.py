@@ -31,11 +31,11 @@ class NodeProblem(NamedTuple):
     C: float
 
 
-_PENALTY = {"l1": np.abs, "l2": lambda weights: 0.5 * weights**2}
+_PENALTY = {"l1": abs, "l2": lambda weights: 0.5 * weights * weights}
 
 
 class ObliqueSolver:
-    """Linear splits by `LinearSolver`, which only ever lowers the penalised loss.
+    """Linear splits by `LinearSolver`, which lowers the penalised loss from any start.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ObliqueSolver:
         self.solver = LinearSolver(data, self.scaling, params.node_loss, params.penalty)
 
     def penalties(self, weights):
-        """The penalty of each row of weights, which are those of raw features."""
+        """The penalty of each row of weights, dense or CSR, which are those of raw features."""
         return self.penalty(weights * self.scaling.scale).sum(axis=1)
 
     def fit(self, problem, weights, threshold):
@@ -92,7 +92,7 @@ class AxisSolver:
 
     def penalties(self, weights):
         """None."""
-        return np.zeros(len(weights))
+        return np.zeros(weights.shape[0])
 
     def fit(self, problem, weights, threshold):
         """As for `ObliqueSolver`; the present split plays no part."""

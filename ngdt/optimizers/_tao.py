@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.sparse import csr_array
+from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
@@ -51,9 +51,10 @@ class TAO(Optimizer):
         Loss of the linear classifier in a node.
     accept : {"surrogate", "error"}, default="surrogate"
         When a node takes its new split: "error" if that sends no more of its samples, by weight,
-        the wrong way, so that the training loss never rises; "surrogate" if the penalised loss of
-        the linear classifier is no higher than at the present weights, at their best scale. An
-        overfitted tree can become sparse only by the latter.
+        the wrong way, so that the training loss never rises; "surrogate" always, since the
+        penalised loss of an oblique split only falls from that at the present weights, and an
+        axis-aligned one is the best there is. An overfitted tree can become sparse only by the
+        latter.
     max_passes : int, default=14
     tol : float, default=0.005
         Training ends when a pass lowers the training loss by less than this share ("error"), or
@@ -68,7 +69,9 @@ class TAO(Optimizer):
     The objective is ``C * (sum of losses) + sum of share**alpha * penalty`` over the nodes. Under
     "error" the last tree is returned, under "surrogate" the one with the lowest objective after any
     pass. Nodes without samples and pure subtrees are left alone during training, and removed
-    afterwards. There is nothing random: a sample of weight k is the same as k samples.
+    afterwards. There is nothing random: a sample of weight k is the same as k samples, and the
+    tree does not depend on the `n_jobs` of the estimator, by which the nodes of a level share
+    threads.
 
     Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule of
     acceptance.
@@ -166,7 +169,7 @@ class _Run:
 
     def __init__(self, params, tree, problem):
         self.params, self.problem, self.tree = params, problem, tree
-        self.weights = tree.densify().weights.copy()
+        self.weights = _compact(tree.weights)
         self.data = Rows(problem.X)
         self.rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
         self.total = problem.weight[self.rows].sum()
@@ -200,8 +203,9 @@ class _Run:
             self._fit_nodes(nodes)
         self._settle()
         figures = self._figures()
-        if self._goal(figures) <= self.best[0]:
-            self.best = self._goal(figures), self.tree, self.samples
+        goal = self._goal(figures)
+        if goal <= self.best[0]:
+            self.best = goal, self.tree, self.samples
         self._report(number, figures)
 
     def _goal(self, figures):
@@ -250,10 +254,14 @@ class _Run:
         problems = self._node_problems(nodes)
         run = Parallel(self.problem.n_jobs, require="sharedmem")
         fits = run(delayed(self._fit_node)(problem) for problem in problems)
-        thresholds = self.tree.thresholds.copy()
-        for problem, fit in zip(problems, fits, strict=True):
-            self.weights[problem.node], thresholds[problem.node] = fit
-        self.tree = self._with(weights=_compact(self.weights), thresholds=thresholds)
+        thresholds, source = self.tree.thresholds.copy(), np.arange(self.tree.n_internal)
+        for number, (problem, (_, threshold)) in enumerate(zip(problems, fits, strict=True)):
+            thresholds[problem.node] = threshold
+            source[problem.node] = self.tree.n_internal + number
+        stack = sparse.vstack if sparse.issparse(self.weights) else np.concatenate
+        rows = stack([self.weights, *(row for row, _ in fits)])
+        self.weights = _compact(rows[source])
+        self.tree = self._with(weights=self.weights, thresholds=thresholds)
 
     def _node_problems(self, nodes):
         """What each node is to be fitted to, unless it is pure or nobody cares."""
@@ -281,16 +289,26 @@ class _Run:
         return problems
 
     def _fit_node(self, problem):
-        """New weights and threshold of a node, or those that it has."""
-        weights, threshold = self.weights[problem.node], self.tree.thresholds[problem.node]
+        """New weights and threshold of a node, or those that it has; the weights as one row."""
+        weights, threshold = self._dense_row(problem.node), self.tree.thresholds[problem.node]
         side = problem.target[0]
         if (problem.target == side).all():
-            return np.zeros_like(weights), -side    # all samples go there
-        new = self.solver.fit(problem, weights, threshold)
-        if self.params.accept == "error" and (
-                self._astray(problem, *new) > self._astray(problem, weights, threshold)):
-            return weights, threshold
-        return new
+            new = np.zeros_like(weights), -side     # all samples go there
+        else:
+            new = self.solver.fit(problem, weights, threshold)
+            if self.params.accept == "error" and (
+                    self._astray(problem, *new) > self._astray(problem, weights, threshold)):
+                new = weights, threshold
+        form = sparse.csr_array if sparse.issparse(self.weights) else np.asarray
+        return form(new[0][None]), new[1]
+
+    def _dense_row(self, node):
+        weights = self.weights
+        if not sparse.issparse(weights):
+            return weights[node]
+        row, stored = np.zeros(weights.shape[1]), slice(*weights.indptr[node:node + 2])
+        row[weights.indices[stored]] = weights.data[stored]
+        return row
 
     def _astray(self, problem, weights, threshold):
         """Cost of the samples that a split sends to the worse side."""
@@ -313,7 +331,7 @@ class _Run:
         return {
             "objective": float(self.params.C * loss + penalty),
             "loss": float(loss / self.total),
-            "n_nonzero": int(np.count_nonzero(self.weights[alive])),
+            "n_nonzero": int((self.weights[alive] != 0).sum()),
             "n_nodes": len(alive),
             "validation": float(validation),
         }
@@ -331,5 +349,8 @@ class _Run:
 
 
 def _compact(weights):
-    """The weights in the form that is the faster one."""
-    return csr_array(weights) if np.count_nonzero(weights) < _SPARSE * weights.size else weights
+    """The weights in the form that is the faster one to multiply with."""
+    few = (weights != 0).sum() < _SPARSE * np.prod(weights.shape)
+    if few:
+        return sparse.csr_array(weights)
+    return weights.toarray() if sparse.issparse(weights) else weights
