@@ -27,7 +27,7 @@ cdef enum:
     CHUNK = 256         # samples that enter the quadratic model at a time
     WIDEST = 1024       # features of a working set: the model is a matrix of its square
 
-cdef int MOST_STEPS = 100, MOST_SWEEPS = 100, MOST_HALVINGS = 40
+cdef int MOST_STEPS = 100, MOST_SWEEPS = 20, MOST_HALVINGS = 40
 cdef double SUFFICIENT = 0.01       # share of the predicted decrease that a step must bring
 cdef double SETTLED = 1e-2          # share of the first sweep's decrease that ends the sweeps
 
