@@ -131,7 +131,7 @@ def test_the_decisions_are_those_of_the_definition(tree, seed, form, classes):
 
 
 def test_many_rows_are_tried_on_a_few_first():
-    # 3000 rows at the root: the pilot takes 1000, and the outcome is the same.
+    # 3000 rows at the root: the pilot takes 500, and the outcome is the same.
     problem, X, _ = checkerboard(3000)
     regrown = Regrow().improve(bad_on_the_left(LogLoss()), problem)[0]
     assert problem.errors(regrown.predict(X), np.arange(3000)).mean() < 0.01

@@ -18,7 +18,7 @@ from ngdt.optimizers._by_leaf import ByLeaf
 # enough lucky wins to make a noisy tree look six points better on the rows that chose them.
 _SURE = 2.0
 # Training rows that tell a hopeless comparison at a fraction of the cost of the whole one.
-_PILOT = 1000
+_PILOT = 500
 
 
 class Regrow(Optimizer):
@@ -41,7 +41,7 @@ class Regrow(Optimizer):
     -----
     Deviation: not in the papers. A subtree is replaced if the errors it makes on the held-out rows
     exceed those of the fresh one by more than two standard errors of the paired difference, so
-    that it takes at least five rows. At nodes with many rows a fresh tree on 1000 of them is tried
+    that it takes at least five rows. At nodes with many rows a fresh tree on 500 of them is tried
     first, and the comparison ends there if it is worse by more than two standard errors.
 
     Examples
