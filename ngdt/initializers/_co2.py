@@ -4,10 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ngdt._rows import Rows
-from ngdt._splitter import Split
 from ngdt._tree import Tree
-from ngdt.initializers._info_gain import InfoGain
+from ngdt.initializers._info_gain import InfoGain, Refinement
 from ngdt.optimizers import SGD
 from ngdt.optimizers._sgd import Space
 
@@ -75,14 +73,13 @@ class CO2(InfoGain):
         return _ObliqueSplits(splitter, optimizer, problem)
 
 
-class _ObliqueSplits:
+class _ObliqueSplits(Refinement):
     """A split strategy for the builder: axis-aligned splits, made oblique where that gains."""
 
     def __init__(self, splitter, optimizer, problem):
-        self.splitter, self.optimizer = splitter, optimizer
-        self.weight = splitter.weight
+        super().__init__(splitter, problem)
+        self.optimizer = optimizer
         self.problem = problem.with_(validation=None, n_jobs=1, verbose=0, callback=None)
-        self.rows = Rows(problem.X)
         self.space = Space.measure(problem, optimizer.norm_limit)
 
     def split(self, rows):
@@ -90,13 +87,8 @@ class _ObliqueSplits:
         if axis_aligned is None:
             return None
         weights = self._optimize(rows, axis_aligned)
-        best = self.splitter.best_threshold(rows, self.rows.project(rows, weights))
-        if best is None or not best[1] >= axis_aligned.gain:
-            return axis_aligned
-        return Split(weights, *best)
-
-    def partition(self, rows, split):
-        return self.splitter.partition(rows, split)
+        best = self.cut(rows, weights)
+        return axis_aligned if best is None or not best.gain >= axis_aligned.gain else best
 
     def _optimize(self, rows, split):
         problem = self.problem

@@ -5,10 +5,9 @@ import numpy as np
 from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
 from ngdt._problem import Problem
 from ngdt._rows import Rows
-from ngdt._scaling import Scaling
 from ngdt._splitter import Split
 from ngdt._tree import Tree
-from ngdt.initializers._info_gain import InfoGain
+from ngdt.initializers._info_gain import InfoGain, Refinement
 from ngdt.pruning import prune_to_size
 
 
@@ -95,14 +94,13 @@ def _prune(tree, problem, n_leaves):
     return Tree(tree.weights, tree.thresholds, tree.children_left, tree.children_right, values)
 
 
-class _Planes:
+class _Planes(Refinement):
     """A split strategy for the builder: one linear program per node."""
 
     def __init__(self, splitter, problem):
-        self.splitter, self.weight = splitter, splitter.weight
+        super().__init__(splitter, problem)
         self.label = problem.y[:, 0].astype(np.intp)
-        self.rows = Rows(problem.X)
-        self.scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
+        self.scaling = problem.scaling
         self.scaled = scale(problem.X, self.scaling)
 
     def split(self, rows):
@@ -110,9 +108,6 @@ class _Planes:
         if axis_aligned is None:
             return None
         return self._plane(rows, axis_aligned) or axis_aligned
-
-    def partition(self, rows, split):
-        return self.splitter.partition(rows, split)
 
     def _plane(self, rows, axis_aligned):
         """The plane of the linear program, or None if it leaves a side empty or too light."""

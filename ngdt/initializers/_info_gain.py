@@ -7,7 +7,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._builder import build
 from ngdt._problem import Problem
-from ngdt._splitter import Splitter
+from ngdt._rows import Rows
+from ngdt._splitter import Split, Splitter
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 
@@ -133,3 +134,27 @@ class InfoGain(Initializer):
         return Splitter(
             problem.X, problem.y, problem.weight, problem.n_outputs, natural,
             self.min_samples_leaf)
+
+
+class Refinement:
+    """What split strategies share that go on from what a splitter finds.
+
+    Parameters
+    ----------
+    splitter : Splitter
+    problem : Problem
+        Of the splitter.
+    """
+
+    def __init__(self, splitter, problem):
+        self.splitter, self.weight = splitter, splitter.weight
+        self.rows = Rows(problem.X)
+
+    def partition(self, rows, split):
+        """As `Splitter.partition`."""
+        return self.splitter.partition(rows, split)
+
+    def cut(self, rows, weights):
+        """The best split across this direction, or None."""
+        found = self.splitter.best_threshold(rows, self.rows.project(rows, weights))
+        return found and Split(weights, *found)

@@ -6,11 +6,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._rows import Rows
 from ngdt._scaling import Scaling
-from ngdt._splitter import Split
 from ngdt.initializers._descent import Descent
-from ngdt.initializers._info_gain import InfoGain
+from ngdt.initializers._info_gain import InfoGain, Refinement
 from ngdt.initializers._random_oblique import ROUNDING, random_direction
 
 
@@ -91,15 +89,14 @@ class OC1(InfoGain):
         return _Descents(splitter, problem, self.n_restarts, self.n_jumps)
 
 
-class _Descents:
+class _Descents(Refinement):
     """A split strategy for the builder: axis-aligned and random splits that move."""
 
     def __init__(self, splitter, problem, n_restarts, n_jumps):
-        self.splitter, self.n_restarts, self.n_jumps = splitter, n_restarts, n_jumps
-        self.weight = splitter.weight
+        super().__init__(splitter, problem)
+        self.n_restarts, self.n_jumps = n_restarts, n_jumps
         self.n_features = splitter.n_features
-        self.rows = Rows(problem.X)
-        self.scaling = _coarse(Scaling.fit(problem.X, problem.weight, problem.standardize))
+        self.scaling = _coarse(problem.scaling)
         self.descent = Descent(splitter, self.scaling.center, self.scaling.scale)
         self.random = np.random.default_rng(problem.random_state)
 
@@ -110,19 +107,11 @@ class _Descents:
         start = best._replace(direction=np.eye(1, self.n_features, best.direction)[0])
         for restart in range(self.n_restarts + 1):
             if restart:
-                start = self._cut(rows, self._random_hyperplane(self.n_features)[0])
+                start = self.cut(rows, self._random_hyperplane(self.n_features)[0])
             found = start and self._descend(rows, start)
             if found and found.gain > best.gain * (1 + ROUNDING):
                 best = found
         return best
-
-    def partition(self, rows, split):
-        return self.splitter.partition(rows, split)
-
-    def _cut(self, rows, weights):
-        """The best split across this direction."""
-        cut = self.splitter.best_threshold(rows, self.rows.project(rows, weights))
-        return cut and Split(weights, *cut)
 
     def _random_hyperplane(self, n_weights):
         """Unit vector of scaled space, of which a last one may be the threshold; as raw weights and
@@ -144,7 +133,7 @@ class _Descents:
             if not any(self._jump(rows) for _ in range(self.n_jumps)):
                 break
         reached = self.descent.weights
-        return self._cut(rows, self.scaling.to_raw(reached[None, :-1], reached[-1:])[0][0])
+        return self.cut(rows, self.scaling.to_raw(reached[None, :-1], reached[-1:])[0][0])
 
     def _take_turns(self):
         coefficients = self.random.permutation(self.n_features + 1).astype(np.int32)

@@ -6,9 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._rows import Rows
-from ngdt._splitter import Split
-from ngdt.initializers._info_gain import InfoGain
+from ngdt.initializers._info_gain import InfoGain, Refinement
 
 # Gains that differ by less are the same, in whatever order the rows were added up.
 ROUNDING = 1e-9
@@ -88,13 +86,12 @@ class RandomOblique(InfoGain):
         return _RandomSplits(splitter, problem, self.n_candidates, self.n_nonzero or p)
 
 
-class _RandomSplits:
+class _RandomSplits(Refinement):
     """A split strategy for the builder: the best of some random directions."""
 
     def __init__(self, splitter, problem, n_candidates, n_nonzero):
-        self.splitter, self.n_candidates, self.n_nonzero = splitter, n_candidates, n_nonzero
-        self.weight = splitter.weight
-        self.rows = Rows(problem.X)
+        super().__init__(splitter, problem)
+        self.n_candidates, self.n_nonzero = n_candidates, n_nonzero
         self.scale = problem.scaling.scale
         self.random = np.random.default_rng(problem.random_state)
 
@@ -104,14 +101,10 @@ class _RandomSplits:
             return None
         best = None
         for _ in range(self.n_candidates):
-            weights = self._direction()
-            cut = self.splitter.best_threshold(rows, self.rows.project(rows, weights))
-            if cut is not None and (best is None or cut[1] > best.gain * (1 + ROUNDING)):
-                best = Split(weights, *cut)
+            found = self.cut(rows, self._direction())
+            if found is not None and (best is None or found.gain > best.gain * (1 + ROUNDING)):
+                best = found
         return best
-
-    def partition(self, rows, split):
-        return self.splitter.partition(rows, split)
 
     def _direction(self):
         """Weights of raw features."""

@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import Interval
 
 from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
 from ngdt._rows import Rows
-from ngdt._scaling import Scaling
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._multilinear import Multilinear
@@ -97,7 +96,7 @@ class _FrankWolfe:
 
     def __init__(self, params, tree, problem):
         self.params, self.tree, self.problem = params, tree, problem
-        self.scaling = Scaling.fit(problem.X, problem.weight, problem.standardize)
+        self.scaling = problem.scaling
         self.X = scale(problem.X, self.scaling)
         self.rows = Rows(problem.X)
         self.program = Multilinear(tree, problem.y[:, 0].astype(np.intp), problem.weight)

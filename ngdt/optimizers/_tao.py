@@ -155,7 +155,6 @@ class TAO(Optimizer):
             ``n_nodes``, both of the nodes that samples reach; and ``validation``, the mean error on
             held-out rows, NaN without them.
         """
-        self.check(tree, problem.loss)
         problem.check_tree(tree)
         run = _Run(self, tree, problem)
         # Threads share the nodes; BLAS must not start its own below each.
@@ -214,10 +213,11 @@ class _Run:
     def result(self):
         """The best tree, without what no sample reaches and splits of what is pure."""
         _, tree, samples = self.best
-        tree = keep_reached(tree, np.bincount(samples.leaf, minlength=tree.n_leaves) > 0)
-        y, weight = self.problem.y[self.rows], self.problem.weight[self.rows]
-        leaf = tree._apply_at(self.data, self.rows)
-        return collapse_pure(tree, leaf, y, weight, self.problem.loss)
+        reached = np.bincount(samples.leaf, minlength=tree.n_leaves) > 0
+        leaf = (np.cumsum(reached) - 1)[samples.leaf]   # leaves that stay keep their order
+        problem, rows = self.problem, samples.samples
+        return collapse_pure(
+            keep_reached(tree, reached), leaf, problem.y[rows], problem.weight[rows], problem.loss)
 
     def _with(self, values=None, weights=None, thresholds=None):
         """The tree with some of its arrays replaced."""
