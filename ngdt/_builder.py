@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ngdt._splitter import Split
+from ngdt._splitter import Split, Splitter
 from ngdt._tree import Tree
 
 
@@ -81,6 +81,26 @@ class Growth:
             leaf, problem.y[rows], problem.weight[rows], len(self.leaf_rows), problem.n_outputs)
         return Tree(self.weights(problem.X.shape[1]), self.thresholds(), self.children_left,
                     self.children_right, values)
+
+
+def splitter_for(problem, min_samples_leaf: float = 1) -> Splitter:
+    """The search for axis-aligned splits of a problem, to be used for any number of growths.
+
+    Splits reduce the entropy of classes, or the variance of numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+    min_samples_leaf : float, default=1
+        As in `InfoGain`.
+
+    Returns
+    -------
+    Splitter
+    """
+    return Splitter(
+        problem.X, problem.y, problem.weight, problem.n_outputs,
+        "entropy" if problem.loss.is_classifier else "variance", min_samples_leaf)
 
 
 def build(

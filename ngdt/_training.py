@@ -147,15 +147,12 @@ def _with_all_rows(problem):
 
 def _run(problem, init, steps, rival):
     """The rival, what the optimizers made of the start, their history, and whether Ctrl-C came."""
-    # What no tree would make possible is refused before one is grown.
-    leaf = Tree(np.empty((0, problem.X.shape[1])), [], [], [], np.zeros((1, problem.n_outputs)))
     for step in steps:
-        step.check(leaf, problem.loss)
+        step.check(problem)
     start = tree = _start(problem, init)
     against = start if rival is init else _start(problem, rival)
-    for step in steps:
-        step.check(start, problem.loss)
-    history, interrupted = {"step": []}, False
+    history = {name: [] for name in ("step", *(name for step in steps for name in step.figures))}
+    interrupted = False
     for number, step in enumerate(steps):
         seeded = problem.with_(random_state=(problem.random_state + number) % 2**31)
         tree, record = step.improve(tree, seeded)

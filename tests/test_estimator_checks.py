@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._problem import Problem
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS
 
 
 def fits(init, optimizer, loss):
-    """Whether an optimizer, or a start by itself, takes trees with this loss at all."""
+    """Whether an optimizer, or a start by itself, serves this loss at all."""
+    problem = Problem(np.ones((1, 1)), np.zeros((1, 1)), loss, 1, np.ones(1))
     try:
-        if optimizer is None:
-            INITIALIZERS[init]().check(loss)
-        else:
-            OPTIMIZERS[optimizer]().check(Tree(np.empty((0, 1)), [], [], [], [[0.0]]), loss)
+        (INITIALIZERS[init] if optimizer is None else OPTIMIZERS[optimizer])().check(problem)
     except ValueError:
         return False
     return True

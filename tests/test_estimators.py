@@ -500,8 +500,11 @@ class _Other(Optimizer):
 
 def test_an_impossible_step_is_refused_before_any_step_runs(iris, spy):
     class Impossible(Optimizer):
-        def check(self, tree, loss):
+        def check(self, problem):
             raise ValueError("Impossible does not work with the log loss")
+
+        def improve(self, tree, problem):
+            raise AssertionError
 
     with pytest.raises(ValueError, match="Impossible does not work"):
         ObliqueTreeClassifier(optimizer=[spy, Impossible()]).fit(*iris)

@@ -301,15 +301,6 @@ def test_ctrl_c_leaves_the_best_tree():
     assert 1 - model.score(X, y) == pytest.approx(min(model.history_["error"]))
 
 
-def test_verbose_tells_of_each_iteration(capsys):
-    problem = noisy()
-    _, history = GTO(max_iter=3).improve(
-        GreedyLP(max_leaf_nodes=4).grow(problem), problem.with_(verbose=1))
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(history["objective"]) > 1
-    assert lines[0].startswith("[GTO] iteration 1/3  objective ")
-
-
 def test_a_class_without_a_leaf_adds_one_and_moves_nothing():
     tree = Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     X = np.array([[-3.0, 0.0], [3.0, 0.0], [1.0, 1.0]])

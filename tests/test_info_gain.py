@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ngdt._builder import build
+from ngdt._builder import build, splitter_for
 from ngdt._problem import Problem
 from ngdt._splitter import Split
 from ngdt._tree import Tree
@@ -137,7 +137,7 @@ def test_finds_the_best_split_of_every_kind_of_feature(n, n_classes, form):
         if form == "float32":
             X = np.clip(X, -3e38, 3e38).astype(np.float32)
         problem = make_problem(sparse.csr_matrix(X) if form == "csr" else X, y, loss, weight)
-        splitter = InfoGain().splitter(problem)
+        splitter = splitter_for(problem)
         split = splitter.split(splitter.used_rows())
         expected = best_split(X, problem.y, weight, IMPURITY[loss])
         if expected is None:
@@ -161,7 +161,7 @@ def test_best_split_of_many_columns_is_the_best_of_each(kind, loss):
 
     def best(X):
         X = sparse.csr_matrix(X) if kind == "csr" else np.ascontiguousarray(X)
-        splitter = InfoGain().splitter(make_problem(X, y, loss))
+        splitter = splitter_for(make_problem(X, y, loss))
         return splitter.split(splitter.used_rows())
 
     each = [best(X[:, [j]]) for j in range(p)]
@@ -386,7 +386,7 @@ def test_builder_grows_oblique_trees(kind):
     X = rng.integers(-8, 9, (200, 3)) / 4
     y = (np.sin(X.sum(axis=1)) > rng.normal(size=200)).astype(int)
     problem = make_problem(kind(X), y)
-    splitter = InfoGain().splitter(problem)
+    splitter = splitter_for(problem)
     growth = build(Diagonal(splitter, X), splitter.used_rows(), max_depth=3)
     tree = growth.to_tree(problem)
     assert tree.n_internal == 7
@@ -401,7 +401,7 @@ def test_builder_grows_oblique_trees(kind):
 @pytest.mark.parametrize("loss", ["log", "squared"])
 def test_subsets_grow_as_if_they_were_alone(loss):
     X, y = datasets.load_wine(return_X_y=True)
-    splitter = InfoGain().splitter(make_problem(X, y, loss))
+    splitter = splitter_for(make_problem(X, y, loss))
     for part in (np.arange(0, 178, 2), np.arange(50, 120), np.array([3, 177])):
         growth = build(splitter, part.astype(np.int32), max_depth=3)
         alone = InfoGain().grow(make_problem(X[part], y[part], loss, max_depth=3))
@@ -411,7 +411,7 @@ def test_subsets_grow_as_if_they_were_alone(loss):
 
 
 def test_rows_that_cannot_be_grown_on_are_refused():
-    splitter = InfoGain().splitter(make_problem(np.eye(4), [0, 1, 0, 1], weight=[1, 1, 1, 0]))
+    splitter = splitter_for(make_problem(np.eye(4), [0, 1, 0, 1], weight=[1, 1, 1, 0]))
     with pytest.raises(ValueError, match="rows must have positive weights"):
         build(splitter, np.arange(4, dtype=np.int32))
     repeated = np.zeros(4, dtype=np.int32)

@@ -50,7 +50,7 @@ class Recorder(SoftOptimizer):
     def _plan(self, n_samples, problem, scaling):
         raise NotImplementedError
 
-    def check(self, tree, loss):
+    def check(self, problem):
         pass
 
     def improve(self, tree, problem, space=None, rows=None):
@@ -66,6 +66,17 @@ def test_one_easy_split_gains_nearly_all_there_is():
     assert abs(np.mean(right == problem.y[:, 0]) - 0.5) > 0.48
     cosine = tree.weights[0].sum() / (np.linalg.norm(tree.weights[0]) * np.sqrt(5))
     assert abs(cosine) > 0.98
+
+
+def test_a_stump_for_images():
+    X, y = load_digits(return_X_y=True)
+    images = dict(spatial_penalty=0.1, image_shape=(8, 8))
+    tree = ObliqueTreeClassifier(
+        2, init=SoftGreedy(stump=EndToEnd(epochs=3, **images)), optimizer=None).fit(
+            X[:200], y[:200])
+    assert tree.tree_.n_internal > 0
+    with pytest.raises(ValueError, match=r"image_shape=\(8, 8\) does not make the 63 features"):
+        tree.fit(X[:200, 1:], y[:200])
 
 
 def test_the_threshold_is_that_of_the_stump():

@@ -253,7 +253,7 @@ def test_when_training_ends_and_what_is_kept(accept, goals, n_passes, best, monk
     # Under "error", the start counts.
     coming = iter(([6.0] if accept == "error" else []) + goals)
     monkeypatch.setattr(run, "_goal", lambda figures: next(coming))
-    monkeypatch.setattr(run, "_report", lambda number, figures: trees.append(run.tree))
+    monkeypatch.setattr(run.progress, "report", lambda figures: trees.append(run.tree))
     run.train()
     assert len(trees) == n_passes
     assert run.best[1] is trees[best]
@@ -454,11 +454,3 @@ def test_ctrl_c_leaves_the_best_tree(node, n_jobs):
         tree.fit(X, y)
     assert len(calls) == 2
     assert tree.score(X, y) > 0.8
-
-
-def test_verbose_prints_a_line_per_pass(capsys):
-    X, y = load_iris(return_X_y=True)
-    tree = ObliqueTreeClassifier(max_depth=3, optimizer="tao", verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == tree.n_iter_
-    assert all(line.startswith("[TAO] pass") for line in lines)

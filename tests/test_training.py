@@ -30,9 +30,6 @@ class Step(Optimizer):
     def __init__(self, wrong):
         self.wrong, self.seen = wrong, []
 
-    def check(self, tree, loss):
-        pass
-
     def improve(self, tree, problem):
         self.seen.append((tree, problem))
         return stump(self.wrong), {"loss": [0.5]}

@@ -22,8 +22,8 @@ class RandomSplits(Initializer):
 class RefitLeaves(Optimizer):
     """Leave the splits as they are and compute the leaves anew."""
 
-    def check(self, tree, loss):
-        pass  # raise a ValueError here if this step cannot work with that tree or that loss
+    def check(self, problem):
+        super().check(problem)  # raise a ValueError here if this step cannot work on the problem
 
     def improve(self, tree, problem):
         values = problem.loss.fit_leaves(

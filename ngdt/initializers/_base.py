@@ -1,6 +1,7 @@
 """What every initializer has in common."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
@@ -17,13 +18,16 @@ class Initializer(BaseEstimator, ABC):
 
     minibatch = False  # draws samples at random: weight k is not the same as k copies
 
-    def check(self, loss):
-        """Raise a ValueError that names both sides if trees for this loss cannot be grown.
+    _parameter_constraints: ClassVar[dict] = {}
+
+    def check(self, problem):
+        """Raise a ValueError if a parameter is out of range, or does not go with the problem.
 
         Parameters
         ----------
-        loss : Loss
+        problem : Problem
         """
+        self._validate_params()
 
     @abstractmethod
     def grow(self, problem: Problem) -> Tree:

@@ -69,7 +69,7 @@ class CO2(InfoGain):
         optimizer = self.optimizer
         if optimizer is None:
             optimizer = SGD(epochs=20, batch_size=20)
-        optimizer.check(None, problem.loss)     # there is no tree yet, and every stump will do
+        optimizer.check(problem)
         return _ObliqueSplits(splitter, optimizer, problem)
 
 

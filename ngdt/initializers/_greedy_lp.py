@@ -61,12 +61,14 @@ class GreedyLP(InfoGain):
     True
     """
 
-    def check(self, loss):
-        if not loss.is_classifier:
-            raise ValueError(f"GreedyLP parts classes; it cannot serve the {loss.name} loss")
+    def check(self, problem):
+        super().check(problem)
+        if not problem.loss.is_classifier:
+            raise ValueError(
+                f"GreedyLP parts classes; it cannot serve the {problem.loss.name} loss")
 
     def grow(self, problem: Problem) -> Tree:
-        self.check(problem.loss)
+        self.check(problem)
         problem = distinct(problem)
         warn_of_size("GreedyLP", [len(problem.weight)], problem.X.shape[1])
         tree = self._grow(problem, None)

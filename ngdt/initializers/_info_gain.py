@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._builder import build
+from ngdt._builder import build, splitter_for
 from ngdt._problem import Problem
 from ngdt._rows import Rows
-from ngdt._splitter import Split, Splitter
+from ngdt._splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 
@@ -79,6 +79,14 @@ class InfoGain(Initializer):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
 
+    def check(self, problem):
+        super().check(problem)
+        natural = "entropy" if problem.loss.is_classifier else "variance"
+        if self.criterion not in (None, natural):
+            raise ValueError(
+                f"criterion={self.criterion!r} does not fit the {problem.loss.name} loss, "
+                f"use {natural!r}")
+
     def grow(self, problem: Problem) -> Tree:
         """Grow a tree on the rows with training weight.
 
@@ -96,11 +104,11 @@ class InfoGain(Initializer):
         ValueError
             If a parameter is out of range, or the criterion does not fit the loss.
         """
+        self.check(problem)
         return self._grow(problem, self.max_leaf_nodes)
 
     def _grow(self, problem, max_leaf_nodes):
-        self._validate_params()
-        splitter = self.splitter(problem)
+        splitter = splitter_for(problem, self.min_samples_leaf)
         growth = build(
             self._strategy(splitter, problem),
             splitter.used_rows(),
@@ -114,26 +122,6 @@ class InfoGain(Initializer):
     def _strategy(self, splitter, problem):
         """How nodes are split; CO2 refines what the splitter finds."""
         return splitter
-
-    def splitter(self, problem: Problem) -> Splitter:
-        """The split search with this record's criterion, to be used for any number of growths.
-
-        Parameters
-        ----------
-        problem : Problem
-
-        Returns
-        -------
-        Splitter
-        """
-        natural = "entropy" if problem.loss.is_classifier else "variance"
-        if self.criterion not in (None, natural):
-            raise ValueError(
-                f"criterion={self.criterion!r} does not fit the {problem.loss.name} loss, "
-                f"use {natural!r}")
-        return Splitter(
-            problem.X, problem.y, problem.weight, problem.n_outputs, natural,
-            self.min_samples_leaf)
 
 
 class Refinement:

@@ -47,7 +47,7 @@ class RandomComplete(Initializer):
         self.max_depth = max_depth
 
     def grow(self, problem: Problem) -> Tree:
-        self._validate_params()
+        self.check(problem)
         depth = self._depth(problem)
         random = np.random.default_rng(problem.random_state)
         m, p = 2**depth - 1, problem.X.shape[1]

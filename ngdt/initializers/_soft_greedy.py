@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from ngdt._builder import build
+from ngdt._builder import build, splitter_for
 from ngdt._problem import Problem
-from ngdt._splitter import Split, Splitter
+from ngdt._splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 from ngdt.optimizers import EndToEnd
@@ -114,9 +114,9 @@ class SoftGreedy(Initializer):
         self.min_impurity_decrease = min_impurity_decrease
 
     def grow(self, problem: Problem) -> Tree:
-        self._validate_params()
+        self.check(problem)
         stump = EndToEnd() if self.stump is None else self.stump
-        stump.check(None, problem.loss)     # there is no tree yet, and every stump will do
+        stump.check(problem)
         strategy = _Stumps(
             stump, problem, self.n_attempts, self._feature_draw(problem.X.shape[1]))
         with threadpool_limits(1, user_api="blas"):
@@ -178,9 +178,7 @@ class _Stumps:
         self.draw_features = draw_features
         self.weight = problem.weight
         # What a split gains, and which nodes are pure, is the same for all growers.
-        self.splitter = Splitter(
-            problem.X, problem.y, problem.weight, problem.n_outputs,
-            "entropy" if problem.loss.is_classifier else "variance")
+        self.splitter = splitter_for(problem)
         self.problem = problem.with_(validation=None, verbose=0, callback=None)
         self.space = Space.measure(problem, keep_zeros=draw_features is not None)
         # Numbers that do not count rows of weight 0, from which nodes are seeded.

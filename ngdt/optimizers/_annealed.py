@@ -108,8 +108,8 @@ class Annealed(SoftOptimizer):
         self.pseudo_count = pseudo_count
         self.cutoff = cutoff
 
-    def check(self, tree, loss):
-        super().check(tree, loss)
+    def check(self, problem):
+        super().check(problem)
         if len(self.gamma) != 2 or not all(
                 isinstance(gamma, Real) and 0 < gamma <= 1e6 for gamma in self.gamma):
             raise ValueError(f"gamma must be two positive numbers up to 1e6, got {self.gamma}")

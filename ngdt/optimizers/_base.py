@@ -1,11 +1,14 @@
 """What all optimizers share."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from typing import ClassVar
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 
-class Optimizer(BaseEstimator):
+class Optimizer(BaseEstimator, ABC):
     """Base class: a record of hyper-parameters that turns a tree into a better one.
 
     Optimizers have no fitted state and change neither the tree nor the problem they are given.
@@ -13,15 +16,18 @@ class Optimizer(BaseEstimator):
 
     minibatch = False  # draws samples at random: weight k is not the same as k copies
     natural_start = "info_gain"     # name of the initializer that suits it best
+    figures = ()    # names of what it records per epoch
 
-    def check(self, tree, loss):
-        """Raise a ValueError that names both sides if this optimizer cannot work on the tree.
+    _parameter_constraints: ClassVar[dict] = {}
+
+    def check(self, problem):
+        """Raise a ValueError if a parameter is out of range, or does not go with the problem.
 
         Parameters
         ----------
-        tree : Tree
-        loss : Loss
+        problem : Problem
         """
+        self._validate_params()
 
     @abstractmethod
     def improve(self, tree, problem):
@@ -36,5 +42,55 @@ class Optimizer(BaseEstimator):
         -------
         tree : Tree
         history : dict of str to list
-            One entry per epoch; empty for steps that have no epochs.
+            One entry per epoch for each of `figures`; may be empty where there was no epoch.
         """
+
+
+class Progress:
+    """The history of a training run, and who is told of it.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    problem : Problem
+    epochs : int
+        The largest number of them.
+
+    Attributes
+    ----------
+    history : dict of str to list
+        As `Optimizer.improve` returns it.
+    """
+
+    def __init__(self, optimizer, problem, epochs):
+        self.history = {name: [] for name in optimizer.figures}
+        self._step, self._problem = type(optimizer).__name__, problem
+        self._epoch, self._epochs = 0, epochs
+
+    @contextmanager
+    def until_interrupted(self):
+        """Ctrl-C ends the block, and the history says so."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.history["interrupted"] = True
+
+    def report(self, figures):
+        """Add an epoch to the history, print its figures, and call back.
+
+        Parameters
+        ----------
+        figures : dict of str to number
+        """
+        self._epoch += 1
+        figures = {name: np.asarray(figure).item() for name, figure in figures.items()}
+        for name, figure in figures.items():
+            self.history[name].append(figure)
+        if self._problem.verbose:
+            shown = "  ".join(
+                f"{name} {figure}" if isinstance(figure, int) else f"{name} {figure:.4g}"
+                for name, figure in figures.items())
+            print(f"[{self._step}] epoch {self._epoch}/{self._epochs}  {shown}")
+        if self._problem.callback is not None:
+            self._problem.callback(
+                {"step": self._step, "epoch": self._epoch, "epochs": self._epochs, **figures})

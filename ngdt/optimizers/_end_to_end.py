@@ -108,13 +108,13 @@ class EndToEnd(SoftOptimizer):
         self.pseudo_count = pseudo_count
         self.cutoff = cutoff
 
-    def check(self, tree, loss):
-        super().check(tree, loss)
+    def check(self, problem):
+        super().check(problem)
         if self.spatial_penalty and self.image_shape is None:
             raise ValueError(
                 "spatial_penalty needs image_shape, the rows and columns of the images")
         if self.image_shape is not None:
-            check_image_shape(self.image_shape, tree.n_features)
+            check_image_shape(self.image_shape, problem.X.shape[1])
 
     def _plan(self, n_samples, problem, scaling):
         batch = self.batch_size

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
 from ngdt._rows import Rows
 from ngdt._tree import Tree
-from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._multilinear import Multilinear
 
 # Scales of the start that are tried: what the hinge errors ask for is a margin of 1.
@@ -70,6 +70,7 @@ class GTO(Optimizer):
     """
 
     natural_start = "greedy_lp"
+    figures = ("objective", "gap", "error")
 
     _parameter_constraints: ClassVar[dict] = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -80,10 +81,10 @@ class GTO(Optimizer):
         self.max_iter = max_iter
         self.tol = tol
 
-    def check(self, tree, loss):
-        self._validate_params()
-        if not loss.is_classifier:
-            raise ValueError(f"GTO parts classes; it cannot serve the {loss.name} loss")
+    def check(self, problem):
+        super().check(problem)
+        if not problem.loss.is_classifier:
+            raise ValueError(f"GTO parts classes; it cannot serve the {problem.loss.name} loss")
 
     def improve(self, tree, problem):
         if tree.n_internal == 0:
@@ -102,18 +103,16 @@ class _FrankWolfe:
         self.program = Multilinear(tree, problem.y[:, 0].astype(np.intp), problem.weight)
         self.planes = self._start()     # a row per node, the threshold last
         self.best = np.inf, None
-        self.history = {"objective": [], "gap": [], "error": []}
+        self.progress = Progress(params, problem, params.max_iter)
 
     def run(self):
-        try:
+        with self.progress.until_interrupted():
             for iteration in range(self.params.max_iter):
                 if self._iterate(iteration):
                     break
             else:
                 self._judge()   # where the last step led
-        except KeyboardInterrupt:
-            self.history["interrupted"] = True
-        return (self.tree if self.best[1] is None else self.best[1]), self.history
+        return (self.tree if self.best[1] is None else self.best[1]), self.progress.history
 
     def _iterate(self, iteration):
         """Report on the planes, and move them; True if there is nowhere to go."""
@@ -127,7 +126,7 @@ class _FrankWolfe:
         # No plane moves for nothing: where it was the best already, up to what the solver can tell.
         goal = np.where(gain[:, None] > 0.0, goal, self.planes)
         gap = np.maximum(gain, 0.0).sum()
-        self._report(iteration, objective=objective, gap=gap, error=error)
+        self.progress.report({"objective": objective, "gap": gap, "error": error})
         if gap <= self.params.tol * objective:
             return True
         step = self.program.best_step(hinges, self._hinges(goal))
@@ -177,14 +176,3 @@ class _FrankWolfe:
             self.best = error, Tree(
                 weights, thresholds, tree.children_left, tree.children_right, values)
         return error
-
-    def _report(self, iteration, **figures):
-        for name, figure in figures.items():
-            self.history[name].append(float(figure))
-        problem, epochs = self.problem, self.params.max_iter
-        if problem.verbose:
-            shown = "  ".join(f"{name} {figure:.4g}" for name, figure in figures.items())
-            print(f"[GTO] iteration {iteration + 1}/{epochs}  {shown}")
-        if problem.callback is not None:
-            problem.callback({
-                "step": "GTO", "epoch": iteration + 1, "epochs": epochs, **figures})

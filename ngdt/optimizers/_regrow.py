@@ -6,10 +6,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._builder import build
+from ngdt._builder import build, splitter_for
 from ngdt._problem import standard_errors_saved
 from ngdt._rows import Rows
-from ngdt._splitter import Splitter
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._by_leaf import ByLeaf
@@ -64,9 +63,6 @@ class Regrow(Optimizer):
     def __init__(self, *, min_samples_leaf=1):
         self.min_samples_leaf = min_samples_leaf
 
-    def check(self, tree, loss):
-        self._validate_params()
-
     def improve(self, tree, problem):
         if problem.validation is None or tree.n_internal == 0:
             return tree, {}
@@ -76,10 +72,7 @@ class Regrow(Optimizer):
 class _Regrowth:
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
-        self.splitter = Splitter(
-            problem.X, problem.y, problem.weight, problem.n_outputs,
-            "entropy" if problem.loss.is_classifier else "variance",
-            params.min_samples_leaf)
+        self.splitter = splitter_for(problem, params.min_samples_leaf)
         self.rows = Rows(problem.X)
         self.trained = ByLeaf(tree, self.rows, np.flatnonzero(problem.weight > 0))
         self.held_out = ByLeaf(tree, self.rows, np.flatnonzero(problem.validation > 0))

@@ -18,7 +18,7 @@ from ngdt._rows import Rows
 from ngdt._scaling import Scaling
 from ngdt._tree import Tree
 from ngdt.inference import RADIUS
-from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._epoch import Trainer
 
 # Rows that estimate the spread of the data: enough for one eigenvalue, small for any data set.
@@ -109,6 +109,7 @@ class SGD(Optimizer):
     """
 
     minibatch = True
+    figures = ("loss", "bound", "gradient_share", "n_scored", "active_leaves", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
         "inference": [StrOptions({"auto", *RADIUS})],
@@ -158,9 +159,6 @@ class SGD(Optimizer):
         """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
         return "navigate", "step"
 
-    def check(self, tree, loss):
-        self._validate_params()
-
     def improve(self, tree, problem, space=None):
         """Train; see `Optimizer.improve`.
 
@@ -185,7 +183,7 @@ class SGD(Optimizer):
         run = _Run(
             self, tree, problem, space or Space.measure(problem, self.norm_limit))
         run.train()
-        return run.best_tree(), run.history
+        return run.best_tree(), run.progress.history
 
 
 class SSGD(SGD):
@@ -292,7 +290,7 @@ class _Run:
         self.leaf_rate = self._leaf_rate()
         self.trainer = self._trainer(space.norm_limit)
         self._shrink_start(sample)
-        self.history = {}
+        self.progress = Progress(params, problem, self.epochs)
         self.best = None
         self._keep_best()
 
@@ -352,14 +350,11 @@ class _Run:
         self.trainer.scale(sizes[enough] / sizes[-1])
 
     def train(self):
-        for epoch in range(self.epochs):
-            try:
+        with self.progress.until_interrupted():
+            for epoch in range(self.epochs):
                 self._epoch(epoch)
-            except KeyboardInterrupt:
-                self.history["interrupted"] = True
-                break
-            if self._has_stalled():
-                break
+                if self._has_stalled():
+                    break
 
     def _epoch(self, epoch):
         if self._is_renewal(epoch):
@@ -370,16 +365,13 @@ class _Run:
             self.random.permutation(self.rows), self.rate * decay, self.leaf_rate * decay)
         if self.params.leaf_update == "closed_form":
             self._fit_leaves()
-        figures["validation"] = self._keep_best()
-        for name, figure in figures.items():
-            self.history.setdefault(name, []).append(figure)
-        self._report(epoch, figures)
+        self.progress.report({**figures, "validation": self._keep_best()})
 
     def _is_renewal(self, epoch):
         if self.renew == "step":
             return False    # the kernel re-assigns each sample when it is visited
         if self.renew == "plateau":
-            bound = self.history.get("bound", [])
+            bound = self.progress.history["bound"]
             return len(bound) < 2 or bound[-1] > (1.0 - _NEGLIGIBLE) * bound[-2]
         return epoch % (1 if self.renew == "epoch" else self.renew) == 0
 
@@ -389,19 +381,8 @@ class _Run:
             self.trainer.assignment[rows], problem.y[rows], problem.weight[rows],
             self.tree.n_leaves, problem.n_outputs))
 
-    def _report(self, epoch, figures):
-        progress = {"step": type(self.params).__name__, "epoch": epoch + 1,
-                    "epochs": self.epochs, **figures}
-        if self.problem.verbose:
-            shown = "  ".join(f"{name} {figures[name]:.4f}" for name in (
-                "loss", "bound", "gradient_share", "validation"))
-            print(f"[{progress['step']}] epoch {epoch + 1}/{self.epochs}  {shown}  "
-                  f"active_leaves {figures['active_leaves']}")
-        if self.problem.callback is not None:
-            self.problem.callback(progress)
-
     def _has_stalled(self):
-        patience, errors = self.params.patience, self.history["validation"]
+        patience, errors = self.params.patience, self.progress.history["validation"]
         if patience is None or self.held_out is None or len(errors) <= patience:
             return False
         return min(errors[-patience:]) >= min(errors[:-patience])

@@ -46,11 +46,11 @@ class ShrinkLeaves(Optimizer):
     def __init__(self, *, pseudo_count=5.0):
         self.pseudo_count = pseudo_count
 
-    def check(self, tree, loss):
-        self._validate_params()
-        if loss.is_classifier:
-            raise ValueError(
-                f"ShrinkLeaves averages regression targets; it cannot serve the {loss.name} loss")
+    def check(self, problem):
+        super().check(problem)
+        if problem.loss.is_classifier:
+            raise ValueError("ShrinkLeaves averages regression targets; it cannot serve the "
+                             f"{problem.loss.name} loss")
 
     def improve(self, tree, problem):
         rows = np.flatnonzero(problem.weight > 0).astype(np.int32)

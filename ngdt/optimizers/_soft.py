@@ -17,7 +17,7 @@ from ngdt._rows import Rows
 from ngdt._scaling import Scaling
 from ngdt._soft import Categorical, DenseRouting, Gaussian, SparseRouting
 from ngdt._tree import Tree
-from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._soft_epoch import CHUNK, SoftTrainer
 from ngdt.pruning import keep_reached
 
@@ -108,13 +108,11 @@ class SoftOptimizer(Optimizer):
 
     minibatch = True
     natural_start = "random_complete"
+    figures = ("loss", "gamma", "validation")
 
     @abstractmethod
     def _plan(self, n_samples, problem, scaling):
         """Plan for so many training samples."""
-
-    def check(self, tree, loss):
-        self._validate_params()
 
     def improve(self, tree, problem, space=None, rows=None):
         """Train; see `Optimizer.improve`.
@@ -148,7 +146,7 @@ class SoftOptimizer(Optimizer):
         run = _Run(self, tree, problem, space or Space.measure(problem), rows)
         with limit:
             run.train()
-        return run.best_tree(), run.history
+        return run.best_tree(), run.progress.history
 
 
 class _Run:
@@ -172,7 +170,7 @@ class _Run:
             betas=(0.9, self.plan.beta2), refit_every_step=self.plan.refit_every_step,
             mask=self._mask() if keep_zeros else None,
             smoothness=self.plan.smoothness, neighbour=neighbours, n_threads=problem.n_jobs)
-        self.history = {}
+        self.progress = Progress(params, problem, self.plan.epochs)
         self.best = None
 
     def _mask(self):
@@ -211,12 +209,9 @@ class _Run:
         checks = set()
         if self.held_out is not None:
             checks.update(np.linspace(epochs // 2, epochs - 1, _CHECKS, dtype=int).tolist())
-        for epoch in range(epochs):
-            try:
+        with self.progress.until_interrupted():
+            for epoch in range(epochs):
                 self._epoch(epoch, epoch in checks)
-            except KeyboardInterrupt:
-                self.history["interrupted"] = True
-                break
 
     def _epoch(self, epoch, check):
         plan = self.plan
@@ -234,11 +229,8 @@ class _Run:
             order, gamma, plan.rate(done), 1.0 - plan.decay(done), weight / seen)
         if not plan.refit_every_step:
             self.trainer.refit()
-        figures = {"loss": loss, "gamma": gamma[-1],
-                   "validation": self._check() if check else np.nan}
-        for name, figure in figures.items():
-            self.history.setdefault(name, []).append(figure)
-        self._report(epoch, figures)
+        self.progress.report({
+            "loss": loss, "gamma": gamma[-1], "validation": self._check() if check else np.nan})
 
     def _check(self):
         """Read out the hard tree and keep it if it is the best; its error on held-out rows."""
@@ -263,15 +255,6 @@ class _Run:
 
     def best_tree(self):
         return self._hard_tree() if self.best is None else self.best[1]
-
-    def _report(self, epoch, figures):
-        progress = {"step": type(self.params).__name__, "epoch": epoch + 1,
-                    "epochs": self.plan.epochs, **figures}
-        if self.problem.verbose:
-            shown = "  ".join(f"{name} {figure:.4f}" for name, figure in figures.items())
-            print(f"[{progress['step']}] epoch {epoch + 1}/{self.plan.epochs}  {shown}")
-        if self.problem.callback is not None:
-            self.problem.callback(progress)
 
 
 def check_image_shape(shape, n_features):

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from ngdt._loss import Loss, get_loss
 from ngdt._rows import Rows
 from ngdt._tree import Tree
-from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._by_leaf import ByLeaf
 from ngdt.optimizers._node_solvers import AxisSolver, NodeProblem, ObliqueSolver
 from ngdt.pruning import collapse_pure, keep_reached
@@ -92,6 +92,8 @@ class TAO(Optimizer):
     True
     """
 
+    figures = ("objective", "loss", "n_nonzero", "n_nodes", "validation")
+
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "penalty": [StrOptions({"l1", "l2"})],
@@ -127,8 +129,9 @@ class TAO(Optimizer):
         self.max_passes = max_passes
         self.tol = tol
 
-    def check(self, tree, loss):
-        self._validate_params()
+    def check(self, problem):
+        super().check(problem)
+        loss = problem.loss
         if self.loss == "zero_one":
             if not loss.is_classifier:
                 raise ValueError(
@@ -160,7 +163,7 @@ class TAO(Optimizer):
         # Threads share the nodes; BLAS must not start its own below each.
         with threadpool_limits(1, user_api="blas"):
             run.train()
-        return run.result(), run.history
+        return run.result(), run.progress.history
 
 
 class _Run:
@@ -178,26 +181,23 @@ class _Run:
             self.solver = AxisSolver(problem, self.data)
         else:
             self.solver = ObliqueSolver(params, problem, self.data)
-        self.history = {}
+        self.progress = Progress(params, problem, params.max_passes)
         self._settle()
         self.best = np.inf, self.tree, self.samples
 
     def train(self):
         patience = _PATIENCE[self.params.accept]
         lowest = [self._goal(self._figures()) if self.params.accept == "error" else np.inf]
-        for number in range(self.params.max_passes):
-            before = self.tree
-            try:
-                self._pass(number)
-            except KeyboardInterrupt:
-                self.history["interrupted"] = True
-                return
-            lowest.append(self.best[0])
-            if self.tree == before or (number + 1 >= patience and not (
-                    lowest[-1] < (1.0 - self.params.tol) * lowest[-1 - patience])):
-                return
+        with self.progress.until_interrupted():
+            for number in range(self.params.max_passes):
+                before = self.tree
+                self._pass()
+                lowest.append(self.best[0])
+                if self.tree == before or (number + 1 >= patience and not (
+                        lowest[-1] < (1.0 - self.params.tol) * lowest[-1 - patience])):
+                    break
 
-    def _pass(self, number):
+    def _pass(self):
         for nodes in reversed(self.levels):
             self._fit_nodes(nodes)
         self._settle()
@@ -205,7 +205,7 @@ class _Run:
         goal = self._goal(figures)
         if goal <= self.best[0]:
             self.best = goal, self.tree, self.samples
-        self._report(number, figures)
+        self.progress.report(figures)
 
     def _goal(self, figures):
         return figures["loss" if self.params.accept == "error" else "objective"]
@@ -329,23 +329,12 @@ class _Run:
             errors = problem.errors(tree.values[tree._apply_at(self.data, held)], held)
             validation = np.average(errors, weights=problem.validation[held])
         return {
-            "objective": float(self.params.C * loss + penalty),
-            "loss": float(loss / self.total),
-            "n_nonzero": int((self.weights[alive] != 0).sum()),
+            "objective": self.params.C * loss + penalty,
+            "loss": loss / self.total,
+            "n_nonzero": (self.weights[alive] != 0).sum(),
             "n_nodes": len(alive),
-            "validation": float(validation),
+            "validation": validation,
         }
-
-    def _report(self, number, figures):
-        for name, figure in figures.items():
-            self.history.setdefault(name, []).append(figure)
-        progress = {"step": type(self.params).__name__, "epoch": number + 1,
-                    "epochs": self.params.max_passes, **figures}
-        if self.problem.verbose:
-            shown = "  ".join(f"{name} {figure:.5g}" for name, figure in figures.items())
-            print(f"[TAO] pass {number + 1}/{self.params.max_passes}  {shown}")
-        if self.problem.callback is not None:
-            self.problem.callback(progress)
 
 
 def _compact(weights):
