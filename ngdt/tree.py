@@ -115,6 +115,9 @@ class _ObliqueTree(BaseEstimator):
         return self._fit(X, y, sample_weight, resume, fresh, self.validation_fraction)
 
     def _fit(self, X, y, sample_weight, resume, fresh, validation_fraction, classes=None):
+        if not resume:
+            # If this fit fails, what it has set by then does not go with a tree of the fit before.
+            vars(self).pop("tree_", None)
         X, y = validate_data(self, X, y, reset=not resume, **_MATRIX, **self._y_form)
         weight = check_weight(sample_weight, X.shape[0])
         targets, n_values = self._read_targets(y, weight, resume, classes)
@@ -235,21 +238,27 @@ class _ObliqueTree(BaseEstimator):
         """
         if check_input:
             return self._checked_apply(X)
-        rows = Rows(X)
-        if rows.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {rows.n_features} features, but {type(self).__name__} was fitted on "
-                f"{self.n_features_in_}")
-        return self.tree_._apply(rows)
+        if not hasattr(self, "tree_"):
+            check_is_fitted(self)
+        return self.tree_._apply(self._of_tree_width(Rows(X)))
 
     def _checked_apply(self, X):
         check_is_fitted(self)
         # To look for NaN and infinity would take as long as to route some of the way: scores tell.
-        rows = Rows(validate_data(self, X, reset=False, ensure_all_finite=False, **_MATRIX))
+        rows = self._of_tree_width(
+            Rows(validate_data(self, X, reset=False, ensure_all_finite=False, **_MATRIX)))
         leaf = self.tree_._apply_unless_suspect(rows)
         if leaf is None:
             leaf = self.tree_._apply(Rows(validate_data(self, X, reset=False, **_MATRIX)))
         return leaf
+
+    def _of_tree_width(self, rows):
+        """The rows, which the kernels will take to be as wide as the tree."""
+        if rows.n_features != self.tree_.n_features:
+            raise ValueError(
+                f"X has {rows.n_features} features, but the tree of {type(self).__name__} has "
+                f"{self.tree_.n_features}")
+        return rows
 
     def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Internal nodes that each sample passes.
@@ -268,6 +277,9 @@ class _ObliqueTree(BaseEstimator):
     def _values(self, X, check_input):
         leaf = self.apply(X, check_input)
         return self.tree_.values[leaf]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "tree_")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -199,6 +199,31 @@ def test_unchecked_input_of_another_width_is_refused(iris):
         fitted.predict([[1.0, 2.0, 3.0, 4.0]], check_input=False)
 
 
+@pytest.mark.parametrize("check_input", [False, True])
+def test_data_wider_than_the_tree_are_refused(iris, check_input):
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
+    fitted.tree_ = Tree([[1.0]], [0.0], [~0], [~1], np.zeros((2, 3)))   # one feature, not four
+    with pytest.raises(ValueError, match=r"X has 4 features, but the tree .* has 1"):
+        fitted.predict(iris[0], check_input=check_input)
+
+
+@pytest.mark.parametrize("check_input", [False, True])
+@pytest.mark.parametrize("fitted_before", [False, True])
+def test_a_fit_that_fails_leaves_no_tree(iris, check_input, fitted_before):
+    def fail(progress):
+        raise RuntimeError("no more")
+
+    X, y = iris
+    model = ObliqueTreeClassifier(2, optimizer=short())
+    if fitted_before:
+        model.fit(X, y)
+    with pytest.raises(RuntimeError, match="no more"):
+        model.set_params(callback=fail).fit(X[:, :3], y)
+    with pytest.raises(NotFittedError):
+        model.predict(X[:, :3], check_input=check_input)
+
+
+
 class _Spy(Optimizer):
     """Keeps the problem it was given and changes nothing."""
 
