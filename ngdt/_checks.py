@@ -69,8 +69,9 @@ def check_weight(sample_weight, n_samples):
     """
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
+    with naming("sample_weight"):
+        weight = check_array(
+            sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight per sample, "

@@ -85,7 +85,8 @@ cdef class Loss:
         with naming("y"):
             y = np.asarray(y)
         if y.dtype.kind not in "biuf":
-            raise TypeError(f"y must be numeric for the {self.name} loss, got dtype {y.dtype}")
+            what = "class indices" if self.is_classifier else "numbers"
+            raise TypeError(f"y must hold {what} for the {self.name} loss, got dtype {y.dtype}")
         if not np.isfinite(y).all():
             raise ValueError("y must be finite, got NaN or infinity")
         if self.is_classifier:
@@ -463,4 +464,4 @@ def get_loss(loss):
         if loss in LOSSES:
             return LOSSES[loss]()
         raise ValueError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")
-    raise TypeError(f"loss must be a name or a Loss object, got {type(loss).__name__}")
+    raise TypeError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")

@@ -450,3 +450,18 @@ cdef class Tree:
             f"Tree(n_internal={self.n_internal}, n_leaves={self.n_leaves}, "
             f"n_features={self.n_features}, n_outputs={self.n_outputs}, "
             f"max_depth={self.max_depth}{stored})")
+
+
+def check_tree(tree):
+    """Raise a TypeError that tells where the tree is, unless it is a `Tree`.
+
+    Parameters
+    ----------
+    tree : object
+    """
+    if isinstance(tree, Tree):
+        return
+    inside = getattr(tree, "tree_", None)
+    hint = "" if inside is None else (
+        ": pass its tree_" if isinstance(inside, Tree) else ": pass Tree.from_sklearn of it")
+    raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}{hint}")

@@ -15,7 +15,7 @@ from ngdt._checks import check_matrix, naming
 from ngdt._inference import price_rows, search_rows
 from ngdt._loss import get_loss
 from ngdt._rows import Rows
-from ngdt._tree import Tree
+from ngdt._tree import check_tree
 
 __all__ = [
     "InferenceResult",
@@ -81,8 +81,7 @@ def _radius(kind):
 
 
 def _check(tree, X, y, loss):
-    if not isinstance(tree, Tree):
-        raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}")
+    check_tree(tree)
     X = check_matrix(X)
     if X.shape[1] != tree.n_features:
         raise ValueError(
@@ -345,6 +344,7 @@ def soft_predict_proba(tree, X, gamma):
     """
     if not (isinstance(gamma, Real) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}")
+    check_tree(tree)
     X = check_matrix(X)
     leaves = softmax(tree.values, axis=1)
     out = np.empty((X.shape[0], tree.n_outputs))

@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ngdt._checks import check_matrix, check_weight, naming
-from ngdt._tree import Tree
+from ngdt._tree import check_tree
 from ngdt.optimizers import TAO
 from ngdt.plotting import plot_path
 from ngdt.tree import _MATRIX, ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -87,8 +87,7 @@ def prediction_cost(tree, X, *, sample_weight=None):
     >>> n_multiplications
     Spread(mean=2.5, min=2, max=3)
     """
-    if not isinstance(tree, Tree):
-        raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}")
+    check_tree(tree)
     leaf = tree.apply(X)
     reached = np.bincount(leaf, check_weight(sample_weight, len(leaf)), tree.n_leaves)
     visits = abs(tree.ancestors()).astype(np.int64)

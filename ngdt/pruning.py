@@ -8,7 +8,7 @@ import numpy as np
 
 from ngdt._checks import check_weight
 from ngdt._loss import get_loss
-from ngdt._tree import Tree
+from ngdt._tree import Tree, check_tree
 
 __all__ = ["prune_dead_branches", "prune_pure_subtrees", "prune_zero_weight_nodes"]
 
@@ -112,7 +112,7 @@ def prune_zero_weight_nodes(tree):
     Raises
     ------
     TypeError
-        If `tree` is none.
+        If `tree` is not a `Tree`.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def prune_zero_weight_nodes(tree):
     >>> prune_zero_weight_nodes(tree).values.tolist()
     [[1.0], [2.0]]
     """
-    _check_tree(tree)
+    check_tree(tree)
     n_looked_at = (tree.weights != 0).sum(axis=1)
     stand_in = _nobody(tree)
     for node in np.flatnonzero(n_looked_at == 0):
@@ -255,16 +255,11 @@ def _replace(tree, stand_in, values=None):
 
 def _present(tree, X, sample_weight):
     """Leaf of each sample of positive weight, all weights, and which samples those are."""
-    _check_tree(tree)
+    check_tree(tree)
     rows = tree._check(X)
     weight = check_weight(sample_weight, rows.n_samples)
     present = np.flatnonzero(weight).astype(np.int32)
     return tree._apply_at(rows, present), weight, present
-
-
-def _check_tree(tree):
-    if not isinstance(tree, Tree):
-        raise TypeError(f"tree must be an ngdt Tree, got {type(tree).__name__}")
 
 
 def prune_to_size(tree, node_error, leaf_error, n_leaves):

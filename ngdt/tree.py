@@ -28,7 +28,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngdt._checks import check_weight
+from ngdt._checks import check_weight, naming
 from ngdt._loss import Loss, get_loss
 from ngdt._problem import Problem
 from ngdt._rows import Rows
@@ -537,8 +537,9 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
             # A class without weight has no row that could be scaled up.
             by_class = total.sum() / np.count_nonzero(total) / np.where(total == 0, 1, total)
         else:
-            by_class = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=self.classes_)
+            with naming("class_weight"):
+                by_class = compute_class_weight(
+                    self.class_weight, classes=self.classes_, y=self.classes_)
             if (by_class < 0).any() or not np.isfinite(by_class).all():
                 raise ValueError("class_weight must be finite and not negative")
         weight = weight * by_class[targets]
@@ -740,6 +741,14 @@ def _is_auto(value):
     return isinstance(value, str) and value == "auto"
 
 
+# What a parameter may be beside a name.
+_KINDS = {
+    "init": "an Initializer, a Tree, a fitted estimator of this package, a fitted scikit-learn "
+            "decision tree",
+    "optimizer": "None, an Optimizer, a list of these",
+}
+
+
 def _named(parameter, value, registry, base):
     """The object that a name or an object stands for."""
     if isinstance(value, str):
@@ -747,8 +756,11 @@ def _named(parameter, value, registry, base):
             raise ValueError(f"{parameter}={value!r} is unknown; known are {sorted(registry)}")
         return registry[value]()
     if not isinstance(value, base):
+        forgot = isinstance(value, type) and issubclass(value, base)
+        hint = f": pass an object, {value.__name__}()" if forgot else ""
         raise TypeError(
-            f"{parameter} must be one of {sorted(registry)} or a {base.__name__}, got {value!r}")
+            f"{parameter} must be {_KINDS[parameter]} or one of {sorted(registry)}, "
+            f"got {value!r}{hint}")
     return value
 
 
@@ -759,11 +771,14 @@ def _with_values(tree, values):
 
 def _center_and_scale(y, weight):
     """Weighted mean and standard deviation of each target; the scale of a constant one is 1."""
+    # In units of a power of two no square overflows, and nothing is rounded.
+    unit = 2.0 ** np.frexp(np.abs(y).max(axis=0))[1].clip(-1000, 1000)
+    y = y / unit
     center = np.average(y, axis=0, weights=weight)
     scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=weight))
     # The mean of equal numbers need not be that number to the last bit.
     constant = scale <= 1e-14 * np.abs(center)
-    return center, np.where(constant, 1.0, scale)
+    return unit * center, np.where(constant, 1.0, unit * scale)
 
 
 def _importances(tree, X, weight):

@@ -127,13 +127,13 @@ def test_one_column_of_targets_is_predicted_as_a_vector(diabetes):
     np.testing.assert_array_equal(vector, column)
 
 
-def test_units_of_the_target_do_not_matter(diabetes):
-    # A power of two scales without rounding.
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**900])     # scales without rounding
+def test_units_of_the_target_do_not_matter(diabetes, unit):
     X, y = diabetes
     one, other = (
         ObliqueTreeRegressor(3, optimizer=short(), random_state=0).fit(X, scale * y).predict(X)
-        for scale in (1.0, 2.0**-40))
-    np.testing.assert_allclose(other, 2.0**-40 * one, rtol=1e-9)
+        for scale in (1.0, unit))
+    np.testing.assert_allclose(other, unit * one, rtol=1e-9)
 
 
 @BOTH
@@ -357,6 +357,7 @@ def test_rows_of_no_weight_take_no_part(estimator, iris):
     ([[1.0]] * 150, "sample_weight must have shape"),
     ([-1.0] + [1.0] * 149, "sample_weight must not be negative"),
     ([0.0] * 150, "sample_weight must not be zero"),
+    (["heavy"] * 150, "sample_weight: could not convert"),
     ([np.nan] * 150, "sample_weight contains NaN"),
     ([np.inf] * 150, "sample_weight contains infinity"),
 ])
@@ -370,6 +371,7 @@ def test_bad_weights_are_refused(estimator, iris, weight, message):
     ({0: 1.0, 1: 1.0, 2: np.nan}, "class_weight must be finite and not negative"),
     ({0: 0.0, 1: 0.0, 2: 0.0}, "class_weight and sample_weight leave no sample"),
     ({0: 1.0, "virginica": 2.0}, r"not in class_weight"),
+    ({0: 1.0, 1: 1.0, 2: "much"}, "class_weight: could not convert"),
     ("evenly", "class_weight"),
 ])
 def test_bad_class_weights_are_refused(iris, class_weight, message):
@@ -595,6 +597,7 @@ def test_a_start_that_does_not_fit_is_refused(iris, diabetes):
     ("optimizer", ["ssgd", "adam"], ValueError),
     ("optimizer", InfoGain(), TypeError),
     ("optimizer", SSGD, TypeError),
+    ("optimizer", [None], TypeError),
     ("loss", "hinge", ValueError),
     ("loss", 1, TypeError),
     ("validation_fraction", 1.0, ValueError),
@@ -610,6 +613,13 @@ def test_a_start_that_does_not_fit_is_refused(iris, diabetes):
 def test_bad_parameters_are_named(estimator, iris, parameter, value, error):
     with pytest.raises(error, match=parameter):
         estimator(**{parameter: value}).fit(*iris)
+
+
+def test_a_class_in_place_of_an_object_is_told_how_to_make_one(iris):
+    with pytest.raises(TypeError, match=r"pass an object, SSGD\(\)"):
+        ObliqueTreeClassifier(optimizer=SSGD).fit(*iris)
+    with pytest.raises(TypeError, match=r"pass an object, InfoGain\(\)"):
+        ObliqueTreeClassifier(init=InfoGain).fit(*iris)
 
 
 def test_unknown_names_list_the_known_ones(iris):

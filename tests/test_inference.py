@@ -21,6 +21,7 @@ from ngdt.inference import (
     cost_diminished_inference,
     empirical_loss,
     loss_augmented_inference,
+    soft_predict_proba,
     surrogate_gradient,
     upper_bound,
 )
@@ -731,6 +732,8 @@ def test_bad_loss(function, loss):
 def test_bad_tree(function, tree):
     with names("tree"):
         FUNCTIONS[function](tree, X_GOOD, Y_GOOD)
+    with names("tree"):
+        soft_predict_proba(tree, X_GOOD, 1.0)
 
 
 @pytest.mark.parametrize("function", [upper_bound, loss_augmented_inference, surrogate_gradient])

@@ -22,7 +22,8 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from ngdt import Tree
+from ngdt import ObliqueTreeClassifier, Tree
+from ngdt._tree import check_tree
 from ngdt.testing.strategies import problems, trees
 
 ARRAYS = ("weights", "thresholds", "children_left", "children_right", "values")
@@ -469,3 +470,12 @@ def test_damaged_sparse_samples(damage):
     damage(X)  # scipy does not look again
     with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
         chain(3).apply(X)
+
+
+@pytest.mark.parametrize(("estimator", "where"), [
+    (ObliqueTreeClassifier(1, optimizer=None), "got ObliqueTreeClassifier: pass its tree_"),
+    (DecisionTreeClassifier(max_depth=1), "got DecisionTreeClassifier: pass Tree.from_sklearn"),
+])
+def test_an_estimator_is_told_where_its_tree_is(estimator, where):
+    with pytest.raises(TypeError, match=where):
+        check_tree(estimator.fit([[0.0], [1.0]], [0, 1]))
