@@ -94,7 +94,7 @@ def sparse_weights():
     """
     X = classification("mnist", 0)[0][:20000]
     forms = {"dense": Rows(X), "CSR": Rows(csr_array(X))}
-    for n_nonzero in (1, 8, 24, 78, 235):
+    for n_nonzero in (1, 8, 24, 78, 157, 235, 470):
         dense = _random_tree(X, 8, n_nonzero)
         sparse = dense.sparsify()
         for form, rows in forms.items():

@@ -27,7 +27,7 @@ cdef enum:
     CHUNK = 256         # samples that enter the quadratic model at a time
     WIDEST = 1024       # features of a working set: the model is a matrix of its square
 
-cdef int MOST_STEPS = 100, MOST_SWEEPS = 20, MOST_HALVINGS = 40
+cdef int MOST_SWEEPS = 20, MOST_HALVINGS = 40
 cdef double SUFFICIENT = 0.01       # share of the predicted decrease that a step must bring
 cdef double SETTLED = 1e-2          # share of the first sweep's decrease that ends the sweeps
 
@@ -147,6 +147,8 @@ cdef class LinearSolver:
     tol : float
         A fit ends where the violation of the optimality conditions is this share of what it is at
         weights and intercept of zero, times the share of the costs that the lighter class has.
+    max_steps : int
+        Newton steps; without any, a fit multiplies what it is given, and says what F is there.
     """
 
     cdef Rows rows
@@ -155,14 +157,17 @@ cdef class LinearSolver:
     cdef Surrogate loss
     cdef Penalty penalty
     cdef double tol
+    cdef int max_steps
 
-    def __init__(self, Rows rows, scaling, loss="squared_hinge", penalty="l1", tol=1e-2):
+    def __init__(self, Rows rows, scaling, loss="squared_hinge", penalty="l1", tol=1e-2,
+                 max_steps=100):
         self.rows = rows
         self.center = scaling.center
         self.inverse = 1.0 / scaling.scale
         self.loss = SURROGATES[loss]()
         self.penalty = PENALTIES[penalty]()
         self.tol = tol
+        self.max_steps = max_steps
 
     def fit(self, samples, target, cost, weights, double intercept):
         """Lower F from the best multiple of the given weights; several threads may do so at once.
@@ -235,7 +240,7 @@ cdef class _Fit:
         cdef double enough
         self._margins(&self.weights[0], self.intercept, &self.margin[0])
         self._scale()
-        for step in range(MOST_STEPS):
+        for step in range(self.solver.max_steps):
             self._find_gradients(step == 0)
             if step == 0:
                 enough = self.solver.tol * self._share_of_minority() * self._violation_at_zero()

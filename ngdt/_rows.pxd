@@ -27,7 +27,8 @@ cdef struct Row:
 cdef class Rows:
     cdef readonly Py_ssize_t n_samples
     cdef readonly Py_ssize_t n_features
-    cdef readonly Py_ssize_t max_stored     # the longest row
+    cdef readonly Py_ssize_t max_stored     # values of the longest row
+    cdef readonly double mean_stored
     cdef readonly bint is_sparse
     cdef readonly bint is_float32
     cdef object _owner                      # keeps the buffers alive

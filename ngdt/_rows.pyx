@@ -52,7 +52,7 @@ cdef class Rows:
         self._check_dtype(X.dtype)
         self._owner = X
         self.n_samples, self.n_features = X.shape
-        self.max_stored = self.n_features
+        self.max_stored = self.mean_stored = self.n_features
         self.is_sparse = False
         cdef Py_ssize_t address = X.ctypes.data
         self._values = <const char *> address
@@ -72,6 +72,7 @@ cdef class Rows:
         self.n_samples, self.n_features = X.shape
         self._indptr = np.ascontiguousarray(X.indptr, dtype=np.int64)
         self.max_stored = np.diff(self._indptr).max(initial=0)
+        self.mean_stored = <double> self._indptr[self.n_samples] / max(self.n_samples, 1)
         self.is_sparse = True
         cdef Py_ssize_t address = data.ctypes.data
         self._values = <const char *> address

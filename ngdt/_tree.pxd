@@ -20,6 +20,7 @@ cdef class Tree:
     cdef const int32_t[::1] _right
 
     cdef void _set_weights(self, dense, csr)
+    cdef Tree _for(self, Rows rows, Py_ssize_t n_samples)
 
     cdef inline double score(self, const Row *row, int node) noexcept nogil:
         cdef double total

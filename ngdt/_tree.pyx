@@ -13,6 +13,10 @@ from ngdt._tree_arrays import depths, integers, numbers, sparse_numbers
 
 from libc.math cimport isfinite
 
+# Share of weights that are not zero up to which sparse rows are the faster ones to multiply with;
+# samples per node from which dense ones are worth making.
+SPARSE_SHARE, MANY = 0.125, 32
+
 
 cdef class Tree:
     """A binary tree with linear splits, stored as five flat arrays.
@@ -162,6 +166,29 @@ cdef class Tree:
         """
         return type(self)(self.weights.toarray(), *self._arrays()[1:]) if self.is_sparse else self
 
+    def compact(self):
+        """The tree with its weights in the form, dense or sparse, that takes less memory.
+
+        Many samples at once take about as long in the smaller form; a few are sooner decided with
+        dense rows where more than about an eighth of the weights are not zero.
+
+        Returns
+        -------
+        Tree
+            The tree itself if its weights are in that form.
+
+        Examples
+        --------
+        >>> from ngdt import Tree
+        >>> tree = Tree([[0.0, 2.0, 0.0, 0.0]], [1.0], [~0], [~1], [[0.0], [1.0]])
+        >>> tree.compact().is_sparse
+        True
+        """
+        # A nonzero has a column, a row a start (twice, in two types).
+        sparse_bytes = 12 * (self.n_nonzero + self.n_internal)
+        dense_bytes = 8 * self.n_internal * self.n_features
+        return self.sparsify() if sparse_bytes < dense_bytes else self.densify()
+
     def dense_weights(self, nodes):
         """Weights of some nodes as a dense array, whatever the tree stores.
 
@@ -249,18 +276,31 @@ cdef class Tree:
         """
         return self._apply(self._check(X))
 
+    cdef Tree _for(self, Rows rows, Py_ssize_t n_samples):
+        """The tree in the form that decides so many of the rows sooner, since both decide alike.
+
+        Many samples are worth a copy with dense rows of weights, unless few weights are not zero.
+        """
+        if not self.is_sparse or n_samples < MANY * self.n_internal:
+            return self
+        few = SPARSE_SHARE * self.n_features
+        if rows.is_sparse:      # of which a dense row of weights meets only the stored values
+            few = max(few, rows.mean_stored)
+        return self if self.n_nonzero < few * self.n_internal else self.densify()
+
     def _apply(self, Rows rows):
         """`apply` on data that were checked before."""
+        cdef Tree tree = self._for(rows, rows.n_samples)
         out = np.empty(rows.n_samples, dtype=np.int32)
         cdef int32_t[::1] leaf = out
-        cdef Reader reader = Reader(rows, self.is_sparse)
+        cdef Reader reader = Reader(rows, tree.is_sparse)
         cdef Py_ssize_t i
         cdef Row row
         with nogil:
             for i in range(rows.n_samples):
                 reader.prefetch(i + 1)
                 row = reader.get(i)
-                leaf[i] = self.leaf_of(&row)
+                leaf[i] = tree.leaf_of(&row)
         return out
 
     def _apply_unless_suspect(self, Rows rows):
@@ -269,7 +309,8 @@ cdef class Tree:
         The root multiplies all of them with finite weights: a NaN or infinity makes its score one
         too. So can finite values, if they are huge: None is no verdict. Sparse weights skip values.
         """
-        if self.n_internal == 0 or self.is_sparse:
+        cdef Tree tree = self._for(rows, rows.n_samples)
+        if tree.n_internal == 0 or tree.is_sparse:
             return None
         out = np.empty(rows.n_samples, dtype=np.int32)
         cdef int32_t[::1] leaf = out
@@ -281,18 +322,19 @@ cdef class Tree:
             for i in range(rows.n_samples):
                 rows.prefetch_all(i + 1)
                 row = rows.get(i)
-                score = self.score(&row, 0)
+                score = tree.score(&row, 0)
                 if not isfinite(score):
                     suspect = True
                     break
-                leaf[i] = self.leaf_below(&row, self.child(0, score))
+                leaf[i] = tree.leaf_below(&row, tree.child(0, score))
         return None if suspect else out
 
     def _apply_at(self, Rows rows, const int32_t[::1] samples):
         """`apply` to some of the rows, without copying them out."""
+        cdef Tree tree = self._for(rows, samples.shape[0])
         out = np.empty(samples.shape[0], dtype=np.int32)
         cdef int32_t[::1] leaf = out
-        cdef Reader reader = Reader(rows, self.is_sparse)
+        cdef Reader reader = Reader(rows, tree.is_sparse)
         cdef Py_ssize_t i
         cdef Row row
         with nogil:
@@ -300,7 +342,7 @@ cdef class Tree:
                 if i + 1 < samples.shape[0]:
                     reader.prefetch(samples[i + 1])
                 row = reader.get(samples[i])
-                leaf[i] = self.leaf_of(&row)
+                leaf[i] = tree.leaf_of(&row)
         return out
 
     def _apply_below(self, Rows rows, const int32_t[::1] samples, const int32_t[::1] start):

@@ -101,6 +101,27 @@ def test_problems(problem):
     assert_same_decisions(problem.tree.densify(), problem.tree, problem.X)
 
 
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 1.0])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_many_samples_are_decided_as_few_are(share, form):
+    # So many that dense rows of weights are worth making, unless few weights are not zero.
+    tree, _ = wide(share, 40)
+    stored, X = tree.sparsify(), np.random.default_rng(1).normal(size=(2000, 40))
+    rows, some = Rows(form(X)), np.arange(0, 2000, 2, dtype=np.int32)
+    leaf = stored._apply(rows)
+    assert_array_equal(leaf, tree._apply(rows))
+    assert_array_equal(leaf, [stored.apply(form(x[None]))[0] for x in X])
+    assert_array_equal(leaf[some], stored._apply_at(rows, some))
+    assert len(set(leaf)) > 1
+    seen = stored._apply_unless_suspect(rows)
+    # Only where dense rows were made does the root look at all values.
+    assert (seen is not None) == (8 * tree.n_nonzero >= 3 * 40 and (
+        form is np.asarray or tree.n_nonzero >= 3 * 40))
+    assert seen is None or (seen == leaf).all()
+    X[1500, 7] = np.nan
+    assert stored._apply_unless_suspect(Rows(form(X))) is None
+
+
 def test_rows_of_one_sample_do_not_reach_the_next():
     tree = Tree([[1.0, 1.0]], [0.5], [~0], [~1], [[0.0], [1.0]]).sparsify()
     X = sparse.csr_array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.25, 0.0]])
@@ -122,6 +143,19 @@ def test_conversions(tree):
     assert stored.n_nonzero == tree.n_nonzero == np.count_nonzero(tree.weights)
     assert repr(stored) == (
         f"{repr(tree)[:-1]}, n_nonzero={tree.n_nonzero}, is_sparse=True)")
+
+
+@given(tree=trees())
+def test_the_compact_form_is_the_smaller_one(tree):
+    m, nonzeros = tree.n_internal, tree.n_nonzero
+    # Two starts a row, of 32 and 64 bits; value and column of a nonzero.
+    is_smaller = nonzeros * (8 + 4) + m * (4 + 8) < tree.weights.nbytes
+    for form in (tree, tree.sparsify()):
+        compact = form.compact()
+        assert compact == tree
+        assert compact.is_sparse == is_smaller
+        assert (compact is form) == (form.is_sparse == is_smaller)
+    event(f"sparse: {is_smaller}")
 
 
 @given(tree=trees(), other=trees())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib import Parallel
 from naive import loss_table
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
@@ -15,6 +16,7 @@ from ngdt._problem import Problem
 from ngdt._rows import Rows
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
+from ngdt.optimizers._node_solvers import OBLIQUE_SOLVERS, NodeProblem
 from ngdt.testing.strategies import problems
 
 NODES = pytest.mark.parametrize("node", ["oblique", "axis"])
@@ -308,14 +310,88 @@ def test_nothing_is_left_that_no_sample_reaches():
     assert set(tree.apply(X)) == set(range(tree.n_leaves))
 
 
-@NODES
-@ACCEPT
-def test_same_tree_for_any_number_of_threads(node, accept):
+@pytest.mark.parametrize("kind", [
+    {}, {"node": "axis"}, {"accept": "error"}, {"node": "axis", "accept": "error"},
+    {"solver": "liblinear"}], ids=str)
+def test_same_tree_for_any_number_of_threads(kind):
     X, y = load_digits(return_X_y=True)
+    one, *others = (ObliqueTreeClassifier(
+        max_depth=5, optimizer=TAO(**kind, max_passes=3, n_jobs=own), n_jobs=n_jobs).fit(X, y)
+        for n_jobs, own in ((1, None), (3, None), (1, 3), (3, 1)))
+    for other in others:
+        assert one.tree_ == other.tree_
+
+
+@pytest.mark.parametrize(("n_jobs", "own", "expected"), [(3, None, 3), (3, 1, 1), (1, 2, 2)])
+def test_own_number_of_threads_comes_before_the_estimators(n_jobs, own, expected, monkeypatch):
+    used = set()
+
+    def parallel(n_jobs, **kwargs):
+        used.add(n_jobs)
+        return Parallel(n_jobs, **kwargs)
+
+    monkeypatch.setattr("ngdt.optimizers._tao.Parallel", parallel)
+    X, y = load_iris(return_X_y=True)
+    ObliqueTreeClassifier(max_depth=2, optimizer=TAO(n_jobs=own), n_jobs=n_jobs).fit(X, y)
+    assert used == {expected}
+
+
+# -- solvers ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("node_loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_both_solvers_minimise_the_same(form, node_loss, penalty, C):
+    random = np.random.default_rng(0)
+    X, y = load_iris(return_X_y=True)
+    problem = Problem(form(X), y[:, None].astype(float), LogLoss(), 3, np.ones(150))
+    samples = np.arange(0, 150, 2, dtype=np.int32)
+    target = np.where(random.random(75) < 0.2, -1.0, np.where(y[samples] == 1, 1.0, -1.0))
+    node = NodeProblem(0, samples, target, random.random(75) + 0.1, C)
+    start = random.normal(size=4), 0.3
+    params = TAO(penalty=penalty, node_loss=node_loss)
+    reached = {}
+    for name, kind in OBLIQUE_SOLVERS.items():
+        solver = kind(params, problem, Rows(problem.X))
+        weights, threshold = solver.fit(node, *start)
+        margin = target * (X[samples] @ weights - threshold)
+        losses = (np.maximum(0.0, 1.0 - margin) ** 2 if node_loss == "squared_hinge"
+                  else np.logaddexp(0.0, -margin))
+        reached[name] = C * node.cost @ losses + solver.penalties(weights[None])[0]
+    np.testing.assert_allclose(reached["newton"], reached["liblinear"], rtol=3e-3)
+
+
+def test_liblinear_is_not_followed_uphill():
+    X, y = load_iris(return_X_y=True)
+    problem = Problem(X, y[:, None].astype(float), LogLoss(), 3, np.ones(150))
+    samples = np.arange(150, dtype=np.int32)
+    node = NodeProblem(0, samples, np.where(y == 1, 1.0, -1.0), np.ones(150), 0.1)
+    newton, liblinear = (kind(TAO(), problem, Rows(X)) for kind in OBLIQUE_SOLVERS.values())
+    best = newton.fit(node, *newton.fit(node, np.zeros(4), 0.0))
+    liblinear.model.set_params(max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        weights, threshold = liblinear.fit(node, *best)
+    np.testing.assert_array_equal(weights, best[0])
+    assert threshold == best[1]
+
+
+def test_liblinear_takes_sparse_data_with_64_bit_indices():
+    X, y = load_digits(return_X_y=True)
+    narrow, wide = sparse.csr_array(X), sparse.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     one, two = (ObliqueTreeClassifier(
-        max_depth=5, optimizer=TAO(node=node, accept=accept, max_passes=3), n_jobs=n_jobs).fit(X, y)
-        for n_jobs in (1, 3))
+        max_depth=3, optimizer=TAO(solver="liblinear", max_passes=2)).fit(form, y)
+        for form in (narrow, wide))
     assert one.tree_ == two.tree_
+
+
+@pytest.mark.parametrize(("C", "is_sparse"), [(1e-3, True), (0.1, True), (100.0, False)])
+def test_the_result_is_stored_in_the_smaller_form(C, is_sparse):
+    X, y = load_digits(return_X_y=True)
+    penalty = "l2" if C == 100.0 else "l1"
+    tree = ObliqueTreeClassifier(max_depth=5, optimizer=TAO(C, penalty=penalty)).fit(X, y).tree_
+    assert tree.is_sparse == is_sparse
 
 
 @NODES
@@ -392,7 +468,8 @@ def test_it_starts_a_chain_and_ends_one():
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"C": 0.0}, "'C'"), ({"C": -1.0}, "'C'"), ({"C": np.nan}, "'C'"),
     ({"penalty": "l0"}, "'penalty'"), ({"node": "linear"}, "'node'"),
-    ({"node_loss": "hinge"}, "'node_loss'"),
+    ({"node_loss": "hinge"}, "'node_loss'"), ({"solver": "lbfgs"}, "'solver'"),
+    ({"n_jobs": 0}, "'n_jobs'"), ({"n_jobs": 1.5}, "'n_jobs'"),
     ({"accept": "always"}, "'accept'"), ({"alpha": -1}, "'alpha'"), ({"tol": -0.1}, "'tol'"),
     ({"max_passes": 0}, "'max_passes'"), ({"loss": 3}, "'loss'")])
 def test_bad_parameters_are_named(parameters, message):

@@ -1,9 +1,17 @@
 """How TAO fits one split to the samples that care which side they are sent to."""
 
+from operator import itemgetter
 from queue import SimpleQueue
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.utils.fixes import parse_version
 
 from ngdt._linear import LinearSolver
 from ngdt._splitter import Splitter
@@ -34,7 +42,7 @@ class NodeProblem(NamedTuple):
 _PENALTY = {"l1": abs, "l2": lambda weights: 0.5 * weights * weights}
 
 
-class ObliqueSolver:
+class NewtonSolver:
     """Linear splits by `LinearSolver`, which lowers the penalised loss from any start.
 
     Parameters
@@ -70,12 +78,65 @@ class ObliqueSolver:
         """
         scaling = self.scaling
         start = weights * scaling.scale, weights @ scaling.center - threshold
-        *found, _ = self.solver.fit(
+        found = self._minimise(
             problem.samples, problem.target, problem.C * problem.cost, *start)
         if found[1] == start[1] and np.array_equal(found[0], start[0]):
             return weights, threshold   # and not what rounding makes of them on the way back
         weights = found[0] / scaling.scale
         return weights, weights @ scaling.center - found[1]
+
+    def _minimise(self, samples, target, cost, weights, intercept):
+        """Weights and intercept in scaled space, better than these."""
+        return self.solver.fit(samples, target, cost, weights, intercept)[:2]
+
+
+class LiblinearSolver(NewtonSolver):
+    """The same by LIBLINEAR, unless that leaves the penalised loss higher than it was."""
+
+    # Its random numbers are those of the whole process: one fit at a time, or they interleave.
+    _lock = Lock()
+
+    def __init__(self, params, problem, data):
+        super().__init__(params, problem, data)
+        self.X = problem.X
+        # Without a step: says what the penalised loss of a split is, taken at a good scale.
+        self.judge = LinearSolver(
+            data, self.scaling, params.node_loss, params.penalty, max_steps=0)
+        if params.node_loss == "logistic":
+            self.model = LogisticRegression(solver="liblinear")
+            penalty = _logistic_penalty(params.penalty)
+        else:
+            self.model = LinearSVC(dual=False)
+            penalty = {"penalty": params.penalty}
+        # The intercept is the weight of a constant feature there, and penalised: a large feature.
+        self.model.set_params(intercept_scaling=100.0, max_iter=10_000, random_state=0, **penalty)
+
+    def _minimise(self, samples, target, cost, weights, intercept):
+        model = clone(self.model).set_params(C=cost.max())
+        with self._lock:
+            model.fit(self._scaled(samples), target, sample_weight=cost / cost.max())
+        starts = (weights, intercept), (model.coef_[0], model.intercept_[0])
+        fits = [self.judge.fit(samples, target, cost, *start) for start in starts]
+        return min(fits, key=itemgetter(2))[:2]
+
+    def _scaled(self, samples):
+        X, scaling = self.X[samples], self.scaling
+        if sparse.issparse(X):
+            # Not centred; and LIBLINEAR counts by 32 bits only.
+            return sparse.csr_array(
+                (X.data / scaling.scale[X.indices], X.indices.astype(np.int32),
+                 X.indptr.astype(np.int32)), shape=X.shape)
+        return (X - scaling.center) / scaling.scale
+
+
+def _logistic_penalty(penalty):
+    """Its name was deprecated in favour of a number."""
+    if parse_version(sklearn.__version__) < parse_version("1.8"):
+        return {"penalty": penalty}
+    return {"l1_ratio": float(penalty == "l1")}
+
+
+OBLIQUE_SOLVERS = {"newton": NewtonSolver, "liblinear": LiblinearSolver}
 
 
 class AxisSolver:
@@ -95,7 +156,7 @@ class AxisSolver:
         return np.zeros(weights.shape[0])
 
     def fit(self, problem, weights, threshold):
-        """As for `ObliqueSolver`; the present split plays no part."""
+        """As for `NewtonSolver`; the present split plays no part."""
         right, cost = problem.target > 0, problem.cost
         self.right[problem.samples, 0], self.cost[problem.samples] = right, cost
         splitter = self.splitters.get()

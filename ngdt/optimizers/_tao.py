@@ -4,21 +4,19 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from ngdt._loss import Loss, get_loss
 from ngdt._rows import Rows
-from ngdt._tree import Tree
+from ngdt._tree import SPARSE_SHARE, Tree
 from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._by_leaf import ByLeaf
-from ngdt.optimizers._node_solvers import AxisSolver, NodeProblem, ObliqueSolver
+from ngdt.optimizers._node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
 from ngdt.pruning import collapse_pure, keep_reached
 
-# Share of weights that are not zero up to which sparse rows are the faster ones to multiply with.
-_SPARSE = 1 / 8
 # Passes over which the objective must have fallen: that of a surrogate does not fall in each.
 _PATIENCE = {"error": 1, "surrogate": 3}
 
@@ -49,6 +47,10 @@ class TAO(Optimizer):
         both directions; what concerns penalties and linear classifiers is without effect there.
     node_loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss of the linear classifier in a node.
+    solver : {"newton", "liblinear"}, default="newton"
+        How the linear classifier in a node is fitted. "newton" is ours, and starts from the weights
+        that the node has; "liblinear", as in the paper, is scikit-learn's, which starts from zero,
+        copies the samples of a node, and serves one thread at a time. Both minimise the same.
     accept : {"surrogate", "error"}, default="surrogate"
         When a node takes its new split: "error" if that sends no more of its samples, by weight,
         the wrong way, so that the training loss never rises; "surrogate" always, since the
@@ -59,6 +61,9 @@ class TAO(Optimizer):
     tol : float, default=0.005
         Training ends when a pass lowers the training loss by less than this share ("error"), or
         three passes the objective ("surrogate").
+    n_jobs : int or None, default=None
+        Threads that share the nodes of a level, -1 for all cores; None: the `n_jobs` of the
+        estimator. The tree does not depend on it.
 
     See Also
     --------
@@ -69,9 +74,8 @@ class TAO(Optimizer):
     The objective is ``C * (sum of losses) + sum of share**alpha * penalty`` over the nodes. Under
     "error" the last tree is returned, under "surrogate" the one with the lowest objective after any
     pass. Nodes without samples and pure subtrees are left alone during training, and removed
-    afterwards. There is nothing random: a sample of weight k is the same as k samples, and the
-    tree does not depend on the `n_jobs` of the estimator, by which the nodes of a level share
-    threads.
+    afterwards; what is left is stored with sparse rows of weights where these take less memory
+    (`Tree.compact`). There is nothing random: a sample of weight k is the same as k samples.
 
     Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule of
     acceptance.
@@ -101,9 +105,12 @@ class TAO(Optimizer):
         "loss": [str, Loss, None],
         "node": [StrOptions({"oblique", "axis"})],
         "node_loss": [StrOptions({"squared_hinge", "logistic"})],
+        "solver": [StrOptions(set(OBLIQUE_SOLVERS))],
         "accept": [StrOptions(set(_PATIENCE))],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="both")],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"),
+                   Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -115,9 +122,11 @@ class TAO(Optimizer):
         loss=None,
         node="oblique",
         node_loss="squared_hinge",
+        solver="newton",
         accept="surrogate",
         max_passes=14,
         tol=0.005,
+        n_jobs=None,
     ):
         self.C = C
         self.penalty = penalty
@@ -125,9 +134,11 @@ class TAO(Optimizer):
         self.loss = loss
         self.node = node
         self.node_loss = node_loss
+        self.solver = solver
         self.accept = accept
         self.max_passes = max_passes
         self.tol = tol
+        self.n_jobs = n_jobs
 
     def check(self, problem):
         super().check(problem)
@@ -159,6 +170,8 @@ class TAO(Optimizer):
             held-out rows, NaN without them.
         """
         problem.check_tree(tree)
+        if self.n_jobs is not None:
+            problem = problem.with_(n_jobs=effective_n_jobs(self.n_jobs))
         run = _Run(self, tree, problem)
         # Threads share the nodes; BLAS must not start its own below each.
         with threadpool_limits(1, user_api="blas"):
@@ -180,7 +193,7 @@ class _Run:
         if params.node == "axis":
             self.solver = AxisSolver(problem, self.data)
         else:
-            self.solver = ObliqueSolver(params, problem, self.data)
+            self.solver = OBLIQUE_SOLVERS[params.solver](params, problem, self.data)
         self.progress = Progress(params, problem, params.max_passes)
         self._settle()
         self.best = np.inf, self.tree, self.samples
@@ -211,13 +224,14 @@ class _Run:
         return figures["loss" if self.params.accept == "error" else "objective"]
 
     def result(self):
-        """The best tree, without what no sample reaches and splits of what is pure."""
+        """The best tree, without what no sample reaches and splits of what is pure; compact."""
         _, tree, samples = self.best
         reached = np.bincount(samples.leaf, minlength=tree.n_leaves) > 0
         leaf = (np.cumsum(reached) - 1)[samples.leaf]   # leaves that stay keep their order
         problem, rows = self.problem, samples.samples
         return collapse_pure(
-            keep_reached(tree, reached), leaf, problem.y[rows], problem.weight[rows], problem.loss)
+            keep_reached(tree, reached), leaf, problem.y[rows], problem.weight[rows], problem.loss,
+        ).compact()
 
     def _with(self, values=None, weights=None, thresholds=None):
         """The tree with some of its arrays replaced."""
@@ -339,7 +353,7 @@ class _Run:
 
 def _compact(weights):
     """The weights in the form that is the faster one to multiply with."""
-    few = (weights != 0).sum() < _SPARSE * np.prod(weights.shape)
+    few = (weights != 0).sum() < SPARSE_SHARE * np.prod(weights.shape)
     if few:
         return sparse.csr_array(weights)
     return weights.toarray() if sparse.issparse(weights) else weights

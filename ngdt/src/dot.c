@@ -68,7 +68,8 @@ SPARSE_DOT(ngdt_sparse_f32_f32, float, float)
 /* Weights of which only the nonzeros are stored. A product with a zero changes no partial sum (none
  * is ever -0.0), so what is skipped here does not show: the bits are those of the dense loops. */
 
-/* Each product goes to the partial sum that the dense loop adds it to. */
+/* Each product goes to the partial sum that the dense loop adds it to. That of an axis-aligned
+ * split needs none. */
 #define DENSE_DOT_SPARSE(NAME, TX)                                                                \
     double NAME(const void *x_, const int32_t *indices, ptrdiff_t n, const double *w,             \
                 const int32_t *columns, ptrdiff_t n_w)                                            \
@@ -78,6 +79,8 @@ SPARSE_DOT(ngdt_sparse_f32_f32, float, float)
         const ptrdiff_t end16 = n & ~(ptrdiff_t)15, end4 = n & ~(ptrdiff_t)3;                     \
         ptrdiff_t k = 0;                                                                          \
         (void)indices;                                                                            \
+        if (n_w == 1)                                                                             \
+            return 0.0 + (double)x[columns[0]] * w[0];                                            \
         for (; k < n_w && columns[k] < end16; k++)                                                \
             sum[columns[k] & 15] += (double)x[columns[k]] * w[k];                                 \
         for (; k < n_w && columns[k] < end4; k++)                                                 \
