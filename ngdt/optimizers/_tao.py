@@ -75,7 +75,8 @@ class TAO(Optimizer):
     "error" the last tree is returned, under "surrogate" the one with the lowest objective after any
     pass. Nodes without samples and pure subtrees are left alone during training, and removed
     afterwards; what is left is stored with sparse rows of weights where these take less memory
-    (`Tree.compact`). There is nothing random: a sample of weight k is the same as k samples.
+    (`Tree.compact`). There is nothing random: a sample of weight k is the same as k samples,
+    to the tolerance of the solver.
 
     Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule of
     acceptance.
