@@ -4,9 +4,9 @@ Matplotlib is imported by the functions, not by the module: ``import ngdt.plotti
 it, and the package does not depend on it. ``pip install "ngdt[plot]"`` brings it.
 """
 
-import math
 from collections.abc import Mapping
 from functools import partial
+from numbers import Integral
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,9 @@ __all__ = ["plot_history", "plot_path", "plot_regions", "plot_tree", "plot_weigh
 # Diverging and symmetric around white: red pushes to the right child, blue to the left one.
 WEIGHT_COLORS = "RdBu_r"
 RED, BLUE = "#b2182b", "#2166ac"
+
+# Letters of a name that there is room for.
+_NAME = 17
 
 
 def _pyplot():
@@ -37,28 +40,59 @@ def _tree_of(model):
     """The tree of a `Tree` or of a fitted ngdt estimator."""
     if isinstance(model, Tree):
         return model
-    if not hasattr(model, "fit"):
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    tree = getattr(model, "tree_", None)
+    if not isinstance(tree, Tree):
+        hint = "" if tree is None else ": pass Tree.from_sklearn of it"
         raise TypeError(
-            f"model must be a Tree or a fitted ngdt estimator, got {type(model).__name__}"
+            f"model must be a Tree or a fitted ngdt estimator, got {type(model).__name__}{hint}"
         )
-    check_is_fitted(model, "tree_")
-    return model.tree_
+    return tree
 
 
 def _check_shape(shape, n_features):
-    if shape is not None and (len(shape) != 2 or math.prod(shape) != n_features):
+    if shape is None:
+        return
+    sides = np.asarray(shape)
+    if sides.shape != (2,) or sides.dtype.kind not in "iu" or sides.prod() != n_features:
         raise ValueError(
             f"shape must be (rows, columns) with rows x columns = {n_features} features, "
             f"got {shape!r}"
         )
-    return shape
+
+
+def _feature_names(names, model, n_features):
+    """Names of the features, short enough to be drawn: given, or as the model has seen them."""
+    if names is None:
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_features)])
+    return _short_names("feature_names", names, n_features)
+
+
+def _class_names(names, model, tree):
+    """Names of the classes, as `_feature_names`; None for a tree that predicts values."""
+    if tree.n_outputs == 1 if model is tree else is_regressor(model):
+        return None
+    if names is None:
+        names = getattr(model, "classes_", range(tree.n_outputs))
+    return _short_names("class_names", names, tree.n_outputs)
+
+
+def _short_names(parameter, names, count):
+    if np.shape(names) != (count,):
+        raise ValueError(
+            f"{parameter} must be a sequence of {count} names, got shape {np.shape(names)}"
+        )
+    half = _NAME // 2
+    names = [str(name) for name in names]
+    return [name if len(name) <= _NAME else f"{name[:half]}…{name[-half:]}" for name in names]
 
 
 def _children(tree, node):
     return int(tree.children_left[node]), int(tree.children_right[node])
 
 
-def _draw_split(ax, tree, node, shape=None, feature_names=None, n_bars=5):
+def _draw_split(ax, tree, node, shape, feature_names, n_bars=5):
     """What one node asks: its weights as an image where a shape is given, else as bars.
 
     A node that looks at one feature only is written out.
@@ -71,7 +105,7 @@ def _draw_split(ax, tree, node, shape=None, feature_names=None, n_bars=5):
         return
     largest = np.argsort(-np.abs(weights), kind="stable")[:n_bars]
     largest = largest[weights[largest] != 0.0]
-    names = [f"x{j}" if feature_names is None else str(feature_names[j]) for j in largest]
+    names = [feature_names[j] for j in largest]
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_color("0.8")
     if len(largest) == 1:
@@ -104,9 +138,9 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     nodes : sequence of int, default=None
         Ids of the internal nodes. None takes the root and those of its children that are internal.
     feature_names : sequence of str, default=None
-        Labels of the bars.
-    axes : sequence of matplotlib Axes, default=None
-        Where to draw, one for each node. None makes a new figure.
+        Labels of the bars; long ones are cut. None takes ``feature_names_in_`` of the estimator.
+    axes : matplotlib Axes or array of these, default=None
+        Where to draw: at least one for each node. None makes a new figure.
 
     Returns
     -------
@@ -125,28 +159,29 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     plt = _pyplot()
     tree = _tree_of(model)
     _check_shape(shape, tree.n_features)
+    feature_names = _feature_names(feature_names, model, tree.n_features)
     titles = {}
     if tree.n_internal:
         left, right = _children(tree, 0)
         titles = {0: "root", left: "left of the root", right: "right of the root"}
     if nodes is None:
         nodes = [node for node in titles if node >= 0]
-    for node in nodes:
-        if not 0 <= node < tree.n_internal:
-            raise ValueError(
-                f"nodes must be ids of internal nodes, 0 to {tree.n_internal - 1}, got {node}"
-            )
+    if np.ndim(nodes) != 1 or not np.isin(nodes, range(tree.n_internal)).all():
+        raise ValueError(
+            f"nodes must be a list of ids of internal nodes, 0 to {tree.n_internal - 1}, "
+            f"got {nodes!r}"
+        )
     if axes is None:
         columns = max(1, len(nodes))
-        _, axes = plt.subplots(
-            1, columns, figsize=(2.4 * columns, 2.7), squeeze=False, layout="constrained"
-        )
-        axes = axes.ravel()
+        _, axes = plt.subplots(1, columns, figsize=(2.4 * columns, 2.7), layout="constrained")
         if not len(nodes):
-            axes[0].set_axis_off()
-    for node, ax in zip(nodes, axes, strict=False):
+            axes.set_axis_off()
+    axes = np.ravel(axes)
+    if len(axes) < len(nodes):
+        raise ValueError(f"axes must be one for each of {len(nodes)} nodes, got {len(axes)}")
+    for node, ax in zip(map(int, nodes), axes, strict=False):
         _draw_split(ax, tree, node, shape, feature_names)
-        ax.set_title(titles.get(int(node), f"node {node}"), fontsize=10)
+        ax.set_title(titles.get(node, f"node {node}"), fontsize=10)
     return list(axes[: len(nodes)])
 
 
@@ -174,6 +209,10 @@ def plot_history(history, *, ax=None):
     ['upper bound', 'training loss']
     """
     if not isinstance(history, Mapping):
+        if not hasattr(history, "fit"):
+            raise TypeError(
+                f"history must be a mapping or a fitted estimator, got {type(history).__name__}"
+            )
         check_is_fitted(history, "history_")
         history = history.history_
     plt = _pyplot()
@@ -183,14 +222,19 @@ def plot_history(history, *, ax=None):
         ("bound", "upper bound", {"color": RED}),
         ("loss", "training loss", {"color": BLUE}),
     )
+    lowest = np.inf
     for key, label, style in lines:
         values = np.asarray(history.get(key, []), dtype=float)
         if len(values) and not np.isnan(values).all():
+            lowest = min(lowest, np.nanmin(values))
             marker = "o" if len(values) < 3 else ""
             ax.plot(range(1, len(values) + 1), values, label=label, marker=marker, **style)
     ax.set(xlabel="epoch", ylabel="mean over the examples")
     if ax.get_lines():
         ax.legend(frameon=False)
+    else:
+        ax.text(0.5, 0.5, "no loss was recorded", ha="center", transform=ax.transAxes)
+    if ax.get_lines() and lowest > 0:
         ax.set_yscale("log")  # most of the way down is behind after a few epochs
         ax.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
         ax.yaxis.set_major_formatter("{x:g}")
@@ -206,7 +250,7 @@ def plot_path(path, *, axes=None):
     ----------
     path : TAOPath
         What `ngdt.tao_path` returns.
-    axes : sequence of four matplotlib Axes, default=None
+    axes : array of four matplotlib Axes, default=None
         Where to draw. None makes a new figure.
 
     Returns
@@ -229,9 +273,12 @@ def plot_path(path, *, axes=None):
     ['error', 'weights that are not zero', 'splits on the path', 'multiplications']
     """
     plt = _pyplot()
+    if not hasattr(path, "n_multiplications"):
+        raise TypeError(
+            f"path must be what ngdt.tao_path returns, got {type(path).__name__}")
     if axes is None:
         _, axes = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
-    axes = list(axes)
+    axes = list(np.ravel(axes))
     if len(axes) != 4:
         raise ValueError(f"axes must be four, got {len(axes)}")
     errors, sizes, lengths, multiplications = axes
@@ -286,26 +333,21 @@ def _layout(tree, max_depth):
     return {item: (x[item], depth[item]) for item in order}
 
 
-def _class_name(theta, class_names):
-    best = int(np.argmax(theta))
-    return str(best if class_names is None else class_names[best])
-
-
-def _draw_class_distribution(ax, theta, class_names=None):
+def _draw_class_distribution(ax, theta, class_names):
     probability = np.exp(theta - np.max(theta))
     probability /= probability.sum()
     k = len(probability)
     colors = _pyplot().get_cmap("tab10" if k <= 10 else "tab20").colors
     ax.bar(range(k), probability, color=[colors[c % len(colors)] for c in range(k)], width=0.9)
     ax.set(xticks=[], yticks=[], ylim=(0, 1.05), xlim=(-0.6, k - 0.4))
-    ax.set_title(_class_name(theta, class_names), fontsize=9, pad=2)
+    ax.set_title(class_names[np.argmax(theta)], fontsize=9, pad=2)
     ax.spines[["top", "left", "right"]].set_visible(False)
 
 
 def _draw_values(ax, theta):
     ax.set_axis_off()
     text = "\n".join(f"{value:.4g}" for value in theta[:3])
-    ax.text(0.5, 0.6, text, ha="center", va="center", transform=ax.transAxes, fontsize=9)
+    ax.text(0.5, 1.0, text, ha="center", va="top", transform=ax.transAxes, fontsize=9)
 
 
 def _draw_mean(ax, mean, count, title, **style):
@@ -328,17 +370,17 @@ def _leaf_means(tree, X):
     return count, total / np.maximum(count, 1)[:, None]
 
 
-def _leaf_drawer(tree, is_classifier, class_names, shape, X):
-    """What draws a leaf: ``draw(axes, leaf)``."""
+def _leaf_drawer(tree, class_names, shape, X):
+    """What draws a leaf, of classes if they have names: ``draw(axes, leaf)``."""
     if X is None:
-        draw = partial(_draw_class_distribution, class_names=class_names)
-        draw = draw if is_classifier else _draw_values
+        draw = _draw_values if class_names is None else partial(
+            _draw_class_distribution, class_names=class_names)
         return lambda ax, leaf: draw(ax, tree.values[leaf])
     if shape is None:
         raise ValueError("X is drawn as images, for which shape is needed")
     counts, means = _leaf_means(tree, X)
-    name = partial(_class_name, class_names=class_names) if is_classifier else (
-        lambda theta: f"{theta[0]:.4g}")
+    name = (lambda theta: f"{theta[0]:.4g}") if class_names is None else (
+        lambda theta: class_names[np.argmax(theta)])
     style = {"vmin": means.min(), "vmax": means.max()}
     return lambda ax, leaf: _draw_mean(
         ax, means[leaf].reshape(shape), counts[leaf], name(tree.values[leaf]), **style)
@@ -360,6 +402,8 @@ def plot_tree(
 ):
     """Draw the tree: the weights of each node, the class distribution of each leaf.
 
+    Samples for which the red weights prevail, or what is written in the node is true, go right.
+
     Parameters
     ----------
     model : Tree or fitted estimator
@@ -370,10 +414,12 @@ def plot_tree(
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
         Images of that shape. A leaf is then drawn as the mean of those that reach it, below its
         class or value and their number.
-    max_depth : int, default=3
-        Levels of splits to draw. Subtrees below them are drawn as their number of leaves.
+    max_depth : int or None, default=3
+        Levels of splits to draw. Subtrees below them are drawn as their number of leaves. None
+        draws all.
     feature_names : sequence of str, default=None
-        Names of the features, where `shape` is not given.
+        Names of the features, where `shape` is not given; long ones are cut. None takes
+        ``feature_names_in_`` of the estimator.
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
     figure : matplotlib Figure, default=None
@@ -395,19 +441,23 @@ def plot_tree(
     plt = _pyplot()
     tree = _tree_of(model)
     _check_shape(shape, tree.n_features)
-    if max_depth < 1:
-        raise ValueError(f"max_depth must be at least 1, got {max_depth}")
-    if class_names is None:
-        class_names = getattr(model, "classes_", None)
-    is_classifier = tree.n_outputs > 1 if model is tree else not is_regressor(model)
+    if max_depth is None:
+        max_depth = max(1, tree.max_depth)
+    if not isinstance(max_depth, Integral) or max_depth < 1:
+        raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
+    feature_names = _feature_names(feature_names, model, tree.n_features)
+    class_names = _class_names(class_names, model, tree)
     draw_split = partial(_draw_split, tree=tree, shape=shape, feature_names=feature_names)
-    draw_leaf = _leaf_drawer(tree, is_classifier, class_names, shape, X)
+    draw_leaf = _leaf_drawer(tree, class_names, shape, X)
 
     places = _layout(tree, max_depth)
     width = 1 + max(x for x, _ in places.values())
     height = 1 + max(depth for _, depth in places.values())
     if figure is None:
-        unit = 1.5 if shape is None else 1.05  # names need more room than images
+        unit = 1.05
+        if shape is None:  # names need more room than images, and beside bars more than alone
+            beside_bars = tree.n_nonzero > tree.n_internal
+            unit = max(1.5, 0.155 * max(map(len, feature_names)) * beside_bars)
         figure = plt.figure(figsize=(max(3.0, unit * width), 1.5 * height))
     canvas = figure.add_axes((0, 0, 1, 1))
     canvas.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
@@ -429,9 +479,25 @@ def plot_tree(
             canvas.text(x, depth, text, ha="center", va="center", fontsize=8, bbox=box)
         else:
             for child in _children(tree, item):
-                canvas.plot(*zip((x, depth), places[child], strict=True), color="0.7", zorder=0)
+                # A line to a leaf ends above what is written there.
+                end = (places[child][0], places[child][1] - 0.36 * (child < 0))
+                canvas.plot(*zip((x, depth), end, strict=True), color="0.7", zorder=0)
             draw_split(new_axes(x, depth, 0.8, 0.72), node=item)
     return figure
+
+
+def _check_plane(model, X, y, resolution):
+    """The examples as an array."""
+    if not hasattr(model, "fit"):
+        raise TypeError(f"model must be a fitted estimator, got {type(model).__name__}")
+    if not isinstance(resolution, Integral) or resolution < 2:
+        raise ValueError(f"resolution must be an int of at least 2, got {resolution!r}")
+    X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"X must have two features, got an array of shape {X.shape}")
+    if y is not None and np.shape(y) != (len(X),):
+        raise ValueError(f"y must have shape ({len(X)},), one per row of X, got {np.shape(y)}")
+    return X
 
 
 def plot_regions(model, X, y=None, *, resolution=200, ax=None):
@@ -442,7 +508,7 @@ def plot_regions(model, X, y=None, *, resolution=200, ax=None):
     model : fitted estimator
         Classifier or single-output regressor on two features; any scikit-learn estimator will do.
     X : array-like of shape (n, 2)
-        Examples; the picture covers their range.
+        Examples; the picture covers their range. Columns of a DataFrame name the axes.
     y : array-like of shape (n,), default=None
         Labels or targets, to colour the examples by. None draws no examples.
     resolution : int, default=200
@@ -465,16 +531,21 @@ def plot_regions(model, X, y=None, *, resolution=200, ax=None):
     >>> ax = plot_regions(tree, X, y, resolution=20)
     """
     plt = _pyplot()
-    X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"X must have two features, got an array of shape {X.shape}")
+    frame = X if hasattr(X, "iloc") else None
+    X = _check_plane(model, X, y, resolution)
     if ax is None:
         _, ax = plt.subplots(figsize=(4, 4), layout="constrained")
     low, high = X.min(axis=0), X.max(axis=0)
     margin = 0.05 * np.where(high > low, high - low, 1.0)
     sides = [np.linspace(low[j] - margin[j], high[j] + margin[j], resolution) for j in (0, 1)]
     grid = np.stack(np.meshgrid(*sides), axis=-1)
-    value = np.asarray(model.predict(grid.reshape(-1, 2))).ravel()
+    points = grid.reshape(-1, 2)
+    if frame is not None:  # of pandas: a model that knows its names looks for them
+        points = type(frame)(points, columns=frame.columns)
+        ax.set(xlabel=frame.columns[0], ylabel=frame.columns[1])
+    value = np.asarray(model.predict(points)).ravel()
+    if len(value) != len(points):
+        raise ValueError("model must predict one target, not several")
     color, style, alpha = y, {"cmap": "viridis"}, 0.6
     if not is_regressor(model):
         # tab10 has ten colours: with more classes they come round again.

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree, plotting
 
@@ -93,7 +96,14 @@ def test_history_of_an_estimator(iris):
 
 
 def test_history_of_a_greedy_tree_is_an_empty_picture(classifier):
-    assert list(plotting.plot_history(classifier).get_lines()) == []
+    ax = plotting.plot_history(classifier)
+    assert list(ax.get_lines()) == []
+    assert [text.get_text() for text in ax.texts] == ["no loss was recorded"]
+
+
+@pytest.mark.parametrize(("losses", "scale"), [([0.5, 0.1], "log"), ([0.5, 0.0], "linear")])
+def test_a_loss_of_zero_is_drawn(losses, scale):
+    assert plotting.plot_history({"loss": losses}).get_yscale() == scale
 
 
 def test_tree_with_leaves_and_cut_off_subtrees():
@@ -181,5 +191,80 @@ def test_wrong_arguments(classifier, iris):
         plotting.plot_tree(classifier, X=iris[0])
     with pytest.raises(ValueError, match="two features"):
         plotting.plot_regions(classifier, iris[0])
+    for model in (3, GaussianNB().fit(*iris)):
+        with pytest.raises(TypeError, match="model must be a Tree"):
+            plotting.plot_tree(model)
+    with pytest.raises(TypeError, match=r"got DecisionTreeClassifier: pass Tree.from_sklearn"):
+        plotting.plot_tree(DecisionTreeClassifier().fit(*iris))
+    with pytest.raises(TypeError, match="history must be"):
+        plotting.plot_history(3)
+    with pytest.raises(TypeError, match="path must be"):
+        plotting.plot_path(classifier)
+
+
+@pytest.mark.parametrize("arguments", [
+    dict(shape=4), dict(shape="ab"), dict(shape=(2.0, 2.0)), dict(shape=(1, 2, 2)),
+    dict(feature_names=["a"]), dict(feature_names="abcd"), dict(feature_names=4),
+    dict(class_names=["a"]), dict(max_depth=2.5), dict(max_depth="all")])
+def test_wrong_arguments_of_a_tree(classifier, arguments):
+    (name,) = arguments
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        plotting.plot_tree(classifier, **arguments)
+
+
+@pytest.mark.parametrize("arguments", [
+    dict(nodes=0), dict(nodes=[0.5]), dict(nodes=[-1]), dict(nodes=["root"]), dict(axes=[])])
+def test_wrong_arguments_of_weights(classifier, arguments):
+    (name,) = arguments
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        plotting.plot_weights(classifier, **arguments)
+
+
+def test_wrong_arguments_of_regions(iris):
+    X, y = iris[0][:, :2], iris[1]
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, y)
+    with pytest.raises(TypeError, match="model must be a fitted estimator"):
+        plotting.plot_regions(model.tree_, X)
+    with pytest.raises(ValueError, match=r"y must have shape \(150,\)"):
+        plotting.plot_regions(model, X, y[:3])
+    for resolution in (0, 1, 7.5):
+        with pytest.raises(ValueError, match="resolution must be"):
+            plotting.plot_regions(model, X, resolution=resolution)
+    several = ObliqueTreeRegressor(1, optimizer=None).fit(X, X)
+    with pytest.raises(ValueError, match="model must predict one target"):
+        plotting.plot_regions(several, X)
+
+
+def test_names_are_those_of_the_data_frame(iris):
+    pandas = pytest.importorskip("pandas")
+    X, y = pandas.DataFrame(iris[0][:, :2], columns=["length", "a name that is too long"]), iris[1]
+    model = ObliqueTreeClassifier(2, optimizer=None, init="co2").fit(X, y)
+    (ax, *_) = plotting.plot_weights(model)
+    assert {text.get_text() for text in ax.texts} == {"length", "a name t…too long"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = plotting.plot_regions(model, X, y, resolution=7)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == tuple(X.columns)
+
+
+def test_a_single_axes_will_do(classifier):
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    assert plotting.plot_weights(classifier, nodes=[0], axes=ax) == [ax]
+
+
+def test_no_depth_is_every_depth():
+    figure = plotting.plot_tree(complete(5, n_features=1), max_depth=None)
+    assert len(figure.axes) == 1 + 31 + 32
+
+
+def test_lines_end_above_the_leaves(classifier):
+    canvas = plotting.plot_tree(classifier).axes[0]
+    places = plotting._layout(classifier.tree_, 3)
+    leaves = {place for item, place in places.items() if item < 0}
+    for line in canvas.get_lines():
+        x, depth = line.get_xydata()[1]
+        assert all(depth < leaf_depth - 0.25 for leaf_x, leaf_depth in leaves if leaf_x == x)
     with pytest.raises(TypeError, match="model"):
         plotting.plot_tree(3)
