@@ -71,8 +71,6 @@ cdef class Rows:
             ngdt_fetch(row.values, <const char *> row.values + row.n * self._itemsize)
 
     cdef bint columns_ascend(self) noexcept nogil
-    cdef void standardize(
-        self, Py_ssize_t i, const void *center, const void *inverse, float *out) noexcept nogil
 
 
 @cython.final
@@ -93,6 +91,16 @@ cdef class Reader:
     cdef inline void prefetch(self, Py_ssize_t i) noexcept nogil:
         if self.reads_all:
             self.rows.prefetch_all(i)
+
+
+@cython.final
+cdef class Standardizer:
+    cdef Rows rows
+    cdef object _center, _inverse       # in the type of the data
+    cdef const void *center
+    cdef const void *inverse
+
+    cdef void write(self, Py_ssize_t i, float *out) noexcept nogil
 
 
 cdef Row training_row(

@@ -111,31 +111,6 @@ cdef class Rows:
                 z[i] = row.dot(row.values, row.indices, row.n, &weights[0])
         return out
 
-    cdef void standardize(
-        self, Py_ssize_t i, const void *center, const void *inverse, float *out
-    ) noexcept nogil:
-        """Write row i, standardised, as float32. `center` and `inverse` are in the type of X; the
-        stored values of a sparse row are scaled, never centred."""
-        cdef Row row = self.get(i)
-        cdef Py_ssize_t j
-        if row.indices == NULL:
-            if self.is_float32:
-                ngdt_standardize_f32(
-                    <const float *> row.values, <const float *> center, <const float *> inverse,
-                    row.n, out)
-            else:
-                ngdt_standardize_f64(
-                    <const double *> row.values, <const double *> center,
-                    <const double *> inverse, row.n, out)
-        elif self.is_float32:
-            for j in range(row.n):
-                out[j] = (<const float *> row.values)[j] * (
-                    <const float *> inverse)[row.indices[j]]
-        else:
-            for j in range(row.n):
-                out[j] = <float> ((<const double *> row.values)[j] * (
-                    <const double *> inverse)[row.indices[j]])
-
 
 @cython.final
 cdef class Reader:
@@ -173,6 +148,49 @@ cdef class Reader:
         row.values = &self.scratch[0]
         row.dot_sparse = ngdt_scattered_sparse
         return row
+
+
+@cython.final
+cdef class Standardizer:
+    """Samples as training sees them: standardised, in float32.
+
+    Parameters
+    ----------
+    rows : Rows
+    scaling : Scaling
+    """
+
+    def __init__(self, Rows rows, scaling):
+        self.rows = rows
+        dtype = np.float32 if rows.is_float32 else np.float64
+        self._center = np.ascontiguousarray(scaling.center, dtype=dtype)
+        self._inverse = np.ascontiguousarray(1.0 / scaling.scale, dtype=dtype)
+        cdef Py_ssize_t address = self._center.ctypes.data
+        self.center = <const void *> address
+        address = self._inverse.ctypes.data
+        self.inverse = <const void *> address
+
+    cdef void write(self, Py_ssize_t i, float *out) noexcept nogil:
+        """Write row i. The stored values of a sparse row are scaled, never centred."""
+        cdef Row row = self.rows.get(i)
+        cdef Py_ssize_t j
+        if row.indices == NULL:
+            if self.rows.is_float32:
+                ngdt_standardize_f32(
+                    <const float *> row.values, <const float *> self.center,
+                    <const float *> self.inverse, row.n, out)
+            else:
+                ngdt_standardize_f64(
+                    <const double *> row.values, <const double *> self.center,
+                    <const double *> self.inverse, row.n, out)
+        elif self.rows.is_float32:
+            for j in range(row.n):
+                out[j] = (<const float *> row.values)[j] * (
+                    <const float *> self.inverse)[row.indices[j]]
+        else:
+            for j in range(row.n):
+                out[j] = <float> ((<const double *> row.values)[j] * (
+                    <const double *> self.inverse)[row.indices[j]])
 
 
 cdef Row training_row(

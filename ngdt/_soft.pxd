@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t
 
 from ngdt._inference cimport Topology
-from ngdt._rows cimport Row, Rows
+from ngdt._rows cimport Row, Rows, Standardizer
 
 
 cdef class LeafModel:
@@ -30,9 +30,7 @@ cdef class Routing:
     cdef readonly Py_ssize_t n_features
     cdef readonly int batch_size
     cdef float[:, ::1] weights          # n_features + 1 columns, the last meets the constant 1
-    cdef object _center, _inverse
-    cdef const char *center
-    cdef const char *inverse
+    cdef Standardizer standardizer
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil
     cdef void upward(self, int first, int n, float gamma, float *value) noexcept nogil

@@ -282,13 +282,7 @@ cdef class Routing:
         self.topology, self.model, self.rows = topology, model, rows
         self.weights = weights
         self.n_features, self.batch_size = rows.n_features, batch_size
-        dtype = np.float32 if rows.is_float32 else np.float64
-        self._center = np.ascontiguousarray(scaling.center, dtype=dtype)
-        self._inverse = np.ascontiguousarray(1.0 / scaling.scale, dtype=dtype)
-        cdef Py_ssize_t address = self._center.ctypes.data
-        self.center = <const char *> address
-        address = self._inverse.ctypes.data
-        self.inverse = <const char *> address
+        self.standardizer = Standardizer(rows, scaling)
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         """Bring a sample, scaled, into a slot of the batch."""
@@ -334,7 +328,7 @@ cdef class DenseRouting(Routing):
         self.t = np.empty((2 * m + 1, batch_size), dtype=np.float32)
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
-        self.rows.standardize(sample, self.center, self.inverse, &self.x[slot, 0])
+        self.standardizer.write(sample, &self.x[slot, 0])
 
     cdef void upward(self, int first, int n, float gamma, float *value) noexcept nogil:
         cdef int m = self.topology.n_internal, i, b
@@ -419,7 +413,7 @@ cdef class SparseRouting(Routing):
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         cdef Row row = self.rows.get(sample)
-        self.rows.standardize(sample, self.center, self.inverse, &self.x[slot, 0])
+        self.standardizer.write(sample, &self.x[slot, 0])
         self.row[slot] = training_row(&self.x[slot, 0], row.indices, row.n, 1.0)
 
     cdef void upward(self, int first, int n, float gamma, float *value) noexcept nogil:

@@ -21,7 +21,7 @@ from libc.stdint cimport int32_t, uint8_t
 
 from ngdt._inference cimport Found, LeafBounds, Search, Topology
 from ngdt._loss cimport Loss
-from ngdt._rows cimport Row, Rows, axpy, training_row
+from ngdt._rows cimport Row, Rows, Standardizer, axpy, training_row
 
 cdef extern from "team.h" nogil:
     ctypedef struct ngdt_team:
@@ -113,9 +113,7 @@ cdef class Trainer:
     cdef double[::1] velocity_b
     cdef const double[:, ::1] y
     cdef const double[::1] weight
-    cdef object _center, _inverse       # in the type of the data
-    cdef const char *center
-    cdef const char *inverse
+    cdef Standardizer standardizer
     cdef int32_t[::1] assigned          # leaf per sample
     cdef bint fixed_assignment
     cdef bint best_assignment
@@ -152,13 +150,7 @@ cdef class Trainer:
         self.rows, self.loss = rows, loss
         self.y, self.weight = y, weight
         self.bounds = LeafBounds(self.topology, loss, values)
-        dtype = np.float32 if rows.is_float32 else np.float64
-        self._center = np.ascontiguousarray(scaling.center, dtype=dtype)
-        self._inverse = np.ascontiguousarray(1.0 / scaling.scale, dtype=dtype)
-        cdef Py_ssize_t address = self._center.ctypes.data
-        self.center = <const char *> address
-        address = self._inverse.ctypes.data
-        self.inverse = <const char *> address
+        self.standardizer = Standardizer(rows, scaling)
         self.radius, self.best_assignment = min(radius, ANY_FLIPS), best_assignment
         self.norm_limit, self.nu, self.momentum = norm_limit, nu, momentum
         self.theta_limit, self.theta_cap = theta_limit, theta_cap
@@ -173,7 +165,7 @@ cdef class Trainer:
         # Two paths, each at most max_depth long.
         self.max_updates = 2 * tree.max_depth + 1
         self._slots = np.zeros(batch_size * sizeof(Slot), dtype=np.uint8)
-        address = self._slots.ctypes.data
+        cdef Py_ssize_t address = self._slots.ctypes.data
         self.slots = <Slot *> address
         self.scratch = np.zeros((batch_size, max(1, rows.max_stored)), dtype=np.float32)
         self.theta_gradient = np.empty((batch_size, self.n_outputs))
@@ -257,7 +249,7 @@ cdef class Trainer:
         """The sample as training sees it: standardised, shrunk to the norm limit."""
         cdef Row row = self.rows.get(sample)
         cdef double norm, factor = 1.0
-        self.rows.standardize(sample, self.center, self.inverse, out)
+        self.standardizer.write(sample, out)
         norm = sqrt(ngdt_norm2_f32(row.n, out) + 1.0)
         if norm > self.norm_limit:
             # A positive factor changes no decision, only the pull of far samples.
