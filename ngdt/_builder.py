@@ -76,9 +76,9 @@ class Growth:
     def to_tree(self, problem) -> Tree:
         """The tree, with the best leaf values for the problem's training rows."""
         rows = np.concatenate(self.leaf_rows)
-        leaf = np.repeat(np.arange(len(self.leaf_rows)), [len(rows) for rows in self.leaf_rows])
-        values = problem.loss.fit_leaves(
-            leaf, problem.y[rows], problem.weight[rows], len(self.leaf_rows), problem.n_outputs)
+        n_leaves = len(self.leaf_rows)
+        leaf = np.repeat(np.arange(n_leaves), [len(rows) for rows in self.leaf_rows])
+        values = problem.fit_leaves(leaf, rows, n_leaves)
         return Tree(self.weights(problem.X.shape[1]), self.thresholds(), self.children_left,
                     self.children_right, values)
 

@@ -36,10 +36,6 @@ cdef class Topology:
             self.parent[self.left[node]] = self.parent[self.right[node]] = node
             self.depth[self.left[node]] = self.depth[self.right[node]] = self.depth[node] + 1
 
-    def parents(self):
-        """Parent of every node, then of every leaf; -1 for the root."""
-        return np.asarray(self.parent)
-
 
 @cython.final
 cdef class LeafBounds:

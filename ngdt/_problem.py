@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from ngdt._loss import Loss
+from ngdt._rows import Rows
 from ngdt._scaling import Scaling
+
+# What is made of a problem when first asked for, and the fields that it depends on.
+_MADE_OF = {"data": {"X"}, "scaling": {"X", "weight", "standardize"}}
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,32 @@ class Problem:
     def with_(self, **changes) -> "Problem":
         """A copy with some fields replaced."""
         copy = replace(self, **changes)
-        if "scaling" in vars(self) and changes.keys().isdisjoint({"X", "weight", "standardize"}):
-            vars(copy)["scaling"] = self.scaling
+        for name, fields in _MADE_OF.items():
+            if name in vars(self) and changes.keys().isdisjoint(fields):
+                vars(copy)[name] = getattr(self, name)
         return copy
+
+    @cached_property
+    def data(self) -> Rows:
+        """X as the kernels read it."""
+        return Rows(self.X)
 
     @cached_property
     def scaling(self) -> Scaling:
         """The space that split weights are trained in, measured on the training rows; once."""
         return Scaling.fit(self.X, self.weight, self.standardize)
+
+    @property
+    def training_rows(self) -> np.ndarray:
+        """Rows to train on, int32."""
+        return np.flatnonzero(self.weight > 0).astype(np.int32)
+
+    @property
+    def held_out_rows(self) -> np.ndarray:
+        """Rows to validate on, int32; there may be none."""
+        if self.validation is None:
+            return np.empty(0, dtype=np.int32)
+        return np.flatnonzero(self.validation > 0).astype(np.int32)
 
     def check_tree(self, tree) -> None:
         """Raise a ValueError if a tree was made for data of another width."""
@@ -74,6 +96,23 @@ class Problem:
                                  ("outputs", tree.n_outputs, self.n_outputs)):
             if has != wants:
                 raise ValueError(f"the tree is for {has} {what}, but the data have {wants}")
+
+    def fit_leaves(self, leaf: np.ndarray, rows: np.ndarray, n_leaves: int) -> np.ndarray:
+        """Best values of the leaves that some rows reach.
+
+        Parameters
+        ----------
+        leaf : ndarray of int, shape (n_rows,)
+            Leaf of each of them.
+        rows : ndarray of int, shape (n_rows,)
+        n_leaves : int
+
+        Returns
+        -------
+        ndarray of shape (n_leaves, n_outputs)
+        """
+        return self.loss.fit_leaves(
+            leaf, self.y[rows], self.weight[rows], n_leaves, self.n_outputs)
 
     def errors(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """What validation counts: 0/1 errors of classes, squared errors of regression values.

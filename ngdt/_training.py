@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ngdt._problem import standard_errors_saved
-from ngdt._rows import Rows
 from ngdt._tree import Tree
 
 # Below this many rows a tenth of them decides too little to be worth not training on.
@@ -115,8 +114,9 @@ def train(problem, init, steps, *, rival=None, cross_validate=False):
     if competes and not folds and problem.validation is not None:
         strata = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
         choosing, judging = hold_out(problem.validation, 0.5, strata, problem.random_state)
+    judged = competes and judging is not None
     start, tree, history, interrupted = _run(
-        problem.with_(validation=choosing), init, steps, rival)
+        problem.with_(validation=choosing), init, steps, rival if judged else init)
     trained = TrainingResult(tree, history, False, interrupted)
     if interrupted or not competes:
         return trained
@@ -199,9 +199,9 @@ def _without(problem, held):
 
 def _errors(problem, rows, weight, start, tree):
     """Errors of both trees on the given rows, times their weights."""
-    X, samples = Rows(problem.X), rows.astype(np.int32)
+    samples = rows.astype(np.int32)
     return [
-        weight * problem.errors(candidate.values[candidate._apply_at(X, samples)], rows)
+        weight * problem.errors(candidate.values[candidate._apply_at(problem.data, samples)], rows)
         for candidate in (start, tree)]
 
 

@@ -408,7 +408,10 @@ cdef class Tree:
         CSR matrix of bool, shape (n_samples, n_internal)
             True where the sample passes through the node.
         """
-        leaf = self.apply(X)
+        return self._paths_to(self.apply(X))
+
+    def _paths_to(self, leaf):
+        """`decision_path` of samples that reach these leaves."""
         paths = self.ancestors()
         lengths = np.diff(paths.indptr)[leaf]
         ends = np.cumsum(lengths)
@@ -452,6 +455,40 @@ cdef class Tree:
                 if child >= 0:
                     depth[child] = depth[children[0]] + 1
         return depth
+
+    def _sums_below(self, at_leaf):
+        """What there is at the leaves, summed up for every node, then for every leaf."""
+        m = self.n_internal
+        sums = np.concatenate([np.zeros((m, *at_leaf.shape[1:])), at_leaf])
+        children = list(zip(self.children_left.tolist(), self.children_right.tolist()))
+        for node in range(m - 1, -1, -1):
+            for child in children[node]:
+                sums[node] += sums[child if child >= 0 else m + ~child]
+        return sums
+
+    def replace(self, *, weights=None, thresholds=None, values=None):
+        """The tree with some of its arrays replaced; the structure stays.
+
+        Parameters
+        ----------
+        weights, thresholds, values : array-like, default=None
+            As for the constructor. None keeps those of the tree.
+
+        Returns
+        -------
+        Tree
+
+        Examples
+        --------
+        >>> from ngdt import Tree
+        >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
+        >>> tree.replace(values=[[0.0], [2.0]]).predict([[3.0]])
+        array([[2.]])
+        """
+        return type(self)(
+            self.weights if weights is None else weights,
+            self.thresholds if thresholds is None else thresholds,
+            self.children_left, self.children_right, self.values if values is None else values)
 
     def copy(self):
         """An equal tree with arrays of its own."""

@@ -213,8 +213,7 @@ def test_the_leaves_of_an_epoch_do_not_depend_on_its_mini_batches(loss):
     for batch_size in (100, 30, 7):
         optimizer = EndToEnd(epochs=3, learning_rate=1e-30, batch_size=batch_size)
         training = _soft._Run(
-            optimizer, start, problem, _soft.Space.measure(problem),
-            np.flatnonzero(problem.weight).astype(np.int32))
+            optimizer, start, problem, problem.training_rows, _soft.unit_weight(problem), False)
         before = training.model.parameters.copy()
         training.train()
         leaves.append(training.model.parameters)

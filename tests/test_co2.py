@@ -90,9 +90,9 @@ def test_each_split_is_trained_on_the_rows_of_its_node():
     class Watched(SGD):
         seen = []       # noqa: RUF012  one list for the class, which the test reads
 
-        def improve(self, tree, problem, space=None):
+        def _train(self, tree, problem, space):
             Watched.seen.append(problem.weight)
-            return super().improve(tree, problem, space)
+            return super()._train(tree, problem, space)
 
     problem, X = oblique_problem(LogLoss())
     tree = CO2(optimizer=Watched(epochs=2)).grow(problem.with_(max_depth=2))

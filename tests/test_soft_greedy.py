@@ -11,7 +11,7 @@ from ngdt._tree import Tree
 from ngdt.initializers import SoftGreedy
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed, EndToEnd
-from ngdt.optimizers._soft import SoftOptimizer, Space
+from ngdt.optimizers._soft import SoftOptimizer, unit_weight
 
 
 def classification(X, y, **fields):
@@ -53,7 +53,7 @@ class Recorder(SoftOptimizer):
     def check(self, problem):
         pass
 
-    def improve(self, tree, problem, space=None, rows=None):
+    def _train(self, tree, problem, rows, *arguments):
         self.rows.append(rows.copy())
         self.starts.append(tree)
         return Tree(np.empty((0, tree.n_features)), [], [], [], tree.values[:1]), {}
@@ -85,8 +85,8 @@ def test_the_threshold_is_that_of_the_stump():
     made = []
 
     class Spy(EndToEnd):
-        def improve(self, tree, problem, space=None, rows=None):
-            made.append(optimizer.improve(tree, problem, space, rows)[0])
+        def _train(self, tree, problem, rows, *arguments):
+            made.append(optimizer._train(tree, problem, rows, *arguments)[0])
             return made[-1], {}
 
     tree = SoftGreedy(stump=Spy()).grow(problem.with_(max_depth=1))
@@ -141,9 +141,9 @@ def test_a_stump_sees_the_rows_that_hard_routing_brings_to_it():
     seen = []
 
     class Spy(EndToEnd):
-        def improve(self, tree, problem, space=None, rows=None):
+        def _train(self, tree, problem, rows, *arguments):
             seen.append(set(rows.tolist()))
-            return super().improve(tree, problem, space, rows)
+            return super()._train(tree, problem, rows, *arguments)
 
     tree = SoftGreedy(stump=Spy()).grow(problem)
     visits = tree.decision_path(problem.X).toarray().astype(bool)
@@ -291,7 +291,7 @@ def test_a_part_trains_as_if_it_were_all_there_is():
     rows = np.arange(0, 400, 3, dtype=np.int32)
     stump = Tree([[1.0, 0, 0, 0, 0]], [0.1], [~0], [~1], np.zeros((2, 2)))
     optimizer = EndToEnd(epochs=5)
-    part, _ = optimizer.improve(stump, problem, Space.measure(problem), rows)
+    part, _ = optimizer._train(stump, problem, rows, unit_weight(problem))
     alone = classification(problem.X[rows], problem.y[rows, 0].astype(int), standardize=False)
     expected, _ = optimizer.improve(stump, alone)
     np.testing.assert_allclose(part.weights, expected.weights, rtol=1e-5)
@@ -353,8 +353,8 @@ def test_ctrl_c_ends_the_growth():
         raise KeyboardInterrupt
 
     class Interrupted(EndToEnd):
-        def improve(self, tree, problem, space=None, rows=None):
-            return super().improve(tree, problem.with_(callback=stop), space, rows)
+        def _train(self, tree, problem, rows, *arguments):
+            return super()._train(tree, problem.with_(callback=stop), rows, *arguments)
 
     with pytest.raises(KeyboardInterrupt):
         SoftGreedy(stump=Interrupted()).grow(iris())

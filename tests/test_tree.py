@@ -383,6 +383,29 @@ def test_bad_arrays(case):
         Tree(**changed(name, value))
 
 
+@given(trees(sparse_weights=st.booleans()), st.sets(st.sampled_from(ARRAYS[:2] + ARRAYS[-1:])))
+def test_replace_changes_what_it_is_given(tree, names):
+    arrays = {name: 2.0 * getattr(tree, name) + (name != "weights") for name in names}
+    replaced = tree.replace(**arrays)
+    assert replaced.is_sparse == tree.is_sparse
+    for name in ARRAYS:
+        array = arrays.get(name, getattr(tree, name))
+        assert_array_equal(naive.dense(getattr(replaced, name)), naive.dense(array))
+    with pytest.raises(ValueError, match="values must have one row per leaf"):
+        tree.replace(values=np.zeros((tree.n_leaves + 1, 1)))
+
+
+@given(trees(), st.data())
+def test_sums_below(tree, data):
+    shape = data.draw(st.sampled_from([(), (2,)]))
+    at_leaf = np.array(data.draw(st.lists(
+        st.integers(-9, 9), min_size=2 * tree.n_leaves, max_size=2 * tree.n_leaves)), dtype=float)
+    at_leaf = at_leaf[:tree.n_leaves] if shape == () else at_leaf.reshape(-1, 2)
+    is_below = tree.ancestors().toarray().T != 0
+    assert_array_equal(
+        tree._sums_below(at_leaf), np.concatenate([is_below @ at_leaf, at_leaf]))
+
+
 def test_children_before_parents():
     # A tree, but numbered from the leaves up
     with pytest.raises(ValueError, match="children_left"):

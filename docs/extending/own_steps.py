@@ -29,5 +29,4 @@ class RefitLeaves(Optimizer):
         values = problem.loss.fit_leaves(
             tree.apply(problem.X), problem.y, problem.weight, tree.n_leaves, problem.n_outputs
         )
-        splits = tree.weights, tree.thresholds, tree.children_left, tree.children_right
-        return Tree(*splits, values), {}  # no epochs, so nothing for history_
+        return tree.replace(values=values), {}  # no epochs, so nothing for history_

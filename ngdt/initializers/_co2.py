@@ -94,11 +94,10 @@ class _ObliqueSplits(Refinement):
         problem = self.problem
         weights = np.zeros((1, problem.X.shape[1]))
         weights[0, split.direction] = 1.0
-        right = self.rows.project(rows, weights[0]) > split.threshold
-        values = problem.loss.fit_leaves(
-            right.astype(np.int32), problem.y[rows], problem.weight[rows], 2, problem.n_outputs)
+        right = self.data.project(rows, weights[0]) > split.threshold
+        values = problem.fit_leaves(right.astype(np.int32), rows, 2)
         stump = Tree(weights, [split.threshold], [~0], [~1], values)
         weight = np.zeros_like(problem.weight)
         weight[rows] = problem.weight[rows]
-        stump, _ = self.optimizer.improve(stump, problem.with_(weight=weight), self.space)
+        stump, _ = self.optimizer._train(stump, problem.with_(weight=weight), self.space)
         return stump.weights[0]

@@ -4,7 +4,6 @@ import numpy as np
 
 from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
 from ngdt._problem import Problem
-from ngdt._rows import Rows
 from ngdt._splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._info_gain import InfoGain, Refinement
@@ -80,20 +79,16 @@ class GreedyLP(InfoGain):
 
 def _prune(tree, problem, n_leaves):
     """The tree with so many leaves that misclassifies least, with new values in the leaves."""
-    m, rows = tree.n_internal, np.arange(len(problem.weight), dtype=np.int32)
+    m, rows = tree.n_internal, problem.training_rows
+    # Weight of each class at every leaf
+    count = np.zeros((tree.n_leaves, problem.n_outputs))
     label = problem.y[:, 0].astype(np.intp)
-    # Weight of each class by node, leaves after the internal nodes
-    count = np.zeros((2 * m + 1, problem.n_outputs))
-    np.add.at(count, (m + tree._apply_at(Rows(problem.X), rows), label), problem.weight)
-    for node in range(m - 1, -1, -1):
-        for child in (tree.children_left[node], tree.children_right[node]):
-            count[node] += count[child if child >= 0 else m + ~child]
+    np.add.at(count, (tree._apply_at(problem.data, rows), label), problem.weight)
+    count = tree._sums_below(count)
     error = count.sum(axis=1) - count.max(axis=1)
     tree = prune_to_size(tree, error[:m], error[m:], n_leaves)
-    values = problem.loss.fit_leaves(
-        tree._apply_at(Rows(problem.X), rows), problem.y, problem.weight, tree.n_leaves,
-        problem.n_outputs)
-    return Tree(tree.weights, tree.thresholds, tree.children_left, tree.children_right, values)
+    leaf = tree._apply_at(problem.data, rows)
+    return tree.replace(values=problem.fit_leaves(leaf, rows, tree.n_leaves))
 
 
 class _Planes(Refinement):
@@ -121,7 +116,7 @@ class _Planes(Refinement):
         if plane is None:
             return None
         weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])
-        side = self.rows.project(rows, weights[0]) - thresholds[0] > 0
+        side = self.data.project(rows, weights[0]) - thresholds[0] > 0
         cut = self.splitter.best_threshold(rows, side.astype(np.float64))
         return cut and Split(weights[0], thresholds[0], cut[1])
 

@@ -7,7 +7,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._builder import build, splitter_for
 from ngdt._problem import Problem
-from ngdt._rows import Rows
 from ngdt._splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
@@ -136,7 +135,7 @@ class Refinement:
 
     def __init__(self, splitter, problem):
         self.splitter, self.weight = splitter, splitter.weight
-        self.rows = Rows(problem.X)
+        self.data = problem.data
 
     def partition(self, rows, split):
         """As `Splitter.partition`."""
@@ -144,5 +143,5 @@ class Refinement:
 
     def cut(self, rows, weights):
         """The best split across this direction, or None."""
-        found = self.splitter.best_threshold(rows, self.rows.project(rows, weights))
+        found = self.splitter.best_threshold(rows, self.data.project(rows, weights))
         return found and Split(weights, *found)

@@ -125,7 +125,7 @@ class _Descents(Refinement):
         """Move until nothing gains; the split that is reached, cut where it gains most."""
         scaled = np.append(start.direction * self.scaling.scale,
                            start.threshold - start.direction @ self.scaling.center)
-        score = self.rows.project(rows, start.direction) - start.threshold
+        score = self.data.project(rows, start.direction) - start.threshold
         self.descent.start(rows, scaled, score, start.gain)
         while True:
             while self._take_turns():
@@ -141,7 +141,7 @@ class _Descents(Refinement):
 
     def _jump(self, rows):
         weights, threshold, scaled = self._random_hyperplane(self.n_features + 1)
-        return self.descent.jump(scaled, self.rows.project(rows, weights) - threshold)
+        return self.descent.jump(scaled, self.data.project(rows, weights) - threshold)
 
 
 def _coarse(scaling):

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ngdt._problem import Problem
-from ngdt._rows import Rows
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 
@@ -57,12 +56,10 @@ class RandomComplete(Initializer):
         child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
         child[child >= m] = ~(child[child >= m] - m)
         left, right = child[:, 0].copy(), child[:, 1].copy()
-        values = np.zeros((m + 1, problem.n_outputs))
-        rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
-        leaf = Tree(weights, thresholds, left, right, values)._apply_at(Rows(problem.X), rows)
-        values = problem.loss.fit_leaves(
-            leaf, problem.y[rows], problem.weight[rows], m + 1, problem.n_outputs)
-        return Tree(weights, thresholds, left, right, values)
+        tree = Tree(weights, thresholds, left, right, np.zeros((m + 1, problem.n_outputs)))
+        rows = problem.training_rows
+        leaf = tree._apply_at(problem.data, rows)
+        return tree.replace(values=problem.fit_leaves(leaf, rows, m + 1))
 
     def _depth(self, problem):
         if self.max_depth is not None:

@@ -14,7 +14,7 @@ from ngdt._splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 from ngdt.optimizers import EndToEnd
-from ngdt.optimizers._soft import SoftOptimizer, Space, check_image_shape
+from ngdt.optimizers._soft import SoftOptimizer, check_image_shape, unit_weight
 
 # With fewer rows than this, the mini-batches of a stump are too small to be shared out to threads.
 _FEW_ROWS = 8000
@@ -177,10 +177,10 @@ class _Stumps:
         self.optimizer, self.n_attempts = optimizer, n_attempts
         self.draw_features = draw_features
         self.weight = problem.weight
+        self.unit_weight, self.scaling = unit_weight(problem), problem.scaling
         # What a split gains, and which nodes are pure, is the same for all growers.
         self.splitter = splitter_for(problem)
         self.problem = problem.with_(validation=None, verbose=0, callback=None)
-        self.space = Space.measure(problem, keep_zeros=draw_features is not None)
         # Numbers that do not count rows of weight 0, from which nodes are seeded.
         self.number = np.cumsum(problem.weight > 0, dtype=np.int32)
 
@@ -193,7 +193,7 @@ class _Stumps:
             stump = self._train(rows, np.random.default_rng([*seed, attempt]))
             if stump.n_internal:
                 weights, threshold = stump.weights[0], stump.thresholds[0]
-                right = self.space.data.project(rows, weights) - threshold > 0
+                right = self.problem.data.project(rows, weights) - threshold > 0
                 _, gain = self.splitter.best_threshold(rows, right.astype(np.float64))
                 return Split(weights, threshold, gain)
         return None
@@ -211,19 +211,18 @@ class _Stumps:
         direction = np.zeros(p)
         direction[used] = random.normal(size=len(used))
         direction /= np.linalg.norm(direction)
-        weights, _ = self.space.scaling.to_raw(direction[None], np.zeros(1))
+        weights, _ = self.scaling.to_raw(direction[None], np.zeros(1))
         # The paper leaves open where the first plane lies. One that misses the samples, as planes
         # through the mean of all rows mostly miss those of deep nodes, has nothing to learn from.
         threshold = np.average(
-            self.space.data.project(rows, weights[0]), weights=problem.weight[rows])
+            problem.data.project(rows, weights[0]), weights=self.weight[rows])
         # Leaves say nothing yet, or what the whole node says.
         values = np.zeros((1, problem.n_outputs))
         if not problem.loss.is_classifier:
-            values = problem.loss.fit_leaves(
-                np.zeros(len(rows), dtype=np.int32), problem.y[rows], problem.weight[rows], 1,
-                problem.n_outputs)
+            values = problem.fit_leaves(np.zeros(len(rows), dtype=np.int32), rows, 1)
         stump = Tree(weights, [threshold], [~0], [~1], np.repeat(values, 2, axis=0))
-        stump, record = self.optimizer.improve(stump, problem, self.space, rows)
+        stump, record = self.optimizer._train(
+            stump, problem, rows, self.unit_weight, self.draw_features is not None)
         if record.get("interrupted"):
             raise KeyboardInterrupt
         return stump

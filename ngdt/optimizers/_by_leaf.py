@@ -7,7 +7,6 @@ class ByLeaf:
     """Samples in the order of the leaves they reach: those below any node are one slice."""
 
     def __init__(self, tree, rows, samples):
-        samples = samples.astype(np.int32)
         leaf = tree._apply_at(rows, samples)
         place, self._first, self._last = _leaf_order(tree)
         order = np.argsort(place[leaf], kind="stable")

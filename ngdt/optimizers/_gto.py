@@ -8,8 +8,6 @@ from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval
 
 from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
-from ngdt._rows import Rows
-from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._multilinear import Multilinear
 
@@ -99,7 +97,6 @@ class _FrankWolfe:
         self.params, self.tree, self.problem = params, tree, problem
         self.scaling = problem.scaling
         self.X = scale(problem.X, self.scaling)
-        self.rows = Rows(problem.X)
         self.program = Multilinear(tree, problem.y[:, 0].astype(np.intp), problem.weight)
         self.planes = self._start()     # a row per node, the threshold last
         self.best = np.inf, None
@@ -164,15 +161,12 @@ class _FrankWolfe:
         """Training error of the tree with hard decisions, which is kept if it is the best."""
         problem, tree = self.problem, self.tree
         weights, thresholds = self.scaling.to_raw(self.planes[:, :-1], self.planes[:, -1])
-        tree = Tree(weights, thresholds, tree.children_left, tree.children_right, tree.values)
-        rows = np.arange(len(problem.weight), dtype=np.int32)
-        leaf = tree._apply_at(self.rows, rows)
-        values = problem.loss.fit_leaves(
-            leaf, problem.y, problem.weight, tree.n_leaves, problem.n_outputs)
+        tree, rows = tree.replace(weights=weights, thresholds=thresholds), problem.training_rows
+        leaf = tree._apply_at(problem.data, rows)
         reached = np.bincount(leaf, minlength=tree.n_leaves) > 0
-        values = np.where(reached[:, None], values, tree.values)
+        values = np.where(
+            reached[:, None], problem.fit_leaves(leaf, rows, tree.n_leaves), tree.values)
         error = problem.weight @ problem.errors(values[leaf], rows) / problem.weight.sum()
         if error <= self.best[0]:
-            self.best = error, Tree(
-                weights, thresholds, tree.children_left, tree.children_right, values)
+            self.best = error, tree.replace(values=values)
         return error

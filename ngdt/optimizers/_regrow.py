@@ -8,7 +8,6 @@ from sklearn.utils._param_validation import Interval
 
 from ngdt._builder import build, splitter_for
 from ngdt._problem import standard_errors_saved
-from ngdt._rows import Rows
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._by_leaf import ByLeaf
@@ -73,9 +72,8 @@ class _Regrowth:
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
         self.splitter = splitter_for(problem, params.min_samples_leaf)
-        self.rows = Rows(problem.X)
-        self.trained = ByLeaf(tree, self.rows, np.flatnonzero(problem.weight > 0))
-        self.held_out = ByLeaf(tree, self.rows, np.flatnonzero(problem.validation > 0))
+        self.trained = ByLeaf(tree, problem.data, problem.training_rows)
+        self.held_out = ByLeaf(tree, problem.data, problem.held_out_rows)
         self.errors = problem.errors(
             tree.values[self.held_out.leaf], self.held_out.samples)
         self.weight = problem.validation[self.held_out.samples]
@@ -118,7 +116,7 @@ class _Regrowth:
         """What a subtree would gain on held-out rows, in standard errors; and its errors there."""
         samples = self.held_out.samples[held]
         errors = self.problem.errors(
-            candidate.values[candidate._apply_at(self.rows, samples)], samples)
+            candidate.values[candidate._apply_at(self.problem.data, samples)], samples)
         weight = self.weight[held]
         return standard_errors_saved(weight * self.errors[held], weight * errors), errors
 

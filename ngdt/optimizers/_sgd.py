@@ -14,9 +14,7 @@ from scipy.sparse.linalg import svds
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._problem import standard_errors_saved
-from ngdt._rows import Rows
 from ngdt._scaling import Scaling
-from ngdt._tree import Tree
 from ngdt.inference import RADIUS
 from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._epoch import Trainer
@@ -159,15 +157,13 @@ class SGD(Optimizer):
         """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
         return "navigate", "step"
 
-    def improve(self, tree, problem, space=None):
+    def improve(self, tree, problem):
         """Train; see `Optimizer.improve`.
 
         Parameters
         ----------
         tree : Tree
         problem : Problem
-        space : Space or None
-            Where the caller has measured it already.
 
         Returns
         -------
@@ -180,8 +176,11 @@ class SGD(Optimizer):
         """
         if tree.n_internal == 0:
             return tree, {}
-        run = _Run(
-            self, tree, problem, space or Space.measure(problem, self.norm_limit))
+        return self._train(tree, problem, Space.measure(problem, self.norm_limit))
+
+    def _train(self, tree, problem, space):
+        """`improve` for a tree with splits, in a space that has been measured."""
+        run = _Run(self, tree, problem, space)
         run.train()
         return run.best_tree(), run.progress.history
 
@@ -271,10 +270,7 @@ class _Run:
         self.scaling = space.scaling
         self.rule, self.renew = params._assignment()
         self.random = np.random.RandomState(problem.random_state)
-        self.rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
-        self.held_out = None
-        if problem.validation is not None:
-            self.held_out = np.flatnonzero(problem.validation > 0).astype(np.int32)
+        self.rows, self.held_out = problem.training_rows, problem.held_out_rows
         sample = _sample(self.rows)
         self.nu = self._nu(sample, space.spread)
         self.batch_size = int(min(params.batch_size, len(self.rows)))
@@ -320,7 +316,7 @@ class _Run:
             weights.astype(np.float32),
             thresholds.copy(),
             np.clip(self.tree.values, -params.leaf_limit, params.leaf_limit),
-            Rows(problem.X),
+            problem.data,
             problem.y,
             problem.weight / problem.weight[self.rows].mean(),
             self.scaling,
@@ -377,20 +373,19 @@ class _Run:
 
     def _fit_leaves(self):
         problem, rows = self.problem, self.rows
-        self.trainer.set_leaves(problem.loss.fit_leaves(
-            self.trainer.assignment[rows], problem.y[rows], problem.weight[rows],
-            self.tree.n_leaves, problem.n_outputs))
+        self.trainer.set_leaves(
+            problem.fit_leaves(self.trainer.assignment[rows], rows, self.tree.n_leaves))
 
     def _has_stalled(self):
         patience, errors = self.params.patience, self.progress.history["validation"]
-        if patience is None or self.held_out is None or len(errors) <= patience:
+        if patience is None or not len(self.held_out) or len(errors) <= patience:
             return False
         return min(errors[-patience:]) >= min(errors[:-patience])
 
     def _keep_best(self):
         """Remember the present tree if it is the best so far; return its error."""
         trainer = self.trainer
-        if self.held_out is None:
+        if not len(self.held_out):
             return np.nan
         self.errors = self._weighted_errors()
         if self.best is None or self.errors.sum() <= self.best[0].sum():
@@ -416,8 +411,7 @@ class _Run:
             parameters = self.best[1:]
         weights, thresholds, values = parameters
         weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
-        return Tree(
-            weights, thresholds, self.tree.children_left, self.tree.children_right, values)
+        return self.tree.replace(weights=weights, thresholds=thresholds, values=values)
 
 
 @dataclass(frozen=True)
@@ -442,7 +436,7 @@ class Space:
     def measure(cls, problem, norm_limit):
         """Measure it on the training rows; `norm_limit` is in medians of the norm, or None."""
         scaling = problem.scaling
-        X = problem.X[_sample(np.flatnonzero(problem.weight > 0))]
+        X = problem.X[_sample(problem.training_rows)]
         is_sparse = sparse.issparse(X)
         if is_sparse:
             X = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / scaling.scale)

@@ -6,9 +6,6 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._inference import Topology
-from ngdt._rows import Rows
-from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 
 
@@ -53,25 +50,20 @@ class ShrinkLeaves(Optimizer):
                              f"{problem.loss.name} loss")
 
     def improve(self, tree, problem):
-        rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
-        leaf = tree._apply_at(Rows(problem.X), rows)
-        m, weight = tree.n_internal, problem.weight[rows]
-        parent = Topology(tree).parents()
-        # Sums by node, leaves after the internal nodes, children added to their parents.
-        count = np.bincount(m + leaf, weights=weight, minlength=2 * m + 1)
-        total = np.zeros((2 * m + 1, problem.n_outputs))
-        np.add.at(total, m + leaf, weight[:, None] * problem.y[rows])
-        for node in [*range(m, 2 * m + 1), *range(m - 1, 0, -1)]:
-            if parent[node] >= 0:
-                count[parent[node]] += count[node]
-                total[parent[node]] += total[node]
-        mean = total / np.maximum(count, np.finfo(float).tiny)[:, None]
-        for node in range(1, 2 * m + 1):
-            above = self.pseudo_count * mean[parent[node]]
-            if count[node] + self.pseudo_count > 0:
-                mean[node] = (total[node] + above) / (count[node] + self.pseudo_count)
-            else:
-                mean[node] = mean[parent[node]]
-        values = mean[m:]
-        return Tree(tree.weights, tree.thresholds, tree.children_left, tree.children_right,
-                    values), {}
+        rows, m, n_leaves = problem.training_rows, tree.n_internal, tree.n_leaves
+        leaf, weight = tree._apply_at(problem.data, rows), problem.weight[rows]
+        at_leaf = np.zeros((n_leaves, problem.n_outputs))
+        np.add.at(at_leaf, leaf, weight[:, None] * problem.y[rows])
+        # Of every node, then of every leaf; from here on, parents come before their children.
+        total = tree._sums_below(at_leaf)
+        count = tree._sums_below(np.bincount(leaf, weights=weight, minlength=n_leaves))[:, None]
+        mean = total / np.maximum(count, np.finfo(float).tiny)
+        for node in range(m):
+            for child in (tree.children_left[node], tree.children_right[node]):
+                child = child if child >= 0 else m + ~child
+                if count[child] + self.pseudo_count > 0:
+                    mean[child] = (total[child] + self.pseudo_count * mean[node]) / (
+                        count[child] + self.pseudo_count)
+                else:
+                    mean[child] = mean[node]
+        return tree.replace(values=mean[m:]), {}

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
@@ -13,10 +12,7 @@ from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
 from ngdt._inference import Topology
-from ngdt._rows import Rows
-from ngdt._scaling import Scaling
 from ngdt._soft import Categorical, DenseRouting, Gaussian, SparseRouting
-from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._soft_epoch import CHUNK, SoftTrainer
 from ngdt.pruning import keep_reached
@@ -74,35 +70,6 @@ class Plan:
     cutoff: "float | str | None" = "auto"
 
 
-@dataclass(frozen=True)
-class Space:
-    """What runs on parts of the same rows share, so that each costs no more than its own part.
-
-    Attributes
-    ----------
-    data : Rows
-    scaling : Scaling
-        Of all rows.
-    weight : ndarray of float64, shape (n_samples,)
-        Training weights, of mean 1 over all rows that have one.
-    keep_zeros : bool
-        Whether weights that are zero at the start stay zero, whatever the optimizer would do.
-    """
-
-    data: Rows
-    scaling: Scaling
-    weight: np.ndarray
-    keep_zeros: bool = False
-
-    @classmethod
-    def measure(cls, problem, keep_zeros=False):
-        """Measure it on the training rows."""
-        present = problem.weight > 0
-        weight = problem.weight / problem.weight.mean(where=present)
-        weight[present] = np.maximum(weight[present], _LEAST_WEIGHT)
-        return cls(Rows(problem.X), problem.scaling, weight, keep_zeros)
-
-
 class SoftOptimizer(Optimizer):
     """Base class of optimizers that route softly; a subclass makes the plan."""
 
@@ -114,18 +81,13 @@ class SoftOptimizer(Optimizer):
     def _plan(self, n_samples, problem, scaling):
         """Plan for so many training samples."""
 
-    def improve(self, tree, problem, space=None, rows=None):
+    def improve(self, tree, problem):
         """Train; see `Optimizer.improve`.
 
         Parameters
         ----------
         tree : Tree
         problem : Problem
-        space : Space, default=None
-            As `Space.measure` returns it, by one that trains many trees on parts of one problem,
-            and who then sees to it that BLAS starts no threads. None: measured here.
-        rows : ndarray of int32, default=None
-            Rows to train on, each with a positive weight. None: all that have one.
 
         Returns
         -------
@@ -138,37 +100,48 @@ class SoftOptimizer(Optimizer):
         """
         if tree.n_internal == 0:
             return tree, {}
-        if rows is None:
-            rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
-        # The threads of the kernel share the work; BLAS must not start its own below each. To
-        # forbid it takes milliseconds, longer than a small stump.
-        limit = threadpool_limits(1, user_api="blas") if space is None else nullcontext()
-        run = _Run(self, tree, problem, space or Space.measure(problem), rows)
-        with limit:
-            run.train()
+        # The threads of the kernel share the work; BLAS must not start its own below each.
+        with threadpool_limits(1, user_api="blas"):
+            return self._train(tree, problem, problem.training_rows, unit_weight(problem))
+
+    def _train(self, tree, problem, rows, weight, keep_zeros=False):
+        """`improve` for a tree with splits, on some of the rows.
+
+        For those that train many trees on parts of one problem: what is the same for all is
+        measured once, and BLAS kept from starting threads, which takes longer than a small stump.
+
+        Parameters
+        ----------
+        tree : Tree
+        problem : Problem
+        rows : ndarray of int32
+            Each with a positive weight.
+        weight : ndarray of float64, shape (n_samples,)
+            As `unit_weight` returns it.
+        keep_zeros : bool, default=False
+            Whether weights that are zero at the start stay zero, whatever the plan says.
+        """
+        run = _Run(self, tree, problem, rows, weight, keep_zeros)
+        run.train()
         return run.best_tree(), run.progress.history
 
 
 class _Run:
     """One training run: what lives between epochs."""
 
-    def __init__(self, params, tree, problem, space, rows):
-        self.params, self.tree, self.problem, self.rows = params, tree, problem, rows
-        self.weight, self.scaling, self.data = space.weight, space.scaling, space.data
-        self.held_out = None
-        if problem.validation is not None:
-            self.held_out = np.flatnonzero(problem.validation > 0).astype(np.int32)
+    def __init__(self, params, tree, problem, rows, weight, keep_zeros):
+        self.tree, self.problem, self.rows, self.weight = tree, problem, rows, weight
+        self.scaling, self.held_out = problem.scaling, problem.held_out_rows
         self.random = np.random.RandomState(problem.random_state)
         self.plan = params._plan(len(rows), problem, self.scaling)
         weights, thresholds = self.scaling.to_unit_rows(tree)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
         neighbours = _neighbours(self.plan.image_shape, problem.X.shape[1])
-        keep_zeros = self.plan.keep_zeros or space.keep_zeros
         self.trainer = SoftTrainer(
             self._routing(), self.weight, weights=self.weights, q=self.plan.q,
             betas=(0.9, self.plan.beta2), refit_every_step=self.plan.refit_every_step,
-            mask=self._mask() if keep_zeros else None,
+            mask=self._mask() if keep_zeros or self.plan.keep_zeros else None,
             smoothness=self.plan.smoothness, neighbour=neighbours, n_threads=problem.n_jobs)
         self.progress = Progress(params, problem, self.plan.epochs)
         self.best = None
@@ -195,8 +168,8 @@ class _Run:
             self.plan.batch_size)
 
     def _routing(self):
-        arguments = (Topology(self.tree), self.weights, self.model, self.data, self.scaling,
-                     self.plan.batch_size)
+        arguments = (Topology(self.tree), self.weights, self.model, self.problem.data,
+                     self.scaling, self.plan.batch_size)
         cutoff = self.plan.cutoff
         if cutoff == "auto":
             cutoff = _CUTOFF if self.tree.n_internal >= _MANY_NODES else None
@@ -207,7 +180,7 @@ class _Run:
     def train(self):
         epochs = self.plan.epochs
         checks = set()
-        if self.held_out is not None:
+        if len(self.held_out):
             checks.update(np.linspace(epochs // 2, epochs - 1, _CHECKS, dtype=int).tolist())
         with self.progress.until_interrupted():
             for epoch in range(epochs):
@@ -236,7 +209,7 @@ class _Run:
         """Read out the hard tree and keep it if it is the best; its error on held-out rows."""
         tree, held, problem = self._hard_tree(), self.held_out, self.problem
         errors = problem.validation[held] * problem.errors(
-            tree.values[tree._apply_at(self.data, held)], held)
+            tree.values[tree._apply_at(problem.data, held)], held)
         if self.best is None or errors.sum() <= self.best[0]:
             self.best = errors.sum(), tree
         return errors.sum() / problem.validation[held].sum()
@@ -245,16 +218,21 @@ class _Run:
         problem, rows = self.problem, self.rows
         weights, thresholds = self.scaling.to_raw(
             self.weights[:, :-1].astype(np.float64), -self.weights[:, -1].astype(np.float64))
-        tree = Tree(weights, thresholds, self.tree.children_left, self.tree.children_right,
-                    self.tree.values)
-        leaf = tree._apply_at(self.data, rows)
-        values = problem.loss.fit_leaves(
-            leaf, problem.y[rows], problem.weight[rows], tree.n_leaves, problem.n_outputs)
-        tree = Tree(weights, thresholds, tree.children_left, tree.children_right, values)
+        tree = self.tree.replace(weights=weights, thresholds=thresholds)
+        leaf = tree._apply_at(problem.data, rows)
+        tree = tree.replace(values=problem.fit_leaves(leaf, rows, tree.n_leaves))
         return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
 
     def best_tree(self):
         return self._hard_tree() if self.best is None else self.best[1]
+
+
+def unit_weight(problem):
+    """Training weights, of mean 1 over the rows that have one, as mini-batches take them."""
+    present = problem.weight > 0
+    weight = problem.weight / problem.weight.mean(where=present)
+    weight[present] = np.maximum(weight[present], _LEAST_WEIGHT)
+    return weight
 
 
 def check_image_shape(shape, n_features):
