@@ -8,7 +8,7 @@ from scipy import sparse
 from ngdt._tree import Tree
 
 _LARGEST = 1e18     # of features that nobody scales
-_CHUNK = 2**18  # numbers that are copied at a time, so that no copy of X is made
+_BLOCK = 2**18  # numbers that are copied at a time, so that no copy of X is made
 
 
 @dataclass(frozen=True)
@@ -108,20 +108,22 @@ def _moments(X, weight):
         squares = X.copy()
         squares.data = squares.data.astype(np.float64) ** 2
         return np.zeros(X.shape[1]), np.sqrt(np.asarray(squares.T @ weight).ravel() / total)
-    mean = sum(weight[c] @ X[c].astype(np.float64) for c in _chunks(X)) / total
+    blocks = row_blocks(X, _BLOCK)
+    mean = sum(weight[rows] @ X[rows].astype(np.float64) for rows in blocks) / total
     unit = power_of_two_units(X)
     squares = np.zeros(X.shape[1])
-    for c in _chunks(X):
-        deviation = X[c] - mean
+    for rows in blocks:
+        deviation = X[rows] - mean
         deviation *= 1.0 / unit     # a power of two: nothing is rounded
         deviation *= deviation
-        squares += weight[c] @ deviation
+        squares += weight[rows] @ deviation
     return mean, unit * np.sqrt(squares / total)
 
 
-def _chunks(X):
-    step = max(1, _CHUNK // X.shape[1])
-    return [slice(start, start + step) for start in range(0, len(X), step)]
+def row_blocks(matrix, size):
+    """Slices of rows that hold at most about so many numbers each."""
+    step = max(1, size // matrix.shape[1])
+    return [slice(start, start + step) for start in range(0, matrix.shape[0], step)]
 
 
 def power_of_two_units(X):
@@ -134,10 +136,10 @@ def _share_range(X, weight):
     if sparse.issparse(X):
         return False
     low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
-    for chunk in _chunks(X):
-        used = weight[chunk] > 0
-        rows = X[chunk] if used.all() else X[chunk][used]
-        low = np.minimum(low, rows.min(axis=0, initial=np.inf))
-        high = np.maximum(high, rows.max(axis=0, initial=-np.inf))
+    for rows in row_blocks(X, _BLOCK):
+        used = weight[rows] > 0
+        block = X[rows] if used.all() else X[rows][used]
+        low = np.minimum(low, block.min(axis=0, initial=np.inf))
+        high = np.maximum(high, block.max(axis=0, initial=-np.inf))
     spread = (high - low)[high > low]
     return len(spread) > 1 and spread.max() <= 2.0 * np.median(spread)

@@ -1,6 +1,7 @@
 """The scikit-learn face: one estimator for classes, one for values."""
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -20,19 +21,18 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import BaseDecisionTree
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import assert_all_finite, check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ngdt._checks import check_weight, naming
+from ngdt._importances import feature_importances
 from ngdt._loss import Loss, get_loss
 from ngdt._problem import Problem
 from ngdt._rows import Rows
-from ngdt._scaling import power_of_two_units
 from ngdt._training import CROSS_VALIDATION_ROWS, hold_out, train
 from ngdt._tree import Tree
 from ngdt.initializers import INITIALIZERS, Initializer
@@ -46,9 +46,6 @@ _MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "
 # Soft training multiplies every sample with every split: beyond so many features, not in good time.
 _WIDEST_SOFT = 4096
 
-# Numbers that one step of a pass over a matrix widens to float64: half a megabyte.
-_BLOCK = 2**16
-
 
 def _has_optimizer(estimator: "_ObliqueTree") -> bool:
     if estimator.optimizer is None:
@@ -56,7 +53,7 @@ def _has_optimizer(estimator: "_ObliqueTree") -> bool:
     return True
 
 
-class _ObliqueTree(BaseEstimator):
+class _ObliqueTree(BaseEstimator, ABC):
     """What the classifier and the regressor share.
 
     A subclass says how y becomes targets (`_read_targets`), what a row weighs (`_weigh`), how leaf
@@ -124,12 +121,10 @@ class _ObliqueTree(BaseEstimator):
         weight = self._weigh(targets, weight)
         loss = self._resolve_loss()
         steps = self._resolve_steps(fresh)
-        init = self.tree_ if resume else self._resolve_init(n_values, steps)
+        init = self.tree_ if resume else self._resolve_init(steps)
         # A random start is no rival: the greedy tree is what has to be beaten.
         rival = INITIALIZERS["info_gain"]() if fresh and steps else None
         rival = None if type(rival) is type(init) else rival
-        if isinstance(init, Tree):
-            init = self._into_training(init)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         training, validation = hold_out(
             weight,
@@ -137,28 +132,33 @@ class _ObliqueTree(BaseEstimator):
             validation_fraction if steps else None,
             targets if is_classifier(self) else None,
             seed)
-        result = train(
-            Problem(
-                X=X, y=loss.encode(targets, n_values), loss=loss, n_outputs=n_values,
-                weight=training, validation=validation, max_depth=self.max_depth,
-                standardize=self.standardize, random_state=seed,
-                n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
-                callback=self.callback),
-            init, steps, rival=rival, cross_validate=validation_fraction == "auto"
-            and np.count_nonzero(weight) < CROSS_VALIDATION_ROWS)
+        problem = Problem(
+            X=X, y=loss.encode(targets, n_values), loss=loss, n_outputs=n_values,
+            weight=training, validation=validation, max_depth=self.max_depth,
+            standardize=self.standardize, random_state=seed,
+            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
+            callback=self.callback)
+        if isinstance(init, Tree):
+            with naming("init"):
+                problem.check_tree(init)
+            init = self._into_training(init)
+        cross_validate = (
+            validation_fraction == "auto" and np.count_nonzero(weight) < CROSS_VALIDATION_ROWS)
+        result = train(problem, init, steps, rival=rival, cross_validate=cross_validate)
         self.tree_ = self._out_of_training(result.tree)
         self.history_ = result.history
         self.n_iter_ = len(result.history["step"])
         self.kept_start_ = result.kept_start
-        self.feature_importances_ = _importances(self.tree_, X, weight)
+        self.feature_importances_ = feature_importances(self.tree_, X, weight)
         if result.interrupted:
             warnings.warn(
                 f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
                 "found until then.", ConvergenceWarning, stacklevel=4)
         return self
 
+    @abstractmethod
     def _read_targets(self, y, weight, resume, classes):
-        raise NotImplementedError
+        """Targets, and the number of classes or of targets; sets what is fitted of them."""
 
     def _weigh(self, targets, weight):
         return weight
@@ -193,8 +193,8 @@ class _ObliqueTree(BaseEstimator):
         soft = fresh and is_classifier(self) and self.n_features_in_ <= _WIDEST_SOFT
         return OPTIMIZERS["annealed" if soft else "ssgd"]()
 
-    def _resolve_init(self, n_values, steps):
-        """The grower to start with, or the tree, which must fit the data."""
+    def _resolve_init(self, steps):
+        """The grower to start with, or the tree."""
         if _is_auto(self.init):
             return INITIALIZERS[steps[0].natural_start if steps else "info_gain"]()
         init = self.init.estimator if isinstance(self.init, FrozenEstimator) else self.init
@@ -204,13 +204,7 @@ class _ObliqueTree(BaseEstimator):
                 "the fitted state of the estimators in it: pass the Tree instead.)"))
             self._check_same_task(init)
             init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
-        if not isinstance(init, Tree):
-            return _named("init", init, INITIALIZERS, Initializer)
-        for what, has, wants in (("features", init.n_features, self.n_features_in_),
-                                 ("outputs", init.n_outputs, n_values)):
-            if has != wants:
-                raise ValueError(f"init is a tree for {has} {what}, but the data have {wants}")
-        return init
+        return init if isinstance(init, Tree) else _named("init", init, INITIALIZERS, Initializer)
 
     def _check_same_task(self, fitted):
         if is_classifier(fitted) != is_classifier(self):
@@ -245,11 +239,12 @@ class _ObliqueTree(BaseEstimator):
     def _checked_apply(self, X):
         check_is_fitted(self)
         # To look for NaN and infinity would take as long as to route some of the way: scores tell.
-        rows = self._of_tree_width(
-            Rows(validate_data(self, X, reset=False, ensure_all_finite=False, **_MATRIX)))
+        X = validate_data(self, X, reset=False, ensure_all_finite=False, **_MATRIX)
+        rows = self._of_tree_width(Rows(X))
         leaf = self.tree_._apply_unless_suspect(rows)
         if leaf is None:
-            leaf = self.tree_._apply(Rows(validate_data(self, X, reset=False, **_MATRIX)))
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+            leaf = self.tree_._apply(rows)
         return leaf
 
     def _of_tree_width(self, rows):
@@ -271,8 +266,8 @@ class _ObliqueTree(BaseEstimator):
         -------
         CSR matrix of bool, shape (n_samples, n_internal)
         """
-        check_is_fitted(self)
-        return self.tree_.decision_path(validate_data(self, X, reset=False, **_MATRIX))
+        leaf = self._checked_apply(X)
+        return self.tree_._paths_to(leaf)
 
     def _values(self, X, check_input):
         leaf = self.apply(X, check_input)
@@ -726,10 +721,10 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         return (targets - self._center) / self._scale, n_outputs
 
     def _into_training(self, tree):
-        return _with_values(tree, (tree.values - self._center) / self._scale)
+        return tree.replace(values=(tree.values - self._center) / self._scale)
 
     def _out_of_training(self, tree):
-        return _with_values(tree, tree.values * self._scale + self._center)
+        return tree.replace(values=tree.values * self._scale + self._center)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -764,11 +759,6 @@ def _named(parameter, value, registry, base):
     return value
 
 
-def _with_values(tree, values):
-    return Tree(
-        tree.weights, tree.thresholds, tree.children_left, tree.children_right, values)
-
-
 def _center_and_scale(y, weight):
     """Weighted mean and standard deviation of each target; the scale of a constant one is 1."""
     # In units of a power of two no square overflows, and nothing is rounded.
@@ -779,50 +769,3 @@ def _center_and_scale(y, weight):
     # The mean of equal numbers need not be that number to the last bit.
     constant = scale <= 1e-14 * np.abs(center)
     return unit * center, np.where(constant, 1.0, unit * scale)
-
-
-def _importances(tree, X, weight):
-    """See `feature_importances_`."""
-    total = np.zeros(tree.n_features)
-    spread = _spread(X, weight)
-    reach = _reach(tree, X, weight)
-    for nodes in _blocks(tree.weights):
-        share = np.abs(tree.dense_weights(nodes)) * spread
-        row = share.sum(axis=1, keepdims=True)
-        share /= np.where(row == 0, 1.0, row)
-        total += reach[nodes] @ share
-    return total / (total.sum() or 1.0)
-
-
-def _reach(tree, X, weight):
-    """Weight of the rows that reach each internal node."""
-    at_leaf = np.bincount(tree._apply(Rows(X)), weights=weight, minlength=tree.n_leaves)
-    reach = np.zeros(tree.n_internal)
-    children = zip(tree.children_left.tolist(), tree.children_right.tolist(), strict=True)
-    for node, pair in reversed(list(enumerate(children))):
-        reach[node] = sum(reach[child] if child >= 0 else at_leaf[~child] for child in pair)
-    return reach
-
-
-def _spread(X, weight):
-    """Weighted standard deviation of each feature, without a float64 copy of X."""
-    if sparse.issparse(X):
-        variance = mean_variance_axis(X, axis=0, weights=weight.astype(X.dtype))[1]
-        return np.sqrt(np.maximum(variance, 0.0))   # rounding may leave it below
-    # Deviations are taken from a point within the data, so that a large mean cancels nothing.
-    origin = X[:64].mean(axis=0, dtype=np.float64)
-    unit = power_of_two_units(X)
-    first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for rows in _blocks(X):
-        deviation = (X[rows] - origin) / unit
-        first += weight[rows] @ deviation
-        deviation *= deviation
-        second += weight[rows] @ deviation
-    first /= weight.sum()
-    return unit * np.sqrt(np.maximum(second / weight.sum() - first**2, 0.0))
-
-
-def _blocks(matrix):
-    """Slices of rows that hold at most about `_BLOCK` numbers each."""
-    step = max(1, _BLOCK // matrix.shape[1])
-    return (slice(first, first + step) for first in range(0, matrix.shape[0], step))

@@ -573,9 +573,9 @@ def test_a_fitted_regressor_as_start_keeps_its_units(diabetes):
 def test_a_start_that_does_not_fit_is_refused(iris, diabetes):
     X, y = iris
     fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, y)
-    with pytest.raises(ValueError, match="init is a tree for 4 features, but the data have 3"):
+    with pytest.raises(ValueError, match="init: the tree is for 4 features, but the data have 3"):
         ObliqueTreeClassifier(init=fitted).fit(X[:, :3], y)
-    with pytest.raises(ValueError, match="init is a tree for 3 outputs, but the data have 2"):
+    with pytest.raises(ValueError, match="init: the tree is for 3 outputs, but the data have 2"):
         ObliqueTreeClassifier(init=fitted.tree_).fit(X[:100], y[:100])
     with pytest.raises(ValueError, match=r"init was fitted for the classes \[0 1 2\]"):
         ObliqueTreeClassifier(init=fitted).fit(X, y + 1)
