@@ -85,9 +85,7 @@ html_title = f"ngdt {version}"
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 # Pages without neighbours in their section need no list of them.
-html_sidebars = {page: [] for page in (
-    "index", "quickstart", "theory", "theory_soft", "theory_tao", "theory_oc1", "theory_gto",
-    "extending/index")}
+html_sidebars = {page: [] for page in ("index", "quickstart", "extending/index")}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -96,7 +94,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
 }
 
 

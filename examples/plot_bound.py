@@ -4,7 +4,7 @@ The bound, up close
 
 SGD and SSGD never see the loss itself, only an upper bound on it. How tight is the bound, what does
 it look like, and what does it cost? The functions of :mod:`ngdt.inference` answer that for any
-tree. See :ref:`theory` for the equations.
+tree. See :ref:`theory-bound` for the equations.
 """
 
 import matplotlib.pyplot as plt

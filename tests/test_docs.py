@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     *sorted((ROOT / "docs").glob("*.rst")),
     *sorted((ROOT / "docs").glob("user_guide/*.rst")),
+    *sorted((ROOT / "docs").glob("theory/*.rst")),
     *sorted((ROOT / "docs").glob("extending/*.rst")),
 ]
 FUZZING = ROOT / "docs/user_guide/fuzz_bounds.py"
