@@ -62,7 +62,8 @@ for (name, model), ax in zip(
 # The first greedy plane parts the classes as well as one plane can, which is not what the truth
 # does first; the small planes below it repair that, and overfit. GTO finds three planes
 # that make no error on the training points. The history has its objective, the gap of the minimum
-# principle and the training error. (It does not always end so well: see :ref:`theory-gto`.)
+# principle and the training error; an objective of zero is drawn as 1e-6. (It does not always end
+# so well: see :ref:`theory-gto`.)
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 axes[0].semilogy(np.maximum(gto.history_["objective"], 1e-6), marker="o")

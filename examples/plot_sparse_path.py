@@ -24,10 +24,10 @@ X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=400, random_st
 # The path
 # --------
 #
-# Fifteen values of :math:`C`, from a greedy tree of depth 6 on. From right to left: the training
-# error rises slowly, the validation error hardly at all for a good while, and weights and splits
-# fall. With them falls what a prediction costs: the splits on the way to the leaf, and the
-# multiplications there. Grey is the range over the training images.
+# Fifteen values of :math:`C`, from a greedy tree of depth 6 on. From right to left, as :math:`C`
+# falls: the training error rises slowly, the validation error falls at first and rises only late,
+# and weights and splits get fewer. So a prediction costs less and less: fewer splits on the way to
+# the leaf, and fewer multiplications there. Grey is the range over the training images.
 
 estimator = ObliqueTreeClassifier(max_depth=6, optimizer=TAO())
 path = tao_path(X_train, y_train, Cs=15, estimator=estimator, X_val=X_val, y_val=y_val)

@@ -234,6 +234,11 @@ def tao_path(
     error = zero_one_loss if is_classifier(model) else mean_squared_error
     Cs, trees, columns = _check_Cs(Cs), [], []
     X = check_matrix(X)     # once, not once for each C
+    if X_val is not None and (np.shape(X_val)[1:] != X.shape[1:]
+                              or np.shape(X_val)[:1] != np.shape(y_val)[:1]):
+        raise ValueError(
+            f"X_val and y_val must be samples of {X.shape[1]} features and a target for each, "
+            f"got shapes {np.shape(X_val)} and {np.shape(y_val)}")
     for C, interrupted in _fits(model, Cs, X, y, sample_weight):
         tree = model.tree_
         trees.append(tree)
@@ -279,7 +284,8 @@ def _start(estimator):
     named = isinstance(estimator.optimizer, str) and estimator.optimizer == "tao"
     optimizer = TAO() if named else estimator.optimizer
     if not isinstance(optimizer, TAO):
-        raise ValueError(f"the optimizer of estimator must be a TAO, got {estimator.optimizer!r}")
+        raise ValueError(
+            f"the optimizer of estimator must be 'tao' or a TAO, got {estimator.optimizer!r}")
     model = clone(estimator)
     return model.set_params(
         optimizer=clone(optimizer), validation_fraction=None, warm_start=True)

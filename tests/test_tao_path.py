@@ -331,8 +331,9 @@ def test_other_bad_input():
         TAOPathCV(tao_tree(), rule="sparsest").fit(X, y)
     with pytest.raises(TypeError, match="tree must be"):
         prediction_cost(tao_tree(), X)
-    with pytest.raises(ValueError, match="features"):
-        tao_path(X, y, Cs=1, X_val=X[:, :2], y_val=y)
+    for X_val, y_val in ((X[:, :2], y), (X[:, 0], y), (X, y[:3]), (X, 0)):
+        with pytest.raises(ValueError, match="X_val and y_val must be samples of 4 features"):
+            tao_path(X, y, X_val=X_val, y_val=y_val)
 
 
 def test_a_clone_is_not_fitted():
