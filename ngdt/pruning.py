@@ -10,7 +10,8 @@ from ngdt._checks import check_weight
 from ngdt._loss import get_loss
 from ngdt._tree import Tree, check_tree
 
-__all__ = ["prune_dead_branches", "prune_pure_subtrees", "prune_zero_weight_nodes"]
+__all__ = [
+    "prune_dead_branches", "prune_equal_leaves", "prune_pure_subtrees", "prune_zero_weight_nodes"]
 
 
 def prune_dead_branches(tree, X, *, sample_weight=None):
@@ -86,12 +87,58 @@ def prune_pure_subtrees(tree, X, y, *, loss="log", sample_weight=None):
     >>> prune_pure_subtrees(tree, [[-1.0], [2.0], [7.0]], [0, 1, 1])
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
     """
-    leaf, weight, present = _present(tree, X, sample_weight)
-    loss = get_loss(loss)
-    y = loss.encode(y, tree.n_outputs)
-    if len(y) != len(weight):
-        raise ValueError(f"y has {len(y)} samples, but X has {len(weight)}")
-    return collapse_pure(tree, leaf, y[present], weight[present], loss)
+    return collapse_pure(tree, *_present_targets(tree, X, y, loss, sample_weight))
+
+
+def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
+    """Replace subtrees by leaves where all leaves predict the same.
+
+    The largest such subtrees are replaced. No predicted class or value changes, whatever the
+    sample. Probabilities do: a split that only told likely members of a class from less likely ones
+    is gone.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, numbers for regression losses.
+    loss : str or Loss, default="log"
+        Tells classes from numbers. The values of the new leaves are the best for their samples.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Samples of weight zero are not there.
+
+    Returns
+    -------
+    Tree
+        The tree itself if there is no such subtree.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument does not fit; the message names it.
+
+    Examples
+    --------
+    The second split tells two leaves apart that both predict class 1, for better or worse:
+
+    >>> from ngdt import Tree
+    >>> from ngdt.pruning import prune_equal_leaves
+    >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2],
+    ...             [[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
+    >>> prune_equal_leaves(tree, [[-1.0], [2.0], [3.0], [7.0]], [0, 1, 0, 1])
+    Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
+    """
+    leaf, y, weight, loss = _present_targets(tree, X, y, loss, sample_weight)
+    m, predicted = tree.n_internal, _predicted(tree, loss)
+    first = np.arange(2 * m + 1)        # a leaf below
+    stand_in, is_equal = _nobody(tree), first >= m
+    for node, (left, right) in _children_first(tree):
+        first[node] = first[left]
+        one, other = first[left] - m, first[right] - m
+        if is_equal[left] and is_equal[right] and (predicted[one] == predicted[other]).all():
+            is_equal[node], stand_in[node] = True, first[node]
+    return _replace_by_leaves(tree, stand_in, leaf, y, weight, loss)
 
 
 def prune_zero_weight_nodes(tree):
@@ -175,7 +222,7 @@ def collapse_pure(tree, leaf, y, weight, loss):
     Tree
     """
     m = tree.n_internal
-    predicted = tree.values.argmax(axis=1)[:, None] if loss.is_classifier else tree.values
+    predicted = _predicted(tree, loss)
     # Range of the targets at every node, then at every leaf; empty where no sample is, and all
     # numbers where a prediction is wrong.
     low = np.full((2 * m + 1, y.shape[1]), np.inf)
@@ -192,7 +239,17 @@ def collapse_pure(tree, leaf, y, weight, loss):
         somewhere[node] = somewhere[left if (low[left] <= high[left]).all() else right]
         if (low[node] == high[node]).all():
             stand_in[node] = somewhere[node]
-    # A value that equals its targets is the best already, to the last bit.
+    return _replace_by_leaves(tree, stand_in, leaf, y, weight, loss)
+
+
+def _predicted(tree, loss):
+    """What each leaf predicts: a class or values."""
+    return tree.values.argmax(axis=1)[:, None] if loss.is_classifier else tree.values
+
+
+def _replace_by_leaves(tree, stand_in, leaf, y, weight, loss):
+    """The tree with subtrees replaced by leaves that predict what all leaves there did."""
+    # Values are those already, to the last bit; classes have probabilities.
     if not loss.is_classifier:
         return _replace(tree, stand_in)
     return _replace(tree, stand_in, _fit_collapsed(tree, stand_in, leaf, y, weight, loss))
@@ -210,7 +267,8 @@ def _fit_collapsed(tree, stand_in, leaf, y, weight, loss):
     fitted = loss.fit_leaves(
         part_of[m + leaf] - m, y, weight, tree.n_leaves, tree.n_outputs)
     new = np.unique(part_of[:m][part_of[:m] >= m]) - m
-    # Next to a pseudo-count, tiny weights vanish, and with them the prediction.
+    # Samples need not be on the side of what is predicted, and next to a pseudo-count, tiny weights
+    # vanish.
     new = new[fitted[new].argmax(axis=1) == tree.values[new].argmax(axis=1)]
     values = tree.values.copy()
     values[new] = fitted[new]
@@ -260,6 +318,16 @@ def _present(tree, X, sample_weight):
     weight = check_weight(sample_weight, rows.n_samples)
     present = np.flatnonzero(weight).astype(np.int32)
     return tree._apply_at(rows, present), weight, present
+
+
+def _present_targets(tree, X, y, loss, sample_weight):
+    """Leaf, encoded target and weight of each sample of positive weight, and the loss."""
+    leaf, weight, present = _present(tree, X, sample_weight)
+    loss = get_loss(loss)
+    y = loss.encode(y, tree.n_outputs)
+    if len(y) != len(weight):
+        raise ValueError(f"y has {len(y)} samples, but X has {len(weight)}")
+    return leaf, y[present], weight[present], loss
 
 
 def prune_to_size(tree, node_error, leaf_error, n_leaves):

@@ -12,6 +12,7 @@ from ngdt.pruning import (
     collapse_pure,
     keep_reached,
     prune_dead_branches,
+    prune_equal_leaves,
     prune_pure_subtrees,
     prune_zero_weight_nodes,
 )
@@ -265,6 +266,54 @@ def test_the_threshold_decides(form):
                                              [[0.0], [1.0], [2.0]]))).values.tolist() == [[0.0]]
 
 
+# --- equal leaves -------------------------------------------------------------------------------
+
+
+def equal(tree, loss):
+    """Nodes whose leaves predict one class, or the same values; by definition."""
+    predicted = tree.values.argmax(axis=1)[:, None] if loss.is_classifier else tree.values
+    return [node for node in range(tree.n_internal)
+            if len({tuple(predicted[leaf]) for leaf in leaves_below(tree, node)}) == 1]
+
+
+@given(problems(n_samples=st.integers(1, 10), sparse_weights=BOTH), st.data())
+def test_equal_leaves(problem, data):
+    tree, X, y, loss = problem
+    weight = np.array(data.draw(weights_for(X.shape[0])))
+    # Some leaves predict what their neighbours do.
+    source = data.draw(st.lists(
+        st.integers(0, 1), min_size=tree.n_leaves, max_size=tree.n_leaves))
+    values = tree.values[np.minimum(source, tree.n_leaves - 1)]
+    tree = Tree(*tree._arrays()[:4], values)
+    pruned = prune_equal_leaves(tree, X, y, loss=loss, sample_weight=weight)
+    everything = np.vstack([X.toarray() if sparse.issparse(X) else X,
+                            np.random.default_rng(0).normal(size=(50, tree.n_features))])
+    np.testing.assert_array_equal(
+        predictions(pruned, everything, loss), predictions(tree, everything, loss))
+    assert equal(pruned, loss) == []
+    gone = equal(tree, loss)
+    kept = np.setdiff1d(np.arange(tree.n_internal), gone)
+    np.testing.assert_array_equal(
+        pruned.dense_weights(slice(None)), tree.dense_weights(slice(None))[kept])
+    assert prune_equal_leaves(pruned, X, y, loss=loss) is pruned
+    assert pruned.is_sparse == tree.is_sparse
+    event(f"splits removed: {len(gone) > 0}, left: {len(kept) > 0}")
+
+
+def test_probabilities_of_equal_leaves_are_those_of_all_their_samples():
+    X, y = [[-8.5], [-1.0], [-0.5], [1.0]], [0, 0, 1, 0]    # leaves 1, 2, 2, 3
+    tree = Tree(*DEAD._arrays()[:4], [[0.0, 9.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [1.0, 0.0]])
+    pruned = prune_equal_leaves(tree, X, y)
+    assert children(pruned) == [[1, ~2], [~0, ~1]]
+    assert pruned.values[0].tolist() == [0.0, 9.0]
+    np.testing.assert_allclose(
+        np.exp(pruned.values[1:]), [[2.5 / 4, 1.5 / 4], [1.5 / 2, 0.5 / 2]])
+    # Where samples speak for another class, a leaf stays as it was.
+    pruned = prune_equal_leaves(tree, X, y, sample_weight=[1.0, 1.0, 9.0, 1.0])
+    assert children(pruned) == [[1, ~2], [~0, ~1]]
+    assert pruned.values[1].tolist() == [1.0, 0.0]
+
+
 @given(nearly_pure())
 def test_all_together(problem):
     tree, X, y, loss = problem
@@ -279,7 +328,8 @@ def test_all_together(problem):
 
 
 @pytest.mark.parametrize("prune", [
-    lambda tree: prune_pure_subtrees(tree, [[0.0, 1.0]], [0]), prune_zero_weight_nodes])
+    lambda tree: prune_pure_subtrees(tree, [[0.0, 1.0]], [0]),
+    lambda tree: prune_equal_leaves(tree, [[0.0, 1.0]], [0]), prune_zero_weight_nodes])
 def test_a_single_leaf_is_small_enough(prune):
     leaf = Tree(np.empty((0, 2)), [], [], [], [[1.0]])
     assert prune(leaf) is leaf
@@ -294,9 +344,10 @@ def test_a_single_leaf_is_small_enough(prune):
     (dict(sample_weight=[-1.0]), ValueError, "sample_weight must not be negative"),
     (dict(tree="oak"), TypeError, "tree must be an ngdt Tree, got str"),
 ])
-def test_bad_arguments_of_pure_subtrees(arguments, error, message):
+@pytest.mark.parametrize("prune", [prune_pure_subtrees, prune_equal_leaves])
+def test_bad_arguments_where_targets_are_given(prune, arguments, error, message):
     with pytest.raises(error, match=message):
-        prune_pure_subtrees(**(dict(tree=DEAD, X=[[1.0]], y=[0]) | arguments))
+        prune(**(dict(tree=DEAD, X=[[1.0]], y=[0]) | arguments))
 
 
 def test_bad_argument_of_zero_weight_nodes():
