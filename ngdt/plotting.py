@@ -36,8 +36,17 @@ def _pyplot():
     return plt
 
 
-def _tree_of(model):
-    """The tree of a `Tree` or of a fitted ngdt estimator."""
+def tree_of(model):
+    """The tree of a `Tree` or of a fitted ngdt estimator.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+
+    Returns
+    -------
+    Tree
+    """
     if isinstance(model, Tree):
         return model
     if hasattr(model, "fit"):
@@ -62,30 +71,60 @@ def _check_shape(shape, n_features):
         )
 
 
-def _feature_names(names, model, n_features):
-    """Names of the features, short enough to be drawn: given, or as the model has seen them."""
+def feature_names_of(model, tree, names=None):
+    """Names of the features: those given, or as the model has seen them.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    tree : Tree
+        That of the model.
+    names : sequence, default=None
+
+    Returns
+    -------
+    list of str
+    """
     if names is None:
-        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_features)])
-    return _short_names("feature_names", names, n_features)
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(tree.n_features)])
+    return _check_names("feature_names", names, tree.n_features)
 
 
-def _class_names(names, model, tree):
-    """Names of the classes, as `_feature_names`; None for a tree that predicts values."""
+def class_names_of(model, tree, names=None):
+    """Names of the classes: those given, or the labels that the model has seen.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    tree : Tree
+        That of the model.
+    names : sequence, default=None
+
+    Returns
+    -------
+    list of str, or None
+        None for a tree that predicts values.
+    """
     if tree.n_outputs == 1 if model is tree else is_regressor(model):
         return None
     if names is None:
         names = getattr(model, "classes_", range(tree.n_outputs))
-    return _short_names("class_names", names, tree.n_outputs)
+    return _check_names("class_names", names, tree.n_outputs)
 
 
-def _short_names(parameter, names, count):
+def _check_names(parameter, names, count):
     if np.shape(names) != (count,):
         raise ValueError(
             f"{parameter} must be a sequence of {count} names, got shape {np.shape(names)}"
         )
+    return [str(name) for name in names]
+
+
+def _short(names):
+    """The names, cut in the middle where there is no room for them."""
     half = _NAME // 2
-    names = [str(name) for name in names]
-    return [name if len(name) <= _NAME else f"{name[:half]}…{name[-half:]}" for name in names]
+    return names and [
+        name if len(name) <= _NAME else f"{name[:half]}…{name[-half:]}" for name in names]
 
 
 def _children(tree, node):
@@ -157,9 +196,9 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     ['root']
     """
     plt = _pyplot()
-    tree = _tree_of(model)
+    tree = tree_of(model)
     _check_shape(shape, tree.n_features)
-    feature_names = _feature_names(feature_names, model, tree.n_features)
+    feature_names = _short(feature_names_of(model, tree, feature_names))
     titles = {}
     if tree.n_internal:
         left, right = _children(tree, 0)
@@ -439,14 +478,14 @@ def plot_tree(
     4
     """
     plt = _pyplot()
-    tree = _tree_of(model)
+    tree = tree_of(model)
     _check_shape(shape, tree.n_features)
     if max_depth is None:
         max_depth = max(1, tree.max_depth)
     if not isinstance(max_depth, Integral) or max_depth < 1:
         raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
-    feature_names = _feature_names(feature_names, model, tree.n_features)
-    class_names = _class_names(class_names, model, tree)
+    feature_names = _short(feature_names_of(model, tree, feature_names))
+    class_names = _short(class_names_of(model, tree, class_names))
     draw_split = partial(_draw_split, tree=tree, shape=shape, feature_names=feature_names)
     draw_leaf = _leaf_drawer(tree, class_names, shape, X)
 

@@ -21,7 +21,7 @@ LAYERS = [
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_training"),
     ("estimators", r"tree"),
-    ("pictures", r"plotting"),
+    ("pictures", r"plotting|export"),
     ("paths", r"path"),
     ("public names", r""),
     ("leaves", r"__main__|testing(\..*)?"),
