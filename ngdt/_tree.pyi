@@ -5,6 +5,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from typing_extensions import disjoint_base
 
+SPARSE_SHARE: float
+MANY: int
+
 @disjoint_base
 class Tree:
     thresholds: NDArray[np.float64]
