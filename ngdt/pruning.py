@@ -347,6 +347,7 @@ def prune_to_size(tree, node_error, leaf_error, n_leaves):
     Tree
         Where a subtree was, its first leaf is.
     """
+    n_leaves = min(n_leaves, tree.n_leaves)
     # By child id: the least error with 1, 2, ... leaves
     least = {~leaf: np.full(n_leaves, error) for leaf, error in enumerate(leaf_error)}
     for node in range(tree.n_internal - 1, -1, -1):

@@ -179,7 +179,7 @@ def prunings(tree, child):
             yield (*left, *right)
 
 
-@given(trees(n_internal=st.integers(0, 6)), st.integers(1, 8), st.data())
+@given(trees(n_internal=st.integers(0, 6)), st.integers(1, 8) | st.just(10**12), st.data())
 def test_pruning_to_a_size_is_the_best_of_all(tree, n_leaves, data):
     # Errors of whole numbers, which add up from below as those of a node do.
     error = {~leaf: data.draw(st.integers(0, 3)) for leaf in range(tree.n_leaves)}
