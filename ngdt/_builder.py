@@ -66,13 +66,6 @@ class Growth:
         """Thresholds, shape (n_internal,)."""
         return np.array([split.threshold for split in self.splits], dtype=np.float64)
 
-    def leaf_of_rows(self, n_samples: int) -> np.ndarray:
-        """Leaf of each row, shape (n_samples,); 0 for rows that were not grown on."""
-        leaf = np.zeros(n_samples, dtype=np.int32)
-        for number, rows in enumerate(self.leaf_rows):
-            leaf[rows] = number
-        return leaf
-
     def to_tree(self, problem) -> Tree:
         """The tree, with the best leaf values for the problem's training rows."""
         rows = np.concatenate(self.leaf_rows)

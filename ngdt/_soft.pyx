@@ -19,11 +19,7 @@ import numpy as np
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport sgemm
 
-from ngdt._rows cimport training_row
-
-cdef extern from "dot.h" nogil:
-    void ngdt_axpy_f32(
-        float a, const float *x, const int32_t *indices, Py_ssize_t n, float *w) noexcept
+from ngdt._rows cimport axpy, training_row
 
 cdef extern from "soft.h" nogil:
     void ngdt_sigmoid(float gamma, Py_ssize_t n, float *s) noexcept
@@ -502,7 +498,6 @@ cdef class SparseRouting(Routing):
         cdef int c, i, v
         cdef bint touched = False
         cdef float size
-        cdef const Row *row
         cdef Py_ssize_t stride = self.n_features + 1
         memset(out, 0, n_nodes * stride * sizeof(float))
         for i in range(n_nodes):
@@ -511,9 +506,7 @@ cdef class SparseRouting(Routing):
                                self.start[c, node + i] + self.count[c, node + i]):
                     size = self.t[c, v]
                     if size != 0.0:
-                        row = &self.row[self.slot[c, v]]
-                        ngdt_axpy_f32(
-                            size, <const float *> row.values, row.indices, row.n, out)
+                        axpy(size, &self.row[self.slot[c, v]], out)
                         out[self.n_features] += size
                         touched = True
             out += stride

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from ngdt._checks import check_matrix, naming
+from ngdt._checks import check_matrix, check_weight, naming
 from ngdt._inference import price_rows, search_rows
 from ngdt._loss import get_loss
 from ngdt._rows import Rows
@@ -299,7 +299,8 @@ def surrogate_gradient(
     radius = _radius(kind)
     rows, y, loss, X = _check(tree, X, y, loss)
     n = len(y)
-    weight = _check_weight(sample_weight, n)
+    weight = check_weight(sample_weight, n)
+    weight = weight / weight.sum()
     leaf, flips, _, _ = search_rows(tree, rows, y, loss, 1, radius, True)
     coefficient = 2.0 * flips       # g_i - h_i = 2 g_i where they differ
     if assignment is not None:
@@ -366,15 +367,3 @@ def _reach(tree, scores, gamma):
         for child, share in ((tree.children_left[node], left), (tree.children_right[node], right)):
             reach[child if child >= 0 else m + ~child] = reach[node] * share[:, node]
     return reach[m:].T
-
-
-def _check_weight(sample_weight, n):
-    if sample_weight is None:
-        return np.full(n, 1.0 / n)
-    with naming("sample_weight"):
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must have shape ({n},), got {weight.shape}")
-    if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
-        raise ValueError("sample_weight must be finite, not negative and not all zero")
-    return weight / weight.sum()

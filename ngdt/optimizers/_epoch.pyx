@@ -22,14 +22,13 @@ from libc.stdint cimport int32_t, uint8_t
 from ngdt._inference cimport Found, LeafBounds, Search, Topology
 from ngdt._loss cimport Loss
 from ngdt._rows cimport Row, Rows, Standardizer, axpy, training_row
-
-cdef extern from "team.h" nogil:
-    ctypedef struct ngdt_team:
-        int size
-    void ngdt_team_init(ngdt_team *team, int size) noexcept
-    int ngdt_team_ticket(ngdt_team *team) noexcept
-    int ngdt_team_meet(ngdt_team *team) noexcept
-    void ngdt_team_abort(ngdt_team *team) noexcept
+from ngdt.optimizers._team cimport (
+    ngdt_team,
+    ngdt_team_abort,
+    ngdt_team_init,
+    ngdt_team_meet,
+    ngdt_team_ticket,
+)
 
 cdef extern from "dot.h" nogil:
     void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept

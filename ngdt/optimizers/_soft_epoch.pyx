@@ -15,14 +15,13 @@ from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
 
 from ngdt._soft cimport LeafModel, Routing
-
-cdef extern from "team.h" nogil:
-    ctypedef struct ngdt_team:
-        int size
-    void ngdt_team_init(ngdt_team *team, int size) noexcept
-    int ngdt_team_ticket(ngdt_team *team) noexcept
-    int ngdt_team_meet(ngdt_team *team) noexcept
-    void ngdt_team_abort(ngdt_team *team) noexcept
+from ngdt.optimizers._team cimport (
+    ngdt_team,
+    ngdt_team_abort,
+    ngdt_team_init,
+    ngdt_team_meet,
+    ngdt_team_ticket,
+)
 
 cdef extern from "soft.h" nogil:
     ctypedef struct ngdt_adam:
