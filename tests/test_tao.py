@@ -248,7 +248,7 @@ def test_when_training_ends_and_what_is_kept(accept, goals, n_passes, best, monk
 
     def do_pass(_):
         # Another tree in every pass, as far as anybody can tell.
-        run.tree = run._with(thresholds=run.tree.thresholds + 1e-9)
+        run.tree = run.tree.replace(thresholds=run.tree.thresholds + 1e-9)
 
     monkeypatch.setattr(run, "_fit_nodes", do_pass)
     run.levels = run.levels[:1]
@@ -353,7 +353,7 @@ def test_both_solvers_minimise_the_same(form, node_loss, penalty, C):
     params = TAO(penalty=penalty, node_loss=node_loss)
     reached = {}
     for name, kind in OBLIQUE_SOLVERS.items():
-        solver = kind(params, problem, Rows(problem.X))
+        solver = kind(params, problem)
         weights, threshold = solver.fit(node, *start)
         margin = target * (X[samples] @ weights - threshold)
         losses = (np.maximum(0.0, 1.0 - margin) ** 2 if node_loss == "squared_hinge"
@@ -367,7 +367,7 @@ def test_liblinear_is_not_followed_uphill():
     problem = Problem(X, y[:, None].astype(float), LogLoss(), 3, np.ones(150))
     samples = np.arange(150, dtype=np.int32)
     node = NodeProblem(0, samples, np.where(y == 1, 1.0, -1.0), np.ones(150), 0.1)
-    newton, liblinear = (kind(TAO(), problem, Rows(X)) for kind in OBLIQUE_SOLVERS.values())
+    newton, liblinear = (kind(TAO(), problem) for kind in OBLIQUE_SOLVERS.values())
     best = newton.fit(node, *newton.fit(node, np.zeros(4), 0.0))
     liblinear.model.set_params(max_iter=1)
     with pytest.warns(ConvergenceWarning):

@@ -49,14 +49,13 @@ class NewtonSolver:
     ----------
     params : TAO
     problem : Problem
-    data : Rows
-        Of the problem.
     """
 
-    def __init__(self, params, problem, data):
+    def __init__(self, params, problem):
         self.scaling = problem.scaling
         self.penalty = _PENALTY[params.penalty]
-        self.solver = LinearSolver(data, self.scaling, params.node_loss, params.penalty)
+        self.solver = LinearSolver(
+            problem.data, self.scaling, params.node_loss, params.penalty)
 
     def penalties(self, weights):
         """The penalty of each row of weights, dense or CSR, which are those of raw features."""
@@ -96,12 +95,12 @@ class LiblinearSolver(NewtonSolver):
     # Its random numbers are those of the whole process: one fit at a time, or they interleave.
     _lock = Lock()
 
-    def __init__(self, params, problem, data):
-        super().__init__(params, problem, data)
+    def __init__(self, params, problem):
+        super().__init__(params, problem)
         self.X = problem.X
         # Without a step: says what the penalised loss of a split is, taken at a good scale.
         self.judge = LinearSolver(
-            data, self.scaling, params.node_loss, params.penalty, max_steps=0)
+            problem.data, self.scaling, params.node_loss, params.penalty, max_steps=0)
         if params.node_loss == "logistic":
             self.model = LogisticRegression(solver="liblinear")
             penalty = _logistic_penalty(params.penalty)
@@ -142,10 +141,10 @@ OBLIQUE_SOLVERS = {"newton": NewtonSolver, "liblinear": LiblinearSolver}
 class AxisSolver:
     """The axis-aligned split that sends the least weight of samples the wrong way."""
 
-    def __init__(self, problem, data):
-        self.data = data
+    def __init__(self, problem):
+        self.data = problem.data
         # Read by all splitters, written before each search: nodes of a level share no samples.
-        self.right, self.cost = np.zeros((data.n_samples, 1)), problem.weight.copy()
+        self.right, self.cost = np.zeros((self.data.n_samples, 1)), problem.weight.copy()
         # A splitter serves one thread at a time.
         self.splitters = SimpleQueue()
         for _ in range(problem.n_jobs):

@@ -10,8 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from ngdt._loss import Loss, get_loss
-from ngdt._rows import Rows
-from ngdt._tree import SPARSE_SHARE, Tree
+from ngdt._tree import SPARSE_SHARE
 from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._by_leaf import ByLeaf
 from ngdt.optimizers._node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
@@ -186,15 +185,14 @@ class _Run:
     def __init__(self, params, tree, problem):
         self.params, self.problem, self.tree = params, problem, tree
         self.weights = _compact(tree.weights)
-        self.data = Rows(problem.X)
-        self.rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
+        self.data, self.rows = problem.data, problem.training_rows
         self.total = problem.weight[self.rows].sum()
         depth = tree.node_depths()
         self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
         if params.node == "axis":
-            self.solver = AxisSolver(problem, self.data)
+            self.solver = AxisSolver(problem)
         else:
-            self.solver = OBLIQUE_SOLVERS[params.solver](params, problem, self.data)
+            self.solver = OBLIQUE_SOLVERS[params.solver](params, problem)
         self.progress = Progress(params, problem, params.max_passes)
         self._settle()
         self.best = np.inf, self.tree, self.samples
@@ -234,14 +232,6 @@ class _Run:
             keep_reached(tree, reached), leaf, problem.y[rows], problem.weight[rows], problem.loss,
         ).compact()
 
-    def _with(self, values=None, weights=None, thresholds=None):
-        """The tree with some of its arrays replaced."""
-        tree = self.tree
-        return Tree(
-            tree.weights if weights is None else weights,
-            tree.thresholds if thresholds is None else thresholds,
-            tree.children_left, tree.children_right, tree.values if values is None else values)
-
     def _losses(self, values, rows):
         """What a node weighs: losses of rows that are predicted by these leaf values."""
         problem, loss = self.problem, self.params.loss
@@ -257,12 +247,12 @@ class _Run:
         leaf, rows = self.samples.leaf, self.samples.samples
         n_leaves, weight = self.tree.n_leaves, problem.weight[rows]
         old = self.tree.values
-        new = problem.loss.fit_leaves(leaf, problem.y[rows], weight, n_leaves, problem.n_outputs)
+        new = problem.fit_leaves(leaf, rows, n_leaves)
         before, after = (
             np.bincount(leaf, weight * self._losses(values[leaf], rows), n_leaves)
             for values in (old, new))
         better = (after <= before) & (np.bincount(leaf, minlength=n_leaves) > 0)
-        self.tree = self._with(values=np.where(better[:, None], new, old))
+        self.tree = self.tree.replace(values=np.where(better[:, None], new, old))
 
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
@@ -276,7 +266,7 @@ class _Run:
         stack = sparse.vstack if sparse.issparse(self.weights) else np.concatenate
         rows = stack([self.weights, *(row for row, _ in fits)])
         self.weights = _compact(rows[source])
-        self.tree = self._with(weights=self.weights, thresholds=thresholds)
+        self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
 
     def _node_problems(self, nodes):
         """What each node is to be fitted to, unless it is pure or nobody cares."""
@@ -338,9 +328,8 @@ class _Run:
         alive = np.flatnonzero(reach)
         share = (reach[alive] / self.total) ** self.params.alpha
         penalty = share @ self.solver.penalties(self.weights[alive])
-        validation = np.nan
-        if problem.validation is not None:
-            held = np.flatnonzero(problem.validation > 0).astype(np.int32)
+        validation, held = np.nan, problem.held_out_rows
+        if len(held):
             errors = problem.errors(tree.values[tree._apply_at(self.data, held)], held)
             validation = np.average(errors, weights=problem.validation[held])
         return {
