@@ -5,6 +5,9 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils import check_array
 
+# The form that the kernels take. float64 is what integers become; float32 stays as it is.
+MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
 
 @contextmanager
 def naming(parameter):
@@ -30,8 +33,7 @@ def check_matrix(X):
         float32 and float64 stay as they are; other numbers become float64.
     """
     with naming("X"):
-        return check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
+        return check_array(X, **MATRIX, input_name="X")
 
 
 def check_csr(name, matrix):

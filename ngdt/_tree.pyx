@@ -257,11 +257,15 @@ cdef class Tree:
         return self.n_internal + 1
 
     def _check(self, X):
-        X = check_matrix(X)
-        if X.shape[1] != self.n_features:
+        return self._read(check_matrix(X))
+
+    def _read(self, X):
+        """Rows of a matrix that was checked, which kernels will take to be as wide as the tree."""
+        rows = Rows(X)
+        if rows.n_features != self.n_features:
             raise ValueError(
-                f"X has {X.shape[1]} features, but the tree was built for {self.n_features}")
-        return Rows(X)
+                f"X has {rows.n_features} features, but the tree was built for {self.n_features}")
+        return rows
 
     def apply(self, X):
         """Leaf that each sample reaches.

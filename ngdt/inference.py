@@ -14,7 +14,6 @@ from scipy.special import expit, softmax
 from ngdt._checks import check_matrix, check_weight, naming
 from ngdt._inference import price_rows, search_rows
 from ngdt._loss import get_loss
-from ngdt._rows import Rows
 from ngdt._tree import check_tree
 
 __all__ = [
@@ -83,14 +82,12 @@ def _radius(kind):
 def _check(tree, X, y, loss):
     check_tree(tree)
     X = check_matrix(X)
-    if X.shape[1] != tree.n_features:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but the tree was built for {tree.n_features}")
+    rows = tree._read(X)
     loss = get_loss(loss)
     y = loss.encode(y, tree.n_outputs)
     if len(y) != X.shape[0]:
         raise ValueError(f"y has {len(y)} samples, but X has {X.shape[0]}")
-    return Rows(X), y, loss, X
+    return rows, y, loss, X
 
 
 def _check_assignment(assignment, tree, n_samples):

@@ -24,11 +24,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngdt._checks import check_matrix, check_weight, naming
+from ngdt._checks import MATRIX, check_matrix, check_weight, naming
 from ngdt._tree import check_tree
 from ngdt.optimizers import TAO
 from ngdt.plotting import plot_path
-from ngdt.tree import _MATRIX, ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = ["Spread", "TAOPath", "TAOPathCV", "prediction_cost", "tao_path"]
 
@@ -405,7 +405,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
             The fitted estimator.
         """
         self.estimator_ = _start(self.estimator)
-        X, y = validate_data(self, X, y, **_MATRIX, **self.estimator_._y_form)
+        X, y = validate_data(self, X, y, **MATRIX, **self.estimator_._y_form)
         weight = None if sample_weight is None else check_weight(sample_weight, X.shape[0])
         self.Cs_ = _check_Cs(self.Cs)
         cv = check_cv(self.cv, y, classifier=is_classifier(self))
@@ -427,7 +427,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
     def _checked(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **_MATRIX)
+        return validate_data(self, X, reset=False, **MATRIX)
 
     def predict(self, X):
         """Labels or values, as `estimator_` predicts them.

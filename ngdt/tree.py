@@ -28,20 +28,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngdt._checks import check_weight, naming
+from ngdt._checks import MATRIX, check_weight, naming
 from ngdt._importances import feature_importances
 from ngdt._loss import Loss, get_loss
 from ngdt._problem import Problem
-from ngdt._rows import Rows
 from ngdt._training import CROSS_VALIDATION_ROWS, hold_out, train
 from ngdt._tree import Tree
 from ngdt.initializers import INITIALIZERS, Initializer
 from ngdt.optimizers import OPTIMIZERS, Optimizer, Regrow, ShrinkLeaves
 
 __all__ = ["ObliqueTreeClassifier", "ObliqueTreeRegressor"]
-
-# float64 is what integers become; float32 is listed so that it stays as it is.
-_MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 # Soft training multiplies every sample with every split: beyond so many features, not in good time.
 _WIDEST_SOFT = 4096
@@ -115,7 +111,7 @@ class _ObliqueTree(BaseEstimator, ABC):
         if not resume:
             # If this fit fails, what it has set by then does not go with a tree of the fit before.
             vars(self).pop("tree_", None)
-        X, y = validate_data(self, X, y, reset=not resume, **_MATRIX, **self._y_form)
+        X, y = validate_data(self, X, y, reset=not resume, **MATRIX, **self._y_form)
         weight = check_weight(sample_weight, X.shape[0])
         targets, n_values = self._read_targets(y, weight, resume, classes)
         weight = self._weigh(targets, weight)
@@ -234,26 +230,18 @@ class _ObliqueTree(BaseEstimator, ABC):
             return self._checked_apply(X)
         if not hasattr(self, "tree_"):
             check_is_fitted(self)
-        return self.tree_._apply(self._of_tree_width(Rows(X)))
+        return self.tree_._apply(self.tree_._read(X))
 
     def _checked_apply(self, X):
         check_is_fitted(self)
         # To look for NaN and infinity would take as long as to route some of the way: scores tell.
-        X = validate_data(self, X, reset=False, ensure_all_finite=False, **_MATRIX)
-        rows = self._of_tree_width(Rows(X))
+        X = validate_data(self, X, reset=False, ensure_all_finite=False, **MATRIX)
+        rows = self.tree_._read(X)
         leaf = self.tree_._apply_unless_suspect(rows)
         if leaf is None:
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             leaf = self.tree_._apply(rows)
         return leaf
-
-    def _of_tree_width(self, rows):
-        """The rows, which the kernels will take to be as wide as the tree."""
-        if rows.n_features != self.tree_.n_features:
-            raise ValueError(
-                f"X has {rows.n_features} features, but the tree of {type(self).__name__} has "
-                f"{self.tree_.n_features}")
-        return rows
 
     def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Internal nodes that each sample passes.

@@ -97,7 +97,7 @@ def test_imports_form_no_ring():
 
 def test_the_parser_sees_python_and_cython_imports():
     graph = arrows()
-    assert {"_tree", "_training", "_rows", "initializers", "optimizers"} <= graph["tree"]
+    assert {"_tree", "_training", "initializers", "optimizers"} <= graph["tree"]
     assert "_rows" in graph["_tree"]  # a cimport
     assert "_checks" in graph["_tree"]  # an import in a .pyx
 
