@@ -498,6 +498,8 @@ def plot_tree(
             beside_bars = tree.n_nonzero > tree.n_internal
             unit = max(1.5, 0.155 * max(map(len, feature_names)) * beside_bars)
         figure = plt.figure(figsize=(max(3.0, unit * width), 1.5 * height))
+    # Half the height of the bars, and a line of text in inches
+    above_leaf = 0.25 + 0.17 * height * figure.dpi / figure.bbox.height
     canvas = figure.add_axes((0, 0, 1, 1))
     canvas.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
     canvas.set_axis_off()
@@ -519,7 +521,7 @@ def plot_tree(
         else:
             for child in _children(tree, item):
                 # A line to a leaf ends above what is written there.
-                end = (places[child][0], places[child][1] - 0.36 * (child < 0))
+                end = (places[child][0], places[child][1] - above_leaf * (child < 0))
                 canvas.plot(*zip((x, depth), end, strict=True), color="0.7", zorder=0)
             draw_split(new_axes(x, depth, 0.8, 0.72), node=item)
     return figure
