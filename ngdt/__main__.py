@@ -99,6 +99,12 @@ def demo(depth=6, seed=0, output="ngdt-demo.png", picture=True):
         _picture(tree, output)
 
 
+def _depth(text):
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
+    return int(text)
+
+
 def _parser():
     parser = argparse.ArgumentParser(
         prog="ngdt", description="Oblique decision trees that are trained as a whole."
@@ -107,7 +113,7 @@ def _parser():
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     text = "compare greedy and non-greedy trees on scikit-learn's handwritten digits"
     command = commands.add_parser("demo", help=text, description=text.capitalize() + ".")
-    command.add_argument("--depth", type=int, default=6, help="depth of the trees (default: 6)")
+    command.add_argument("--depth", type=_depth, default=6, help="depth of the trees (default: 6)")
     command.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     command.add_argument(
         "--output",
@@ -138,7 +144,7 @@ def main(argv=None):
     arguments = vars(parser.parse_args(argv))
     try:
         demo(**arguments)
-    except (OSError, ValueError) as error:  # a depth of -1, a folder that is not there
+    except (OSError, ValueError) as error:  # a seed of -1, a folder that is not there
         parser.exit(2, f"ngdt: error: {error}\n")
     return 0
 

@@ -44,13 +44,17 @@ def test_demo_says_how_to_get_the_picture(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["nonsense"], ["demo", "--depth", "two"], ["demo", "--depth", "-1"]]
+    "arguments",
+    [[], ["nonsense"], ["demo", "--depth", "two"], ["demo", "--depth", "-1"],
+     ["demo", "--depth", "0"], ["demo", "--seed", "-1"]],
 )
 def test_wrong_arguments_end_with_a_message(arguments, capsys):
     with pytest.raises(SystemExit) as error:
         main(arguments)
     assert error.value.code == 2
-    assert capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert printed.err
 
 
 def test_version():
