@@ -37,6 +37,7 @@ if os.name != "nt" and not DEBUG:
 EXTRA_SOURCES = {
     "ngdt/_rows.pyx": ["ngdt/src/dot.c"],
     "ngdt/_soft.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
+    "ngdt/_newton.pyx": ["ngdt/src/dot.c"],
     "ngdt/_linear.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_epoch.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_soft_epoch.pyx": ["ngdt/src/soft.c"],

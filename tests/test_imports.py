@@ -16,8 +16,8 @@ LAYERS = [
     ("arithmetic and checks", r"_rows|_sort|_grid|_checks"),
     ("data", r"_tree|_tree_arrays|_loss|losses|_problem|_scaling"),
     ("functions",
-     r"_inference|inference|_importances|_soft|_linear|_linear_program|_columns|_criterion|_splitter|_builder|"
-     r"pruning"),
+     r"_inference|inference|_importances|_soft|_penalised_loss|_newton|_linear|_linear_program|"
+     r"_columns|_criterion|_splitter|_builder|pruning"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_training"),
     ("estimators", r"tree"),

@@ -180,6 +180,45 @@ def test_more_features_than_a_working_set_holds(penalty, form):
         assert np.abs(gradient).max() <= 1.0 + 1e-2
 
 
+# Up to 200 features, and above, steps are found in different ways.
+@LOSSES
+@FORMS
+@pytest.mark.parametrize(("n", "p"), [(30, 200), (30, 201), (1500, 201), (400, 700), (1, 300)])
+def test_wide_rows_with_dense_weights(loss, form, n, p):
+    X, y, cost = blobs(n, p)
+    Z, (weights, intercept, objective) = solve(form(X), y, cost, loss, "l2", tol=1e-6)
+    Z = Z.astype(np.float64)
+    assert objective == pytest.approx(
+        naive_objective(Z, y, cost, weights, intercept, loss, "l2"), rel=1e-5)
+    gradient = naive_gradient(Z, y, cost, weights, intercept, loss)
+    reference = np.abs(naive_gradient(Z, y, cost, 0.0 * weights, 0.0, loss)).sum()
+    assert np.abs(gradient + np.append(weights, 0.0)).sum() <= 1e-5 * reference
+
+
+@pytest.mark.parametrize("n_more", [0, 150, 194, 195, 1100])
+def test_constant_features_change_nothing(n_more):
+    X, y, cost = blobs()
+    _, (weights, intercept, objective) = solve(X, y, cost, penalty="l2", tol=1e-8)
+    more = np.hstack([X, np.full((len(X), n_more), 7.0)])
+    found = solve(more, y, cost, penalty="l2", tol=1e-8)[1]
+    np.testing.assert_allclose(found[0][:6], weights, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found[0][6:], 0.0, atol=1e-12)
+    assert found[1] == pytest.approx(intercept, rel=1e-6)
+    assert found[2] == pytest.approx(objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("p", [6, 200, 201, 500])
+def test_inside_the_margin_it_is_ridge_regression(p):
+    X, y, cost = blobs(p=p, C=1e-6)
+    Z, (weights, intercept, _) = solve(X, y, cost, penalty="l2", tol=1e-9)
+    A = np.append(Z, np.ones((len(y), 1)), axis=1)
+    ridge = np.diag(np.append(np.ones(p), 0.0))
+    expected = np.linalg.solve(2.0 * (A.T * cost) @ A + ridge, 2.0 * A.T @ (cost * y))
+    assert (y * (A @ expected) < 1.0).all()
+    np.testing.assert_allclose(
+        np.append(weights, intercept), expected, rtol=1e-5, atol=1e-7 * np.abs(weights).max())
+
+
 def test_what_the_penalty_makes_zero_is_exactly_zero():
     X, y, cost = blobs(C=0.02)
     _, (weights, intercept, _) = solve(X, y, cost)
