@@ -47,13 +47,6 @@ def distinct(problem):
         weight=np.bincount(place.ravel(), weights=problem.weight[rows]))
 
 
-def scale(X, scaling):
-    """Features as the linear programs see them: float64, dense or CSR as X is."""
-    if sparse.issparse(X):
-        return sparse.csr_array(X.astype(np.float64) @ sparse.diags_array(1.0 / scaling.scale))
-    return (X - scaling.center) / scaling.scale
-
-
 def place_plane(X, left, right):
     """The plane with the least sum of hinge errors: robust linear programming.
 

@@ -65,6 +65,12 @@ class Scaling:
         center = mean.astype(X.dtype).astype(np.float64)
         return cls(center, 1.0 / (1.0 / scale).astype(X.dtype).astype(np.float64))
 
+    def transform(self, X):
+        """Samples in scaled space: float64, dense or CSR as X is; sparse ones are not centred."""
+        if sparse.issparse(X):
+            return sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / self.scale)
+        return (X - self.center) / self.scale
+
     def to_scaled(self, tree: Tree):
         """Weights, dense, and thresholds with which standardised samples take the same decisions.
 

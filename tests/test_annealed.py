@@ -194,14 +194,13 @@ def test_schedules_of_end_to_end(watch, problem):
 @pytest.mark.parametrize(("n", "batch"), [
     (7, 1), (160, 10), (161, 11), (4000, 250), (4001, 250), (100_000, 250)])
 def test_automatic_sizes(problem, n, batch):
-    scaling = Scaling.fit(problem.X, problem.weight, True)
-    plan = Annealed()._plan(n, problem, scaling)
+    plan = Annealed()._plan(n, problem)
     assert plan.batch_size == batch
     steps = plan.epochs * -(-n // batch)
     assert steps == (7 * 300 if n == 7 else pytest.approx(2250, rel=0.1))
-    assert Annealed(steps=3)._plan(n, problem, scaling).epochs == 1
+    assert Annealed(steps=3)._plan(n, problem).epochs == 1
     assert plan.q == 0.5
-    assert Annealed()._plan(n, problem.with_(loss=SquaredLoss()), scaling).q == 1.0
+    assert Annealed()._plan(n, problem.with_(loss=SquaredLoss())).q == 1.0
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._linear_program import distinct, place_plane, scale
+from ngdt._linear_program import distinct, place_plane
 from ngdt._problem import Problem
 from ngdt._scaling import Scaling
 from ngdt.initializers import GreedyLP
@@ -229,7 +229,7 @@ def test_features_are_scaled_without_losing_their_form(form):
     X = np.array([[1.0, 0.0], [0.0, 4.0], [3.0, 0.0]])
     data = form(X)
     scaling = Scaling.fit(data, np.ones(3), True)
-    scaled = scale(data, scaling)
+    scaled = scaling.transform(data)
     assert sparse.issparse(scaled) == sparse.issparse(data)
     dense = scaled.toarray() if sparse.issparse(scaled) else scaled
     np.testing.assert_allclose(dense, (X - scaling.center) / scaling.scale)

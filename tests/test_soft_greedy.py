@@ -47,7 +47,7 @@ class Recorder(SoftOptimizer):
     def __init__(self):
         self.rows, self.starts = [], []
 
-    def _plan(self, n_samples, problem, scaling):
+    def _plan(self, n_samples, problem):
         raise NotImplementedError
 
     def check(self, problem):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
+from ngdt._linear_program import distinct, place_plane, warn_of_size
 from ngdt._problem import Problem
 from ngdt._splitter import Split
 from ngdt._tree import Tree
@@ -98,7 +98,7 @@ class _Planes(Refinement):
         super().__init__(splitter, problem)
         self.label = problem.y[:, 0].astype(np.intp)
         self.scaling = problem.scaling
-        self.scaled = scale(problem.X, self.scaling)
+        self.scaled = self.scaling.transform(problem.X)
 
     def split(self, rows):
         axis_aligned = self.splitter.split(rows)

@@ -114,7 +114,7 @@ class Annealed(SoftOptimizer):
                 isinstance(gamma, Real) and 0 < gamma <= 1e6 for gamma in self.gamma):
             raise ValueError(f"gamma must be two positive numbers up to 1e6, got {self.gamma}")
 
-    def _plan(self, n_samples, problem, scaling):
+    def _plan(self, n_samples, problem):
         batch = self.batch_size
         if batch == "auto":
             batch = min(_BATCH, -(-n_samples // _BATCHES))
@@ -123,7 +123,7 @@ class Annealed(SoftOptimizer):
         if rate == "auto":
             rate = _RATE / np.sqrt(problem.X.shape[1])
         decay = rate * self.weight_decay if self.weight_decay != "auto" else (
-            _DECAY if np.ptp(scaling.scale) == 0 else _DECAY / 2)
+            _DECAY if np.ptp(problem.scaling.scale) == 0 else _DECAY / 2)
         if decay > 1:
             raise ValueError(
                 f"weight_decay={self.weight_decay} would remove more than all of the weights: use "

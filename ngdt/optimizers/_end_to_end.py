@@ -116,7 +116,7 @@ class EndToEnd(SoftOptimizer):
         if self.image_shape is not None:
             check_image_shape(self.image_shape, problem.X.shape[1])
 
-    def _plan(self, n_samples, problem, scaling):
+    def _plan(self, n_samples, problem):
         batch = self.batch_size
         if batch == "auto":
             batch = int(np.clip(n_samples // _BATCHES, _SMALLEST_BATCH, 1000))

@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval
 
-from ngdt._linear_program import distinct, place_plane, scale, warn_of_size
+from ngdt._linear_program import distinct, place_plane, warn_of_size
 from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._multilinear import Multilinear
 
@@ -96,7 +96,7 @@ class _FrankWolfe:
     def __init__(self, params, tree, problem):
         self.params, self.tree, self.problem = params, tree, problem
         self.scaling = problem.scaling
-        self.X = scale(problem.X, self.scaling)
+        self.X = self.scaling.transform(problem.X)
         self.program = Multilinear(tree, problem.y[:, 0].astype(np.intp), problem.weight)
         self.planes = self._start()     # a row per node, the threshold last
         self.best = np.inf, None

@@ -439,7 +439,7 @@ class Space:
         X = problem.X[_sample(problem.training_rows)]
         is_sparse = sparse.issparse(X)
         if is_sparse:
-            X = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / scaling.scale)
+            X = scaling.transform(X)
             norms = np.sqrt(X.multiply(X).sum(axis=1) + 1.0)
         else:
             X = (X - scaling.center.astype(X.dtype)) * (1.0 / scaling.scale).astype(X.dtype)

@@ -78,7 +78,7 @@ class SoftOptimizer(Optimizer):
     figures = ("loss", "gamma", "validation")
 
     @abstractmethod
-    def _plan(self, n_samples, problem, scaling):
+    def _plan(self, n_samples, problem):
         """Plan for so many training samples."""
 
     def improve(self, tree, problem):
@@ -133,7 +133,7 @@ class _Run:
         self.tree, self.problem, self.rows, self.weight = tree, problem, rows, weight
         self.scaling, self.held_out = problem.scaling, problem.held_out_rows
         self.random = np.random.RandomState(problem.random_state)
-        self.plan = params._plan(len(rows), problem, self.scaling)
+        self.plan = params._plan(len(rows), problem)
         weights, thresholds = self.scaling.to_unit_rows(tree)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
