@@ -27,9 +27,7 @@ cdef class Topology:
         cdef int m = tree.n_internal, node
         self.n_internal = m
         self.max_depth = tree.max_depth
-        children = np.stack([tree.children_left, tree.children_right])
-        children = np.where(children < 0, m + ~children, children).astype(np.int32)
-        self.left, self.right = children[0].copy(), children[1].copy()
+        self.left, self.right = np.ascontiguousarray(tree._children().T)
         self.parent = np.full(2 * m + 1, -1, dtype=np.int32)
         self.depth = np.zeros(2 * m + 1, dtype=np.int32)
         for node in range(m):

@@ -460,14 +460,17 @@ cdef class Tree:
                     depth[child] = depth[children[0]] + 1
         return depth
 
+    def _children(self):
+        """Left and right child of each node, in one id space: leaf j is n_internal + j."""
+        children = np.stack([self.children_left, self.children_right], axis=1)
+        return np.where(children < 0, self.n_internal + ~children, children)
+
     def _sums_below(self, at_leaf):
         """What there is at the leaves, summed up for every node, then for every leaf."""
-        m = self.n_internal
-        sums = np.concatenate([np.zeros((m, *at_leaf.shape[1:])), at_leaf])
-        children = list(zip(self.children_left.tolist(), self.children_right.tolist()))
-        for node in range(m - 1, -1, -1):
-            for child in children[node]:
-                sums[node] += sums[child if child >= 0 else m + ~child]
+        sums = np.concatenate([np.zeros((self.n_internal, *at_leaf.shape[1:])), at_leaf])
+        for node, children in reversed(list(enumerate(self._children().tolist()))):
+            for child in children:
+                sums[node] += sums[child]
         return sums
 
     def replace(self, *, weights=None, thresholds=None, values=None):

@@ -360,7 +360,7 @@ def _reach(tree, scores, gamma):
         steep = gamma * scores
     left, right = expit(-steep), expit(steep)
     reach = np.ones((2 * m + 1, n))     # nodes, then leaves
-    for node in range(m):
-        for child, share in ((tree.children_left[node], left), (tree.children_right[node], right)):
-            reach[child if child >= 0 else m + ~child] = reach[node] * share[:, node]
+    for node, children in enumerate(tree._children()):
+        for child, share in zip(children, (left, right), strict=True):
+            reach[child] = reach[node] * share[:, node]
     return reach[m:].T

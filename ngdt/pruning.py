@@ -173,7 +173,7 @@ def prune_zero_weight_nodes(tree):
     n_looked_at = (tree.weights != 0).sum(axis=1)
     stand_in = _nobody(tree)
     for node in np.flatnonzero(n_looked_at == 0):
-        stand_in[node] = _children(tree)[node, int(tree.thresholds[node] < 0)]
+        stand_in[node] = tree._children()[node, int(tree.thresholds[node] < 0)]
     return _replace(tree, stand_in)
 
 
@@ -259,7 +259,7 @@ def _fit_collapsed(tree, stand_in, leaf, y, weight, loss):
     """Leaf values; those that stand for a subtree fit all samples of it."""
     m = tree.n_internal
     part_of = np.arange(2 * m + 1)      # the leaf that stands for the subtree around, or itself
-    for node, children in enumerate(_children(tree)):
+    for node, children in enumerate(tree._children()):
         if part_of[node] == node:
             part_of[node] = stand_in[node]
         if part_of[node] != node:
@@ -275,14 +275,8 @@ def _fit_collapsed(tree, stand_in, leaf, y, weight, loss):
     return values
 
 
-def _children(tree):
-    """Left and right child of each node, leaf j as n_internal + j."""
-    children = np.stack([tree.children_left, tree.children_right], axis=1)
-    return np.where(children < 0, tree.n_internal + ~children, children)
-
-
 def _children_first(tree):
-    return reversed(list(enumerate(_children(tree))))
+    return reversed(list(enumerate(tree._children())))
 
 
 def _nobody(tree):
@@ -297,7 +291,7 @@ def _replace(tree, stand_in, values=None):
         return tree
     for node in range(m - 1, -1, -1):
         stand_in[node] = stand_in[stand_in[node]]
-    children = stand_in[_children(tree)]
+    children = stand_in[tree._children()]
     stays = np.zeros(2 * m + 1, dtype=bool)
     stays[stand_in[0]] = True
     for node in range(m):

@@ -50,7 +50,7 @@ class ShrinkLeaves(Optimizer):
                              f"{problem.loss.name} loss")
 
     def improve(self, tree, problem):
-        rows, m, n_leaves = problem.training_rows, tree.n_internal, tree.n_leaves
+        rows, n_leaves = problem.training_rows, tree.n_leaves
         leaf, weight = tree._apply_at(problem.data, rows), problem.weight[rows]
         at_leaf = np.zeros((n_leaves, problem.n_outputs))
         np.add.at(at_leaf, leaf, weight[:, None] * problem.y[rows])
@@ -58,12 +58,11 @@ class ShrinkLeaves(Optimizer):
         total = tree._sums_below(at_leaf)
         count = tree._sums_below(np.bincount(leaf, weights=weight, minlength=n_leaves))[:, None]
         mean = total / np.maximum(count, np.finfo(float).tiny)
-        for node in range(m):
-            for child in (tree.children_left[node], tree.children_right[node]):
-                child = child if child >= 0 else m + ~child
+        for node, children in enumerate(tree._children()):
+            for child in children:
                 if count[child] + self.pseudo_count > 0:
                     mean[child] = (total[child] + self.pseudo_count * mean[node]) / (
                         count[child] + self.pseudo_count)
                 else:
                     mean[child] = mean[node]
-        return tree.replace(values=mean[m:]), {}
+        return tree.replace(values=mean[tree.n_internal:]), {}
