@@ -417,6 +417,8 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
                 self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight):
             pass
         self.tree_ = self.estimator_.tree_
+        if hasattr(self, "feature_names_in_"):
+            self.estimator_.feature_names_in_ = self.feature_names_in_
         if is_classifier(self):
             self.classes_ = self.estimator_.classes_
         return self

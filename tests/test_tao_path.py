@@ -275,6 +275,7 @@ def test_names_of_features_and_labels():
     frame, names = pandas.DataFrame(X, columns=list("abcd")), np.array(["x", "y", "z"])[y]
     search = TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao"), Cs=2, cv=3).fit(frame, names)
     assert list(search.feature_names_in_) == list("abcd")
+    assert list(search.estimator_.feature_names_in_) == list("abcd")
     assert list(search.classes_) == ["x", "y", "z"]
     assert search.score(frame, names) > 0.9
     with pytest.raises(ValueError, match="feature names"):

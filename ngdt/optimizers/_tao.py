@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from ngdt._loss import Loss, get_loss
+from ngdt._loss import LOSSES, Loss, get_loss
 from ngdt._tree import SPARSE_SHARE
 from ngdt.optimizers._base import Optimizer, Progress
 from ngdt.optimizers._by_leaf import ByLeaf
@@ -37,7 +37,7 @@ class TAO(Optimizer):
         of them zero; "l2" is often the more accurate.
     alpha : float, default=0.5
         The penalty of a node is multiplied by the share of the samples that reach it to this power,
-        so that deep nodes, which see few, are not silenced. 0 is the paper's.
+        so that deep nodes, which see few, are not silenced; up to 10. 0 is the paper's.
     loss : str, Loss or None, default=None
         What says which side is better. None: the misclassification of classes ("zero_one"), the
         estimator's own loss for numbers. Else that loss, by name or as an object.
@@ -52,10 +52,9 @@ class TAO(Optimizer):
         copies the samples of a node, and serves one thread at a time. Both minimise the same.
     accept : {"surrogate", "error"}, default="surrogate"
         When a node takes its new split: "error" if that sends no more of its samples, by weight,
-        the wrong way, so that the training loss never rises; "surrogate" always, since the
-        penalised loss of an oblique split only falls from that at the present weights, and an
-        axis-aligned one is the best there is. An overfitted tree can become sparse only by the
-        latter.
+        the wrong way, so that the training loss never rises; "surrogate" if the penalised loss of
+        an oblique split does not rise, which no solver lets it, and always for an axis-aligned one,
+        which is the best there is. An overfitted tree can become sparse only by the latter.
     max_passes : int, default=14
     tol : float, default=0.005
         Training ends when a pass lowers the training loss by less than this share ("error"), or
@@ -101,8 +100,8 @@ class TAO(Optimizer):
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "penalty": [StrOptions({"l1", "l2"})],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "loss": [str, Loss, None],
+        "alpha": [Interval(Real, 0, 10, closed="both")],
+        "loss": [StrOptions({"zero_one", *LOSSES}), Loss, None],
         "node": [StrOptions({"oblique", "axis"})],
         "node_loss": [StrOptions({"squared_hinge", "logistic"})],
         "solver": [StrOptions(set(OBLIQUE_SOLVERS))],
@@ -170,8 +169,8 @@ class TAO(Optimizer):
             held-out rows, NaN without them.
         """
         problem.check_tree(tree)
-        if self.n_jobs is not None:
-            problem = problem.with_(n_jobs=effective_n_jobs(self.n_jobs))
+        n_jobs = problem.n_jobs if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        problem = problem.with_(n_jobs=min(n_jobs, tree.n_leaves))
         run = _Run(self, tree, problem)
         # Threads share the nodes; BLAS must not start its own below each.
         with threadpool_limits(1, user_api="blas"):
