@@ -4,17 +4,28 @@ import numpy as np
 
 
 class ByLeaf:
-    """Samples in the order of the leaves they reach: those below any node are one slice."""
+    """Samples in the order of the leaves they reach: those below any node are one slice.
 
-    def __init__(self, tree, rows, samples):
-        leaf = tree._apply_at(rows, samples)
-        place, self._first, self._last = _leaf_order(tree)
+    Parameters
+    ----------
+    tree : Tree
+    samples : ndarray of int32, shape (n,)
+    leaf : ndarray of int32, shape (n,)
+        Where each of them is.
+    """
+
+    def __init__(self, tree, samples, leaf):
+        place, first, last = _leaf_order(tree)
         order = np.argsort(place[leaf], kind="stable")
         self.samples, self.leaf = samples[order], leaf[order]
-        self._start = np.searchsorted(place[self.leaf], np.arange(tree.n_leaves + 1))
+        start = np.searchsorted(place[self.leaf], np.arange(tree.n_leaves + 1))
+        # Leaf j is child ~j, the j-th from the end.
+        self._start = start[np.concatenate([first, place[::-1]])]
+        self._stop = start[np.concatenate([last, place[::-1]]) + 1]
 
-    def below(self, node):
-        return slice(self._start[self._first[node]], self._start[self._last[node] + 1])
+    def below(self, child):
+        """Slice of the samples that reach a node, or a leaf ~j."""
+        return slice(self._start[child], self._stop[child])
 
 
 def _leaf_order(tree):

@@ -72,8 +72,9 @@ class _Regrowth:
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
         self.splitter = splitter_for(problem, params.min_samples_leaf)
-        self.trained = ByLeaf(tree, problem.data, problem.training_rows)
-        self.held_out = ByLeaf(tree, problem.data, problem.held_out_rows)
+        self.trained, self.held_out = (
+            ByLeaf(tree, rows, tree._apply_at(problem.data, rows))
+            for rows in (problem.training_rows, problem.held_out_rows))
         self.errors = problem.errors(
             tree.values[self.held_out.leaf], self.held_out.samples)
         self.weight = problem.validation[self.held_out.samples]

@@ -192,8 +192,9 @@ class _Run:
             self.solver = AxisSolver(problem)
         else:
             self.solver = OBLIQUE_SOLVERS[params.solver](params, problem)
+        self.in_threads = Parallel(problem.n_jobs, require="sharedmem")
         self.progress = Progress(params, problem, params.max_passes)
-        self._settle()
+        self._settle(tree._apply_at(self.data, self.rows))
         self.best = np.inf, self.tree, self.samples
 
     def train(self):
@@ -211,7 +212,7 @@ class _Run:
     def _pass(self):
         for nodes in reversed(self.levels):
             self._fit_nodes(nodes)
-        self._settle()
+        self._settle(self.reached[np.argsort(self.samples.samples)])
         figures = self._figures()
         goal = self._goal(figures)
         if goal <= self.best[0]:
@@ -239,10 +240,12 @@ class _Run:
         loss = problem.loss if loss is None else get_loss(loss)
         return loss.value(values, problem.y[rows])
 
-    def _settle(self):
-        """Send all samples down the tree, and give leaves their best values if these are better."""
+    def _settle(self, leaf):
+        """Sort the rows by their leaves, and give these their best values if they are better."""
         problem = self.problem
-        self.samples = ByLeaf(self.tree, self.data, self.rows)
+        self.samples = ByLeaf(self.tree, self.rows, leaf)
+        # During a pass: leaf that each sample reaches from its node of the level that is done.
+        self.reached = self.samples.leaf.copy()
         leaf, rows = self.samples.leaf, self.samples.samples
         n_leaves, weight = self.tree.n_leaves, problem.weight[rows]
         old = self.tree.values
@@ -255,9 +258,9 @@ class _Run:
 
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
-        problems = self._node_problems(nodes)
-        run = Parallel(self.problem.n_jobs, require="sharedmem")
-        fits = run(delayed(self._fit_node)(problem) for problem in problems)
+        problems, places = self._node_problems(nodes)
+        fits = self.in_threads(
+            delayed(self._fit_node)(*pair) for pair in zip(problems, places, strict=True))
         thresholds, source = self.tree.thresholds.copy(), np.arange(self.tree.n_internal)
         for number, (problem, (_, threshold)) in enumerate(zip(problems, fits, strict=True)):
             thresholds[problem.node] = threshold
@@ -268,21 +271,32 @@ class _Run:
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
 
     def _node_problems(self, nodes):
-        """What each node is to be fitted to, unless it is pure or nobody cares."""
-        problem, tree = self.problem, self.tree
-        slices = {node: self.samples.below(node) for node in nodes}
-        counts = np.array([piece.stop - piece.start for piece in slices.values()])
-        nodes, counts = nodes[counts > 0], counts[counts > 0]
-        if len(nodes) == 0:
-            return []
-        rows = np.concatenate([self.samples.samples[slices[node]] for node in nodes])
-        left, right = (
-            self._losses(tree.values[tree._apply_below(
-                self.data, rows, np.repeat(children[nodes], counts))], rows)
-            for children in (tree.children_left, tree.children_right))
+        """What each node is to be fitted to, unless it is pure or nobody cares.
+
+        And where its samples are, with the leaves that they would reach on the left and right.
+        """
+        problem, tree, samples = self.problem, self.tree, self.samples
+        slices = [samples.below(node) for node in nodes]
+        counts = np.array([here.stop - here.start for here in slices])
+        place = np.concatenate([np.arange(here.start, here.stop) for here in slices])
+        if len(place) == 0:
+            return [], []
+        rows = samples.samples[place]
+        # They are where they went before, and go on from there as the level below has found.
+        middle = np.array([samples.below(child).stop for child in tree.children_left[nodes]])
+        is_right = place >= np.repeat(middle, counts)
+        other_child = np.where(is_right, *(
+            np.repeat(children[nodes], counts)
+            for children in (tree.children_left, tree.children_right)))
+        own = self.reached[place]
+        parts = (np.array_split(whole, problem.n_jobs) for whole in (rows, other_child))
+        other = np.concatenate(self.in_threads(
+            delayed(tree._apply_below)(self.data, *part) for part in zip(*parts, strict=True)))
+        leaves = np.where(is_right, [other, own], [own, other])
+        left, right = (self._losses(tree.values[leaf], rows) for leaf in leaves)
         gain = problem.weight[rows] * (left - right)    # of going right
-        problems, end = [], 0
-        for node, count in zip(nodes, counts, strict=True):
+        problems, places, end = [], [], 0
+        for node, here, count in zip(nodes, slices, counts, strict=True):
             start, end = end, end + count
             care = start + np.flatnonzero(gain[start:end])
             if len(care) and np.ptp(problem.y[rows[start:end]], axis=0).any():
@@ -290,9 +304,10 @@ class _Run:
                 problems.append(NodeProblem(
                     node, rows[care], np.sign(gain[care]), np.abs(gain[care]),
                     self.params.C / share**self.params.alpha))
-        return problems
+                places.append((here, leaves[:, start:end]))
+        return problems, places
 
-    def _fit_node(self, problem):
+    def _fit_node(self, problem, place):
         """New weights and threshold of a node, or those that it has; the weights as one row."""
         weights, threshold = self._dense_row(problem.node), self.tree.thresholds[problem.node]
         side = problem.target[0]
@@ -303,6 +318,10 @@ class _Run:
             if self.params.accept == "error" and (
                     self._astray(problem, *new) > self._astray(problem, weights, threshold)):
                 new = weights, threshold
+        if new[0] is not weights:
+            here, leaves = place
+            right = self._goes_right(self.samples.samples[here], *new)
+            self.reached[here] = np.where(right, leaves[1], leaves[0])
         form = sparse.csr_array if sparse.issparse(self.weights) else np.asarray
         return form(new[0][None]), new[1]
 
@@ -316,8 +335,11 @@ class _Run:
 
     def _astray(self, problem, weights, threshold):
         """Cost of the samples that a split sends to the worse side."""
-        right = self.data.project(problem.samples, weights) - threshold > 0.0
+        right = self._goes_right(problem.samples, weights, threshold)
         return problem.cost[right != (problem.target > 0)].sum()
+
+    def _goes_right(self, rows, weights, threshold):
+        return self.data.project(rows, weights) - threshold > 0.0
 
     def _figures(self):
         problem, samples, tree = self.problem, self.samples, self.tree
