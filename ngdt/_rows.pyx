@@ -107,6 +107,8 @@ cdef class Rows:
         cdef Row row
         with nogil:
             for i in range(samples.shape[0]):
+                if i + 1 < samples.shape[0]:
+                    self.prefetch_all(samples[i + 1])
                 row = self.get(samples[i])
                 z[i] = row.dot(row.values, row.indices, row.n, &weights[0])
         return out

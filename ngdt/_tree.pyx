@@ -358,6 +358,8 @@ cdef class Tree:
         cdef Row row
         with nogil:
             for i in range(samples.shape[0]):
+                if i + 1 < samples.shape[0] and start[i + 1] >= 0:
+                    reader.prefetch(samples[i + 1])
                 row = reader.get(samples[i])
                 leaf[i] = self.leaf_below(&row, start[i])
         return out
