@@ -1,5 +1,6 @@
 """TAO: node after node, each fitted to what the rest of the tree makes of its samples."""
 
+from itertools import chain
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -259,16 +260,18 @@ class _Run:
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
         problems, places = self._node_problems(nodes)
-        fits = self.in_threads(
-            delayed(self._fit_node)(*pair) for pair in zip(problems, places, strict=True))
-        thresholds, source = self.tree.thresholds.copy(), np.arange(self.tree.n_internal)
-        for number, (problem, (_, threshold)) in enumerate(zip(problems, fits, strict=True)):
-            thresholds[problem.node] = threshold
-            source[problem.node] = self.tree.n_internal + number
-        stack = sparse.vstack if sparse.issparse(self.weights) else np.concatenate
-        rows = stack([self.weights, *(row for row, _ in fits)])
-        self.weights = _compact(rows[source])
+        pairs = list(zip(problems, places, strict=True))
+        # Not each by itself: to hand a small node to a thread takes as long as to fit it.
+        n_parts = 4 * self.problem.n_jobs
+        parts = self.in_threads(delayed(self._fit_each)(pairs[k::n_parts]) for k in range(n_parts))
+        thresholds, rows = self.tree.thresholds.copy(), {}
+        for node, row, threshold in chain.from_iterable(parts):
+            rows[node], thresholds[node] = row, threshold
+        self.weights = _compact(_replace_rows(self.weights, rows))
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
+
+    def _fit_each(self, pairs):
+        return [self._fit_node(*pair) for pair in pairs]
 
     def _node_problems(self, nodes):
         """What each node is to be fitted to, unless it is pure or nobody cares.
@@ -308,7 +311,7 @@ class _Run:
         return problems, places
 
     def _fit_node(self, problem, place):
-        """New weights and threshold of a node, or those that it has; the weights as one row."""
+        """A node with its new split, or the one that it has; of the weights, those not zero."""
         weights, threshold = self._dense_row(problem.node), self.tree.thresholds[problem.node]
         side = problem.target[0]
         if (problem.target == side).all():
@@ -322,8 +325,8 @@ class _Run:
             here, leaves = place
             right = self._goes_right(self.samples.samples[here], *new)
             self.reached[here] = np.where(right, leaves[1], leaves[0])
-        form = sparse.csr_array if sparse.issparse(self.weights) else np.asarray
-        return form(new[0][None]), new[1]
+        columns = np.flatnonzero(new[0])
+        return problem.node, (columns, new[0][columns]), new[1]
 
     def _dense_row(self, node):
         weights = self.weights
@@ -360,6 +363,25 @@ class _Run:
             "n_nodes": len(alive),
             "validation": validation,
         }
+
+
+def _replace_rows(weights, rows):
+    """Weights with some rows replaced, each by its columns and values there."""
+    if not rows:
+        return weights
+    if not sparse.issparse(weights):
+        weights = weights.copy()
+        for node, (columns, values) in rows.items():
+            weights[node] = 0.0
+            weights[node, columns] = values
+        return weights
+    columns, values = zip(*rows.values(), strict=True)
+    starts = np.cumsum([0, *map(len, columns)])
+    new = sparse.csr_array((np.concatenate(values), np.concatenate(columns), starts),
+                           shape=(len(rows), weights.shape[1]))
+    source = np.arange(weights.shape[0])
+    source[list(rows)] = weights.shape[0] + np.arange(len(rows))
+    return sparse.vstack([weights, new], format="csr")[source]
 
 
 def _compact(weights):
