@@ -178,6 +178,28 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
             np.testing.assert_allclose(found[node].C, 0.7 / share**0.3)
 
 
+@settings(max_examples=100)
+@given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)),
+       st.sampled_from(["oblique", "axis"]), st.sampled_from(["error", "surrogate"]),
+       st.sampled_from([0.01, 1.0, 100.0]), st.integers(1, 2))
+def test_a_pass_knows_where_the_samples_end(case, node, accept, C, n_jobs):
+    # It never sends them down the whole tree, but keeps book of what each level changes.
+    run = _run(case.tree, as_problem(case, n_jobs=n_jobs), TAO(C, node=node, accept=accept))
+    for _ in range(2):
+        for nodes in reversed(run.levels):
+            run._fit_nodes(nodes)
+            start = np.full(len(run.samples.samples), -1, dtype=np.int32)
+            for above in nodes:
+                start[run.samples.below(above)] = above
+            here = np.flatnonzero(start >= 0)
+            np.testing.assert_array_equal(run.reached[here], run.tree._apply_below(
+                run.data, run.samples.samples[here], start[here]))
+        leaf = run.tree._apply_at(run.data, run.rows)
+        run._settle(run.reached[np.argsort(run.samples.samples)])
+        np.testing.assert_array_equal(run.samples.leaf, leaf[np.searchsorted(
+            run.rows, run.samples.samples)])
+
+
 def test_two_wrong_sides_are_no_reason_to_care():
     # Class 2 is predicted by neither leaf; |label - prediction| would tell the leaves apart.
     tree = Tree([[1.0]], [0.0], [~0], [~1], np.eye(3)[:2])
