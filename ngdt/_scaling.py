@@ -55,7 +55,7 @@ class Scaling:
             standardize = "global" if _share_range(X, weight) else True
         if standardize == "global":
             largest = scale.max(initial=0.0)
-            unit = 2.0 ** np.frexp(largest)[1].clip(-1000, 1000)
+            unit = power_of_two(largest)
             scale = np.full(p, unit * np.sqrt(np.mean((scale / unit) ** 2)))
         # The mean of equal numbers need not be that number to the last bit.
         scale[scale <= 1e-14 * np.abs(mean)] = 1.0
@@ -135,7 +135,12 @@ def row_blocks(matrix, size):
 def power_of_two_units(X):
     """Powers of two near the range of the first features' values, in which no square overflows."""
     half = 0.5 * X[:64].astype(np.float64)      # the range itself may overflow
-    return 2.0 ** np.frexp(np.ptp(half, axis=0))[1].clip(-1000, 1000)
+    return power_of_two(np.ptp(half, axis=0))
+
+
+def power_of_two(size):
+    """A power of two near each size, to divide by without rounding anything."""
+    return 2.0 ** np.frexp(size)[1].clip(-1000, 1000)
 
 
 def _share_range(X, weight):

@@ -79,7 +79,29 @@ def _radius(kind):
     return RADIUS[kind]
 
 
-def _check(tree, X, y, loss):
+def check_samples(tree, X, y, loss):
+    """Check a tree, samples, their targets and a loss against each other.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+    loss : str or Loss
+
+    Returns
+    -------
+    rows : Rows
+    y : ndarray of float64, shape (n_samples, n_targets)
+        As `Loss.encode` returns them.
+    loss : Loss
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument does not fit; the message names it.
+    """
     check_tree(tree)
     X = check_matrix(X)
     rows = tree._read(X)
@@ -135,7 +157,7 @@ def empirical_loss(tree, X, y, *, loss="log"):
     >>> empirical_loss(tree, [[-1.0], [0.5]], [1.0, 1.0], loss="squared")
     array([1., 4.])
     """
-    rows, y, loss, _ = _check(tree, X, y, loss)
+    rows, y, loss, _ = check_samples(tree, X, y, loss)
     return loss.value(tree.values[tree._apply(rows)], y)
 
 
@@ -176,7 +198,7 @@ def upper_bound(tree, X, y, *, loss="log", kind="fast", assignment=None):
     array([9.])
     """
     radius = _radius(kind)
-    rows, y, loss, _ = _check(tree, X, y, loss)
+    rows, y, loss, _ = check_samples(tree, X, y, loss)
     bound = search_rows(tree, rows, y, loss, 1, radius, True)[2]
     if assignment is not None:
         assignment = _check_assignment(assignment, tree, len(y))
@@ -219,7 +241,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log", kind="fast", prune=True)
     (array([0], dtype=int32), array([[-1]], dtype=int8), array([8.]))
     """
     radius = _radius(kind)
-    rows, y, loss, _ = _check(tree, X, y, loss)
+    rows, y, loss, _ = check_samples(tree, X, y, loss)
     return InferenceResult(*search_rows(tree, rows, y, loss, 1, radius, prune))
 
 
@@ -253,7 +275,7 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
     >>> result.leaf, result.bound
     (array([0], dtype=int32), array([1.]))
     """
-    rows, y, loss, _ = _check(tree, X, y, loss)
+    rows, y, loss, _ = check_samples(tree, X, y, loss)
     return InferenceResult(*search_rows(tree, rows, y, loss, -1, RADIUS["full"], prune))
 
 
@@ -294,7 +316,7 @@ def surrogate_gradient(
     array([[-1.]])
     """
     radius = _radius(kind)
-    rows, y, loss, X = _check(tree, X, y, loss)
+    rows, y, loss, X = check_samples(tree, X, y, loss)
     n = len(y)
     weight = check_weight(sample_weight, n)
     weight = weight / weight.sum()

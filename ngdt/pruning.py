@@ -7,8 +7,8 @@ leaves that stay keep their order, and sparse weights stay sparse.
 import numpy as np
 
 from ngdt._checks import check_weight
-from ngdt._loss import get_loss
 from ngdt._tree import Tree, check_tree
+from ngdt.inference import check_samples
 
 __all__ = [
     "prune_dead_branches", "prune_equal_leaves", "prune_pure_subtrees", "prune_zero_weight_nodes"]
@@ -45,7 +45,8 @@ def prune_dead_branches(tree, X, *, sample_weight=None):
     >>> prune_dead_branches(tree, [[-1.0], [2.0]])
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
     """
-    leaf, _, _ = _present(tree, X, sample_weight)
+    check_tree(tree)
+    leaf, _, _ = _present(tree, tree._check(X), sample_weight)
     return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
 
 
@@ -130,14 +131,11 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
     """
     leaf, y, weight, loss = _present_targets(tree, X, y, loss, sample_weight)
-    m, predicted = tree.n_internal, _predicted(tree, loss)
-    first = np.arange(2 * m + 1)        # a leaf below
-    stand_in, is_equal = _nobody(tree), first >= m
-    for node, (left, right) in _children_first(tree):
-        first[node] = first[left]
-        one, other = first[left] - m, first[right] - m
-        if is_equal[left] and is_equal[right] and (predicted[one] == predicted[other]).all():
-            is_equal[node], stand_in[node] = True, first[node]
+    predicted, stand_in = _predicted(tree, loss), _nobody(tree)
+    for node, children in _children_first(tree):
+        left, right = stand_in[children] - tree.n_internal     # leaves, or negative
+        if min(left, right) >= 0 and (predicted[left] == predicted[right]).all():
+            stand_in[node] = stand_in[children[0]]
     return _replace_by_leaves(tree, stand_in, leaf, y, weight, loss)
 
 
@@ -305,10 +303,8 @@ def _replace(tree, stand_in, values=None):
         (tree.values if values is None else values)[leaves])
 
 
-def _present(tree, X, sample_weight):
+def _present(tree, rows, sample_weight):
     """Leaf of each sample of positive weight, all weights, and which samples those are."""
-    check_tree(tree)
-    rows = tree._check(X)
     weight = check_weight(sample_weight, rows.n_samples)
     present = np.flatnonzero(weight).astype(np.int32)
     return tree._apply_at(rows, present), weight, present
@@ -316,11 +312,8 @@ def _present(tree, X, sample_weight):
 
 def _present_targets(tree, X, y, loss, sample_weight):
     """Leaf, encoded target and weight of each sample of positive weight, and the loss."""
-    leaf, weight, present = _present(tree, X, sample_weight)
-    loss = get_loss(loss)
-    y = loss.encode(y, tree.n_outputs)
-    if len(y) != len(weight):
-        raise ValueError(f"y has {len(y)} samples, but X has {len(weight)}")
+    rows, y, loss, _ = check_samples(tree, X, y, loss)
+    leaf, weight, present = _present(tree, rows, sample_weight)
     return leaf, y[present], weight[present], loss
 
 

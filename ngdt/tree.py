@@ -32,6 +32,7 @@ from ngdt._checks import MATRIX, check_weight, naming
 from ngdt._importances import feature_importances
 from ngdt._loss import Loss, get_loss
 from ngdt._problem import Problem
+from ngdt._scaling import power_of_two
 from ngdt._training import CROSS_VALIDATION_ROWS, hold_out, train
 from ngdt._tree import Tree
 from ngdt.initializers import INITIALIZERS, Initializer
@@ -228,7 +229,7 @@ class _ObliqueTree(BaseEstimator, ABC):
         """
         if check_input:
             return self._checked_apply(X)
-        if not hasattr(self, "tree_"):
+        if not hasattr(self, "tree_"):      # check_is_fitted takes as long as a row does
             check_is_fitted(self)
         return self.tree_._apply(self.tree_._read(X))
 
@@ -750,7 +751,7 @@ def _named(parameter, value, registry, base):
 def _center_and_scale(y, weight):
     """Weighted mean and standard deviation of each target; the scale of a constant one is 1."""
     # In units of a power of two no square overflows, and nothing is rounded.
-    unit = 2.0 ** np.frexp(np.abs(y).max(axis=0))[1].clip(-1000, 1000)
+    unit = power_of_two(np.abs(y).max(axis=0))
     y = y / unit
     center = np.average(y, axis=0, weights=weight)
     scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=weight))

@@ -119,13 +119,10 @@ class LiblinearSolver(NewtonSolver):
         return min(fits, key=itemgetter(2))[:2]
 
     def _scaled(self, samples):
-        X, scaling = self.X[samples], self.scaling
-        if sparse.issparse(X):
-            # Not centred; and LIBLINEAR counts by 32 bits only.
-            return sparse.csr_array(
-                (X.data / scaling.scale[X.indices], X.indices.astype(np.int32),
-                 X.indptr.astype(np.int32)), shape=X.shape)
-        return (X - scaling.center) / scaling.scale
+        X = self.scaling.transform(self.X[samples])
+        if sparse.issparse(X):      # LIBLINEAR counts by 32 bits only
+            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return X
 
 
 def _logistic_penalty(penalty):

@@ -259,31 +259,31 @@ class _Run:
 
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
-        problems, places = self._node_problems(nodes)
-        pairs = list(zip(problems, places, strict=True))
+        problems = self._node_problems(nodes)
         # Not each by itself: to hand a small node to a thread takes as long as to fit it.
         n_parts = 4 * self.problem.n_jobs
-        parts = self.in_threads(delayed(self._fit_each)(pairs[k::n_parts]) for k in range(n_parts))
+        parts = self.in_threads(
+            delayed(self._fit_each)(problems[k::n_parts]) for k in range(n_parts))
         thresholds, rows = self.tree.thresholds.copy(), {}
         for node, row, threshold in chain.from_iterable(parts):
             rows[node], thresholds[node] = row, threshold
         self.weights = _compact(_replace_rows(self.weights, rows))
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
 
-    def _fit_each(self, pairs):
-        return [self._fit_node(*pair) for pair in pairs]
+    def _fit_each(self, problems):
+        return [self._fit_node(*problem) for problem in problems]
 
     def _node_problems(self, nodes):
         """What each node is to be fitted to, unless it is pure or nobody cares.
 
-        And where its samples are, with the leaves that they would reach on the left and right.
+        With each, where all its samples are, and the leaves they would reach on the left and right.
         """
         problem, tree, samples = self.problem, self.tree, self.samples
         slices = [samples.below(node) for node in nodes]
         counts = np.array([here.stop - here.start for here in slices])
         place = np.concatenate([np.arange(here.start, here.stop) for here in slices])
         if len(place) == 0:
-            return [], []
+            return []
         rows = samples.samples[place]
         # They are where they went before, and go on from there as the level below has found.
         middle = np.array([samples.below(child).stop for child in tree.children_left[nodes]])
@@ -298,19 +298,18 @@ class _Run:
         leaves = np.where(is_right, [other, own], [own, other])
         left, right = (self._losses(tree.values[leaf], rows) for leaf in leaves)
         gain = problem.weight[rows] * (left - right)    # of going right
-        problems, places, end = [], [], 0
+        problems, end = [], 0
         for node, here, count in zip(nodes, slices, counts, strict=True):
             start, end = end, end + count
             care = start + np.flatnonzero(gain[start:end])
             if len(care) and np.ptp(problem.y[rows[start:end]], axis=0).any():
                 share = problem.weight[rows[start:end]].sum() / self.total
-                problems.append(NodeProblem(
+                problems.append((NodeProblem(
                     node, rows[care], np.sign(gain[care]), np.abs(gain[care]),
-                    self.params.C / share**self.params.alpha))
-                places.append((here, leaves[:, start:end]))
-        return problems, places
+                    self.params.C / share**self.params.alpha), here, leaves[:, start:end]))
+        return problems
 
-    def _fit_node(self, problem, place):
+    def _fit_node(self, problem, here, leaves):
         """A node with its new split, or the one that it has; of the weights, those not zero."""
         weights, threshold = self._dense_row(problem.node), self.tree.thresholds[problem.node]
         side = problem.target[0]
@@ -322,7 +321,6 @@ class _Run:
                     self._astray(problem, *new) > self._astray(problem, weights, threshold)):
                 new = weights, threshold
         if new[0] is not weights:
-            here, leaves = place
             right = self._goes_right(self.samples.samples[here], *new)
             self.reached[here] = np.where(right, leaves[1], leaves[0])
         columns = np.flatnonzero(new[0])
