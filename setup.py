@@ -36,11 +36,11 @@ if os.name != "nt" and not DEBUG:
     COMPILE_ARGS += ["-g0"]  # Python's own flags ask for symbols: a quarter of the time to compile
 EXTRA_SOURCES = {
     "ngdt/_rows.pyx": ["ngdt/src/dot.c"],
-    "ngdt/_soft.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
-    "ngdt/_newton.pyx": ["ngdt/src/dot.c"],
-    "ngdt/_linear.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_epoch.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_soft_epoch.pyx": ["ngdt/src/soft.c"],
+    "ngdt/optimizers/_soft/routing.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
+    "ngdt/optimizers/_tao/newton.pyx": ["ngdt/src/dot.c"],
+    "ngdt/optimizers/_tao/linear.pyx": ["ngdt/src/dot.c"],
+    "ngdt/optimizers/_sgd/epoch.pyx": ["ngdt/src/dot.c"],
+    "ngdt/optimizers/_soft/epoch.pyx": ["ngdt/src/soft.c"],
 }
 
 

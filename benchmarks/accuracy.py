@@ -22,11 +22,11 @@ import numpy as np
 from data import CLASSIFICATION, REGRESSION, classification, regression
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._problem import Problem
-from ngdt._training import hold_out
+from ngdt._selection import hold_out
 from ngdt.initializers import CO2, InfoGain, RandomComplete, SoftGreedy
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
+from ngdt.problem import Problem
 
 FIELDS = ["data", "depth", "seed", "start", "method", "test", "seconds", "leaves", "kept_start"]
 

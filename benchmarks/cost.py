@@ -16,14 +16,14 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import ObliqueTreeClassifier, Tree
-from ngdt._linear import LinearSolver
-from ngdt._problem import Problem
 from ngdt._rows import Rows
 from ngdt._scaling import Scaling
 from ngdt.inference import loss_augmented_inference
 from ngdt.initializers import RandomComplete
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, Annealed
+from ngdt.optimizers._tao.linear import LinearSolver
+from ngdt.problem import Problem
 
 
 def scores():

@@ -2,8 +2,8 @@
 
 from ngdt import inference, initializers, losses, optimizers
 from ngdt._tree import Tree
+from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.path import TAOPathCV, tao_path
-from ngdt.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = [
     "ObliqueTreeClassifier",

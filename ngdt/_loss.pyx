@@ -13,7 +13,7 @@ from numbers import Real
 
 import numpy as np
 
-from ngdt._checks import naming
+from ngdt._validation import naming
 
 from libc.math cimport INFINITY, exp, fabs, log, pow
 

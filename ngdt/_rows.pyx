@@ -7,7 +7,7 @@ or sparse, float32 or float64 is decided here, once per matrix, and data are nev
 import numpy as np
 from scipy import sparse
 
-from ngdt._checks import check_csr
+from ngdt._validation import check_csr
 
 cimport cython
 

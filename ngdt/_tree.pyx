@@ -8,8 +8,8 @@ first and one backward pass visits children first.
 import numpy as np
 from scipy import sparse
 
-from ngdt._checks import check_matrix
-from ngdt._tree_arrays import depths, integers, numbers, sparse_numbers
+from ngdt._validation import check_matrix
+from ngdt._validation import depths, integers, numbers, sparse_numbers
 
 from libc.math cimport isfinite
 

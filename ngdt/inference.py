@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from ngdt._checks import check_matrix, check_weight, naming
 from ngdt._inference import price_rows, search_rows
 from ngdt._loss import get_loss
 from ngdt._tree import check_tree
+from ngdt._validation import check_matrix, check_weight, naming
 
 __all__ = [
     "InferenceResult",

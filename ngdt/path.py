@@ -24,11 +24,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngdt._checks import MATRIX, check_matrix, check_weight, naming
 from ngdt._tree import check_tree
+from ngdt._validation import MATRIX, check_matrix, check_weight, naming
+from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.optimizers import TAO
 from ngdt.plotting import plot_path
-from ngdt.tree import ObliqueTreeClassifier, ObliqueTreeRegressor
 
 __all__ = ["Spread", "TAOPath", "TAOPathCV", "prediction_cost", "tao_path"]
 

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._checks import check_matrix
 from ngdt._tree import Tree
+from ngdt._validation import check_matrix
 
 __all__ = ["plot_history", "plot_path", "plot_regions", "plot_tree", "plot_weights"]
 

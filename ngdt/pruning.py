@@ -6,8 +6,8 @@ leaves that stay keep their order, and sparse weights stay sparse.
 
 import numpy as np
 
-from ngdt._checks import check_weight
 from ngdt._tree import Tree, check_tree
+from ngdt._validation import check_weight
 from ngdt.inference import check_samples
 
 __all__ = [

@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from test_sgd import hard_problems
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._problem import Problem
 from ngdt._rows import Rows
 from ngdt._scaling import Scaling
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed, EndToEnd, _soft
+from ngdt.problem import Problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 LOSSES = pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])

@@ -7,11 +7,11 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._problem import Problem
 from ngdt.inference import empirical_loss
 from ngdt.initializers import CO2, InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SGD
+from ngdt.problem import Problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 TASKS = pytest.mark.parametrize(("loss", "impurity"), [

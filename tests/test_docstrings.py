@@ -37,7 +37,7 @@ def test_examples_run(name):
     assert runner.summarize(verbose=False).failed == 0
 
 
-@pytest.mark.parametrize("name", ["ngdt._tree", "ngdt._loss", "ngdt.tree"])
+@pytest.mark.parametrize("name", ["ngdt._tree", "ngdt._loss", "ngdt.estimators"])
 def test_examples_are_found_in_python_and_in_compiled_modules(name):
     assert examples(name)
 

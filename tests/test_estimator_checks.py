@@ -7,10 +7,10 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._problem import Problem
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS
+from ngdt.problem import Problem
 
 
 def fits(init, optimizer, loss):

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import validate_data
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._training import hold_out
+from ngdt._selection import hold_out
 from ngdt.initializers import INITIALIZERS, InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS, SGD, SSGD, Optimizer

@@ -12,11 +12,11 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._linear_program import distinct, place_plane
-from ngdt._problem import Problem
 from ngdt._scaling import Scaling
 from ngdt.initializers import GreedyLP
 from ngdt.losses import LogLoss
+from ngdt.optimizers._gto.linear_program import distinct, place_plane
+from ngdt.problem import Problem
 from ngdt.pruning import prune_to_size
 from ngdt.testing.strategies import trees
 

@@ -18,13 +18,13 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._linear_program import warn_of_size
-from ngdt._problem import Problem
 from ngdt.initializers import GreedyLP, _greedy_lp
 from ngdt.losses import LogLoss
 from ngdt.optimizers import GTO, _gto
-from ngdt.optimizers._gto import _FrankWolfe
-from ngdt.optimizers._multilinear import Multilinear
+from ngdt.optimizers._gto.gto import _FrankWolfe
+from ngdt.optimizers._gto.linear_program import warn_of_size
+from ngdt.optimizers._gto.multilinear import Multilinear
+from ngdt.problem import Problem
 from ngdt.testing.strategies import trees
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -13,14 +13,12 @@ PACKAGE = Path(ngdt.__file__).parent
 
 # First match wins. A module that no pattern matches has no place in the house yet.
 LAYERS = [
-    ("arithmetic and checks", r"_rows|_sort|_grid|_checks"),
-    ("data", r"_tree|_tree_arrays|_loss|losses|_problem|_scaling"),
-    ("functions",
-     r"_inference|inference|_importances|_soft|_penalised_loss|_newton|_linear|_linear_program|"
-     r"_columns|_criterion|_splitter|_builder|pruning"),
+    ("arithmetic and checks", r"_rows|_validation"),
+    ("data", r"_tree|_loss|losses|problem|_scaling"),
+    ("functions", r"_inference|inference|_importances|pruning|_greedy(\..*)?"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
-    ("composition", r"_training"),
-    ("estimators", r"tree"),
+    ("composition", r"_selection"),
+    ("estimators", r"estimators"),
     ("pictures", r"plotting|export"),
     ("paths", r"path"),
     ("public names", r""),
@@ -97,13 +95,14 @@ def test_imports_form_no_ring():
 
 def test_the_parser_sees_python_and_cython_imports():
     graph = arrows()
-    assert {"_tree", "_training", "initializers", "optimizers"} <= graph["tree"]
+    assert {"_tree", "_selection", "initializers", "optimizers"} <= graph["estimators"]
     assert "_rows" in graph["_tree"]  # a cimport
-    assert "_checks" in graph["_tree"]  # an import in a .pyx
+    assert "_validation" in graph["_tree"]  # an import in a .pyx
 
 
 def test_an_arrow_that_points_back_is_found():
-    assert pointing_back({"_tree": {"_rows", "tree"}}) == ["ngdt._tree imports ngdt.tree"]
+    assert pointing_back({"_tree": {"_rows", "estimators"}}) == [
+        "ngdt._tree imports ngdt.estimators"]
     assert pointing_back({"_scaling": {""}}) == ["ngdt._scaling imports ngdt."]
     with pytest.raises(LookupError, match=r"ngdt\.unheard_of"):
         layer("unheard_of")

@@ -9,12 +9,12 @@ from scipy import sparse
 from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ngdt._builder import build, splitter_for
-from ngdt._problem import Problem
-from ngdt._splitter import Split
+from ngdt._greedy.builder import build, splitter_for
+from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._info_gain import InfoGain
 from ngdt.losses import LOSSES
+from ngdt.problem import Problem
 
 IMPURITY = {"log": entropy, "squared": variance}
 

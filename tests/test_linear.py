@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from ngdt._linear import LinearSolver
 from ngdt._rows import Rows
 from ngdt._scaling import Scaling
+from ngdt.optimizers._tao.linear import LinearSolver
 
 LOSSES = pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 PENALTIES = pytest.mark.parametrize("penalty", ["l1", "l2"])

@@ -9,11 +9,11 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._problem import Problem
-from ngdt._splitter import Splitter
+from ngdt._greedy.splitter import Splitter
 from ngdt.initializers import OC1, InfoGain
-from ngdt.initializers._descent import Descent
+from ngdt.initializers._oc1.descent import Descent
 from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.problem import Problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 CRITERIA = pytest.mark.parametrize(("criterion", "impurity"), [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ngdt import Tree
-from ngdt._problem import Problem
 from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.problem import Problem
 
 X = np.arange(12.0).reshape(6, 2)
 WEIGHT = np.array([1.0, 0.0, 2.0, 1.0, 0.0, 0.0])

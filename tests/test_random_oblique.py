@@ -9,11 +9,11 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._problem import Problem
 from ngdt._scaling import Scaling
 from ngdt.initializers import RandomOblique
 from ngdt.initializers._random_oblique import random_direction
 from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.problem import Problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 TASKS = pytest.mark.parametrize(("loss", "impurity"), [

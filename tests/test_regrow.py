@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._problem import Problem
 from ngdt.initializers import InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Regrow, ShrinkLeaves
+from ngdt.problem import Problem
 from ngdt.testing.strategies import trees
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from ngdt import Tree
-from ngdt._problem import Problem
 from ngdt._scaling import Scaling
 from ngdt.losses import LogLoss
+from ngdt.problem import Problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 

@@ -11,11 +11,11 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._problem import Problem
 from ngdt._rows import Rows
 from ngdt.initializers import InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SGD, SSGD, _sgd
+from ngdt.problem import Problem
 from ngdt.testing.strategies import trees
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

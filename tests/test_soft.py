@@ -17,10 +17,10 @@ from ngdt import Tree, _soft
 from ngdt._inference import Topology
 from ngdt._rows import Rows
 from ngdt._scaling import Scaling
-from ngdt._soft import DenseRouting, SparseRouting
 from ngdt.inference import soft_predict_proba
-from ngdt.optimizers._soft import _neighbours
-from ngdt.optimizers._soft_epoch import CHUNK, SoftTrainer
+from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
+from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
+from ngdt.optimizers._soft.run import _neighbours
 from ngdt.testing.strategies import problems
 
 QS = pytest.mark.parametrize("q", [0.0, 0.25, 0.5, 1.0])

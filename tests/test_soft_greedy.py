@@ -6,12 +6,12 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._problem import Problem
 from ngdt._tree import Tree
 from ngdt.initializers import SoftGreedy
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed, EndToEnd
-from ngdt.optimizers._soft import SoftOptimizer, unit_weight
+from ngdt.optimizers._soft.run import SoftOptimizer, unit_weight
+from ngdt.problem import Problem
 
 
 def classification(X, y, **fields):

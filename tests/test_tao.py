@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from test_sgd import hard_problems
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._problem import Problem
 from ngdt._rows import Rows
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
-from ngdt.optimizers._node_solvers import OBLIQUE_SOLVERS, NodeProblem
+from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, NodeProblem
+from ngdt.problem import Problem
 from ngdt.testing.strategies import problems
 
 NODES = pytest.mark.parametrize("node", ["oblique", "axis"])
@@ -132,7 +132,7 @@ def test_an_axis_aligned_node_is_exact(case):
 
 
 def _run(tree, problem, optimizer):
-    from ngdt.optimizers._tao import _Run
+    from ngdt.optimizers._tao.tao import _Run
     return _Run(optimizer, tree, problem)
 
 
@@ -353,7 +353,7 @@ def test_own_number_of_threads_comes_before_the_estimators(n_jobs, own, expected
         used.add(n_jobs)
         return Parallel(n_jobs, **kwargs)
 
-    monkeypatch.setattr("ngdt.optimizers._tao.Parallel", parallel)
+    monkeypatch.setattr("ngdt.optimizers._tao.tao.Parallel", parallel)
     X, y = load_iris(return_X_y=True)
     ObliqueTreeClassifier(max_depth=2, optimizer=TAO(n_jobs=own), n_jobs=n_jobs).fit(X, y)
     assert used == {expected}

@@ -13,7 +13,7 @@ from ngdt._rows import Rows
 from ngdt._scaling import Scaling
 from ngdt.inference import RADIUS, surrogate_gradient
 from ngdt.losses import LOSSES
-from ngdt.optimizers._epoch import Trainer
+from ngdt.optimizers._sgd.epoch import Trainer
 
 KINDS = pytest.mark.parametrize("kind", sorted(RADIUS))
 RULES = pytest.mark.parametrize("rule", ["navigate", "best"])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ngdt import Tree
-from ngdt._problem import Problem
-from ngdt._training import N_FOLDS, train
+from ngdt._selection import N_FOLDS, train
 from ngdt.initializers import Initializer
 from ngdt.losses import LogLoss
 from ngdt.optimizers import Optimizer
+from ngdt.problem import Problem
 
 
 class Stub(Initializer):

@@ -4,7 +4,7 @@ from ngdt.initializers._base import Initializer
 from ngdt.initializers._co2 import CO2
 from ngdt.initializers._greedy_lp import GreedyLP
 from ngdt.initializers._info_gain import InfoGain
-from ngdt.initializers._oc1 import OC1
+from ngdt.initializers._oc1.oc1 import OC1
 from ngdt.initializers._random_complete import RandomComplete
 from ngdt.initializers._random_oblique import RandomOblique
 from ngdt.initializers._soft_greedy import SoftGreedy

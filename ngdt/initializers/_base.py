@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
-from ngdt._problem import Problem
 from ngdt._tree import Tree
+from ngdt.problem import Problem
 
 
 class Initializer(BaseEstimator, ABC):

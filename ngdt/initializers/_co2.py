@@ -7,7 +7,7 @@ import numpy as np
 from ngdt._tree import Tree
 from ngdt.initializers._info_gain import InfoGain, Refinement
 from ngdt.optimizers import SGD
-from ngdt.optimizers._sgd import Space
+from ngdt.optimizers._sgd.sgd import Space
 
 
 class CO2(InfoGain):

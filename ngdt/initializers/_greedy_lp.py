@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ngdt._linear_program import distinct, place_plane, warn_of_size
-from ngdt._problem import Problem
-from ngdt._splitter import Split
+from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._info_gain import InfoGain, Refinement
+from ngdt.optimizers._gto.linear_program import distinct, place_plane, warn_of_size
+from ngdt.problem import Problem
 from ngdt.pruning import prune_to_size
 
 

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._builder import build, splitter_for
-from ngdt._problem import Problem
-from ngdt._splitter import Split
+from ngdt._greedy.builder import build, splitter_for
+from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
+from ngdt.problem import Problem
 
 
 class InfoGain(Initializer):
@@ -46,7 +46,7 @@ class InfoGain(Initializer):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from ngdt._problem import Problem
+    >>> from ngdt.problem import Problem
     >>> from ngdt.initializers import InfoGain
     >>> from ngdt.losses import LogLoss
     >>> X, y = load_iris(return_X_y=True)

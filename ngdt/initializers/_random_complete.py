@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._problem import Problem
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
+from ngdt.problem import Problem
 
 # Deeper trees than these make cost twice as much per level, and were no more accurate.
 _ENOUGH, _LEAVES_PER_CLASS = 8, 32

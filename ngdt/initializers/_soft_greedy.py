@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from ngdt._builder import build, splitter_for
-from ngdt._problem import Problem
-from ngdt._splitter import Split
+from ngdt._greedy.builder import build, splitter_for
+from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 from ngdt.optimizers import EndToEnd
-from ngdt.optimizers._soft import SoftOptimizer, check_image_shape, unit_weight
+from ngdt.optimizers._soft.run import SoftOptimizer, check_image_shape, unit_weight
+from ngdt.problem import Problem
 
 # With fewer rows than this, the mini-batches of a stump are too small to be shared out to threads.
 _FEW_ROWS = 8000

@@ -1,13 +1,13 @@
 """Optimizers: each takes a tree and returns a better one."""
 
-from ngdt.optimizers._annealed import Annealed
 from ngdt.optimizers._base import Optimizer
-from ngdt.optimizers._end_to_end import EndToEnd
-from ngdt.optimizers._gto import GTO
+from ngdt.optimizers._gto.gto import GTO
 from ngdt.optimizers._regrow import Regrow
-from ngdt.optimizers._sgd import SGD, SSGD
+from ngdt.optimizers._sgd.sgd import SGD, SSGD
 from ngdt.optimizers._shrink_leaves import ShrinkLeaves
-from ngdt.optimizers._tao import TAO
+from ngdt.optimizers._soft.annealed import Annealed
+from ngdt.optimizers._soft.end_to_end import EndToEnd
+from ngdt.optimizers._tao.tao import TAO
 
 OPTIMIZERS = {
     "annealed": Annealed,

@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._builder import build, splitter_for
-from ngdt._problem import standard_errors_saved
+from ngdt._greedy.builder import build, splitter_for
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
-from ngdt.optimizers._by_leaf import ByLeaf
+from ngdt.optimizers._samples_by_leaf import ByLeaf
+from ngdt.problem import standard_errors_saved
 
 # Standard errors by which a fresh subtree must win. With 1, hundreds of small subtrees offered
 # enough lucky wins to make a noisy tree look six points better on the rows that chose them.

@@ -28,15 +28,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngdt._checks import MATRIX, check_weight, naming
 from ngdt._importances import feature_importances
 from ngdt._loss import Loss, get_loss
-from ngdt._problem import Problem
 from ngdt._scaling import power_of_two
-from ngdt._training import CROSS_VALIDATION_ROWS, hold_out, train
+from ngdt._selection import CROSS_VALIDATION_ROWS, hold_out, train
 from ngdt._tree import Tree
+from ngdt._validation import MATRIX, check_weight, naming
 from ngdt.initializers import INITIALIZERS, Initializer
 from ngdt.optimizers import OPTIMIZERS, Optimizer, Regrow, ShrinkLeaves
+from ngdt.problem import Problem
 
 __all__ = ["ObliqueTreeClassifier", "ObliqueTreeRegressor"]
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt.optimizers._soft import Plan, SoftOptimizer, check_image_shape
+from ngdt.optimizers._soft.run import Plan, SoftOptimizer, check_image_shape
 
 # Mini-batches per epoch that small data get: as many as those of 1000 samples that MNIST has.
 _BATCHES, _SMALLEST_BATCH = 60, 10

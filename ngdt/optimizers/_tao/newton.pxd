@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t
 
-from ngdt._penalised_loss cimport PenalisedLoss
+from ngdt.optimizers._tao.penalised_loss cimport PenalisedLoss
 from ngdt._rows cimport Row
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ngdt._problem import standard_errors_saved
 from ngdt._tree import Tree
+from ngdt.problem import standard_errors_saved
 
 # Below this many rows a tenth of them decides too little to be worth not training on.
 AUTO_VALIDATION_ROWS = 2000

@@ -12,9 +12,9 @@ from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
 from ngdt._inference import Topology
-from ngdt._soft import Categorical, DenseRouting, Gaussian, SparseRouting
 from ngdt.optimizers._base import Optimizer, Progress
-from ngdt.optimizers._soft_epoch import CHUNK, SoftTrainer
+from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
+from ngdt.optimizers._soft.routing import Categorical, DenseRouting, Gaussian, SparseRouting
 from ngdt.pruning import keep_reached
 
 # How often the hard tree is read out and judged, evenly over the last half of the epochs: routing

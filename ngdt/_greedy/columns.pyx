@@ -13,7 +13,7 @@ from libc.math cimport NAN
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from ngdt._grid cimport STEPS, Grid, finish_grid, learn, start_grid
+from ngdt._greedy.grid cimport STEPS, Grid, finish_grid, learn, start_grid
 from ngdt._rows cimport Row
 
 cdef extern from "differ.h" nogil:

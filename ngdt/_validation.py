@@ -1,9 +1,92 @@
-"""The arrays of a tree, as its constructor takes them: checked, copied, read-only."""
+"""Input validation shared by all public functions, and by the constructor of `Tree`."""
+
+from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 
-from ngdt._checks import check_csr, naming
+# The form that the kernels take. float64 is what integers become; float32 stays as it is.
+MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+
+@contextmanager
+def naming(parameter):
+    """Let the conversion errors of numpy and scikit-learn tell which parameter they are about."""
+    try:
+        yield
+    except TypeError as error:
+        raise TypeError(f"{parameter}: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{parameter}: {error}") from error
+
+
+def check_matrix(X):
+    """Check a data matrix and return it in the form the kernels take.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray, C-contiguous, or CSR matrix
+        float32 and float64 stay as they are; other numbers become float64.
+    """
+    with naming("X"):
+        return check_array(X, **MATRIX, input_name="X")
+
+
+def check_csr(name, matrix):
+    """Check the index arrays of a CSR matrix, which the kernels follow blindly.
+
+    They can be changed behind scipy's back.
+
+    Parameters
+    ----------
+    name : str
+    matrix : CSR matrix or array
+    """
+    ends, columns = matrix.indptr, matrix.indices
+    fits = (
+        len(ends) == matrix.shape[0] + 1 and ends[0] >= 0 and (np.diff(ends) >= 0).all()
+        and ends.max() <= min(len(columns), len(matrix.data))
+        and columns.min(initial=0) >= 0 and columns.max(initial=0) < matrix.shape[1])
+    if not fits:
+        raise ValueError(
+            f"{name} is no valid CSR matrix: indices do not fit its shape {matrix.shape}")
+
+
+def check_weight(sample_weight, n_samples):
+    """Check the weights of samples; None stands for ones.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+    n_samples : int
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+        Not negative, not all zero.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    with naming("sample_weight"):
+        weight = check_array(
+            sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight per sample, "
+            f"got {weight.shape}")
+    if (weight < 0).any():
+        raise ValueError("sample_weight must not be negative")
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for every sample")
+    return weight
+
+
+# The arrays of a tree: checked, copied, read-only.
 
 
 def numbers(name, array, ndim):

@@ -7,9 +7,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval
 
-from ngdt._linear_program import distinct, place_plane, warn_of_size
 from ngdt.optimizers._base import Optimizer, Progress
-from ngdt.optimizers._multilinear import Multilinear
+from ngdt.optimizers._gto.linear_program import distinct, place_plane, warn_of_size
+from ngdt.optimizers._gto.multilinear import Multilinear
 
 # Scales of the start that are tried: what the hinge errors ask for is a margin of 1.
 _SCALES = 2.0 ** np.arange(-10, 11)

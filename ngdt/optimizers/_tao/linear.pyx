@@ -13,8 +13,8 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
-from ngdt._newton cimport NewtonFit
-from ngdt._penalised_loss cimport PenalisedLoss
+from ngdt.optimizers._tao.newton cimport NewtonFit
+from ngdt.optimizers._tao.penalised_loss cimport PenalisedLoss
 from ngdt._rows cimport Row, Rows
 
 cdef extern from "dot.h" nogil:

@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.fixes import parse_version
 
-from ngdt._linear import LinearSolver
-from ngdt._splitter import Splitter
+from ngdt._greedy.splitter import Splitter
+from ngdt.optimizers._tao.linear import LinearSolver
 
 
 class NodeProblem(NamedTuple):

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import numpy as np
 
-from ngdt._splitter import Split, Splitter
+from ngdt._greedy.splitter import Split, Splitter
 from ngdt._tree import Tree
 
 
 class SplitStrategy(Protocol):
-    """How the split of a node is chosen; `ngdt._splitter.Splitter` is one."""
+    """How the split of a node is chosen; `ngdt._greedy.splitter.Splitter` is one."""
 
     weight: np.ndarray
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from ngdt._columns cimport Labels
+from ngdt._greedy.columns cimport Labels
 
 cdef enum:
     REST = -1       # the item that stands for all samples of the node that were not listed

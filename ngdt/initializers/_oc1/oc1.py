@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ngdt._scaling import Scaling
-from ngdt.initializers._descent import Descent
 from ngdt.initializers._info_gain import InfoGain, Refinement
+from ngdt.initializers._oc1.descent import Descent
 from ngdt.initializers._random_oblique import ROUNDING, random_direction
 
 

@@ -9,13 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from ngdt.optimizers._team import run_together
+from ngdt.optimizers._threads import run_together
 
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
 
-from ngdt._soft cimport LeafModel, Routing
-from ngdt.optimizers._team cimport (
+from ngdt.optimizers._soft.routing cimport LeafModel, Routing
+from ngdt.optimizers._threads cimport (
     ngdt_team,
     ngdt_team_abort,
     ngdt_team_init,

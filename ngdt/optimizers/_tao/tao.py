@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 from ngdt._loss import LOSSES, Loss, get_loss
 from ngdt._tree import SPARSE_SHARE
 from ngdt.optimizers._base import Optimizer, Progress
-from ngdt.optimizers._by_leaf import ByLeaf
-from ngdt.optimizers._node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
+from ngdt.optimizers._samples_by_leaf import ByLeaf
+from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
 from ngdt.pruning import collapse_pure, keep_reached
 
 # Passes over which the objective must have fallen: that of a surrogate does not fall in each.

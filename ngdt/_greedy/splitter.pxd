@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, uint64_t
 
-from ngdt._columns cimport Columns, Feature, count_t
-from ngdt._criterion cimport Criterion, Moves
+from ngdt._greedy.columns cimport Columns, Feature, count_t
+from ngdt._greedy.criterion cimport Criterion, Moves
 from ngdt._rows cimport Rows
 
 

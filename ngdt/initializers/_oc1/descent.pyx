@@ -10,10 +10,10 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, ilogb, ldexp
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
-from ngdt._columns cimport Columns
-from ngdt._criterion cimport Criterion, Cut, Moves
-from ngdt._sort cimport sort_doubles
-from ngdt._splitter cimport Splitter
+from ngdt._greedy.columns cimport Columns
+from ngdt._greedy.criterion cimport Criterion, Cut, Moves
+from ngdt._greedy.sort cimport sort_doubles
+from ngdt._greedy.splitter cimport Splitter
 
 cdef enum:
     LONGEST = 1 << 27   # steps beyond it would drown the other weights, of which the norm is 1

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt.optimizers._soft import Plan, SoftOptimizer
+from ngdt.optimizers._soft.run import Plan, SoftOptimizer
 
 # What suits data of any size: found on held-out training rows of nine sets.
 _RATE = 0.11        # times 1 / sqrt(n_features)

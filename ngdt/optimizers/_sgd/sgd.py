@@ -13,11 +13,11 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._problem import standard_errors_saved
 from ngdt._scaling import Scaling
 from ngdt.inference import RADIUS
 from ngdt.optimizers._base import Optimizer, Progress
-from ngdt.optimizers._epoch import Trainer
+from ngdt.optimizers._sgd.epoch import Trainer
+from ngdt.problem import standard_errors_saved
 
 # Rows that estimate the spread of the data: enough for one eigenvalue, small for any data set.
 _SAMPLE = 2000

@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ngdt._criterion import CRITERIA
+from ngdt._greedy.criterion import CRITERIA
 
 from libc.math cimport INFINITY, fmax, fmin
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ngdt._columns cimport CELL_BYTES, Columns, Feature, count_t, ngdt_lowest_bit
-from ngdt._criterion cimport REST, Cut
+from ngdt._greedy.columns cimport CELL_BYTES, Columns, Feature, count_t, ngdt_lowest_bit
+from ngdt._greedy.criterion cimport REST, Cut
 from ngdt._rows cimport Row, Rows
-from ngdt._sort cimport sort_doubles, sort_keys
+from ngdt._greedy.sort cimport sort_doubles, sort_keys
 
 
 class Split(NamedTuple):
@@ -63,7 +63,7 @@ cdef class Splitter:
     Examples
     --------
     >>> import numpy as np
-    >>> from ngdt._splitter import Splitter
+    >>> from ngdt._greedy.splitter import Splitter
     >>> X, y = np.array([[0.0, 5.0], [2.0, 5.0], [4.0, 6.0]]), np.array([[0.0], [0.0], [1.0]])
     >>> splitter = Splitter(X, y, np.ones(3), 2, "entropy")
     >>> rows = splitter.used_rows()

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from ngdt.optimizers._team import run_together
+from ngdt.optimizers._threads import run_together
 
 from libc.math cimport fmax, fmin, sqrt
 from libc.stdint cimport int32_t, uint8_t
@@ -22,7 +22,7 @@ from libc.stdint cimport int32_t, uint8_t
 from ngdt._inference cimport Found, LeafBounds, Search, Topology
 from ngdt._loss cimport Loss
 from ngdt._rows cimport Row, Rows, Standardizer, axpy, training_row
-from ngdt.optimizers._team cimport (
+from ngdt.optimizers._threads cimport (
     ngdt_team,
     ngdt_team_abort,
     ngdt_team_init,

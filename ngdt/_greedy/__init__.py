@@ -1,0 +1,1 @@
+"""Greedy growth: the builder, and the exact search for axis-aligned splits."""

@@ -1,0 +1,1 @@
+"""OC1: oblique splits by coordinate descent on the impurity."""

@@ -1,0 +1,1 @@
+"""Global tree optimization by linear programs."""

@@ -1,0 +1,1 @@
+"""SGD and Stable SGD on the convex-concave bound."""

@@ -1,0 +1,1 @@
+"""Training with soft routing: `Annealed` and `EndToEnd`."""
