@@ -35,7 +35,7 @@ COMPILE_ARGS = [] if os.name == "nt" else [
 if os.name != "nt" and not DEBUG:
     COMPILE_ARGS += ["-g0"]  # Python's own flags ask for symbols: a quarter of the time to compile
 EXTRA_SOURCES = {
-    "ngdt/_rows.pyx": ["ngdt/src/dot.c"],
+    "ngdt/_samples.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_soft/routing.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
     "ngdt/optimizers/_tao/newton.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/linear.pyx": ["ngdt/src/dot.c"],
@@ -50,7 +50,7 @@ def extension(path: Path) -> Extension:
         source.removesuffix(".pyx").replace("/", "."),
         sources=[source, *EXTRA_SOURCES.get(source, [])],
         include_dirs=["ngdt/src"],
-        depends=[f"ngdt/src/{name}.h" for name in ("dot", "differ", "soft", "team")],
+        depends=[f"ngdt/src/{name}.h" for name in ("dot", "differ", "soft", "barrier")],
         extra_compile_args=COMPILE_ARGS,
         define_macros=[("CYTHON_TRACE_NOGIL", "1")] if COVERAGE else [],
     )

@@ -28,7 +28,7 @@ from ngdt.losses import LogLoss
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
 from ngdt.problem import Problem
 
-FIELDS = ["data", "depth", "seed", "start", "method", "test", "seconds", "leaves", "kept_start"]
+FIELDS = ["data", "depth", "seed", "start", "method", "test", "seconds", "leaves", "baseline_kept"]
 
 
 def defaults(name, depth, seed):
@@ -38,7 +38,7 @@ def defaults(name, depth, seed):
         tree = ObliqueTreeClassifier(max_depth=depth, optimizer=optimizer, random_state=seed)
         seconds = _time(lambda tree=tree: tree.fit(X, y))
         yield ("auto", method, 100 * tree.score(X_test, y_test), seconds,
-               tree.tree_.n_leaves, tree.kept_start_)
+               tree.tree_.n_leaves, tree.baseline_kept_)
 
 
 def default_regression(name, depth, seed):
@@ -48,7 +48,7 @@ def default_regression(name, depth, seed):
         tree = ObliqueTreeRegressor(max_depth=depth, optimizer=optimizer, random_state=seed)
         seconds = _time(lambda tree=tree: tree.fit(X, y))
         rmse = np.sqrt(np.mean((tree.predict(X_test) - y_test) ** 2))
-        yield "auto", method, rmse, seconds, tree.tree_.n_leaves, tree.kept_start_
+        yield "auto", method, rmse, seconds, tree.tree_.n_leaves, tree.baseline_kept_
 
 
 def methods(name, depth, seed):
@@ -131,12 +131,12 @@ def _chains(name, depth, seed, starts):
 
     for start, init, optimizers in starts:
         begin = time.perf_counter()
-        grown = init.grow(problem)
+        grown = init.initialize(problem)
         if start != "random_complete":
             yield row(start, "greedy", grown, time.perf_counter() - begin)
         for method, optimizer in optimizers:
             begin = time.perf_counter()
-            tree, _ = optimizer.improve(grown, problem)
+            tree, _ = optimizer.optimize(grown, problem)
             yield row(start, method, tree, time.perf_counter() - begin)
 
 

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import ObliqueTreeClassifier, Tree
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt._scaling import Scaling
 from ngdt.inference import loss_augmented_inference
 from ngdt.initializers import RandomComplete
@@ -32,7 +32,7 @@ def scores():
     tree = ObliqueTreeClassifier(10, optimizer="ssgd", random_state=0).fit(X, y).tree_
     for kind in ("fast", "full"):
         pruned, plain = (
-            loss_augmented_inference(tree, X_test, y_test, kind=kind, prune=prune)
+            loss_augmented_inference(tree, X_test, y_test, inference=kind, prune=prune)
             .n_scored.mean() for prune in (True, False))
         print(f"{kind}: {pruned:.1f} node scores per sample, {plain:.1f} without pruning")
 
@@ -60,11 +60,11 @@ def soft():
     X, y, loss = X[:5000], y[:5000], LogLoss()
     problem = Problem(X, loss.encode(y, 10), loss, 10, np.ones(len(y)))
     for depth in (8, 10, 12, 14):
-        tree = RandomComplete(depth).grow(problem)
+        tree = RandomComplete(depth).initialize(problem)
         for gamma in (1.0, 7.0, 30.0):
             seconds = [
                 _seconds(partial(Annealed(
-                    gamma=(gamma, gamma), steps=20, cutoff=cutoff).improve, tree, problem))
+                    gamma=(gamma, gamma), steps=20, cutoff=cutoff).optimize, tree, problem))
                 for cutoff in (None, 0.01)]
             print(f"depth {depth}, gamma {gamma:g}: all nodes {seconds[0]:.2f} s, "
                   f"cutoff 0.01 {seconds[1]:.2f} s", flush=True)
@@ -93,7 +93,7 @@ def sparse_weights():
     visits eight nodes. Alternating; data are checked before.
     """
     X = classification("mnist", 0)[0][:20000]
-    forms = {"dense": Rows(X), "CSR": Rows(csr_array(X))}
+    forms = {"dense": Samples(X), "CSR": Samples(csr_array(X))}
     for n_nonzero in (1, 8, 24, 78, 157, 235, 470):
         dense = _random_tree(X, 8, n_nonzero)
         sparse = dense.sparsify()
@@ -151,7 +151,7 @@ def _solvers(X, y, penalty, C):
         size = np.abs(weights).sum() if penalty == "l1" else 0.5 * weights @ weights
         return C * (hinge @ hinge) + size
 
-    ours = partial(LinearSolver(Rows(X), scaling, "squared_hinge", penalty, 1e-3).fit,
+    ours = partial(LinearSolver(Samples(X), scaling, "squared_hinge", penalty, 1e-3).fit,
                    np.arange(n, dtype=np.int32), y)
     begin = time.perf_counter()
     found = ours(np.full(n, C), np.zeros(p), 0.0)

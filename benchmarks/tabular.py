@@ -133,7 +133,7 @@ def compare(source, depth, seed):
     difference = right[1].astype(float) - right[0]
     error = difference.std() / np.sqrt(len(difference))
     z = difference.mean() / error if error > 0 else 0.0
-    return 100 * right[0].mean(), 100 * right[1].mean(), z, tree.kept_start_
+    return 100 * right[0].mean(), 100 * right[1].mean(), z, tree.baseline_kept_
 
 
 def main():
@@ -143,7 +143,7 @@ def main():
     options = parser.parse_args()
     with open(options.output, "w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["data", "depth", "seed", "greedy", "default", "z", "kept_start"])
+        writer.writerow(["data", "depth", "seed", "greedy", "default", "z", "baseline_kept"])
         for source in (*MADE, *BUNDLED):
             for depth in (6, 10):
                 for seed in options.seeds:

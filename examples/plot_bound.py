@@ -40,7 +40,7 @@ def scaled(tree, alpha):
 alphas = np.logspace(-2, 2, 25)
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 for kind, color in (("full", "#b2182b"), ("fast", "#ef8a62")):
-    means = [upper_bound(scaled(tree, alpha), X, y, kind=kind).mean() for alpha in alphas]
+    means = [upper_bound(scaled(tree, alpha), X, y, inference=kind).mean() for alpha in alphas]
     ax.semilogx(alphas, means, label=f"{kind} bound", color=color)
 ax.axhline(empirical_loss(tree, X, y).mean(), label="loss", color="#2166ac")
 ax.axvline(1.0, color="0.8", zorder=0)
@@ -68,7 +68,7 @@ way = np.linspace(-1, 1, 801)
 trees = [Tree(start + t * direction, thresholds, left, right, values) for t in way]
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 for kind, color in (("full", "#b2182b"), ("fast", "#ef8a62")):
-    height = [upper_bound(t, x, label, kind=kind)[0] for t in trees]
+    height = [upper_bound(t, x, label, inference=kind)[0] for t in trees]
     width = 3 if kind == "full" else 1.5  # where they agree, both are to be seen
     ax.plot(way, height, label=f"{kind} bound", color=color, linewidth=width)
 ax.plot(way, [empirical_loss(t, x, label)[0] for t in trees], label="loss", color="#2166ac")
@@ -85,7 +85,7 @@ ax.legend(frameon=False)
 
 print("node scores per example, unpruned and pruned")
 for kind in ("fast", "full"):
-    results = [loss_augmented_inference(tree, X, y, kind=kind, prune=p) for p in (False, True)]
+    results = [loss_augmented_inference(tree, X, y, inference=kind, prune=p) for p in (False, True)]
     assert (results[0].bound == results[1].bound).all()
     print(f"{kind:5}", *(f"{result.n_scored.mean():8.1f}" for result in results))
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt._scaling import power_of_two_units, row_blocks
 
 # Numbers that one step of a pass over a matrix widens to float64: half a megabyte.
@@ -30,7 +30,7 @@ def feature_importances(tree, X, weight):
     """
     total = np.zeros(tree.n_features)
     spread = _spread(X, weight)
-    at_leaf = np.bincount(tree._apply(Rows(X)), weights=weight, minlength=tree.n_leaves)
+    at_leaf = np.bincount(tree._apply(Samples(X)), weights=weight, minlength=tree.n_leaves)
     reach = tree._sums_below(at_leaf)[:tree.n_internal]
     for nodes in row_blocks(tree.weights, _BLOCK):
         share = np.abs(tree.dense_weights(nodes)) * spread

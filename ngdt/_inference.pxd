@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, uint32_t
 
 from ngdt._loss cimport Loss
-from ngdt._rows cimport Row
+from ngdt._samples cimport Sample
 
 
 @cython.final
@@ -50,7 +50,7 @@ cdef class Search:
     cdef const double *thresholds
     cdef object _owner
     # the sample at hand
-    cdef Row row
+    cdef Sample row
     cdef const double *y
     cdef int n_scored
     cdef int leaf               # where the sample navigates to
@@ -68,7 +68,7 @@ cdef class Search:
         self, const char *weights, Py_ssize_t stride, const double *thresholds, object owner)
     cdef double score(self, int node) noexcept nogil
     cdef double potential(self, int node, int sign) noexcept nogil
-    cdef void begin(self, Row row, const double *y) noexcept nogil
+    cdef void begin(self, Sample row, const double *y) noexcept nogil
     cdef Found find(self, int sign, int radius) noexcept nogil
     cdef double price(self, int leaf) noexcept nogil
     cdef void _sort_path(self) noexcept nogil

@@ -15,7 +15,7 @@ from scipy import sparse
 cimport cython
 from libc.math cimport fabs
 
-from ngdt._rows cimport Rows
+from ngdt._samples cimport Samples
 from ngdt._tree cimport Tree
 
 
@@ -129,7 +129,7 @@ cdef class Search:
         return -self.loss.smallest(
             &self.bounds.lo[node, 0], &self.bounds.hi[node, 0], self.n_outputs, self.y)
 
-    cdef void begin(self, Row row, const double *y) noexcept nogil:
+    cdef void begin(self, Sample row, const double *y) noexcept nogil:
         """Take up a sample: forget the scores of the one before and navigate."""
         cdef int node = 0, m = self.topology.n_internal
         self.row = row
@@ -252,7 +252,7 @@ cdef Search _search_for(Tree tree, LeafBounds bounds):
 
 
 def search_rows(
-        Tree tree, Rows rows, const double[:, ::1] y, Loss loss, int sign, int radius, prune):
+        Tree tree, Samples rows, const double[:, ::1] y, Loss loss, int sign, int radius, prune):
     """`Search.find` for every row: leaf, flips, value, n_scored."""
     cdef Topology topology = Topology(tree)
     cdef Search search = _search_for(tree, LeafBounds(topology, loss, tree.values, prune))
@@ -277,7 +277,7 @@ def search_rows(
     return leaves, _compress(nodes, decisions, counts, tree.n_internal), values, n_scored
 
 
-def price_rows(Tree tree, Rows rows, const int32_t[::1] leaves):
+def price_rows(Tree tree, Samples rows, const int32_t[::1] leaves):
     """Price of the way to a given leaf for every row, and the flips on it."""
     cdef Topology topology = Topology(tree)
     # No loss is looked at here: any will do.

@@ -13,7 +13,7 @@ from numbers import Real
 
 import numpy as np
 
-from ngdt._validation import naming
+from ngdt._validation import error_prefix
 
 from libc.math cimport INFINITY, exp, fabs, log, pow
 
@@ -82,7 +82,7 @@ cdef class Loss:
         ValueError
             If y has the wrong shape, is not finite, or names a class that does not exist.
         """
-        with naming("y"):
+        with error_prefix("y"):
             y = np.asarray(y)
         if y.dtype.kind not in "biuf":
             what = "class indices" if self.is_classifier else "numbers"
@@ -185,7 +185,7 @@ cdef class Loss:
 
     def _fitting(self, theta, y):
         """theta and y in the form the kernels read; they index y by class without looking."""
-        with naming("theta"):
+        with error_prefix("theta"):
             theta = np.ascontiguousarray(theta, dtype=np.float64)
         if theta.ndim != 2 or theta.size == 0:
             raise ValueError(f"theta must be a matrix that is not empty, got shape {theta.shape}")

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from ngdt._rows cimport Reader, Row, Rows
+from ngdt._samples cimport Reader, Sample, Samples
 
 
 cdef class Tree:
@@ -20,9 +20,9 @@ cdef class Tree:
     cdef const int32_t[::1] _right
 
     cdef void _set_weights(self, dense, csr)
-    cdef Tree _for(self, Rows rows, Py_ssize_t n_samples)
+    cdef Tree _for(self, Samples rows, Py_ssize_t n_samples)
 
-    cdef inline double score(self, const Row *row, int node) noexcept nogil:
+    cdef inline double score(self, const Sample *row, int node) noexcept nogil:
         cdef double total
         cdef int64_t start
         if self.is_sparse:
@@ -38,10 +38,10 @@ cdef class Tree:
         # Right only where the score is positive: a score of zero goes left.
         return self._right[node] if score > 0.0 else self._left[node]
 
-    cdef inline int leaf_of(self, const Row *row) noexcept nogil:
+    cdef inline int leaf_of(self, const Sample *row) noexcept nogil:
         return self.leaf_below(row, 0 if self.n_internal else ~0)
 
-    cdef inline int leaf_below(self, const Row *row, int node) noexcept nogil:
+    cdef inline int leaf_below(self, const Sample *row, int node) noexcept nogil:
         while node >= 0:
             node = self.child(node, self.score(row, node))
         return ~node

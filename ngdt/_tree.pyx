@@ -261,7 +261,7 @@ cdef class Tree:
 
     def _read(self, X):
         """Rows of a matrix that was checked, which kernels will take to be as wide as the tree."""
-        rows = Rows(X)
+        rows = Samples(X)
         if rows.n_features != self.n_features:
             raise ValueError(
                 f"X has {rows.n_features} features, but the tree was built for {self.n_features}")
@@ -280,7 +280,7 @@ cdef class Tree:
         """
         return self._apply(self._check(X))
 
-    cdef Tree _for(self, Rows rows, Py_ssize_t n_samples):
+    cdef Tree _for(self, Samples rows, Py_ssize_t n_samples):
         """The tree in the form that decides so many of the rows sooner, since both decide alike.
 
         Many samples are worth a copy with dense rows of weights, unless few weights are not zero.
@@ -292,14 +292,14 @@ cdef class Tree:
             few = max(few, rows.mean_stored)
         return self if self.n_nonzero < few * self.n_internal else self.densify()
 
-    def _apply(self, Rows rows):
+    def _apply(self, Samples rows):
         """`apply` on data that were checked before."""
         cdef Tree tree = self._for(rows, rows.n_samples)
         out = np.empty(rows.n_samples, dtype=np.int32)
         cdef int32_t[::1] leaf = out
         cdef Reader reader = Reader(rows, tree.is_sparse)
         cdef Py_ssize_t i
-        cdef Row row
+        cdef Sample row
         with nogil:
             for i in range(rows.n_samples):
                 reader.prefetch(i + 1)
@@ -307,7 +307,7 @@ cdef class Tree:
                 leaf[i] = tree.leaf_of(&row)
         return out
 
-    def _apply_unless_suspect(self, Rows rows):
+    def _apply_unless_suspect(self, Samples rows):
         """`apply`, or None where a value of the data may not be finite.
 
         The root multiplies all of them with finite weights: a NaN or infinity makes its score one
@@ -319,7 +319,7 @@ cdef class Tree:
         out = np.empty(rows.n_samples, dtype=np.int32)
         cdef int32_t[::1] leaf = out
         cdef Py_ssize_t i
-        cdef Row row
+        cdef Sample row
         cdef double score
         cdef bint suspect = False
         with nogil:
@@ -333,14 +333,14 @@ cdef class Tree:
                 leaf[i] = tree.leaf_below(&row, tree.child(0, score))
         return None if suspect else out
 
-    def _apply_at(self, Rows rows, const int32_t[::1] samples):
+    def _apply_at(self, Samples rows, const int32_t[::1] samples):
         """`apply` to some of the rows, without copying them out."""
         cdef Tree tree = self._for(rows, samples.shape[0])
         out = np.empty(samples.shape[0], dtype=np.int32)
         cdef int32_t[::1] leaf = out
         cdef Reader reader = Reader(rows, tree.is_sparse)
         cdef Py_ssize_t i
-        cdef Row row
+        cdef Sample row
         with nogil:
             for i in range(samples.shape[0]):
                 if i + 1 < samples.shape[0]:
@@ -349,13 +349,13 @@ cdef class Tree:
                 leaf[i] = tree.leaf_of(&row)
         return out
 
-    def _apply_below(self, Rows rows, const int32_t[::1] samples, const int32_t[::1] start):
+    def _apply_below(self, Samples rows, const int32_t[::1] samples, const int32_t[::1] start):
         """`_apply_at`, each sample from a node of its own: an id, or ~leaf."""
         out = np.empty(samples.shape[0], dtype=np.int32)
         cdef int32_t[::1] leaf = out
         cdef Reader reader = Reader(rows, self.is_sparse)
         cdef Py_ssize_t i
-        cdef Row row
+        cdef Sample row
         with nogil:
             for i in range(samples.shape[0]):
                 if i + 1 < samples.shape[0] and start[i + 1] >= 0:
@@ -388,13 +388,13 @@ cdef class Tree:
         -------
         ndarray of shape (n_samples, n_internal)
         """
-        cdef Rows rows = self._check(X)
+        cdef Samples rows = self._check(X)
         cdef Reader reader = Reader(rows, self.is_sparse)
         out = np.empty((rows.n_samples, self.n_internal))
         cdef double[:, ::1] score = out
         cdef Py_ssize_t i
         cdef int node
-        cdef Row row
+        cdef Sample row
         with nogil:
             for i in range(rows.n_samples):
                 row = reader.get(i)
@@ -540,7 +540,7 @@ cdef class Tree:
             f"max_depth={self.max_depth}{stored})")
 
 
-def check_tree(tree):
+def check_is_tree(tree):
     """Raise a TypeError that tells where the tree is, unless it is a `Tree`.
 
     Parameters

@@ -7,11 +7,11 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 # The form that the kernels take. float64 is what integers become; float32 stays as it is.
-MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+CHECK_X_PARAMS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 
 @contextmanager
-def naming(parameter):
+def error_prefix(parameter):
     """Let the conversion errors of numpy and scikit-learn tell which parameter they are about."""
     try:
         yield
@@ -33,8 +33,8 @@ def check_matrix(X):
     ndarray, C-contiguous, or CSR matrix
         float32 and float64 stay as they are; other numbers become float64.
     """
-    with naming("X"):
-        return check_array(X, **MATRIX, input_name="X")
+    with error_prefix("X"):
+        return check_array(X, **CHECK_X_PARAMS, input_name="X")
 
 
 def check_csr(name, matrix):
@@ -72,7 +72,7 @@ def check_weight(sample_weight, n_samples):
     """
     if sample_weight is None:
         return np.ones(n_samples)
-    with naming("sample_weight"):
+    with error_prefix("sample_weight"):
         weight = check_array(
             sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
     if weight.shape != (n_samples,):
@@ -113,12 +113,12 @@ def sparse_numbers(name, matrix):
     """
     _check_kind(name, matrix.dtype, "real numbers", "iuf")
     _check_ndim(name, matrix.ndim, 2)
-    with naming(name):
+    with error_prefix(name):
         matrix = sparse.csr_array(matrix)
     check_csr(name, matrix)
     if matrix.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"{name} must have columns that 32 bits count, got {matrix.shape[1]}")
-    with naming(name):
+    with error_prefix(name):
         matrix = sparse.csr_array(
             (matrix.data.astype(np.float64), matrix.indices.astype(np.int32),
              matrix.indptr.copy()), shape=matrix.shape)
@@ -173,7 +173,7 @@ def depths(left, right):
 
 
 def _array(name, array, wanted, kinds, ndim):
-    with naming(name):
+    with error_prefix(name):
         array = np.asarray(array)
     if array.size:
         _check_kind(name, array.dtype, wanted, kinds)

@@ -31,9 +31,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ngdt._importances import feature_importances
 from ngdt._loss import Loss, get_loss
 from ngdt._scaling import power_of_two
-from ngdt._selection import CROSS_VALIDATION_ROWS, hold_out, train
+from ngdt._selection import CROSS_VALIDATION_SAMPLES, hold_out, train
 from ngdt._tree import Tree
-from ngdt._validation import MATRIX, check_weight, naming
+from ngdt._validation import CHECK_X_PARAMS, check_weight, error_prefix
 from ngdt.initializers import INITIALIZERS, Initializer
 from ngdt.optimizers import OPTIMIZERS, Optimizer, Regrow, ShrinkLeaves
 from ngdt.problem import Problem
@@ -112,16 +112,16 @@ class _ObliqueTree(BaseEstimator, ABC):
         if not resume:
             # If this fit fails, what it has set by then does not go with a tree of the fit before.
             vars(self).pop("tree_", None)
-        X, y = validate_data(self, X, y, reset=not resume, **MATRIX, **self._y_form)
+        X, y = validate_data(self, X, y, reset=not resume, **CHECK_X_PARAMS, **self._y_form)
         weight = check_weight(sample_weight, X.shape[0])
         targets, n_values = self._read_targets(y, weight, resume, classes)
         weight = self._weigh(targets, weight)
         loss = self._resolve_loss()
         steps = self._resolve_steps(fresh)
         init = self.tree_ if resume else self._resolve_init(steps)
-        # A random start is no rival: the greedy tree is what has to be beaten.
-        rival = INITIALIZERS["info_gain"]() if fresh and steps else None
-        rival = None if type(rival) is type(init) else rival
+        # A random start is no baseline: the greedy tree is what has to be beaten.
+        baseline = INITIALIZERS["info_gain"]() if fresh and steps else None
+        baseline = None if type(baseline) is type(init) else baseline
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         training, validation = hold_out(
             weight,
@@ -131,21 +131,21 @@ class _ObliqueTree(BaseEstimator, ABC):
             seed)
         problem = Problem(
             X=X, y=loss.encode(targets, n_values), loss=loss, n_outputs=n_values,
-            weight=training, validation=validation, max_depth=self.max_depth,
+            sample_weight=training, validation_weight=validation, max_depth=self.max_depth,
             standardize=self.standardize, random_state=seed,
             n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
             callback=self.callback)
         if isinstance(init, Tree):
-            with naming("init"):
-                problem.check_tree(init)
+            with error_prefix("init"):
+                problem.check_shapes(init)
             init = self._into_training(init)
         cross_validate = (
-            validation_fraction == "auto" and np.count_nonzero(weight) < CROSS_VALIDATION_ROWS)
-        result = train(problem, init, steps, rival=rival, cross_validate=cross_validate)
+            validation_fraction == "auto" and np.count_nonzero(weight) < CROSS_VALIDATION_SAMPLES)
+        result = train(problem, init, steps, baseline=baseline, cross_validate=cross_validate)
         self.tree_ = self._out_of_training(result.tree)
         self.history_ = result.history
         self.n_iter_ = len(result.history["step"])
-        self.kept_start_ = result.kept_start
+        self.baseline_kept_ = result.baseline_kept
         self.feature_importances_ = feature_importances(self.tree_, X, weight)
         if result.interrupted:
             warnings.warn(
@@ -182,7 +182,7 @@ class _ObliqueTree(BaseEstimator, ABC):
         step = self._default_optimizer(fresh) if _is_auto(self.optimizer) else _named(
             "optimizer", self.optimizer, OPTIMIZERS, Optimizer)
         # A name stands for what serves most users, an object or a list for itself.
-        named = isinstance(self.optimizer, str) and step.minibatch
+        named = isinstance(self.optimizer, str) and step.is_stochastic
         return [step, *self._finishing_steps] if named else [step]
 
     def _default_optimizer(self, fresh):
@@ -193,7 +193,7 @@ class _ObliqueTree(BaseEstimator, ABC):
     def _resolve_init(self, steps):
         """The grower to start with, or the tree."""
         if _is_auto(self.init):
-            return INITIALIZERS[steps[0].natural_start if steps else "info_gain"]()
+            return INITIALIZERS[steps[0].default_init if steps else "info_gain"]()
         init = self.init.estimator if isinstance(self.init, FrozenEstimator) else self.init
         if isinstance(init, (_ObliqueTree, BaseDecisionTree)):
             check_is_fitted(init, msg=(
@@ -236,7 +236,7 @@ class _ObliqueTree(BaseEstimator, ABC):
     def _checked_apply(self, X):
         check_is_fitted(self)
         # To look for NaN and infinity would take as long as to route some of the way: scores tell.
-        X = validate_data(self, X, reset=False, ensure_all_finite=False, **MATRIX)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False, **CHECK_X_PARAMS)
         rows = self.tree_._read(X)
         leaf = self.tree_._apply_unless_suspect(rows)
         if leaf is None:
@@ -304,7 +304,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         likelihood; there, the loss only sets the values of the leaves at the end.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         Share of the rows, by class, that optimizers do not train on: half of them choose epochs
-        and subtrees, half decide whether the result beats its rival. That is the start, or the
+        and subtrees, half decide whether the result beats its baseline. That is the start, or the
         greedy tree where ``init="auto"``. "auto" is 0.1 from 2000 rows on and 0 below, and up to
         20 000 rows 3-fold cross-validation decides instead. 0 and None hold out nothing and keep
         what the optimizers made. A tree given as `init` does not compete.
@@ -320,7 +320,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     verbose : int, default=0
         Positive prints a line per epoch.
     callback : callable or None, default=None
-        Called after each epoch with a dict of the epoch's figures.
+        Called after each epoch with a dict of the epoch's metrics.
     warm_start : bool, default=False
         Whether `fit` starts from the tree of the fit before instead of `init`.
     random_state : int, RandomState or None, default=None
@@ -345,8 +345,8 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         recorded none.
     n_iter_ : int
         Number of epochs.
-    kept_start_ : bool
-        Whether the rival, which is the start or, with ``init="auto"``, the greedy tree, was kept
+    baseline_kept_ : bool
+        Whether the baseline, which is the start or, with ``init="auto"``, the greedy tree, was kept
         because the trained tree was not clearly better on held-out rows or folds.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
@@ -521,7 +521,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
             # A class without weight has no row that could be scaled up.
             by_class = total.sum() / np.count_nonzero(total) / np.where(total == 0, 1, total)
         else:
-            with naming("class_weight"):
+            with error_prefix("class_weight"):
                 by_class = compute_class_weight(
                     self.class_weight, classes=self.classes_, y=self.classes_)
             if (by_class < 0).any() or not np.isfinite(by_class).all():
@@ -560,7 +560,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         likelihood of normal leaves; there, the loss only sets their values at the end.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         Share of the rows that optimizers do not train on: half of them choose epochs and subtrees,
-        half decide whether the result beats its rival. That is the start, or the greedy tree where
+        half decide whether the result beats its baseline. That is the start, or the greedy tree where
         ``init="auto"``. "auto" is 0.1 from 2000 rows on and 0 below, and up to 20 000 rows 3-fold
         cross-validation decides instead. 0 and None hold out nothing and keep what the optimizers
         made. A tree given as `init` does not compete.
@@ -573,7 +573,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     verbose : int, default=0
         Positive prints a line per epoch.
     callback : callable or None, default=None
-        Called after each epoch with a dict of the epoch's figures.
+        Called after each epoch with a dict of the epoch's metrics.
     warm_start : bool, default=False
         Whether `fit` starts from the tree of the fit before instead of `init`.
     random_state : int, RandomState or None, default=None
@@ -594,8 +594,8 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         recorded none. Losses are those of the standardised targets.
     n_iter_ : int
         Number of epochs.
-    kept_start_ : bool
-        Whether the rival, which is the start or, with ``init="auto"``, the greedy tree, was kept
+    baseline_kept_ : bool
+        Whether the baseline, which is the start or, with ``init="auto"``, the greedy tree, was kept
         because the trained tree was not clearly better on held-out rows or folds.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,

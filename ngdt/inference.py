@@ -13,8 +13,8 @@ from scipy.special import expit, softmax
 
 from ngdt._inference import price_rows, search_rows
 from ngdt._loss import get_loss
-from ngdt._tree import check_tree
-from ngdt._validation import check_matrix, check_weight, naming
+from ngdt._tree import check_is_tree
+from ngdt._validation import check_matrix, check_weight, error_prefix
 
 __all__ = [
     "InferenceResult",
@@ -73,10 +73,10 @@ class SurrogateGradient(NamedTuple):
 RADIUS = {"fast": 1, "full": np.iinfo(np.int32).max}
 
 
-def _radius(kind):
-    if not isinstance(kind, str) or kind not in RADIUS:
-        raise ValueError(f"kind must be one of {sorted(RADIUS)}, got {kind!r}")
-    return RADIUS[kind]
+def _radius(inference):
+    if not isinstance(inference, str) or inference not in RADIUS:
+        raise ValueError(f"inference must be one of {sorted(RADIUS)}, got {inference!r}")
+    return RADIUS[inference]
 
 
 def check_samples(tree, X, y, loss):
@@ -91,7 +91,7 @@ def check_samples(tree, X, y, loss):
 
     Returns
     -------
-    rows : Rows
+    rows : Samples
     y : ndarray of float64, shape (n_samples, n_targets)
         As `Loss.encode` returns them.
     loss : Loss
@@ -102,7 +102,7 @@ def check_samples(tree, X, y, loss):
     ValueError, TypeError
         If an argument does not fit; the message names it.
     """
-    check_tree(tree)
+    check_is_tree(tree)
     X = check_matrix(X)
     rows = tree._read(X)
     loss = get_loss(loss)
@@ -113,7 +113,7 @@ def check_samples(tree, X, y, loss):
 
 
 def _check_assignment(assignment, tree, n_samples):
-    with naming("assignment"):
+    with error_prefix("assignment"):
         assignment = np.asarray(assignment)
     if assignment.dtype.kind not in "iu":
         raise TypeError(f"assignment must hold leaf ids (integers), got dtype {assignment.dtype}")
@@ -161,7 +161,7 @@ def empirical_loss(tree, X, y, *, loss="log"):
     return loss.value(tree.values[tree._apply(rows)], y)
 
 
-def upper_bound(tree, X, y, *, loss="log", kind="fast", assignment=None):
+def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
     """Upper bound on the loss of each sample.
 
     Parameters
@@ -171,7 +171,7 @@ def upper_bound(tree, X, y, *, loss="log", kind="fast", assignment=None):
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, numbers for regression losses.
     loss : str or Loss, default="log"
-    kind : {"fast", "full"}, default="fast"
+    inference : {"fast", "full"}, default="fast"
         "full" is eq. (7) of Norouzi (2015), "fast" its restriction to one flipped decision,
         eq. (13). Never is the loss above "fast", or "fast" above "full".
     assignment : array-like of int, shape (n_samples,), default=None
@@ -197,7 +197,7 @@ def upper_bound(tree, X, y, *, loss="log", kind="fast", assignment=None):
     >>> upper_bound(tree, [[0.5]], [3.0], loss="squared", assignment=[0])
     array([9.])
     """
-    radius = _radius(kind)
+    radius = _radius(inference)
     rows, y, loss, _ = check_samples(tree, X, y, loss)
     bound = search_rows(tree, rows, y, loss, 1, radius, True)[2]
     if assignment is not None:
@@ -206,7 +206,7 @@ def upper_bound(tree, X, y, *, loss="log", kind="fast", assignment=None):
     return bound
 
 
-def loss_augmented_inference(tree, X, y, *, loss="log", kind="fast", prune=True):
+def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=True):
     """Leaf with the largest loss minus price of getting there: Norouzi (2015), section 6.
 
     Parameters
@@ -216,7 +216,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log", kind="fast", prune=True)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, numbers for regression losses.
     loss : str or Loss, default="log"
-    kind : {"fast", "full"}, default="fast"
+    inference : {"fast", "full"}, default="fast"
         Codes at most one flip away from sgn(Wx), or all codes.
     prune : bool, default=True
         Skip what cannot win. Changes `n_scored`, nothing else; False is there to show that.
@@ -224,7 +224,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log", kind="fast", prune=True)
     Returns
     -------
     InferenceResult
-        `bound` is `upper_bound` of the same kind.
+        `bound` is `upper_bound` of the same inference.
 
     Notes
     -----
@@ -240,7 +240,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log", kind="fast", prune=True)
     >>> result.leaf, result.flips.toarray(), result.bound
     (array([0], dtype=int32), array([[-1]], dtype=int8), array([8.]))
     """
-    radius = _radius(kind)
+    radius = _radius(inference)
     rows, y, loss, _ = check_samples(tree, X, y, loss)
     return InferenceResult(*search_rows(tree, rows, y, loss, 1, radius, prune))
 
@@ -280,7 +280,7 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
 
 
 def surrogate_gradient(
-    tree, X, y, *, loss="log", kind="fast", assignment=None, sample_weight=None
+    tree, X, y, *, loss="log", inference="fast", assignment=None, sample_weight=None
 ):
     """Gradient of the weighted mean of `upper_bound` in the parameters of the tree.
 
@@ -291,7 +291,7 @@ def surrogate_gradient(
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Class indices for classification losses, numbers for regression losses.
     loss : str or Loss, default="log"
-    kind : {"fast", "full"}, default="fast"
+    inference : {"fast", "full"}, default="fast"
     assignment : array-like of int, shape (n_samples,), default=None
         Leaf ids, see `upper_bound`.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -315,7 +315,7 @@ def surrogate_gradient(
     >>> surrogate_gradient(tree, [[0.5]], [3.0], loss="squared").weights
     array([[-1.]])
     """
-    radius = _radius(kind)
+    radius = _radius(inference)
     rows, y, loss, X = check_samples(tree, X, y, loss)
     n = len(y)
     weight = check_weight(sample_weight, n)
@@ -364,7 +364,7 @@ def soft_predict_proba(tree, X, gamma):
     """
     if not (isinstance(gamma, Real) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}")
-    check_tree(tree)
+    check_is_tree(tree)
     X = check_matrix(X)
     leaves = softmax(tree.values, axis=1)
     out = np.empty((X.shape[0], tree.n_outputs))

@@ -24,8 +24,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngdt._tree import check_tree
-from ngdt._validation import MATRIX, check_matrix, check_weight, naming
+from ngdt._tree import check_is_tree
+from ngdt._validation import CHECK_X_PARAMS, check_matrix, check_weight, error_prefix
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.optimizers import TAO
 from ngdt.plotting import plot_path
@@ -87,7 +87,7 @@ def prediction_cost(tree, X, *, sample_weight=None):
     >>> n_multiplications
     Spread(mean=2.5, min=2, max=3)
     """
-    check_tree(tree)
+    check_is_tree(tree)
     leaf = tree.apply(X)
     reached = np.bincount(leaf, check_weight(sample_weight, len(leaf)), tree.n_leaves)
     visits = abs(tree.ancestors()).astype(np.int64)
@@ -268,7 +268,7 @@ def _check_Cs(Cs):
         if Cs < 1:
             raise ValueError(f"Cs must be a positive number of values or the values, got {Cs}")
         return np.geomspace(LARGEST_C, SMALLEST_C, Cs) if Cs > 1 else np.array([LARGEST_C])
-    with naming("Cs"):
+    with error_prefix("Cs"):
         values = np.asarray(Cs, dtype=np.float64)
     if values.ndim != 1 or not len(values) or not ((values > 0) & np.isfinite(values)).all():
         raise ValueError(f"Cs must be a list of positive, finite numbers, got {Cs!r}")
@@ -405,7 +405,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
             The fitted estimator.
         """
         self.estimator_ = _start(self.estimator)
-        X, y = validate_data(self, X, y, **MATRIX, **self.estimator_._y_form)
+        X, y = validate_data(self, X, y, **CHECK_X_PARAMS, **self.estimator_._y_form)
         weight = None if sample_weight is None else check_weight(sample_weight, X.shape[0])
         self.Cs_ = _check_Cs(self.Cs)
         cv = check_cv(self.cv, y, classifier=is_classifier(self))
@@ -429,7 +429,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
     def _checked(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **MATRIX)
+        return validate_data(self, X, reset=False, **CHECK_X_PARAMS)
 
     def predict(self, X):
         """Labels or values, as `estimator_` predicts them.

@@ -1,18 +1,19 @@
 """What every grower and optimizer is given."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ngdt._loss import Loss
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt._scaling import Scaling
 
 # What is made of a problem when first asked for, and the fields that it depends on.
-_MADE_OF = {"data": {"X"}, "scaling": {"X", "weight", "standardize"}}
+_MADE_OF = {"data": {"X"}, "scaling": {"X", "sample_weight", "standardize"}}
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,9 @@ class Problem:
     loss : Loss
     n_outputs : int
         Classes, or regression targets: the width of the leaf values.
-    weight : ndarray of float64, shape (n_samples,)
+    sample_weight : ndarray of float64, shape (n_samples,)
         Training weights; 0 means that the row is not trained on.
-    validation : ndarray of float64, shape (n_samples,), or None
+    validation_weight : ndarray of float64, shape (n_samples,), or None
         Weights of the held-out rows, 0 for training rows; None if nothing is held out.
     max_depth : int or None
         Limit for growers.
@@ -44,15 +45,15 @@ class Problem:
         Number of threads; results do not depend on it.
     verbose : int
     callback : callable or None
-        Called as ``callback(progress)`` after each epoch with a dict of the epoch's figures.
+        Called as ``callback(progress)`` after each epoch with a dict of the epoch's metrics.
     """
 
     X: Any
     y: np.ndarray
     loss: Loss
     n_outputs: int
-    weight: np.ndarray
-    validation: np.ndarray | None = None
+    sample_weight: np.ndarray
+    validation_weight: np.ndarray | None = None
     max_depth: int | None = None
     standardize: str | bool = "auto"
     random_state: int = 0
@@ -60,37 +61,37 @@ class Problem:
     verbose: int = 0
     callback: Callable[[dict], Any] | None = None
 
-    def with_(self, **changes) -> "Problem":
+    def replace(self, **changes) -> "Problem":
         """A copy with some fields replaced."""
-        copy = replace(self, **changes)
+        copy = dataclasses.replace(self, **changes)
         for name, fields in _MADE_OF.items():
             if name in vars(self) and changes.keys().isdisjoint(fields):
                 vars(copy)[name] = getattr(self, name)
         return copy
 
     @cached_property
-    def data(self) -> Rows:
+    def data(self) -> Samples:
         """X as the kernels read it."""
-        return Rows(self.X)
+        return Samples(self.X)
 
     @cached_property
     def scaling(self) -> Scaling:
         """The space that split weights are trained in, measured on the training rows; once."""
-        return Scaling.fit(self.X, self.weight, self.standardize)
+        return Scaling.fit(self.X, self.sample_weight, self.standardize)
 
     @property
-    def training_rows(self) -> np.ndarray:
+    def training_samples(self) -> np.ndarray:
         """Rows to train on, int32."""
-        return np.flatnonzero(self.weight > 0).astype(np.int32)
+        return np.flatnonzero(self.sample_weight > 0).astype(np.int32)
 
     @property
-    def held_out_rows(self) -> np.ndarray:
+    def validation_samples(self) -> np.ndarray:
         """Rows to validate on, int32; there may be none."""
-        if self.validation is None:
+        if self.validation_weight is None:
             return np.empty(0, dtype=np.int32)
-        return np.flatnonzero(self.validation > 0).astype(np.int32)
+        return np.flatnonzero(self.validation_weight > 0).astype(np.int32)
 
-    def check_tree(self, tree) -> None:
+    def check_shapes(self, tree) -> None:
         """Raise a ValueError if a tree was made for data of another width."""
         for what, has, wants in (("features", tree.n_features, self.X.shape[1]),
                                  ("outputs", tree.n_outputs, self.n_outputs)):
@@ -112,7 +113,7 @@ class Problem:
         ndarray of shape (n_leaves, n_outputs)
         """
         return self.loss.fit_leaves(
-            leaf, self.y[rows], self.weight[rows], n_leaves, self.n_outputs)
+            leaf, self.y[rows], self.sample_weight[rows], n_leaves, self.n_outputs)
 
     def errors(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """What validation counts: 0/1 errors of classes, squared errors of regression values.

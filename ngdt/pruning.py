@@ -6,7 +6,7 @@ leaves that stay keep their order, and sparse weights stay sparse.
 
 import numpy as np
 
-from ngdt._tree import Tree, check_tree
+from ngdt._tree import Tree, check_is_tree
 from ngdt._validation import check_weight
 from ngdt.inference import check_samples
 
@@ -45,7 +45,7 @@ def prune_dead_branches(tree, X, *, sample_weight=None):
     >>> prune_dead_branches(tree, [[-1.0], [2.0]])
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
     """
-    check_tree(tree)
+    check_is_tree(tree)
     leaf, _, _ = _present(tree, tree._check(X), sample_weight)
     return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
 
@@ -131,12 +131,12 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
     """
     leaf, y, weight, loss = _present_targets(tree, X, y, loss, sample_weight)
-    predicted, stand_in = _predicted(tree, loss), _nobody(tree)
+    predicted, replacement = _predicted(tree, loss), _identity(tree)
     for node, children in _children_first(tree):
-        left, right = stand_in[children] - tree.n_internal     # leaves, or negative
+        left, right = replacement[children] - tree.n_internal     # leaves, or negative
         if min(left, right) >= 0 and (predicted[left] == predicted[right]).all():
-            stand_in[node] = stand_in[children[0]]
-    return _replace_by_leaves(tree, stand_in, leaf, y, weight, loss)
+            replacement[node] = replacement[children[0]]
+    return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
 
 
 def prune_zero_weight_nodes(tree):
@@ -167,12 +167,12 @@ def prune_zero_weight_nodes(tree):
     >>> prune_zero_weight_nodes(tree).values.tolist()
     [[1.0], [2.0]]
     """
-    check_tree(tree)
+    check_is_tree(tree)
     n_looked_at = (tree.weights != 0).sum(axis=1)
-    stand_in = _nobody(tree)
+    replacement = _identity(tree)
     for node in np.flatnonzero(n_looked_at == 0):
-        stand_in[node] = tree._children()[node, int(tree.thresholds[node] < 0)]
-    return _replace(tree, stand_in)
+        replacement[node] = tree._children()[node, int(tree.thresholds[node] < 0)]
+    return _replace(tree, replacement)
 
 
 # For those who know where the samples are.
@@ -192,13 +192,13 @@ def keep_reached(tree, reached):
     """
     m = tree.n_internal
     alive = np.concatenate([np.zeros(m, dtype=bool), reached])
-    stand_in = _nobody(tree)
+    replacement = _identity(tree)
     for node, children in _children_first(tree):
         sides = children[alive[children]]
         alive[node] = len(sides) > 0
         if len(sides) == 1:
-            stand_in[node] = sides[0]
-    return _replace(tree, stand_in)
+            replacement[node] = sides[0]
+    return _replace(tree, replacement)
 
 
 def collapse_pure(tree, leaf, y, weight, loss):
@@ -230,14 +230,14 @@ def collapse_pure(tree, leaf, y, weight, loss):
     wrong = m + np.unique(leaf[(predicted[leaf] != y).any(axis=1)])
     low[wrong], high[wrong] = -np.inf, np.inf
     somewhere = np.arange(2 * m + 1)    # a leaf below that samples reach, if there is one
-    stand_in = _nobody(tree)
+    replacement = _identity(tree)
     for node, children in _children_first(tree):
         low[node], high[node] = low[children].min(axis=0), high[children].max(axis=0)
         left, right = children
         somewhere[node] = somewhere[left if (low[left] <= high[left]).all() else right]
         if (low[node] == high[node]).all():
-            stand_in[node] = somewhere[node]
-    return _replace_by_leaves(tree, stand_in, leaf, y, weight, loss)
+            replacement[node] = somewhere[node]
+    return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
 
 
 def _predicted(tree, loss):
@@ -245,21 +245,21 @@ def _predicted(tree, loss):
     return tree.values.argmax(axis=1)[:, None] if loss.is_classifier else tree.values
 
 
-def _replace_by_leaves(tree, stand_in, leaf, y, weight, loss):
+def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
     """The tree with subtrees replaced by leaves that predict what all leaves there did."""
     # Values are those already, to the last bit; classes have probabilities.
     if not loss.is_classifier:
-        return _replace(tree, stand_in)
-    return _replace(tree, stand_in, _fit_collapsed(tree, stand_in, leaf, y, weight, loss))
+        return _replace(tree, replacement)
+    return _replace(tree, replacement, _fit_collapsed(tree, replacement, leaf, y, weight, loss))
 
 
-def _fit_collapsed(tree, stand_in, leaf, y, weight, loss):
+def _fit_collapsed(tree, replacement, leaf, y, weight, loss):
     """Leaf values; those that stand for a subtree fit all samples of it."""
     m = tree.n_internal
     part_of = np.arange(2 * m + 1)      # the leaf that stands for the subtree around, or itself
     for node, children in enumerate(tree._children()):
         if part_of[node] == node:
-            part_of[node] = stand_in[node]
+            part_of[node] = replacement[node]
         if part_of[node] != node:
             part_of[children] = part_of[node]
     fitted = loss.fit_leaves(
@@ -277,21 +277,21 @@ def _children_first(tree):
     return reversed(list(enumerate(tree._children())))
 
 
-def _nobody(tree):
+def _identity(tree):
     """What stands in for each node and leaf: itself."""
     return np.arange(2 * tree.n_internal + 1)
 
 
-def _replace(tree, stand_in, values=None):
+def _replace(tree, replacement, values=None):
     """The tree with some nodes replaced by a node or leaf below them."""
     m = tree.n_internal
-    if (stand_in == np.arange(2 * m + 1)).all():
+    if (replacement == np.arange(2 * m + 1)).all():
         return tree
     for node in range(m - 1, -1, -1):
-        stand_in[node] = stand_in[stand_in[node]]
-    children = stand_in[tree._children()]
+        replacement[node] = replacement[replacement[node]]
+    children = replacement[tree._children()]
     stays = np.zeros(2 * m + 1, dtype=bool)
-    stays[stand_in[0]] = True
+    stays[replacement[0]] = True
     for node in range(m):
         stays[children[node]] |= stays[node]
     nodes, leaves = np.flatnonzero(stays[:m]), np.flatnonzero(stays[m:])

@@ -17,15 +17,15 @@ def regrow(tree, problem, X):
     limit = max(problem.max_depth or 0, tree.max_depth)
     predictions, replaced = tree.predict(X), []
     rows = np.arange(len(X))
-    held = problem.validation > 0
+    held = problem.validation_weight > 0
     for node in range(tree.n_internal - 1, -1, -1):
         here = np.isin(leaf, below(tree, node))
-        weight = np.where(here, problem.weight, 0.0)
+        weight = np.where(here, problem.sample_weight, 0.0)
         if not weight.any() or not (here & held).any():
             continue
-        fresh = InfoGain().grow(problem.with_(weight=weight, max_depth=limit - depth[node]))
+        fresh = InfoGain().initialize(problem.replace(sample_weight=weight, max_depth=limit - depth[node]))
         offered = np.where(here[:, None], fresh.predict(X), predictions)
-        saved = problem.validation * (
+        saved = problem.validation_weight * (
             problem.errors(predictions, rows) - problem.errors(offered, rows))
         if saved.sum() > 2 * np.sqrt((saved**2).sum()):
             predictions = offered

@@ -15,15 +15,15 @@ THETA_GRADIENTS = {
 
 
 class NaiveTrainer:
-    """The reference for `Trainer`; takes the same parameters."""
+    """The reference for `SGDTrainer`; takes the same parameters."""
 
     def __init__(self, tree, weights, thresholds, values, X, y, weight, scaling, loss, *, radius,
-                 best_assignment, norm_limit, nu, momentum, theta_limit, theta_cap):
+                 best_assignment, norm_limit, nu, momentum, leaf_limit, max_leaf_step):
         self.tree, self.loss, self.y, self.weight = tree, loss, y, weight
         self.kind = "fast" if radius == 1 else "full"
         self.best_assignment = best_assignment
         self.nu, self.momentum = nu, momentum
-        self.theta_limit, self.theta_cap = theta_limit, theta_cap
+        self.leaf_limit, self.max_leaf_step = leaf_limit, max_leaf_step
         x = (naive.dense(X) - scaling.center) / scaling.scale
         samples = np.column_stack([x, -np.ones(len(x))])
         norms = np.linalg.norm(samples, axis=1, keepdims=True)
@@ -81,7 +81,7 @@ class NaiveTrainer:
         path = self.directions[leaf]
         return np.where(path != 0, path, signs)
 
-    def step(self, batch, rate, theta_rate):
+    def step(self, batch, rate, leaf_rate):
         """One mini-batch; returns per sample: weight, loss, bound, whether it moves a row."""
         n, weight, samples = len(batch), self.weight[batch], self.samples[batch]
         scores, table, prices, own, augmented, assigned = self.search(batch)
@@ -93,7 +93,7 @@ class NaiveTrainer:
             self.velocity[i] = self.momentum * self.velocity[i] - rate * gradient[i]
             self.rows[i] += self.velocity[i]
         self.project(touched)
-        self.learn_leaves(batch, augmented, theta_rate)
+        self.learn_leaves(batch, augmented, leaf_rate)
         each = np.arange(n)
         bound = (table - prices)[each, augmented] + prices[each, assigned]
         return weight, table[each, own], bound, (g != h).any(axis=1), own
@@ -105,9 +105,9 @@ class NaiveTrainer:
             weight = self.weight[here]
             gradients = np.array([
                 THETA_GRADIENTS[self.loss](self.values[leaf], y) for y in self.y[here]])
-            size = min(rate * weight.sum() / len(batch), self.theta_cap)
+            size = min(rate * weight.sum() / len(batch), self.max_leaf_step)
             values[leaf] -= size * np.average(gradients, axis=0, weights=weight)
-            values[leaf] = np.clip(values[leaf], -self.theta_limit, self.theta_limit)
+            values[leaf] = np.clip(values[leaf], -self.leaf_limit, self.leaf_limit)
         self.values = values
 
     def epoch(self, order, rates, theta_rates, batch_size):

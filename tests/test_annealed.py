@@ -13,11 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from test_sgd import hard_problems
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt._scaling import Scaling
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.optimizers import Annealed, EndToEnd, _soft
+from ngdt.optimizers import Annealed, EndToEnd
+from ngdt.optimizers._soft import run as _soft
 from ngdt.problem import Problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -48,7 +49,7 @@ def iris(loss, form=np.asarray):
 
 
 def run(optimizer, problem, start=None):
-    return optimizer.improve(RandomComplete().grow(problem) if start is None else start, problem)
+    return optimizer.optimize(RandomComplete().initialize(problem) if start is None else start, problem)
 
 
 def same_splits(one, other):
@@ -78,8 +79,8 @@ def watch(monkeypatch):
 @LOSSES
 def test_leaves_are_the_best_for_the_hard_tree_and_none_is_dead(optimizer, form, loss):
     problem = iris(loss, form)
-    weight = problem.weight * (1 + np.arange(150) % 4)
-    problem = problem.with_(weight=weight)
+    weight = problem.sample_weight * (1 + np.arange(150) % 4)
+    problem = problem.replace(sample_weight=weight)
     tree, _ = run(optimizer, problem)
     rows = np.flatnonzero(weight)
     leaf = tree.apply(problem.X)[rows]
@@ -123,7 +124,7 @@ def test_history(problem, optimizer):
     checked = np.isfinite(history["validation"])
     assert not checked[:5].any()
     np.testing.assert_array_equal(np.flatnonzero(checked), [5, 7, 9])
-    unknown = run(optimizer, problem.with_(validation=None))[1]
+    unknown = run(optimizer, problem.replace(validation_weight=None))[1]
     assert np.isnan(unknown["validation"]).all()
     assert unknown["loss"] == history["loss"]       # held-out rows change nothing else
 
@@ -137,11 +138,11 @@ def test_the_tree_with_the_fewest_held_out_errors_is_kept(monkeypatch, problem, 
         return candidates[-1]
 
     monkeypatch.setattr(_soft._Run, "_hard_tree", watched)
-    problem = problem.with_(validation=problem.validation * (1 + np.arange(150) % 5))
+    problem = problem.replace(validation_weight=problem.validation_weight * (1 + np.arange(150) % 5))
     tree, history = run(optimizer, problem)
-    held = np.flatnonzero(problem.validation)
+    held = np.flatnonzero(problem.validation_weight)
     errors = [np.average(problem.errors(candidate.predict(problem.X[held]), held),
-                         weights=problem.validation[held]) for candidate in candidates]
+                         weights=problem.validation_weight[held]) for candidate in candidates]
     recorded = np.array(history["validation"])
     np.testing.assert_allclose(recorded[np.isfinite(recorded)], errors, atol=1e-12)
     last_best = max(i for i, error in enumerate(errors) if error <= min(errors) + 1e-12)
@@ -150,19 +151,19 @@ def test_the_tree_with_the_fewest_held_out_errors_is_kept(monkeypatch, problem, 
 
 
 def test_a_tree_without_splits_is_returned_as_it_is(problem):
-    leaf = RandomComplete(0).grow(problem)
+    leaf = RandomComplete(0).initialize(problem)
     assert leaf.n_internal == 0
     for optimizer in (Annealed(), EndToEnd()):
-        assert optimizer.improve(leaf, problem) == (leaf, {})
+        assert optimizer.optimize(leaf, problem) == (leaf, {})
 
 
 # --- schedules and parameters --------------------------------------------------------------------
 
 
 def test_schedules_of_annealed(watch, problem):
-    weight = problem.weight * (1 + np.arange(150) % 2)
+    weight = problem.sample_weight * (1 + np.arange(150) % 2)
     run(Annealed(gamma=(2.0, 6.0), learning_rate=0.4, weight_decay=0.1, steps=40, batch_size=30),
-        problem.with_(weight=weight))
+        problem.replace(sample_weight=weight))
     rows = np.flatnonzero(weight)
     orders, gamma, rate, keep, leaf_rate = zip(*watch, strict=True)
     for order in orders:
@@ -194,25 +195,25 @@ def test_schedules_of_end_to_end(watch, problem):
 @pytest.mark.parametrize(("n", "batch"), [
     (7, 1), (160, 10), (161, 11), (4000, 250), (4001, 250), (100_000, 250)])
 def test_automatic_sizes(problem, n, batch):
-    plan = Annealed()._plan(n, problem)
+    plan = Annealed()._schedule(n, problem)
     assert plan.batch_size == batch
     steps = plan.epochs * -(-n // batch)
     assert steps == (7 * 300 if n == 7 else pytest.approx(2250, rel=0.1))
-    assert Annealed(steps=3)._plan(n, problem).epochs == 1
+    assert Annealed(steps=3)._schedule(n, problem).epochs == 1
     assert plan.q == 0.5
-    assert Annealed()._plan(n, problem.with_(loss=SquaredLoss())).q == 1.0
+    assert Annealed()._schedule(n, problem.replace(loss=SquaredLoss())).q == 1.0
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
 def test_the_leaves_of_an_epoch_do_not_depend_on_its_mini_batches(loss):
     # Eq. 13 is about all samples: splits that stand still make each epoch an exact EM step.
     problem = iris(loss)
-    problem = problem.with_(weight=problem.weight * (1 + np.arange(150) % 3))
-    start, leaves = RandomComplete().grow(problem), []
+    problem = problem.replace(sample_weight=problem.sample_weight * (1 + np.arange(150) % 3))
+    start, leaves = RandomComplete().initialize(problem), []
     for batch_size in (100, 30, 7):
         optimizer = EndToEnd(epochs=3, learning_rate=1e-30, batch_size=batch_size)
         training = _soft._Run(
-            optimizer, start, problem, problem.training_rows, _soft.unit_weight(problem), False)
+            optimizer, start, problem, problem.training_samples, _soft.unit_weight(problem), False)
         before = training.model.parameters.copy()
         training.train()
         leaves.append(training.model.parameters)
@@ -227,7 +228,7 @@ def test_keep_zeros(cutoff):
     X, y = np.sign(X[:300, 20:45] - 8) + 1.0, y[:300]
     problem = Problem(X, y[:, None].astype(float), LogLoss(), 10, np.ones(300), max_depth=3,
                       standardize=False)
-    start = InfoGain().grow(problem)
+    start = InfoGain().initialize(problem)
     # A threshold of zero is of no feature, and may move.
     start = Tree(start.weights, np.zeros(start.n_internal), start.children_left,
                  start.children_right, start.values)
@@ -301,26 +302,26 @@ def test_bad_parameters_are_named(optimizer, message):
 @FORMS
 @LOSSES
 def test_n_jobs_changes_no_bit(optimizer, form, loss):
-    problem = iris(loss, form).with_(max_depth=7)       # more than one block of nodes
-    results = [run(optimizer, problem.with_(n_jobs=n_jobs)) for n_jobs in (1, 2, 3)]
+    problem = iris(loss, form).replace(max_depth=7)       # more than one block of nodes
+    results = [run(optimizer, problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 2, 3)]
     for tree, history in results[1:]:
         assert tree == results[0][0]
         np.testing.assert_equal(history, results[0][1])
-    assert run(optimizer, problem.with_(random_state=1))[0] != results[0][0]
+    assert run(optimizer, problem.replace(random_state=1))[0] != results[0][0]
 
 
 @SHORT
 @FORMS
 @LOSSES
 def test_rows_of_no_weight_are_as_if_absent(optimizer, form, loss):
-    problem = iris(loss, form).with_(standardize=False)
-    weight = problem.weight
+    problem = iris(loss, form).replace(standardize=False)
+    weight = problem.sample_weight
     X, y = load_iris().data, problem.y.copy()
     X[weight == 0] = 1e6
     y[weight == 0] = 2.0
     trees = []
     for rows in (slice(None), weight > 0):
-        part = problem.with_(X=form(X[rows]), y=y[rows], weight=weight[rows], validation=None)
+        part = problem.replace(X=form(X[rows]), y=y[rows], sample_weight=weight[rows], validation_weight=None)
         trees.append(run(optimizer, part))
     assert trees[0][0] == trees[1][0]
     np.testing.assert_equal(trees[0][1], trees[1][1])
@@ -330,9 +331,9 @@ def test_rows_of_no_weight_are_as_if_absent(optimizer, form, loss):
 @LOSSES
 def test_twice_all_weights_are_the_same_weights(optimizer, loss):
     problem = iris(loss)
-    problem = problem.with_(weight=problem.weight * (1 + np.arange(150) % 4))
-    start = RandomComplete().grow(problem)
-    one, two = (run(optimizer, problem.with_(weight=factor * problem.weight), start)
+    problem = problem.replace(sample_weight=problem.sample_weight * (1 + np.arange(150) % 4))
+    start = RandomComplete().initialize(problem)
+    one, two = (run(optimizer, problem.replace(sample_weight=factor * problem.sample_weight), start)
                 for factor in (1.0, 2.0))
     assert same_splits(one[0], two[0])
     np.testing.assert_equal(one[1], two[1])
@@ -346,15 +347,15 @@ def test_a_type_that_holds_the_data_exactly_does_not_matter(problem, optimizer):
     X = np.round(4 * problem.X) / 4
     for form in (np.asarray, sparse.csr_array):
         single, double = (
-            run(optimizer, problem.with_(X=form(X.astype(dtype)), standardize=False))[0]
+            run(optimizer, problem.replace(X=form(X.astype(dtype)), standardize=False))[0]
             for dtype in (np.float32, np.float64))
         assert single == double
 
 
 @OPTIMIZERS
 def test_sparse_data_train_as_dense_data_up_to_rounding(problem, optimizer):
-    problem = problem.with_(standardize=False)
-    dense, other = (run(optimizer, problem.with_(X=form(problem.X)))
+    problem = problem.replace(standardize=False)
+    dense, other = (run(optimizer, problem.replace(X=form(problem.X)))
                     for form in (np.asarray, sparse.csr_array))
     np.testing.assert_allclose(dense[1]["loss"], other[1]["loss"], rtol=1e-2)
     assert (dense[0].predict(problem.X).argmax(axis=1)
@@ -373,9 +374,9 @@ def test_the_data_are_neither_changed_nor_copied(optimizer, dtype):
     optimizer = type(optimizer)(**optimizer.get_params() | (
         dict(steps=10, batch_size=250) if isinstance(optimizer, Annealed)
         else dict(epochs=1, batch_size=250)))
-    start = RandomComplete().grow(problem)
+    start = RandomComplete().initialize(problem)
     tracemalloc.start()
-    optimizer.improve(start, problem)
+    optimizer.optimize(start, problem)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.2 * X.nbytes
@@ -395,11 +396,11 @@ def _stop_at(last):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_returns_what_as_many_epochs_return(problem, n_jobs):
-    problem, common = problem.with_(validation=None), dict(learning_rate=0.05, batch_size=30)
+    problem, common = problem.replace(validation_weight=None), dict(learning_rate=0.05, batch_size=30)
     # Of 30 epochs, the tree is read out after 16 and 18, and so on.
     for epochs, last in ((9, 1), (9, 4), (30, 17)):
         tree, history = run(EndToEnd(epochs=epochs, **common),
-                            problem.with_(callback=_stop_at(last), n_jobs=n_jobs))
+                            problem.replace(callback=_stop_at(last), n_jobs=n_jobs))
         assert history.pop("interrupted") is True
         assert {len(column) for column in history.values()} == {last}
         assert tree == run(EndToEnd(epochs=last, **common), problem)[0]
@@ -449,8 +450,8 @@ def test_degenerate_data(optimizer, form, X, y):
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
 @pytest.mark.parametrize("standardize", [True, "global"])
 def test_the_unit_of_the_data_does_not_matter(optimizer, form, scale, standardize):
-    problem = iris(LogLoss(), form).with_(standardize=standardize)
-    plain, scaled = (run(optimizer, problem.with_(X=problem.X * factor))
+    problem = iris(LogLoss(), form).replace(standardize=standardize)
+    plain, scaled = (run(optimizer, problem.replace(X=problem.X * factor))
                      for factor in (1.0, 2.0 ** np.round(np.log2(scale))))
     np.testing.assert_equal(scaled[1], plain[1])
     np.testing.assert_array_equal(scaled[0].values, plain[0].values)
@@ -467,13 +468,13 @@ def test_training_stays_finite(case, optimizer):
     tree, problem = case
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        trained, history = optimizer.improve(tree, problem)
+        trained, history = optimizer.optimize(tree, problem)
     for part in (trained.weights, trained.thresholds, trained.values):
         assert np.isfinite(part).all()
     for name, column in history.items():
         assert name == "validation" or np.isfinite(column).all()
-    rows = np.flatnonzero(problem.weight).astype(np.int32)
-    leaf = trained._apply_at(Rows(problem.X), rows)
+    rows = np.flatnonzero(problem.sample_weight).astype(np.int32)
+    leaf = trained._apply_at(Samples(problem.X), rows)
     assert tree.n_internal == 0 or len(np.unique(leaf)) == trained.n_leaves
 
 
@@ -482,8 +483,8 @@ def test_training_stays_finite(case, optimizer):
 def test_weights_of_any_size(problem, optimizer, least):
     # One sample at a time: some mini-batches weigh next to nothing.
     optimizer = type(optimizer)(**optimizer.get_params() | dict(batch_size=1))
-    weight = np.where(np.arange(150) % 2, problem.weight, least)
-    tree, history = run(optimizer, problem.with_(weight=weight))
+    weight = np.where(np.arange(150) % 2, problem.sample_weight, least)
+    tree, history = run(optimizer, problem.replace(sample_weight=weight))
     assert np.isfinite(tree.weights).all()
     assert np.isfinite(history["loss"]).all()
 
@@ -491,7 +492,7 @@ def test_weights_of_any_size(problem, optimizer, least):
 @SHORT
 def test_leaves_that_rule_a_class_out(problem, optimizer):
     # A given tree may say that what is in the data cannot be.
-    start = RandomComplete().grow(problem)
+    start = RandomComplete().initialize(problem)
     impossible = np.tile([0.0, -1e4, -1e4], (start.n_leaves, 1))
     tree, history = run(optimizer, problem, Tree(
         start.weights, start.thresholds, start.children_left, start.children_right, impossible))
@@ -506,48 +507,48 @@ def test_leaves_that_rule_a_class_out(problem, optimizer):
 @FORMS
 @pytest.mark.parametrize("standardize", [True, "global", False])
 def test_random_complete(form, standardize):
-    problem = iris(LogLoss(), form).with_(standardize=standardize)
-    tree = RandomComplete(5).grow(problem)
+    problem = iris(LogLoss(), form).replace(standardize=standardize)
+    tree = RandomComplete(5).initialize(problem)
     assert (tree.n_internal, tree.n_leaves, tree.max_depth) == (31, 32, 5)
     assert np.bincount(tree.node_depths()).tolist() == [1, 2, 4, 8, 16]
-    scaling = Scaling.fit(problem.X, problem.weight, standardize)
+    scaling = Scaling.fit(problem.X, problem.sample_weight, standardize)
     rows = np.column_stack(scaling.to_scaled(tree))
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-9)
     rows = np.abs(rows).mean(axis=0)
     assert rows.max() < 2 * rows.min()      # no feature comes before another, nor the threshold
-    train = problem.weight > 0
+    train = problem.sample_weight > 0
     leaf = tree.apply(problem.X)
     np.testing.assert_array_equal(tree.values, problem.loss.fit_leaves(
-        leaf[train], problem.y[train], problem.weight[train], 32, 3))
+        leaf[train], problem.y[train], problem.sample_weight[train], 32, 3))
     empty = np.setdiff1d(np.arange(32), leaf[train])
-    unsplit = RandomComplete(0).grow(problem)
+    unsplit = RandomComplete(0).initialize(problem)
     np.testing.assert_allclose(tree.values[empty], np.tile(unsplit.values, (len(empty), 1)))
     assert len(empty) > 0
 
 
 def test_random_complete_depends_on_the_seed_alone(problem):
-    one, same, other = (RandomComplete().grow(problem.with_(random_state=seed))
+    one, same, other = (RandomComplete().initialize(problem.replace(random_state=seed))
                         for seed in (3, 3, 4))
     assert one == same
     assert not same_splits(one, other)
-    held_out_lies = problem.with_(y=np.where(problem.weight[:, None] > 0, problem.y, 0.0))
-    assert RandomComplete().grow(held_out_lies.with_(random_state=3)) == one
+    held_out_lies = problem.replace(y=np.where(problem.sample_weight[:, None] > 0, problem.y, 0.0))
+    assert RandomComplete().initialize(held_out_lies.replace(random_state=3)) == one
 
 
 @pytest.mark.parametrize(("own", "of_problem", "depth"), [
     (None, 3, 3), (None, None, 8), (2, 3, 2), (4, None, 4), (0, 3, 0), (None, 0, 0), (None, 21, 8),
     (9, 3, 9)])
 def test_depth_of_random_complete(problem, own, of_problem, depth):
-    assert RandomComplete(own).grow(problem.with_(max_depth=of_problem)).max_depth == depth
+    assert RandomComplete(own).initialize(problem.replace(max_depth=of_problem)).max_depth == depth
 
 
 def test_many_classes_get_more_levels(problem):
-    many = problem.with_(max_depth=None, n_outputs=32)      # 32 leaves each
-    assert RandomComplete().grow(many).max_depth == 10
-    assert RandomComplete().grow(many.with_(max_depth=9)).max_depth == 9
+    many = problem.replace(max_depth=None, n_outputs=32)      # 32 leaves each
+    assert RandomComplete().initialize(many).max_depth == 10
+    assert RandomComplete().initialize(many.replace(max_depth=9)).max_depth == 9
 
 
 @pytest.mark.parametrize(("own", "of_problem"), [(21, 3), (-1, 3), (2.5, 3)])
 def test_impossible_depths_are_named(problem, own, of_problem):
     with pytest.raises(ValueError, match="max_depth"):
-        RandomComplete(own).grow(problem.with_(max_depth=of_problem))
+        RandomComplete(own).initialize(problem.replace(max_depth=of_problem))

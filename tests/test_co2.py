@@ -40,9 +40,9 @@ def gain(X, y, weight, impurity, weights, threshold):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_stump_is_oblique_and_cut_at_its_best_threshold(form, loss, impurity, seed):
     problem, X = oblique_problem(loss, form=form, seed=seed)
-    tree = CO2().grow(problem)
-    used = problem.weight > 0
-    data = X[used], problem.y[used], problem.weight[used]
+    tree = CO2().initialize(problem)
+    used = problem.sample_weight > 0
+    data = X[used], problem.y[used], problem.sample_weight[used]
     reached = gain(*data, impurity, tree.weights[0], tree.thresholds[0])
     axis_aligned = naive_splits.best_split(*data, impurity)[0]
     projected = naive_splits.best_split((X[used] @ tree.weights[0])[:, None], *data[1:], impurity)
@@ -61,12 +61,12 @@ def test_a_stump_is_oblique_and_cut_at_its_best_threshold(form, loss, impurity, 
 ])
 def test_no_node_gains_less_than_the_best_axis_aligned_split(loss, impurity, optimizer):
     problem, X = oblique_problem(loss)
-    tree = CO2(optimizer=optimizer).grow(problem.with_(max_depth=4))
+    tree = CO2(optimizer=optimizer).initialize(problem.replace(max_depth=4))
     on_path = tree.decision_path(X).toarray().astype(bool)
     strictly = 0
     for node in range(tree.n_internal):
-        rows = on_path[:, node] & (problem.weight > 0)
-        data = X[rows], problem.y[rows], problem.weight[rows]
+        rows = on_path[:, node] & (problem.sample_weight > 0)
+        data = X[rows], problem.y[rows], problem.sample_weight[rows]
         reached = gain(*data, impurity, tree.weights[node], tree.thresholds[node])
         # min_samples_leaf=1 stands for no limit.
         axis_aligned = naive_splits.best_split(*data, impurity)[0]
@@ -79,9 +79,9 @@ def test_no_node_gains_less_than_the_best_axis_aligned_split(loss, impurity, opt
 
 def test_a_useless_optimizer_leaves_the_axis_aligned_tree():
     problem, _ = oblique_problem(LogLoss())
-    problem = problem.with_(max_depth=3)
+    problem = problem.replace(max_depth=3)
     still = SGD(epochs=1, learning_rate=1e-30, leaf_learning_rate=0)
-    tree, start = CO2(optimizer=still).grow(problem), InfoGain().grow(problem)
+    tree, start = CO2(optimizer=still).initialize(problem), InfoGain().initialize(problem)
     np.testing.assert_array_equal(np.abs(tree.weights) > 1e-20, start.weights != 0)
     np.testing.assert_array_equal(tree.values, start.values)
 
@@ -91,14 +91,14 @@ def test_each_split_is_trained_on_the_rows_of_its_node():
         seen = []       # noqa: RUF012  one list for the class, which the test reads
 
         def _train(self, tree, problem, space):
-            Watched.seen.append(problem.weight)
+            Watched.seen.append(problem.sample_weight)
             return super()._train(tree, problem, space)
 
     problem, X = oblique_problem(LogLoss())
-    tree = CO2(optimizer=Watched(epochs=2)).grow(problem.with_(max_depth=2))
+    tree = CO2(optimizer=Watched(epochs=2)).initialize(problem.replace(max_depth=2))
     path = tree.decision_path(X).toarray().astype(bool)
     assert len(Watched.seen) == tree.n_internal == 3
-    expected = {(problem.weight * path[:, node]).tobytes() for node in range(3)}
+    expected = {(problem.sample_weight * path[:, node]).tobytes() for node in range(3)}
     assert {weight.tobytes() for weight in Watched.seen} == expected
 
 
@@ -106,12 +106,12 @@ def test_each_split_is_trained_on_the_rows_of_its_node():
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
 def test_rows_of_no_weight_do_not_exist(form, loss):
     problem, X = oblique_problem(loss)
-    absent = problem.weight == 0
+    absent = problem.sample_weight == 0
     assert absent.sum() > 10
     wild, y = X.copy(), problem.y.copy()
     wild[absent], y[absent] = [50.0, -3.0, 0.0], 1.0
     one, other = (
-        CO2().grow(problem.with_(X=form(data), y=targets, max_depth=3))
+        CO2().initialize(problem.replace(X=form(data), y=targets, max_depth=3))
         for data, targets in ((X, problem.y), (wild, y)))
     assert one == other
 

@@ -49,7 +49,7 @@ def describe(value):
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=describe)
 def test_scikit_learn_check(estimator, check, request):
     name = estimator.optimizer or estimator.init
-    if {**INITIALIZERS, **OPTIMIZERS}[name].minibatch and is_weight_equivalence(check):
+    if {**INITIALIZERS, **OPTIMIZERS}[name].is_stochastic and is_weight_equivalence(check):
         # Not strict: where a start already fits the few rows of the check, no batch moves it.
         request.node.add_marker(pytest.mark.xfail(strict=False, reason=(
             "a row of weight k is drawn into one mini-batch, k copies of it into several")))
@@ -65,5 +65,5 @@ def test_no_other_check_is_expected_to_fail():
         "check_sample_weight_equivalence_on_dense_data",
         "check_sample_weight_equivalence_on_sparse_data"}
     names = {**INITIALIZERS, **OPTIMIZERS}
-    assert {name for name, step in names.items() if step.minibatch} == {
+    assert {name for name, step in names.items() if step.is_stochastic} == {
         "annealed", "co2", "end_to_end", "sgd", "soft_greedy", "ssgd"}

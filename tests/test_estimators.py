@@ -227,7 +227,7 @@ def test_a_fit_that_fails_leaves_no_tree(iris, check_input, fitted_before):
 class _Spy(Optimizer):
     """Keeps the problem it was given and changes nothing."""
 
-    def improve(self, tree, problem):
+    def optimize(self, tree, problem):
         self.seen.append(problem)
         return tree, {}
 
@@ -248,7 +248,7 @@ def test_data_reach_the_optimizer_as_they_are(digits, spy, dtype, as_sparse):
     for problem in spy.seen:
         assert problem.X.dtype == dtype
         assert np.shares_memory(*((X.data, problem.X.data) if as_sparse else (X, problem.X)))
-        assert problem.validation is None  # few rows
+        assert problem.validation_weight is None  # few rows
         assert problem.y.shape == (600, 1)
 
 
@@ -420,9 +420,9 @@ def test_auto_holds_out_a_tenth_of_many_rows(rows, held):
 class _Wrecker(Optimizer):
     """Returns the same splits with leaves that know nothing."""
 
-    minibatch = True
+    is_stochastic = True
 
-    def improve(self, tree, problem):
+    def optimize(self, tree, problem):
         return Tree(tree.weights, tree.thresholds, tree.children_left, tree.children_right,
                     np.zeros_like(tree.values)), {}
 
@@ -431,7 +431,7 @@ class _Wrecker(Optimizer):
 @pytest.mark.parametrize("fraction", [0.2, "auto"])
 def test_a_worse_result_loses_to_the_start_grown_on_all_rows(estimator, fraction, digits):
     fitted = estimator(4, optimizer=_Wrecker(), validation_fraction=fraction).fit(*digits)
-    assert fitted.kept_start_
+    assert fitted.baseline_kept_
     assert fitted.tree_ == estimator(4, optimizer=None).fit(*digits).tree_
 
 
@@ -439,7 +439,7 @@ def test_a_worse_result_loses_to_the_start_grown_on_all_rows(estimator, fraction
 def test_a_better_result_wins_against_the_start(fraction, digits):
     fitted = ObliqueTreeClassifier(
         4, optimizer=SSGD(epochs=60), validation_fraction=fraction, random_state=0).fit(*digits)
-    assert not fitted.kept_start_
+    assert not fitted.baseline_kept_
 
 
 @pytest.mark.parametrize("fraction", [0.2, "auto"])
@@ -448,7 +448,7 @@ def test_a_given_tree_does_not_compete(fraction, digits):
     start = ObliqueTreeClassifier(None, optimizer=None).fit(*digits)
     fitted = ObliqueTreeClassifier(
         init=start, optimizer=_Wrecker(), validation_fraction=fraction).fit(*digits)
-    assert not fitted.kept_start_
+    assert not fitted.baseline_kept_
     assert fitted.tree_ != start.tree_
 
 
@@ -456,7 +456,7 @@ def test_ctrl_c_while_folds_are_trained_leaves_the_start(digits):
     class Interrupted(_Wrecker):
         calls = 0
 
-        def improve(self, tree, problem):
+        def optimize(self, tree, problem):
             Interrupted.calls += 1
             return tree, {"interrupted": True}
 
@@ -468,7 +468,7 @@ def test_ctrl_c_while_folds_are_trained_leaves_the_start(digits):
 
 def test_without_held_out_rows_nothing_competes(digits):
     fitted = ObliqueTreeClassifier(4, optimizer=_Wrecker(), validation_fraction=None).fit(*digits)
-    assert not fitted.kept_start_
+    assert not fitted.baseline_kept_
     assert not fitted.tree_.values.any()
 
 
@@ -521,7 +521,7 @@ def test_a_list_runs_in_order_and_the_history_is_one_table(iris):
 
 
 class _Other(Optimizer):
-    def improve(self, tree, problem):
+    def optimize(self, tree, problem):
         return tree, {"special": [7]}
 
 
@@ -530,7 +530,7 @@ def test_an_impossible_step_is_refused_before_any_step_runs(iris, spy):
         def check(self, problem):
             raise ValueError("Impossible does not work with the log loss")
 
-        def improve(self, tree, problem):
+        def optimize(self, tree, problem):
             raise AssertionError
 
     with pytest.raises(ValueError, match="Impossible does not work"):

@@ -102,16 +102,16 @@ def test_the_laws_hold_for_it(quantile_loss):
         rng.normal(size=(m, 3)), rng.normal(size=m), left, right, rng.normal(size=(m + 1, 2))
     )
     X, y = rng.normal(size=(200, 3)), rng.normal(size=(200, 2))
-    fast, full = (upper_bound(tree, X, y, loss=loss, kind=kind) for kind in ("fast", "full"))
+    fast, full = (upper_bound(tree, X, y, loss=loss, inference=inference) for inference in ("fast", "full"))
     assert (empirical_loss(tree, X, y, loss=loss) <= fast).all()
     assert (fast <= full).all()
     for search, kinds in (
-        (loss_augmented_inference, [{"kind": "fast"}, {"kind": "full"}]),
+        (loss_augmented_inference, [{"inference": "fast"}, {"inference": "full"}]),
         (cost_diminished_inference, [{}]),
     ):
-        for kind in kinds:
-            pruned = search(tree, X, y, loss=loss, **kind)
-            whole = search(tree, X, y, loss=loss, prune=False, **kind)
+        for inference in kinds:
+            pruned = search(tree, X, y, loss=loss, **inference)
+            whole = search(tree, X, y, loss=loss, prune=False, **inference)
             np.testing.assert_array_equal(pruned.bound, whole.bound)
             np.testing.assert_array_equal(pruned.leaf, whole.leaf)
             assert pruned.n_scored.sum() < whole.n_scored.sum()

@@ -91,7 +91,7 @@ def test_equal_rows_become_one(form):
     merged = distinct(problem)
     rows = merged.X.toarray() if sparse.issparse(merged.X) else merged.X
     found = {(*row, label): weight for row, label, weight in zip(
-        rows.tolist(), merged.y[:, 0].tolist(), merged.weight.tolist(), strict=True)}
+        rows.tolist(), merged.y[:, 0].tolist(), merged.sample_weight.tolist(), strict=True)}
     assert found == {(1.0, 0.0, 0.0): 1.5, (0.0, 2.0, 1.0): 2.0, (1.0, 0.0, 1.0): 4.0}
     assert merged.X.dtype == np.float32
     assert type(merged.X) is type(problem.X)
@@ -104,7 +104,7 @@ def test_the_order_of_rows_does_not_matter(form):
     one, other = (distinct(make_problem(form(data), label))
                   for data, label in ((X, y), (X[order], y[order])))
     np.testing.assert_array_equal(one.y, other.y)
-    np.testing.assert_array_equal(one.weight, other.weight)
+    np.testing.assert_array_equal(one.sample_weight, other.sample_weight)
     assert abs(one.X - other.X).max() == 0
 
 
@@ -117,7 +117,7 @@ def test_the_root_is_the_robust_linear_program(form):
     X, weight = random.normal(size=(60, 3)), random.choice([0.0, 1.0, 2.5], 60)
     y = (X @ [1.0, -1.0, 0.5] + 0.5 * random.normal(size=60) > 0.3).astype(int)
     problem = make_problem(form(X), y, weight, max_depth=1, standardize=False)
-    tree = GreedyLP().grow(problem)
+    tree = GreedyLP().initialize(problem)
     # The mean error of either class
     prices = [np.where(y == c, weight, 0.0) / weight[y == c].sum() for c in (0, 1)]
     assert plane_cost(X, *prices, np.append(tree.weights[0], tree.thresholds)) == pytest.approx(
@@ -146,8 +146,8 @@ def test_weight_is_repetition_to_the_last_bit(load, form):
     random = np.random.default_rng(0)
     weight = random.integers(0, 4, len(y))
     again = random.permutation(np.repeat(np.arange(len(y)), weight))
-    one = GreedyLP().grow(make_problem(form(X), y, weight, max_depth=3))
-    other = GreedyLP().grow(make_problem(form(X[again]), y[again], max_depth=3))
+    one = GreedyLP().initialize(make_problem(form(X), y, weight, max_depth=3))
+    other = GreedyLP().initialize(make_problem(form(X[again]), y[again], max_depth=3))
     assert one == other
 
 

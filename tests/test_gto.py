@@ -20,7 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.initializers import GreedyLP, _greedy_lp
 from ngdt.losses import LogLoss
-from ngdt.optimizers import GTO, _gto
+from ngdt.optimizers import GTO
+from ngdt.optimizers._gto import gto as _gto
 from ngdt.optimizers._gto.gto import _FrankWolfe
 from ngdt.optimizers._gto.linear_program import warn_of_size
 from ngdt.optimizers._gto.multilinear import Multilinear
@@ -194,7 +195,7 @@ def test_the_objective_never_rises_and_the_best_tree_is_kept(form, k, start):
 @FORMS
 def test_each_linear_program_is_solved(form):
     problem = noisy(form=form, n=30)
-    start = GreedyLP(max_leaf_nodes=4).grow(problem)
+    start = GreedyLP(max_leaf_nodes=4).initialize(problem)
     run = _FrankWolfe(GTO(), start, problem)
     X = run.X.toarray() if sparse.issparse(run.X) else run.X
     left, right = prices = run.program.gradient(run._hinges(run.planes))
@@ -213,14 +214,14 @@ def test_each_linear_program_is_solved(form):
 
 def test_figures_are_those_of_the_tree_of_the_iteration():
     problem = noisy()
-    start = GreedyLP(max_leaf_nodes=4).grow(problem)
+    start = GreedyLP(max_leaf_nodes=4).initialize(problem)
     run = _FrankWolfe(GTO(max_iter=1), start, problem)
     planes = run.planes.copy()
     _, history = run.run()
     scaled = np.asarray(run.X)
     paths, leaf_class = paths_of(start), start.values.argmax(axis=1)
     label = problem.y[:, 0].astype(int)
-    first = objective(scaled, label, problem.weight, planes, paths, leaf_class)
+    first = objective(scaled, label, problem.sample_weight, planes, paths, leaf_class)
     assert history["objective"][0] == pytest.approx(first)
     prices = run.program.gradient(run.program.hinges(scores(scaled, planes)))
     goal = run._solve(prices)
@@ -273,14 +274,14 @@ def test_weight_is_repetition_to_the_last_bit(load, form):
     init = GreedyLP(max_leaf_nodes=3)
     one = make_problem(form(X), y, weight=weight)
     other = make_problem(form(X[again]), y[again])
-    assert (GTO(max_iter=5).improve(init.grow(one), one)[0]
-            == GTO(max_iter=5).improve(init.grow(other), other)[0])
+    assert (GTO(max_iter=5).optimize(init.initialize(one), one)[0]
+            == GTO(max_iter=5).optimize(init.initialize(other), other)[0])
 
 
 def test_threads_change_nothing():
     problem = noisy(n=60)
-    start = GreedyLP(max_leaf_nodes=5).grow(problem)
-    one, two = (GTO(max_iter=4).improve(start, problem.with_(n_jobs=n)) for n in (1, 2))
+    start = GreedyLP(max_leaf_nodes=5).initialize(problem)
+    one, two = (GTO(max_iter=4).optimize(start, problem.replace(n_jobs=n)) for n in (1, 2))
     assert one[0] == two[0]
     assert one[1] == two[1]
 
@@ -314,14 +315,14 @@ def test_leaves_that_no_point_reaches_keep_their_values():
     start = Tree([[1.0], [1.0]], [0.0, 50.0], [~0, ~1], [1, ~2],
                  [[3.0, 0.0], [0.0, 3.0], [7.0, 0.0]])
     X = np.array([[-2.0], [-3.0], [2.0], [3.0]])
-    tree, _ = GTO().improve(start, make_problem(X, [0, 0, 1, 1]))
+    tree, _ = GTO().optimize(start, make_problem(X, [0, 0, 1, 1]))
     assert tree.predict(X).argmax(axis=1).tolist() == [0, 0, 1, 1]
     assert tree.values[2].tolist() == [7.0, 0.0]
 
 
 def test_a_tree_of_one_leaf_stays():
     tree = Tree(np.empty((0, 2)), [], [], [], [[0.0, 1.0]])
-    assert GTO().improve(tree, make_problem(np.eye(2), [0, 1])) == (tree, {})
+    assert GTO().optimize(tree, make_problem(np.eye(2), [0, 1])) == (tree, {})
 
 
 def test_numbers_are_refused_by_name():
@@ -339,11 +340,11 @@ def test_programs_that_take_minutes_are_announced(monkeypatch):
     for module in (_gto, _greedy_lp):
         monkeypatch.setattr(module, "warn_of_size", lambda *about: asked.append(about))
     problem = noisy(n=30)
-    start = GreedyLP(max_leaf_nodes=3).grow(problem)
+    start = GreedyLP(max_leaf_nodes=3).initialize(problem)
     assert asked == [("GreedyLP", [30], 2)]
     run = _FrankWolfe(GTO(), start, problem)
     prices = run.program.gradient(run._hinges(run.planes))
-    GTO(max_iter=2).improve(start, problem)
+    GTO(max_iter=2).optimize(start, problem)
     (who, sizes, p), = asked[1:]
     assert (who, p) == ("GTO", 2)
     # An iteration of its own, on the same rows in another order
@@ -359,7 +360,7 @@ def test_a_tree_too_large_for_the_product_is_refused():
     tree = Tree(random.normal(size=(m, 2)), np.zeros(m), child[:, 0].copy(), child[:, 1].copy(),
                 np.tile([[1.0, 0.0]], (m + 1, 1)))
     with pytest.raises(ValueError, match=r"GTO.*overflows.*512 leaves"):
-        GTO().improve(tree, make_problem(random.normal(size=(20, 2)), np.arange(20) % 2))
+        GTO().optimize(tree, make_problem(random.normal(size=(20, 2)), np.arange(20) % 2))
 
 
 @pytest.mark.parametrize(("parameters", "name"), [

@@ -13,7 +13,7 @@ PACKAGE = Path(ngdt.__file__).parent
 
 # First match wins. A module that no pattern matches has no place in the house yet.
 LAYERS = [
-    ("arithmetic and checks", r"_rows|_validation"),
+    ("arithmetic and checks", r"_samples|_validation"),
     ("data", r"_tree|_loss|losses|problem|_scaling"),
     ("functions", r"_inference|inference|_importances|pruning|_greedy(\..*)?"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
@@ -96,12 +96,12 @@ def test_imports_form_no_ring():
 def test_the_parser_sees_python_and_cython_imports():
     graph = arrows()
     assert {"_tree", "_selection", "initializers", "optimizers"} <= graph["estimators"]
-    assert "_rows" in graph["_tree"]  # a cimport
+    assert "_samples" in graph["_tree"]  # a cimport
     assert "_validation" in graph["_tree"]  # an import in a .pyx
 
 
 def test_an_arrow_that_points_back_is_found():
-    assert pointing_back({"_tree": {"_rows", "estimators"}}) == [
+    assert pointing_back({"_tree": {"_samples", "estimators"}}) == [
         "ngdt._tree imports ngdt.estimators"]
     assert pointing_back({"_scaling": {""}}) == ["ngdt._scaling imports ngdt."]
     with pytest.raises(LookupError, match=r"ngdt\.unheard_of"):

@@ -30,7 +30,7 @@ from ngdt.testing.strategies import assignments, problems
 
 KINDS = ["fast", "full"]
 each_loss = pytest.mark.parametrize("loss", LOSSES)
-each_kind = pytest.mark.parametrize("kind", KINDS)
+each_kind = pytest.mark.parametrize("inference", KINDS)
 
 
 class Case(NamedTuple):
@@ -85,14 +85,14 @@ def loss_of(problem):
     return empirical_loss(tree, X, y, loss=loss)
 
 
-def bound_of(problem, kind, assignment=None):
+def bound_of(problem, inference, assignment=None):
     tree, X, y, loss, _ = problem
-    return upper_bound(tree, X, y, loss=loss, kind=kind, assignment=assignment)
+    return upper_bound(tree, X, y, loss=loss, inference=inference, assignment=assignment)
 
 
-def augmented(problem, kind, prune=True):
+def augmented(problem, inference, prune=True):
     tree, X, y, loss, _ = problem
-    return loss_augmented_inference(tree, X, y, loss=loss, kind=kind, prune=prune)
+    return loss_augmented_inference(tree, X, y, loss=loss, inference=inference, prune=prune)
 
 
 def diminished(problem, prune=True):
@@ -118,7 +118,7 @@ ROUGH = st.floats(-1e3, 1e3)
 @given(data=st.data())
 def test_bounds_are_ordered(loss, data):
     problem = data.draw(only(loss) | only(loss, elements=ROUGH))
-    fast, full = (bound_of(problem, kind) for kind in KINDS)
+    fast, full = (bound_of(problem, inference) for inference in KINDS)
     # No slack: the fast search maximises over fewer leaves, at the very prices of the full one,
     # and eq. (14) adds a number that is not negative.
     assert (loss_of(problem) <= fast).all()
@@ -133,10 +133,10 @@ def test_bounds_are_ordered(loss, data):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_stable_bound_of_the_navigated_leaf_is_the_bound(loss, kind, data):
+def test_stable_bound_of_the_navigated_leaf_is_the_bound(loss, inference, data):
     problem = data.draw(only(loss) | only(loss, elements=ROUGH))
-    stable = bound_of(problem, kind, problem.tree.apply(problem.X))
-    assert_array_equal(stable, bound_of(problem, kind))
+    stable = bound_of(problem, inference, problem.tree.apply(problem.X))
+    assert_array_equal(stable, bound_of(problem, inference))
 
 
 # --- law 3: Proposition 1 -----------------------------------------------------------------------
@@ -145,34 +145,34 @@ def test_stable_bound_of_the_navigated_leaf_is_the_bound(loss, kind, data):
 @each_loss
 @each_kind
 @given(data=st.data(), exponent=st.integers(1, 6))
-def test_bound_does_not_grow_with_the_scale(loss, kind, data, exponent):
+def test_bound_does_not_grow_with_the_scale(loss, inference, data, exponent):
     problem = data.draw(only(loss) | only(loss, elements=ROUGH))
     # A power of two scales every rounded sum exactly, so no slack is needed.
     larger = with_tree(problem, scaled(problem.tree, 2.0**exponent))
-    assert (bound_of(larger, kind) <= bound_of(problem, kind)).all()
+    assert (bound_of(larger, inference) <= bound_of(problem, inference)).all()
 
 
 @each_loss
 @each_kind
 @given(data=st.data(), alpha=st.floats(1.0, 10.0))
-def test_bound_does_not_grow_with_any_scale(loss, kind, data, alpha):
+def test_bound_does_not_grow_with_any_scale(loss, inference, data, alpha):
     problem = data.draw(only(loss, scales=st.just(1.0)))
     larger = with_tree(problem, scaled(problem.tree, alpha))
     # alpha * W is rounded, so that an exact tie or a score of zero may fall to the other side by
     # an error in the last place of the scores, which are below 100 * alpha.
     assume((naive.scores(problem.tree, problem.X) != 0).all())
-    assert (bound_of(larger, kind) <= bound_of(problem, kind) + 1e-11).all()
+    assert (bound_of(larger, inference) <= bound_of(problem, inference) + 1e-11).all()
 
 
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_bound_falls_to_the_loss_as_the_scale_grows(loss, kind, data):
+def test_bound_falls_to_the_loss_as_the_scale_grows(loss, inference, data):
     problem = data.draw(only(loss))
     assume((naive.scores(problem.tree, problem.X) != 0).all())
     # A flip now costs at least 2**(1 + 80 - 2 - 40), far more than any loss here.
     steep = with_tree(problem, scaled(problem.tree, 2.0**80))
-    assert_array_equal(bound_of(steep, kind), loss_of(problem))
+    assert_array_equal(bound_of(steep, inference), loss_of(problem))
 
 
 def test_stable_bound_is_not_monotone_in_the_scale():
@@ -191,13 +191,13 @@ def test_stable_bound_is_not_monotone_in_the_scale():
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_bound_is_the_brute_force_maximum(loss, kind, data):
+def test_bound_is_the_brute_force_maximum(loss, inference, data):
     problem = data.draw(only(loss))
     scores, table = tables(problem)
-    expected = naive.upper_bound(problem.tree, scores, table, kind)
-    assert_array_equal(bound_of(problem, kind), expected)
+    expected = naive.upper_bound(problem.tree, scores, table, inference)
+    assert_array_equal(bound_of(problem, inference), expected)
     price = naive.price(problem.tree, scores, problem.assignment)
-    assert_array_equal(bound_of(problem, kind, problem.assignment), expected + price)
+    assert_array_equal(bound_of(problem, inference, problem.assignment), expected + price)
     navigated = naive.leaves(problem.tree, naive.decisions(scores))
     assert_array_equal(loss_of(problem), table[np.arange(len(table)), navigated])
     event(f"another leaf wins: {(expected > loss_of(problem)).any()}")
@@ -206,23 +206,23 @@ def test_bound_is_the_brute_force_maximum(loss, kind, data):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_bound_is_the_brute_force_maximum_up_to_rounding(loss, kind, data):
+def test_bound_is_the_brute_force_maximum_up_to_rounding(loss, inference, data):
     problem = data.draw(only(loss, elements=ROUGH))
     scores, table = tables(problem)
     # Scores taken from the tree: a sign may turn on the last place of a sum.
     scores = problem.tree.scores(problem.X)
-    expected = naive.upper_bound(problem.tree, scores, table, kind)
+    expected = naive.upper_bound(problem.tree, scores, table, inference)
     # Sums of at most seven terms in another order; losses and prices cancel in the difference.
     slack = 1e-14 * (np.abs(scores).sum(axis=1) + table.max(axis=1))
-    assert (np.abs(bound_of(problem, kind) - expected) <= slack).all()
+    assert (np.abs(bound_of(problem, inference) - expected) <= slack).all()
 
 
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_pruning_changes_nothing_but_the_work(loss, kind, data):
+def test_pruning_changes_nothing_but_the_work(loss, inference, data):
     problem = data.draw(only(loss) | only(loss, elements=ROUGH))
-    pruned, unpruned = augmented(problem, kind), augmented(problem, kind, prune=False)
+    pruned, unpruned = augmented(problem, inference), augmented(problem, inference, prune=False)
     assert_same_result(pruned, unpruned)
     assert (pruned.n_scored <= unpruned.n_scored).all()
     event(f"pruning saves: {(pruned.n_scored < unpruned.n_scored).any()}")
@@ -241,14 +241,14 @@ def test_n_scored_counts_the_nodes_looked_at(loss, data):
     ]
     assert_array_equal(augmented(problem, "fast", prune=False).n_scored, visited)
     assert_array_equal(augmented(problem, "full", prune=False).n_scored, tree.n_internal)
-    for kind in KINDS:
-        assert (augmented(problem, kind).n_scored >= lengths).all()
+    for inference in KINDS:
+        assert (augmented(problem, inference).n_scored >= lengths).all()
 
 
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_nothing_is_scored_that_cannot_win(loss, kind, data):
+def test_nothing_is_scored_that_cannot_win(loss, inference, data):
     problem = data.draw(only(loss))
     tree, X, y, loss, _ = problem
     target = loss.encode(y, tree.n_outputs)
@@ -260,15 +260,15 @@ def test_nothing_is_scored_that_cannot_win(loss, kind, data):
         hopeful[:, node] = largest - price > loss_of(problem)
     for i, code in enumerate(naive.decisions(scores)):
         hopeful[i, naive.path(tree, code)[0]] = True
-    assert (augmented(problem, kind).n_scored <= hopeful.sum(axis=1)).all()
+    assert (augmented(problem, inference).n_scored <= hopeful.sum(axis=1)).all()
 
 
 @each_kind
-def test_wide_margins_leave_nothing_to_search(kind):
+def test_wide_margins_leave_nothing_to_search(inference):
     tree = Tree([[1.0], [1.0], [1.0]], [0.0, -2.0, 2.0], [1, ~0, ~2], [2, ~1, ~3], np.eye(4))
-    result = loss_augmented_inference(scaled(tree, 100.0), [[1.0], [-1.0]], [2, 1], kind=kind)
+    result = loss_augmented_inference(scaled(tree, 100.0), [[1.0], [-1.0]], [2, 1], inference=inference)
     assert_array_equal(result.n_scored, [2, 2])
-    result = loss_augmented_inference(scaled(tree, 0.001), [[1.0], [-1.0]], [2, 1], kind=kind)
+    result = loss_augmented_inference(scaled(tree, 0.001), [[1.0], [-1.0]], [2, 1], inference=inference)
     assert (result.n_scored > 2).all()
 
 
@@ -278,20 +278,20 @@ def test_wide_margins_leave_nothing_to_search(kind):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_leaf_and_flips_give_the_bound(loss, kind, data):
+def test_leaf_and_flips_give_the_bound(loss, inference, data):
     problem = data.draw(only(loss))
     tree = problem.tree
     scores, table = tables(problem)
     signs = naive.decisions(scores)
-    result = augmented(problem, kind)
-    assert_array_equal(result.bound, bound_of(problem, kind))
+    result = augmented(problem, inference)
+    assert_array_equal(result.bound, bound_of(problem, inference))
     assert result.flips.shape == scores.shape
     assert (result.flips.data != 0).all()
     flips = result.flips.toarray()
     # The flips are those on the way to the leaf, each with its new decision.
     on_path = naive.directions(tree)[result.leaf]
     assert_array_equal(flips, np.where(on_path == -signs, on_path, 0))
-    if kind == "fast":
+    if inference == "fast":
         assert (np.count_nonzero(flips, axis=1) <= 1).all()
     code = np.where(flips != 0, flips, signs)
     assert_array_equal(naive.leaves(tree, code), result.leaf)
@@ -302,9 +302,9 @@ def test_leaf_and_flips_give_the_bound(loss, kind, data):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_navigated_leaf_wins_ties(loss, kind, data):
+def test_navigated_leaf_wins_ties(loss, inference, data):
     problem = data.draw(only(loss))
-    result, navigated = augmented(problem, kind), problem.tree.apply(problem.X)
+    result, navigated = augmented(problem, inference), problem.tree.apply(problem.X)
     tie = result.bound == loss_of(problem)
     assert_array_equal(result.leaf[tie], navigated[tie])
     assert (result.leaf[~tie] != navigated[~tie]).all()
@@ -313,12 +313,12 @@ def test_navigated_leaf_wins_ties(loss, kind, data):
 # --- law 6: gradients ---------------------------------------------------------------------------
 
 
-def margin(tree, scores, table, kind):
+def margin(tree, scores, table, inference):
     """How far the best leaf of each sample is ahead of the next one."""
     gains = table - naive.prices(tree, scores)
     out = np.full(len(gains), np.inf)
     for i, h in enumerate(naive.decisions(scores)):
-        candidates = np.sort(gains[i, naive.reachable(tree, h, kind)])
+        candidates = np.sort(gains[i, naive.reachable(tree, h, inference)])
         if len(candidates) > 1:
             out[i] = candidates[-1] - candidates[-2]
     return out
@@ -328,12 +328,12 @@ def margin(tree, scores, table, kind):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_gradient_is_that_of_finite_differences(loss, kind, assigned, data):
+def test_gradient_is_that_of_finite_differences(loss, inference, assigned, data):
     problem = data.draw(
         only(loss, n_internal=st.integers(0, 4), n_features=st.integers(1, 2), scales=st.just(1.0))
     )
     scores, table = tables(problem)
-    smooth = (scores != 0).all(axis=1) & (margin(problem.tree, scores, table, kind) > 0.25)
+    smooth = (scores != 0).all(axis=1) & (margin(problem.tree, scores, table, inference) > 0.25)
     assume(smooth.any())
     problem = take(problem, smooth)
     tree, X, y, loss, assignment = problem
@@ -344,7 +344,7 @@ def test_gradient_is_that_of_finite_differences(loss, kind, assigned, data):
     def mean_bound(weights, thresholds, values):
         s = naive.dense(X) @ weights.T - thresholds
         losses = naive.loss_table(loss.name, values, target)
-        bound = naive.upper_bound(tree, s, losses, kind, signs)
+        bound = naive.upper_bound(tree, s, losses, inference, signs)
         if assigned:
             bound = bound + naive.price(tree, s, assignment, signs)
         return np.average(bound, weights=weight)
@@ -355,7 +355,7 @@ def test_gradient_is_that_of_finite_differences(loss, kind, assigned, data):
         X,
         y,
         loss=loss,
-        kind=kind,
+        inference=inference,
         assignment=assignment if assigned else None,
         sample_weight=weight,
     )
@@ -377,15 +377,15 @@ def test_gradient_is_that_of_finite_differences(loss, kind, assigned, data):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_sample_weight_repeats_samples(loss, kind, data):
+def test_sample_weight_repeats_samples(loss, inference, data):
     problem = data.draw(only(loss))
     n = len(problem.y)
     # Powers of two as totals, so that the weighted mean has no rounding error of its own.
     repeats = np.array([2, 0, 1, 1])[:n] if n > 1 else np.array([2])
     tree, X, y, loss, _ = problem
-    weighted = surrogate_gradient(tree, X, y, loss=loss, kind=kind, sample_weight=repeats)
+    weighted = surrogate_gradient(tree, X, y, loss=loss, inference=inference, sample_weight=repeats)
     rows = np.repeat(np.arange(n), repeats)
-    repeated = surrogate_gradient(tree, X[rows], y[rows], loss=loss, kind=kind)
+    repeated = surrogate_gradient(tree, X[rows], y[rows], loss=loss, inference=inference)
     for a, b in zip(weighted, repeated, strict=True):
         assert_allclose(a, b, rtol=1e-12, atol=1e-12 * (np.abs(b).max(initial=0)))
 
@@ -418,18 +418,18 @@ def test_cost_diminished_leaf_gives_a_bound(loss, data):
     assert_same_result(result, diminished(problem, prune=False))
     assert (result.n_scored <= diminished(problem, prune=False).n_scored).all()
     assert (result.bound <= loss_of(problem)).all()
-    for kind in KINDS:
-        assert (loss_of(problem) <= bound_of(problem, kind, result.leaf)).all()
+    for inference in KINDS:
+        assert (loss_of(problem) <= bound_of(problem, inference, result.leaf)).all()
 
 
 # --- law 8: names do not matter -----------------------------------------------------------------
 
 
 def assert_same_bounds(problem, other, slack=0.0):
-    for kind in KINDS:
+    for inference in KINDS:
         for assignment in (None, problem.assignment):
-            a = bound_of(problem, kind, assignment)
-            b = bound_of(other, kind, None if assignment is None else other.assignment)
+            a = bound_of(problem, inference, assignment)
+            b = bound_of(other, inference, None if assignment is None else other.assignment)
             assert_allclose(a, b, rtol=0, atol=slack)
     assert_allclose(diminished(problem).bound, diminished(other).bound, rtol=0, atol=slack)
 
@@ -465,8 +465,8 @@ def test_numbers_of_nodes_and_leaves_do_not_matter(loss, data):
     other = problem._replace(tree=other, assignment=new_leaf[problem.assignment])
     assert_same_bounds(problem, other)
     # Searches visit nodes by price and place in the tree, so even ties end alike.
-    for kind in KINDS:
-        assert_array_equal(new_leaf[augmented(problem, kind).leaf], augmented(other, kind).leaf)
+    for inference in KINDS:
+        assert_array_equal(new_leaf[augmented(problem, inference).leaf], augmented(other, inference).leaf)
 
 
 @each_loss
@@ -527,12 +527,12 @@ def test_left_and_right_do_not_matter(loss, data):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_result_of_a_sample_does_not_depend_on_the_others(loss, kind, data):
+def test_result_of_a_sample_does_not_depend_on_the_others(loss, inference, data):
     problem = data.draw(only(loss) | only(loss, elements=ROUGH))
     n = len(problem.y)
-    together = augmented(take(problem, np.tile(np.arange(n), 2)), kind)
+    together = augmented(take(problem, np.tile(np.arange(n), 2)), inference)
     for i in range(n):
-        alone = augmented(take(problem, [i]), kind)
+        alone = augmented(take(problem, [i]), inference)
         for copy in (i, i + n):
             assert together.leaf[copy] == alone.leaf[0]
             assert together.bound[copy] == alone.bound[0]
@@ -542,12 +542,12 @@ def test_result_of_a_sample_does_not_depend_on_the_others(loss, kind, data):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_form_of_the_samples_does_not_matter(loss, kind, data):
+def test_form_of_the_samples_does_not_matter(loss, inference, data):
     problem = data.draw(only(loss, sparse=st.just(False)))
     forms = [form(problem.X.astype(dtype)) for form in (np.array, csr_array) for dtype in "fd"]
-    results = [augmented(problem._replace(X=X), kind) for X in forms]
+    results = [augmented(problem._replace(X=X), inference) for X in forms]
     gradients = [
-        surrogate_gradient(problem.tree, X, problem.y, loss=problem.loss, kind=kind) for X in forms
+        surrogate_gradient(problem.tree, X, problem.y, loss=problem.loss, inference=inference) for X in forms
     ]
     for result, gradient in zip(results[1:], gradients[1:], strict=True):
         assert_same_result(results[0], result)
@@ -556,7 +556,7 @@ def test_form_of_the_samples_does_not_matter(loss, kind, data):
 
 
 @each_kind
-def test_threads_do_not_disturb_each_other(kind):
+def test_threads_do_not_disturb_each_other(inference):
     rng = np.random.default_rng(0)
     m, n = 63, 2000
     children = np.arange(1, 2 * m + 1)
@@ -569,9 +569,9 @@ def test_threads_do_not_disturb_each_other(kind):
         rng.normal(size=(m + 1, 5)),
     )
     X, y = rng.normal(size=(n, 20)), rng.integers(5, size=n)
-    alone = loss_augmented_inference(tree, X, y, kind=kind)
+    alone = loss_augmented_inference(tree, X, y, inference=inference)
     with ThreadPoolExecutor(4) as pool:
-        for result in pool.map(lambda _: loss_augmented_inference(tree, X, y, kind=kind), range(8)):
+        for result in pool.map(lambda _: loss_augmented_inference(tree, X, y, inference=inference), range(8)):
             assert_same_result(alone, result)
 
 
@@ -598,7 +598,7 @@ def random_tree(rng, m, p, k, shape):
 @each_loss
 @each_kind
 @pytest.mark.parametrize("shape", ["chain", "random"])
-def test_large_trees(loss, kind, shape):
+def test_large_trees(loss, inference, shape):
     rng = np.random.default_rng(1)
     tree = random_tree(rng, m=150, p=5, k=3, shape=shape)
     X, n = rng.integers(-4, 5, size=(20, 5)).astype(float), 20
@@ -607,10 +607,10 @@ def test_large_trees(loss, kind, shape):
     scores, table = tables(problem)
     gains = table - naive.prices(tree, scores)
     expected = [
-        gains[i, naive.reachable(tree, h, kind)].max()
+        gains[i, naive.reachable(tree, h, inference)].max()
         for i, h in enumerate(naive.decisions(scores))
     ]
-    result = loss_augmented_inference(tree, X, y, loss=loss, kind=kind)
+    result = loss_augmented_inference(tree, X, y, loss=loss, inference=inference)
     assert_array_equal(result.bound, expected)
     assert_array_equal(gains[np.arange(n), result.leaf], expected)
     cheapest = cost_diminished_inference(tree, X, y, loss=loss)
@@ -623,12 +623,12 @@ def test_large_trees(loss, kind, shape):
 @each_loss
 @each_kind
 @given(data=st.data())
-def test_overflow_gives_no_nan(loss, kind, data):
+def test_overflow_gives_no_nan(loss, inference, data):
     anything = st.floats(allow_nan=False, allow_infinity=False)
     problem = data.draw(
         only(loss, elements=anything, scales=st.just(1.0), dtypes=st.just(np.float64))
     )
-    bound = bound_of(problem, kind)
+    bound = bound_of(problem, inference)
     assert not np.isnan(bound).any()
     assert (loss_of(problem) <= bound).all()
     assert not np.isnan(diminished(problem).bound).any()
@@ -737,10 +737,10 @@ def test_bad_tree(function, tree):
 
 
 @pytest.mark.parametrize("function", [upper_bound, loss_augmented_inference, surrogate_gradient])
-@pytest.mark.parametrize("kind", ["stable", "FAST", None, 1, ["fast"]])
-def test_bad_kind(function, kind):
-    with names("kind"):
-        function(STUMP, X_GOOD, Y_GOOD, kind=kind)
+@pytest.mark.parametrize("inference", ["stable", "FAST", None, 1, ["fast"]])
+def test_bad_kind(function, inference):
+    with names("inference"):
+        function(STUMP, X_GOOD, Y_GOOD, inference=inference)
 
 
 @pytest.mark.parametrize("function", [upper_bound, surrogate_gradient])
@@ -762,5 +762,5 @@ def test_inputs_are_left_alone():
         array.flags.writeable = False
     surrogate_gradient(STUMP, X, y, assignment=y, sample_weight=weight)
     sparse = csr_array(X_GOOD)
-    loss_augmented_inference(STUMP, sparse, y, kind="full")
+    loss_augmented_inference(STUMP, sparse, y, inference="full")
     assert_array_equal(sparse.toarray(), X_GOOD)

@@ -24,7 +24,7 @@ def make_problem(X, y, loss="log", weight=None, max_depth=None):
     n_outputs = int(np.max(y)) + 1 if loss.is_classifier else np.reshape(y, (len(y), -1)).shape[1]
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     return Problem(
-        X, loss.encode(y, n_outputs), loss, n_outputs, weight=weight, max_depth=max_depth)
+        X, loss.encode(y, n_outputs), loss, n_outputs, sample_weight=weight, max_depth=max_depth)
 
 
 def nested(tree, X, weight):
@@ -72,10 +72,10 @@ def check_exhaustive(problem, min_leaf):
         # Squares of these scales leave the range of doubles, which the reference cannot avoid.
         y = y / (np.abs(y).max() or 1.0)
     expected = grow(
-        X, y, problem.weight, IMPURITY[problem.loss.name], problem.max_depth,
+        X, y, problem.sample_weight, IMPURITY[problem.loss.name], problem.max_depth,
         min_leaf if min_leaf > 1 else 0.0)
-    tree = InfoGain(min_samples_leaf=min_leaf).grow(problem)
-    assert nested(tree, X, problem.weight) == expected
+    tree = InfoGain(min_samples_leaf=min_leaf).initialize(problem)
+    assert nested(tree, X, problem.sample_weight) == expected
 
 
 @settings(max_examples=200)
@@ -95,7 +95,7 @@ def test_splits_where_nothing_is_gained(form):
     # Both sides have the classes one to one, in weights that make the gain round below zero.
     X = form(np.array([[0.0], [0.0], [1.0], [1.0], [1.0], [1.0]]))
     y, weight = np.array([0, 1, 0, 0, 1, 1]), np.array([1.0, 1.0, 0.25, 1.0, 1.0, 0.25])
-    tree = InfoGain().grow(make_problem(X, y, weight=weight))
+    tree = InfoGain().initialize(make_problem(X, y, weight=weight))
     assert nested(tree, X, weight) == (0, 0.5, (0, 1), (2, 3, 4, 5))
 
 
@@ -138,7 +138,7 @@ def test_finds_the_best_split_of_every_kind_of_feature(n, n_classes, form):
             X = np.clip(X, -3e38, 3e38).astype(np.float32)
         problem = make_problem(sparse.csr_matrix(X) if form == "csr" else X, y, loss, weight)
         splitter = splitter_for(problem)
-        split = splitter.split(splitter.used_rows())
+        split = splitter.split(splitter.used_samples())
         expected = best_split(X, problem.y, weight, IMPURITY[loss])
         if expected is None:
             assert split is None, name
@@ -162,7 +162,7 @@ def test_best_split_of_many_columns_is_the_best_of_each(kind, loss):
     def best(X):
         X = sparse.csr_matrix(X) if kind == "csr" else np.ascontiguousarray(X)
         splitter = splitter_for(make_problem(X, y, loss))
-        return splitter.split(splitter.used_rows())
+        return splitter.split(splitter.used_samples())
 
     each = [best(X[:, [j]]) for j in range(p)]
     j = int(np.argmax([split.gain for split in each]))
@@ -182,8 +182,8 @@ def test_weight_is_repetition(kind, loss):
     again = np.repeat(np.arange(len(y)), weight)
     init = InfoGain(min_samples_leaf=3, min_samples_split=9, min_impurity_decrease=1e-3,
                     max_leaf_nodes=9)
-    tree = init.grow(make_problem(kind(X), y, loss, weight))
-    repeated = init.grow(make_problem(kind(X[again]), y[again], loss))
+    tree = init.initialize(make_problem(kind(X), y, loss, weight))
+    repeated = init.initialize(make_problem(kind(X[again]), y[again], loss))
     assert tree.n_leaves > 4
     np.testing.assert_allclose(tree.values, repeated.values, rtol=1e-12, atol=1e-12)
     assert tree == Tree(*(getattr(repeated, name) for name in (
@@ -192,9 +192,9 @@ def test_weight_is_repetition(kind, loss):
 
 def test_weights_have_no_unit():
     X, y = datasets.load_wine(return_X_y=True)
-    tree = InfoGain().grow(make_problem(X, y))
+    tree = InfoGain().initialize(make_problem(X, y))
     for scale in (1e-6, 0.3, 1e6):
-        scaled = InfoGain().grow(make_problem(X, y, weight=np.full(len(y), scale)))
+        scaled = InfoGain().initialize(make_problem(X, y, weight=np.full(len(y), scale)))
         np.testing.assert_array_equal(scaled.weights, tree.weights)
         np.testing.assert_array_equal(scaled.thresholds, tree.thresholds)
 
@@ -208,7 +208,7 @@ def test_unsorted_csr_is_the_same_matrix():
     shuffled.has_sorted_indices = shuffled.has_canonical_format = False
     before = shuffled.indices.copy()
     y = datasets.load_wine().target
-    assert InfoGain().grow(make_problem(shuffled, y)) == InfoGain().grow(make_problem(X, y))
+    assert InfoGain().initialize(make_problem(shuffled, y)) == InfoGain().initialize(make_problem(X, y))
     np.testing.assert_array_equal(shuffled.indices, before)
 
 
@@ -249,7 +249,7 @@ def test_same_tree_as_scikit_learn(controls, weighted, loss):
         expected = Tree(np.empty((0, X.shape[1])), [], [], [], [[0.0]])
     else:
         expected = Tree.from_sklearn(reference.fit(X[again], y[again]))
-    tree = InfoGain(**controls).grow(make_problem(X, y, loss, weight, max_depth=3))
+    tree = InfoGain(**controls).initialize(make_problem(X, y, loss, weight, max_depth=3))
     assert nested(tree, X, weight) == nested(expected, X, weight)
     if loss == "squared" and tree.n_internal:
         np.testing.assert_allclose(tree.predict(X), expected.predict(X), atol=1e-12)
@@ -271,13 +271,13 @@ def test_fits_as_well_as_scikit_learn(name, max_depth):
             criterion="entropy", max_depth=max_depth, random_state=0)
     expected = reference.fit(X, y).apply(X)
     problem = make_problem(X, y, loss, max_depth=max_depth)
-    leaf = InfoGain().grow(problem).apply(X)
+    leaf = InfoGain().initialize(problem).apply(X)
 
     def left_over(leaf):
-        return sum(impurity(problem.y[leaf == i], problem.weight[leaf == i])
+        return sum(impurity(problem.y[leaf == i], problem.sample_weight[leaf == i])
                    for i in np.unique(leaf))
 
-    whole = impurity(problem.y, problem.weight)
+    whole = impurity(problem.y, problem.sample_weight)
     assert left_over(leaf) <= left_over(expected) + 0.01 * whole
 
 
@@ -288,7 +288,7 @@ def test_equal_splits_take_the_lowest_feature_then_the_lowest_threshold():
     x = np.array([0.0, 1.0, 2.0, 3.0])
     y = np.array([0, 1, 1, 0])
     X = np.column_stack([np.zeros(4), -x, x, x])
-    tree = InfoGain().grow(make_problem(X, y, max_depth=1))
+    tree = InfoGain().initialize(make_problem(X, y, max_depth=1))
     assert tree.weights.tolist() == [[0, 1, 0, 0]]
     assert tree.thresholds.tolist() == [-2.5]
 
@@ -296,7 +296,7 @@ def test_equal_splits_take_the_lowest_feature_then_the_lowest_threshold():
 def test_splits_that_gain_nothing_yet_are_made():
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     y = np.array([0, 1, 1, 0])
-    tree = InfoGain().grow(make_problem(X, y))
+    tree = InfoGain().initialize(make_problem(X, y))
     assert tree.n_leaves == 4
     np.testing.assert_array_equal(tree.predict(X).argmax(axis=1), y)
 
@@ -313,27 +313,27 @@ def test_splits_that_gain_nothing_yet_are_made():
 )
 def test_nothing_to_split_is_one_leaf(X, y, loss):
     for matrix in (X, X.astype(np.float32), sparse.csr_matrix(X)):
-        assert InfoGain().grow(make_problem(matrix, y, loss)).n_leaves == 1
+        assert InfoGain().initialize(make_problem(matrix, y, loss)).n_leaves == 1
 
 
 def test_targets_that_differ_by_rounding_are_equal():
     X = np.arange(3.0).reshape(3, 1)
-    assert InfoGain().grow(make_problem(X, [0.3, 0.1 + 0.2, 0.3], "squared")).n_leaves == 1
-    assert InfoGain().grow(make_problem(X, [1e9, 1e9 + 1e-5, 1e9], "squared")).n_leaves == 3
+    assert InfoGain().initialize(make_problem(X, [0.3, 0.1 + 0.2, 0.3], "squared")).n_leaves == 1
+    assert InfoGain().initialize(make_problem(X, [1e9, 1e9 + 1e-5, 1e9], "squared")).n_leaves == 3
 
 
 def test_rows_without_weight_do_not_exist():
     X = np.array([[0.0], [0.5], [1.0], [9e99]])
     problem = make_problem(X, [0, 1, 1, 0], weight=[1, 0, 1, 0])
-    assert InfoGain().grow(problem) == InfoGain().grow(make_problem(X[[0, 2]], [0, 1]))
+    assert InfoGain().initialize(problem) == InfoGain().initialize(make_problem(X[[0, 2]], [0, 1]))
 
 
 def test_leaves_have_the_values_of_the_loss():
     X, y = datasets.load_iris(return_X_y=True)
     problem = make_problem(X, y, max_depth=3)
-    tree = InfoGain().grow(problem)
+    tree = InfoGain().initialize(problem)
     np.testing.assert_array_equal(tree.values, problem.loss.fit_leaves(
-        tree.apply(X), problem.y, problem.weight, tree.n_leaves, 3))
+        tree.apply(X), problem.y, problem.sample_weight, tree.n_leaves, 3))
 
 
 @pytest.mark.parametrize(
@@ -352,14 +352,14 @@ def test_leaves_have_the_values_of_the_loss():
 def test_bad_parameters_are_named(parameter, value):
     problem = make_problem(np.arange(4.0).reshape(4, 1), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=parameter):
-        InfoGain(**{parameter: value}).grow(problem)
+        InfoGain(**{parameter: value}).initialize(problem)
 
 
 @pytest.mark.parametrize(("loss", "criterion"), [("log", "variance"), ("squared", "entropy")])
 def test_criterion_has_to_fit_the_loss(loss, criterion):
     problem = make_problem(np.arange(4.0).reshape(4, 1), [0, 1, 0, 1], loss)
     with pytest.raises(ValueError, match="criterion='" + criterion):
-        InfoGain(criterion).grow(problem)
+        InfoGain(criterion).initialize(problem)
 
 
 # --- what other growers share ---------------------------------------------------------------------
@@ -383,9 +383,9 @@ class Diagonal:
 def assert_leaves_hold(growth, tree, X, n_rows):
     """The rows in the leaves of a growth are those that a tree sends there."""
     leaf = tree.apply(X)
-    for number, rows in enumerate(growth.leaf_rows):
+    for number, rows in enumerate(growth.leaf_samples):
         assert (leaf[rows] == number).all()
-    assert len(np.unique(np.concatenate(growth.leaf_rows))) == n_rows
+    assert len(np.unique(np.concatenate(growth.leaf_samples))) == n_rows
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
@@ -395,15 +395,15 @@ def test_builder_grows_oblique_trees(kind):
     y = (np.sin(X.sum(axis=1)) > rng.normal(size=200)).astype(int)
     problem = make_problem(kind(X), y)
     splitter = splitter_for(problem)
-    growth = build(Diagonal(splitter, X), splitter.used_rows(), max_depth=3)
+    growth = build(Diagonal(splitter, X), splitter.used_samples(), max_depth=3)
     tree = growth.to_tree(problem)
     assert tree.n_internal == 7
     assert (tree.weights == 0.5).all()
     assert_leaves_hold(growth, tree, X, len(y))
-    expected = grow((X @ np.full(3, 0.5))[:, None], problem.y, problem.weight, entropy, 3)
+    expected = grow((X @ np.full(3, 0.5))[:, None], problem.y, problem.sample_weight, entropy, 3)
     projected = Tree(np.ones((7, 1)), *(getattr(tree, name) for name in (
         "thresholds", "children_left", "children_right", "values")))
-    assert nested(projected, (X @ np.full(3, 0.5))[:, None], problem.weight) == expected
+    assert nested(projected, (X @ np.full(3, 0.5))[:, None], problem.sample_weight) == expected
 
 
 @pytest.mark.parametrize("loss", ["log", "squared"])
@@ -412,7 +412,7 @@ def test_subsets_grow_as_if_they_were_alone(loss):
     splitter = splitter_for(make_problem(X, y, loss))
     for part in (np.arange(0, 178, 2), np.arange(50, 120), np.array([3, 177])):
         growth = build(splitter, part.astype(np.int32), max_depth=3)
-        alone = InfoGain().grow(make_problem(X[part], y[part], loss, max_depth=3))
+        alone = InfoGain().initialize(make_problem(X[part], y[part], loss, max_depth=3))
         np.testing.assert_array_equal(growth.weights(X.shape[1]), alone.weights)
         np.testing.assert_array_equal(growth.thresholds(), alone.thresholds)
         assert_leaves_hold(growth, alone, X, len(part))
@@ -436,7 +436,7 @@ def test_rows_that_cannot_be_grown_on_are_refused():
        st.floats(allow_nan=False, allow_infinity=False))
 def test_thresholds_separate_any_two_numbers(a, b):
     X = np.array([[a], [b]])
-    tree = InfoGain().grow(make_problem(X, [0, 1]))
+    tree = InfoGain().initialize(make_problem(X, [0, 1]))
     if a == b:
         assert tree.n_leaves == 1
     else:

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt._scaling import Scaling
 from ngdt.optimizers._tao.linear import LinearSolver
 
@@ -51,7 +51,7 @@ def blobs(n=80, p=6, seed=0, C=0.3):
 
 def solve(X, y, cost, loss="squared_hinge", penalty="l1", start=None, tol=1e-6, scaling=None):
     scaling = scaling or Scaling.fit(X, np.ones(X.shape[0]), True)
-    solver = LinearSolver(Rows(X), scaling, loss, penalty, tol)
+    solver = LinearSolver(Samples(X), scaling, loss, penalty, tol)
     start = start or (np.zeros(X.shape[1]), 0.0)
     Z = (X.toarray() if sparse.issparse(X) else X - scaling.center) / scaling.scale
     return Z, solver.fit(np.arange(len(y), dtype=np.int32), y, cost, *start)

@@ -42,7 +42,7 @@ def best_step(score, slope, y, weight, impurity, min_leaf):
 
 @st.composite
 def hyperplanes(draw):
-    """Rows and a hyperplane in small whole numbers: many ties, zeros and rows on the plane."""
+    """Samples and a hyperplane in small whole numbers: many ties, zeros and rows on the plane."""
     n, p = draw(st.integers(2, 9)), draw(st.integers(1, 3))
     whole = st.integers(-3, 3)
     X = np.array(draw(st.lists(
@@ -73,7 +73,7 @@ def test_a_step_is_the_best_of_all(form, criterion, impurity, problem, min_leaf,
     scale = np.full(X.shape[1], 2.0)
     n_outputs = 3 if criterion == "entropy" else 1
     splitter = Splitter(form(X), y, weight, n_outputs, criterion, min_leaf)
-    rows = splitter.used_rows()
+    rows = splitter.used_samples()
     descent = Descent(splitter, center, scale)
     scaled = np.column_stack([(X - center) / scale, np.full(len(X), -1.0)])
     score = scaled @ plane
@@ -106,7 +106,7 @@ def test_a_jump_is_the_best_of_its_direction(form, criterion, impurity, problem,
     descent = Descent(splitter, center, np.ones(X.shape[1]))
     scaled = np.column_stack([X - center, np.full(len(X), -1.0)])
     start = gain_of(scaled @ plane > 0, y, weight, impurity)
-    descent.start(splitter.used_rows(), plane, scaled @ plane, start)
+    descent.start(splitter.used_samples(), plane, scaled @ plane, start)
     plane, direction = descent.weights, np.array(direction[:len(plane)], dtype=float)
     gained = descent.jump(direction, scaled @ direction)
     best = best_step(scaled @ plane, scaled @ direction, y, weight, impurity, 0.0)
@@ -126,7 +126,7 @@ def started(n=300):
     y = ((X @ [1.0, -1.0, 0.5] > 0.2) ^ (random.random(n) < 0.1)).astype(float)[:, None]
     splitter = Splitter(X, y, np.ones(n), 2, "entropy")
     descent = Descent(splitter, np.zeros(3), np.ones(3))
-    rows = splitter.used_rows()
+    rows = splitter.used_samples()
     split = splitter.split(rows)
     plane = np.append(np.eye(3)[split.direction], split.threshold)
     scaled = np.column_stack([X, np.full(n, -1.0)])
@@ -162,7 +162,7 @@ def moves(descent, coefficient, chance):
 def test_ties_are_taken_with_a_probability_that_falls_by_a_tenth(n_ties):
     X, y = np.array([[0.0], [1.0], [3.0], [8.0]]), np.array([[0.0], [0.0], [1.0], [1.0]])
     splitter = Splitter(X, y, np.ones(4), 2, "entropy")
-    rows, descent = splitter.used_rows(), Descent(splitter, np.zeros(1), np.ones(1))
+    rows, descent = splitter.used_samples(), Descent(splitter, np.zeros(1), np.ones(1))
     for chance in (0.9**n_ties - 1e-6, 0.9**n_ties + 1e-6):
         # The plane parts the classes, and is where its weight, but not its threshold, would be put.
         descent.start(rows, np.array([1.0, 1.5]), X[:, 0] - 1.5, splitter.split(rows).gain)
@@ -207,12 +207,12 @@ def test_no_node_gains_less_than_the_best_axis_aligned_split(form, loss, impurit
     oblique = strictly = 0
     for seed in range(3):
         problem, X = oblique_problem(loss, form=form, seed=seed)
-        tree = OC1(**parameters).grow(problem)
+        tree = OC1(**parameters).initialize(problem)
         on_path = tree.decision_path(X).toarray().astype(bool)
         least = parameters.get("min_samples_leaf", 0)
         for node in range(tree.n_internal):
-            rows = on_path[:, node] & (problem.weight > 0)
-            data = problem.y[rows], problem.weight[rows], impurity
+            rows = on_path[:, node] & (problem.sample_weight > 0)
+            data = problem.y[rows], problem.sample_weight[rows], impurity
             right = X[rows] @ tree.weights[node] - tree.thresholds[node] > 0
             reached = gain_of(right, *data)
             axis_aligned = naive_splits.best_split(X[rows], *data, least)[0]
@@ -232,9 +232,9 @@ def test_restarts_and_jumps_gain(loss, impurity):
         X, y, loss, 2 if loss.is_classifier else 1, np.ones(200), max_depth=1, random_state=0)
     gains = []
     for parameters in ((0, 0), (0, 20), (20, 20)):
-        tree = OC1(*parameters).grow(problem)
+        tree = OC1(*parameters).initialize(problem)
         right = X @ tree.weights[0] > tree.thresholds[0]
-        gains.append(gain_of(right, y, problem.weight, impurity))
+        gains.append(gain_of(right, y, problem.sample_weight, impurity))
     assert gains[0] < gains[1] < gains[2]
 
 
@@ -244,7 +244,7 @@ def test_a_plane_that_parts_the_classes_is_found():
     y = X @ [1.0, -2.0, 0.5, 1.0] > 0.3
     tree = ObliqueTreeClassifier(1, init="oc1", optimizer=None, random_state=0).fit(X, y)
     assert tree.score(X, y) > 0.99
-    assert InfoGain().grow(oblique_problem(LogLoss())[0]).n_leaves > 2  # no axis does
+    assert InfoGain().initialize(oblique_problem(LogLoss())[0]).n_leaves > 2  # no axis does
 
 
 @FORMS
@@ -257,7 +257,7 @@ def test_weight_is_repetition(form, loss, load):
     again = random.permutation(np.repeat(np.arange(len(y)), weight.astype(int)))
     n_outputs = 3 if loss.is_classifier else 1
     one, other = (
-        OC1(2, min_samples_leaf=3).grow(Problem(
+        OC1(2, min_samples_leaf=3).initialize(Problem(
             form(X[rows]), loss.encode(y[rows], n_outputs), loss, n_outputs, weights, max_depth=4))
         for rows, weights in ((np.arange(len(y)), weight), (again, np.ones(len(again)))))
     assert one.n_leaves > 2
@@ -269,11 +269,11 @@ def test_weight_is_repetition(form, loss, load):
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
 def test_rows_of_no_weight_do_not_exist(form, loss):
     problem, X = oblique_problem(loss)
-    absent = problem.weight == 0
+    absent = problem.sample_weight == 0
     wild, y = X.copy(), problem.y.copy()
     wild[absent], y[absent] = [50.0, -3.0, 0.0], 1.0
     one, other = (
-        OC1().grow(problem.with_(X=form(data), y=targets))
+        OC1().initialize(problem.replace(X=form(data), y=targets))
         for data, targets in ((X, problem.y), (wild, y)))
     assert one == other
 
@@ -331,7 +331,7 @@ def test_bad_parameters_are_named(parameters, name):
 
 def test_a_descent_checks_what_it_is_given():
     splitter = Splitter(np.eye(3), np.zeros((3, 1)), np.ones(3), 1, "variance")
-    descent, rows = Descent(splitter, np.zeros(3), np.ones(3)), splitter.used_rows()
+    descent, rows = Descent(splitter, np.zeros(3), np.ones(3)), splitter.used_samples()
     for plane, score in ((np.zeros(3), np.zeros(3)), (np.zeros(4), np.zeros(2))):
         with pytest.raises(ValueError, match=r"expected 4|for 3 rows"):
             descent.start(rows, plane, score, 0.0)

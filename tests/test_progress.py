@@ -11,7 +11,7 @@ from ngdt import ObliqueTreeClassifier
 from ngdt.optimizers import OPTIMIZERS, SGD, TAO, Regrow
 from ngdt.optimizers._base import Progress
 
-REPORTING = sorted(name for name, optimizer in OPTIMIZERS.items() if optimizer.figures)
+REPORTING = sorted(name for name, optimizer in OPTIMIZERS.items() if optimizer.metrics)
 
 
 def fit(optimizer, **params):
@@ -28,7 +28,7 @@ def test_all_optimizers_with_epochs_report():
 def test_history_lines_and_callback_tell_the_same(name, capsys):
     seen, optimizer = [], OPTIMIZERS[name]()
     history = fit(optimizer, callback=seen.append, verbose=1).history_
-    assert list(history) == ["step", *optimizer.figures]
+    assert list(history) == ["step", *optimizer.metrics]
     assert {len(column) for column in history.values()} == {len(seen)}
     lines = capsys.readouterr().out.splitlines()
     step = type(optimizer).__name__
@@ -36,26 +36,26 @@ def test_history_lines_and_callback_tell_the_same(name, capsys):
         assert progress.pop("step") == history["step"][number] == step
         epoch, epochs = progress.pop("epoch"), progress.pop("epochs")
         assert epoch == number + 1 <= epochs
-        assert list(progress) == list(optimizer.figures)
+        assert list(progress) == list(optimizer.metrics)
         head, *shown = line.split("  ")
         assert head == f"[{step}] epoch {epoch}/{epochs}"
-        for item, (figure, value) in zip(shown, progress.items(), strict=True):
+        for item, (metric, value) in zip(shown, progress.items(), strict=True):
             assert type(value) in (int, float)
-            np.testing.assert_equal(value, history[figure][number])
+            np.testing.assert_equal(value, history[metric][number])
             label, number_shown = item.split(" ")
-            assert label == figure
+            assert label == metric
             np.testing.assert_allclose(float(number_shown), value, rtol=5e-4)
 
 
 @pytest.mark.parametrize("name", REPORTING)
 def test_ctrl_c_in_the_first_epoch_leaves_a_fitted_tree_and_empty_columns(name, monkeypatch):
-    def stop(progress, figures):
+    def stop(progress, metrics):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Progress, "report", stop)
     with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
         model = fit(name)
-    assert model.history_ == {"step": [], **{figure: [] for figure in OPTIMIZERS[name].figures}}
+    assert model.history_ == {"step": [], **{metric: [] for metric in OPTIMIZERS[name].metrics}}
     assert model.predict([[5.0, 3.0, 1.5, 0.2]]).shape == (1,)
 
 
@@ -63,7 +63,7 @@ def test_a_chain_has_the_figures_of_all_its_steps_though_none_had_an_epoch():
     X, y = load_iris(return_X_y=True)
     model = ObliqueTreeClassifier(
         0, optimizer=[SGD(epochs=1), Regrow()], validation_fraction=None).fit(X, y)
-    assert model.history_ == {"step": [], **{name: [] for name in SGD.figures}}
+    assert model.history_ == {"step": [], **{name: [] for name in SGD.metrics}}
 
 
 def test_large_counts_are_printed_in_full(capsys):

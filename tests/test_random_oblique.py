@@ -36,7 +36,7 @@ def test_a_split_is_the_best_of_all_candidates_and_thresholds(
     y, weight = random.integers(0, 3, 12), random.choice([0.0, 0.5, 1.0, 3.0], 12)
     used = weight > 0
     problem = make_problem(form(X), y, loss, weight, max_depth=1, random_state=seed)
-    tree = RandomOblique(n_candidates, n_nonzero).grow(problem)
+    tree = RandomOblique(n_candidates, n_nonzero).initialize(problem)
     data = problem.y[used], weight[used], impurity
 
     scale = Scaling.fit(problem.X, weight).scale
@@ -74,7 +74,7 @@ def test_weight_is_repetition(form, loss):
     weight = random.integers(0, 4, len(y))
     again = random.permutation(np.repeat(np.arange(len(y)), weight))
     one, other = (
-        RandomOblique(20, min_samples_leaf=3).grow(
+        RandomOblique(20, min_samples_leaf=3).initialize(
             make_problem(form(X[rows]), y[rows], loss, weights, max_depth=5))
         for rows, weights in ((np.arange(len(y)), weight), (again, None)))
     assert one.n_leaves > 3
@@ -86,7 +86,7 @@ def test_features_may_have_any_unit():
     X, y = load_iris(return_X_y=True)
     units = np.array([1e-6, 1.0, 2.0**20, 3.0])
     one, other = (
-        RandomOblique().grow(make_problem(data, y, LogLoss(), max_depth=4, standardize=True))
+        RandomOblique().initialize(make_problem(data, y, LogLoss(), max_depth=4, standardize=True))
         for data in (X, X * units))
     np.testing.assert_allclose(one.weights, other.weights * units)
     np.testing.assert_array_equal(one.apply(X), other.apply(X * units))
@@ -106,10 +106,10 @@ def test_more_candidates_gain_more():
     gains = []
     for n_candidates in (1, 10, 100):
         # The first candidates of the many are those of the few.
-        tree = RandomOblique(n_candidates).grow(problem)
+        tree = RandomOblique(n_candidates).initialize(problem)
         right = tree.apply(problem.X) == 1
         gains.append(-sum(
-            naive_splits.entropy(problem.y[side], problem.weight[side])
+            naive_splits.entropy(problem.y[side], problem.sample_weight[side])
             for side in (right, ~right)))
     assert gains == sorted(gains)
     assert gains[0] < gains[-1]

@@ -44,7 +44,7 @@ def bad_on_the_left(loss):
 def test_a_bad_subtree_is_replaced_and_nothing_else(form, loss):
     problem, X, _ = checkerboard(loss=loss, form=form)
     tree = bad_on_the_left(loss)
-    regrown, history = Regrow().improve(tree, problem)
+    regrown, history = Regrow().optimize(tree, problem)
     assert history == {}
     assert regrown.n_internal == 3
     left = regrown.children_left[0]
@@ -67,44 +67,44 @@ def test_a_good_tree_stays(loss):
         [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], np.zeros(3), [1, ~0, ~2], [2, ~1, ~3],
         [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] if loss.is_classifier
         else [[0.0], [1.0], [1.0], [0.0]])
-    assert Regrow().improve(good, problem)[0] is good
+    assert Regrow().optimize(good, problem)[0] is good
 
 
 def test_too_little_evidence_changes_nothing():
     # Four errors that a fresh tree does not make are two standard errors, and five are more.
     problem, X, _ = checkerboard()
     tree = bad_on_the_left(LogLoss())
-    wrong = np.flatnonzero((problem.validation > 0) & (X[:, 0] < -0.2) & (X[:, 1] > 0.2))
+    wrong = np.flatnonzero((problem.validation_weight > 0) & (X[:, 0] < -0.2) & (X[:, 1] > 0.2))
     for n_wrong, changes in ((4, False), (5, True)):
         validation = np.zeros(len(X))
         validation[wrong[:n_wrong]] = 1.0
-        regrown = Regrow().improve(tree, problem.with_(validation=validation))[0]
+        regrown = Regrow().optimize(tree, problem.replace(validation_weight=validation))[0]
         assert (regrown is not tree) == changes
 
 
 def test_without_held_out_rows_nothing_changes():
     problem, _, _ = checkerboard()
     tree = bad_on_the_left(LogLoss())
-    assert Regrow().improve(tree, problem.with_(validation=None)) == (tree, {})
+    assert Regrow().optimize(tree, problem.replace(validation_weight=None)) == (tree, {})
 
 
 def test_held_out_rows_are_not_trained_on():
     # Were they, the fresh tree would learn what only they say.
     problem, _, _ = checkerboard()
     lying = problem.y.copy()
-    held = problem.validation > 0
+    held = problem.validation_weight > 0
     lying[held] = 1 - lying[held]
     tree = Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[0.1, 0.0], [0.0, 0.1]])
-    assert Regrow().improve(tree, problem.with_(y=lying))[0] is tree
+    assert Regrow().optimize(tree, problem.replace(y=lying))[0] is tree
 
 
 def test_rows_of_no_weight_do_not_matter():
     problem, X, _ = checkerboard()
     absent = np.arange(len(X)) % 3 == 1
-    problem = problem.with_(weight=np.where(absent, 0.0, problem.weight))
+    problem = problem.replace(sample_weight=np.where(absent, 0.0, problem.sample_weight))
     lying = np.where(absent[:, None], 1 - problem.y, problem.y)
     tree = bad_on_the_left(LogLoss())
-    one, other = (Regrow().improve(tree, problem.with_(y=y))[0] for y in (problem.y, lying))
+    one, other = (Regrow().optimize(tree, problem.replace(y=y))[0] for y in (problem.y, lying))
     assert one == other
     assert one != tree
 
@@ -116,10 +116,10 @@ def test_the_decisions_are_those_of_the_definition(tree, seed, form, classes):
     problem, X, y = checkerboard(60, form=form, seed=seed)
     random = np.random.default_rng(seed)
     if not classes:
-        problem = problem.with_(y=np.column_stack([y, X[:, 0]]).astype(float), loss=loss)
-    held = problem.validation * random.choice([0.5, 1.0, 2.0], 60)
-    problem = problem.with_(validation=held, weight=problem.weight * random.integers(0, 3, 60))
-    regrown = Regrow().improve(tree, problem)[0]
+        problem = problem.replace(y=np.column_stack([y, X[:, 0]]).astype(float), loss=loss)
+    held = problem.validation_weight * random.choice([0.5, 1.0, 2.0], 60)
+    problem = problem.replace(validation_weight=held, sample_weight=problem.sample_weight * random.integers(0, 3, 60))
+    regrown = Regrow().optimize(tree, problem)[0]
     if tree.n_internal == 0:
         assert regrown is tree
         return
@@ -133,7 +133,7 @@ def test_the_decisions_are_those_of_the_definition(tree, seed, form, classes):
 def test_many_rows_are_tried_on_a_few_first():
     # 3000 rows at the root: the pilot takes 500, and the outcome is the same.
     problem, X, _ = checkerboard(3000)
-    regrown = Regrow().improve(bad_on_the_left(LogLoss()), problem)[0]
+    regrown = Regrow().optimize(bad_on_the_left(LogLoss()), problem)[0]
     assert problem.errors(regrown.predict(X), np.arange(3000)).mean() < 0.01
 
 
@@ -141,12 +141,12 @@ def test_small_weights_are_no_reason_to_stop():
     problem, _, _ = checkerboard()
     tree = bad_on_the_left(LogLoss())
     light = LogLoss(pseudo_count=1e-6)
-    one = Regrow().improve(tree, problem.with_(loss=light))[0]
-    scaled = problem.with_(loss=light, weight=1e-3 * problem.weight)
-    other = Regrow().improve(tree, scaled)[0]
+    one = Regrow().optimize(tree, problem.replace(loss=light))[0]
+    scaled = problem.replace(loss=light, sample_weight=1e-3 * problem.sample_weight)
+    other = Regrow().optimize(tree, scaled)[0]
     np.testing.assert_array_equal(other.weights, one.weights)
     assert one != tree
-    limited = Regrow(min_samples_leaf=50).improve(tree, problem)[0]
+    limited = Regrow(min_samples_leaf=50).optimize(tree, problem)[0]
     assert limited is tree      # 80 rows on the left, 40 of each class
 
 
@@ -172,7 +172,7 @@ def test_leaves_are_shrunk_towards_their_ancestors(tree, seed, pseudo_count, for
     y, weight = random.normal(size=(12, k)), random.integers(0, 3, 12).astype(float)
     weight[0] = 1.0
     problem = Problem(form(X), y, SquaredLoss(), k, weight)
-    shrunk, history = ShrinkLeaves(pseudo_count=pseudo_count).improve(tree, problem)
+    shrunk, history = ShrinkLeaves(pseudo_count=pseudo_count).optimize(tree, problem)
     assert history == {}
     np.testing.assert_allclose(shrunk.values, naive_regrow.shrunk_leaves(
         tree, tree.apply(X), y, weight, pseudo_count), rtol=1e-10, atol=1e-12)
@@ -183,8 +183,8 @@ def test_leaves_are_shrunk_towards_their_ancestors(tree, seed, pseudo_count, for
 
 def test_without_shrinking_leaves_are_means():
     problem, _, _ = checkerboard(loss=SquaredLoss())
-    greedy = InfoGain().grow(problem.with_(max_depth=3))
-    shrunk = ShrinkLeaves(pseudo_count=0).improve(greedy, problem)[0]
+    greedy = InfoGain().initialize(problem.replace(max_depth=3))
+    shrunk = ShrinkLeaves(pseudo_count=0).optimize(greedy, problem)[0]
     np.testing.assert_allclose(shrunk.values, greedy.values, atol=1e-12)
 
 

@@ -140,9 +140,9 @@ def test_it_is_measured_once_and_anew_where_it_may_differ(X, weight):
     y = np.zeros((60, 1))
     problem = Problem(X, y, LogLoss(), 2, weight, standardize=True)
     scaling = problem.scaling
-    assert problem.with_(random_state=3, validation=None).scaling is scaling
+    assert problem.replace(random_state=3, validation_weight=None).scaling is scaling
     for changes in ({"X": 2 * X}, {"weight": np.arange(60.0)}, {"standardize": "global"}):
-        changed = problem.with_(**changes)
+        changed = problem.replace(**changes)
         fresh = Scaling.fit(changed.X, changed.weight, changed.standardize)
         np.testing.assert_array_equal(changed.scaling.scale, fresh.scale)
         assert (fresh.scale != scaling.scale).any()

@@ -11,10 +11,12 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt.initializers import InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.optimizers import SGD, SSGD, _sgd
+from ngdt.optimizers import SGD, SSGD
+from ngdt.optimizers._sgd import input_scale
+from ngdt.optimizers._sgd import run as _sgd
 from ngdt.problem import Problem
 from ngdt.testing.strategies import trees
 
@@ -34,21 +36,21 @@ def problem():
 @pytest.fixture
 def all_trained(problem):
     """The last tree is returned, since nothing is held out."""
-    return problem.with_(validation=None)
+    return problem.replace(validation_weight=None)
 
 
 def of_targets(problem):
     """The same rows, for regression; and a start."""
-    problem = problem.with_(loss=SquaredLoss(), n_outputs=1)
-    return problem, InfoGain().grow(problem)
+    problem = problem.replace(loss=SquaredLoss(), n_outputs=1)
+    return problem, InfoGain().initialize(problem)
 
 
 @pytest.fixture
 def start(problem):
-    return InfoGain().grow(problem)
+    return InfoGain().initialize(problem)
 
 
-class _Watched(_sgd.Trainer):
+class _Watched(_sgd.SGDTrainer):
     """Writes down how it is called. Epochs without a step only measure gradient shares."""
 
     def __init__(self, *arguments, **parameters):
@@ -82,10 +84,10 @@ class _Watched(_sgd.Trainer):
 @pytest.fixture
 def watch(monkeypatch):
     """Run an optimizer; return tree, history and the trainer that it used."""
-    monkeypatch.setattr(_sgd, "Trainer", _Watched)
+    monkeypatch.setattr(_sgd, "SGDTrainer", _Watched)
 
     def run(optimizer, tree, problem):
-        tree, history = optimizer.improve(tree, problem)
+        tree, history = optimizer.optimize(tree, problem)
         return tree, history, _Watched.last
 
     return run
@@ -117,7 +119,7 @@ def test_renewal_when_the_bound_stops_to_fall(watch, problem, start):
 
 def test_sgd_is_ssgd_that_navigates_at_each_step(all_trained, start):
     one, other, best = (
-        optimizer.improve(start, all_trained)[0] for optimizer in (
+        optimizer.optimize(start, all_trained)[0] for optimizer in (
             SGD(epochs=5), SSGD(assignment="navigate", renew="step", epochs=5), SSGD(epochs=5)))
     assert one == other
     assert one != best
@@ -141,7 +143,7 @@ def test_batch_size_momentum_and_ball_reach_the_trainer(watch, problem, start):
     _, _, trainer = watch(
         SGD(epochs=1, batch_size=32, momentum=0.5, nu=3.0, leaf_limit=7.0), start, problem)
     assert len(trainer.rates[0]) == 4       # 100 rows
-    wanted = {"batch_size": 32, "momentum": 0.5, "nu": 3.0, "theta_limit": 7.0}
+    wanted = {"batch_size": 32, "momentum": 0.5, "nu": 3.0, "leaf_limit": 7.0}
     assert {name: trainer.parameters[name] for name in wanted} == wanted
 
 
@@ -151,36 +153,36 @@ def test_automatic_number_of_epochs(watch, problem, start):
 
 
 def test_leaves_in_closed_form(watch, problem, start):
-    problem = problem.with_(validation=None)
+    problem = problem.replace(validation_weight=None)
     tree, _, trainer = watch(SSGD(leaf_update="closed_form", epochs=3), start, problem)
     assert not np.any(trainer.leaf_rates)
-    rows = np.flatnonzero(problem.weight)
+    rows = np.flatnonzero(problem.sample_weight)
     best = problem.loss.fit_leaves(
-        trainer.assignment[rows], problem.y[rows], problem.weight[rows], tree.n_leaves, 3)
+        trainer.assignment[rows], problem.y[rows], problem.sample_weight[rows], tree.n_leaves, 3)
     np.testing.assert_array_equal(tree.values, best)
     assert (tree.values != start.values).any()
 
 
 def test_leaves_do_not_move_at_rate_zero_and_stay_within_their_limit(problem, start):
-    problem = problem.with_(validation=None)
-    still, _ = SGD(leaf_learning_rate=0, epochs=2).improve(start, problem)
+    problem = problem.replace(validation_weight=None)
+    still, _ = SGD(leaf_learning_rate=0, epochs=2).optimize(start, problem)
     np.testing.assert_array_equal(still.values, start.values)
     assert still != start
-    clipped, _ = SGD(leaf_limit=0.5, epochs=2).improve(start, problem)
+    clipped, _ = SGD(leaf_limit=0.5, epochs=2).optimize(start, problem)
     assert np.abs(clipped.values).max() == 0.5
 
 
 @pytest.mark.parametrize(("patience", "epochs"), [(1, 2), (3, 4), (None, 6), (6, 6)])
 def test_patience_ends_a_run_that_does_not_improve(problem, start, patience, epochs):
     standing = SGD(epochs=6, learning_rate=1e-30, leaf_learning_rate=0, patience=patience)
-    assert len(standing.improve(start, problem)[1]["loss"]) == epochs
+    assert len(standing.optimize(start, problem)[1]["loss"]) == epochs
 
 
 def test_patience_counts_from_the_last_improvement(monkeypatch, problem, start):
     errors = iter([9, 8, 7, 7, 6, 8, 9, 6, 0, 0])   # the start's first
     monkeypatch.setattr(
-        _sgd._Run, "_weighted_errors", lambda run: np.array([next(errors) / 10]))
-    _, history = SGD(epochs=9, patience=3).improve(start, problem)
+        _sgd.SGDRun, "_weighted_errors", lambda run: np.array([next(errors) / 10]))
+    _, history = SGD(epochs=9, patience=3).optimize(start, problem)
     np.testing.assert_allclose(history["validation"], [0.8, 0.7, 0.7, 0.6, 0.8, 0.9, 0.6])
 
 
@@ -190,7 +192,7 @@ def test_automatic_inference(problem, start, kind, loss):
     if not loss.is_classifier:
         problem, start = of_targets(problem)
     auto, named, other = (
-        SGD(inference=inference, epochs=3).improve(start, problem)[1]["bound"]
+        SGD(inference=inference, epochs=3).optimize(start, problem)[1]["bound"]
         for inference in ("auto", kind, {"fast": "full", "full": "fast"}[kind]))
     assert auto == named
     assert auto != other
@@ -221,9 +223,9 @@ def test_bad_parameters_are_named(parameter, value):
 def test_automatic_nu(watch, problem, start, form, norm_limit, loss):
     if not loss.is_classifier:
         problem, start = of_targets(problem)
-    problem = problem.with_(X=form(problem.X), standardize=True)
+    problem = problem.replace(X=form(problem.X), standardize=True)
     _, _, trainer = watch(SGD(norm_limit=norm_limit, epochs=1), start, problem)
-    used = problem.weight > 0
+    used = problem.sample_weight > 0
     X, y = load_iris().data[used], problem.y[used]
     if form is np.asarray:
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -243,11 +245,11 @@ def test_automatic_nu(watch, problem, start, form, norm_limit, loss):
 @FORMS
 @pytest.mark.parametrize("standardize", [True, "global", False])
 def test_start_keeps_its_decisions_and_its_leaves(problem, start, form, standardize):
-    problem = problem.with_(X=form(problem.X), standardize=standardize)
+    problem = problem.replace(X=form(problem.X), standardize=standardize)
     frozen = SGD(learning_rate=1e-30, leaf_learning_rate=0, epochs=1)
-    tree, _ = frozen.improve(start, problem)
+    tree, _ = frozen.optimize(start, problem)
     # Training rows: a held-out one may lie on a threshold, where rounding decides.
-    rows = problem.X[problem.weight > 0]
+    rows = problem.X[problem.sample_weight > 0]
     np.testing.assert_array_equal(tree.apply(rows), start.apply(rows))
     np.testing.assert_array_equal(tree.values, start.values)
     assert tree != start        # it was scaled
@@ -272,8 +274,8 @@ def test_start_is_shrunk_only_where_that_moves_more_samples(watch, problem, star
 
 
 def test_an_unsplit_tree_is_returned_as_it_is(problem):
-    leaf = InfoGain().grow(problem.with_(max_depth=0))
-    assert SGD().improve(leaf, problem) == (leaf, {})
+    leaf = InfoGain().initialize(problem.replace(max_depth=0))
+    assert SGD().optimize(leaf, problem) == (leaf, {})
 
 
 @pytest.mark.parametrize("shape", [(8, 9), (8, 20), (30, 5), (1, 4), (4, 1)])
@@ -282,7 +284,7 @@ def test_largest_singular_value(form, shape):
     X = np.random.default_rng(0).integers(-4, 5, shape).astype(float)
     X -= X.mean(axis=0)         # without rounding for eight rows: 1' X is zero
     for scale in (1.0, 1e-160, 1e150):
-        value = _sgd._largest_singular_value(form(X * scale))
+        value = input_scale._largest_singular_value(form(X * scale))
         assert value == pytest.approx(scale * np.linalg.svd(X)[1][0], rel=1e-9)
 
 
@@ -302,7 +304,7 @@ def test_training_rows_that_are_all_alike(n_features):
     SGD(epochs=8), SGD(epochs=8, inference="full"), SSGD(epochs=8),
     SSGD(epochs=8, assignment="navigate", renew=4)], ids=str)
 def test_history(problem, start, optimizer):
-    _, history = optimizer.improve(start, problem)
+    _, history = optimizer.optimize(start, problem)
     assert set(history) == {
         "loss", "bound", "gradient_share", "n_scored", "active_leaves", "validation"}
     assert {len(column) for column in history.values()} == {8}
@@ -322,13 +324,13 @@ def test_history(problem, start, optimizer):
 def test_validation_is_the_weighted_error_of_the_tree(problem):
     # Steps too small to see; on training rows, since others may lie on a threshold.
     frozen = SGD(learning_rate=1e-30, leaf_learning_rate=0, epochs=1)
-    start = InfoGain().grow(problem.with_(max_depth=1))
-    weight = problem.weight * np.arange(len(problem.weight))
+    start = InfoGain().initialize(problem.replace(max_depth=1))
+    weight = problem.sample_weight * np.arange(len(problem.sample_weight))
     wrong = start.predict(problem.X).argmax(axis=1) != problem.y[:, 0]
-    history = frozen.improve(start, problem.with_(validation=weight))[1]
+    history = frozen.optimize(start, problem.replace(validation_weight=weight))[1]
     assert history["validation"] == pytest.approx([np.average(wrong, weights=weight)])
     assert np.average(wrong, weights=weight) != pytest.approx(wrong[weight > 0].mean(), rel=1e-3)
-    unknown = frozen.improve(start, problem.with_(validation=None))[1]["validation"]
+    unknown = frozen.optimize(start, problem.replace(validation_weight=None))[1]["validation"]
     assert np.isnan(unknown).all()
 
 
@@ -348,12 +350,12 @@ def test_validation_is_the_weighted_error_of_the_tree(problem):
 def test_the_best_tree_must_lead_by_its_standard_error(
         watch, monkeypatch, problem, start, errors, kept):
     rows = iter(np.array(errors, dtype=float))
-    monkeypatch.setattr(_sgd._Run, "_weighted_errors", lambda run: next(rows))
+    monkeypatch.setattr(_sgd.SGDRun, "_weighted_errors", lambda run: next(rows))
     tree, _, trainer = watch(SGD(epochs=3, schedule="constant"), start, problem)
     candidates = [values for _, _, values in trainer.trees]
     assert len({values.tobytes() for values in candidates}) == 4
     np.testing.assert_array_equal(tree.values, candidates[kept])
-    scaling = _sgd.Space.measure(problem, 1.5).scaling
+    scaling = input_scale.InputScale.measure(problem, 1.5).scaling
     weights, thresholds = scaling.to_raw(*trainer.trees[kept][:2])
     np.testing.assert_array_equal(tree.weights, weights)
     np.testing.assert_array_equal(tree.thresholds, thresholds)
@@ -371,10 +373,10 @@ def _stop_at(last):
 @pytest.mark.parametrize("optimizer", [SGD, SSGD])
 def test_ctrl_c_returns_what_as_many_epochs_return(all_trained, start, optimizer, n_jobs):
     problem = all_trained
-    interrupted, history = optimizer(epochs=9, schedule="constant").improve(
-        start, problem.with_(callback=_stop_at(4), n_jobs=n_jobs))
-    short, _ = optimizer(epochs=4, schedule="constant").improve(start, problem)
-    longer, _ = optimizer(epochs=9, schedule="constant").improve(start, problem)
+    interrupted, history = optimizer(epochs=9, schedule="constant").optimize(
+        start, problem.replace(callback=_stop_at(4), n_jobs=n_jobs))
+    short, _ = optimizer(epochs=4, schedule="constant").optimize(start, problem)
+    longer, _ = optimizer(epochs=9, schedule="constant").optimize(start, problem)
     assert history["interrupted"] is True
     assert len(history["loss"]) == 4
     assert interrupted == short
@@ -437,9 +439,9 @@ def test_type_of_the_data_does_not_matter_where_both_are_exact(form):
 
 
 def test_sparse_data_decide_as_dense_data_beyond_rounding(problem, start):
-    problem = problem.with_(standardize=False, validation=None)
+    problem = problem.replace(standardize=False, validation_weight=None)
     dense, other = (
-        SGD(nu=100.0, epochs=3).improve(start, problem.with_(X=form(problem.X)))[0]
+        SGD(nu=100.0, epochs=3).optimize(start, problem.replace(X=form(problem.X)))[0]
         for form in (np.asarray, sparse.csr_array))
     assert (dense.apply(problem.X) == other.apply(problem.X)).mean() > 0.95
     assert (dense.apply(problem.X) != start.apply(problem.X)).any()
@@ -484,10 +486,10 @@ def test_training_stays_finite(case, optimizer):
     tree, problem = case
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        trained, history = optimizer.improve(tree, problem)
+        trained, history = optimizer.optimize(tree, problem)
     for part in (trained.weights, trained.thresholds, trained.values):
         assert np.isfinite(part).all()
     for name, column in history.items():
         assert name == "validation" or np.isfinite(column).all()
     rows = np.arange(problem.X.shape[0], dtype=np.int32)
-    assert np.isfinite(trained.values[trained._apply_at(Rows(problem.X), rows)]).all()
+    assert np.isfinite(trained.values[trained._apply_at(Samples(problem.X), rows)]).all()

@@ -13,11 +13,12 @@ from naive_soft import NaiveTrainer
 from scipy import sparse
 from scipy.special import softmax
 
-from ngdt import Tree, _soft
+from ngdt import Tree
 from ngdt._inference import Topology
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt._scaling import Scaling
 from ngdt.inference import soft_predict_proba
+from ngdt.optimizers._soft import routing as leaf_models
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
 from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
 from ngdt.optimizers._soft.run import _neighbours
@@ -82,11 +83,11 @@ class Case:
                                              else (4.0, False)))
 
     def kernel(self, routing, batch_size, n_threads=1):
-        """Trainer, weights and model, which it changes in place."""
-        weights, model = self.weights.copy(), self.model(_soft, batch_size)
+        """SGDTrainer, weights and model, which it changes in place."""
+        weights, model = self.weights.copy(), self.model(leaf_models, batch_size)
         X = sparse.csr_array(self.X) if routing == "csr" else self.X
         arguments = (
-            Topology(self.tree), weights, model, Rows(X), self.scaling, batch_size)
+            Topology(self.tree), weights, model, Samples(X), self.scaling, batch_size)
         route = (DenseRouting(*arguments) if routing == "matrix"
                  else SparseRouting(*arguments, CHUNK, self.cutoff))
         trainer = SoftTrainer(
@@ -95,7 +96,7 @@ class Case:
 
     def naive(self, penalty=0.0):
         options = {name: value for name, value in self.options.items()
-                   if name not in ("smoothness", "neighbour")}
+                   if name not in ("spatial_penalty", "neighbour")}
         return NaiveTrainer(
             self.tree, self.weights, self.model(naive_soft), self.X, self.weight, self.scaling,
             cutoff=self.cutoff, penalty=penalty, **options)
@@ -312,7 +313,7 @@ def test_the_penalty_is_a_laplacian(image_shape, routing):
     expected = case.naive(0.7 * naive_soft.laplacian(image_shape)).gradient(batch, 1.5) + (
         0.7 * case.weights @ naive_soft.laplacian(image_shape))
     plain = gradient(case, routing, 1.5, batch)
-    case.options |= dict(smoothness=0.7, neighbour=_neighbours(image_shape, 12))
+    case.options |= dict(spatial_penalty=0.7, neighbour=_neighbours(image_shape, 12))
     penalised = gradient(case, routing, 1.5, batch)
     assert_close(penalised, expected)
     np.testing.assert_array_equal(penalised[:, -1], plain[:, -1])   # nothing is beside a threshold
@@ -324,7 +325,7 @@ def test_a_mask_keeps_weights_as_they_are(routing):
     case = case_for(routing, "categorical", 11, p=6, q=0.5)
     case.weights[case.random.random(case.weights.shape) < 0.5] = 0.0
     mask = (case.weights != 0).astype(np.float32)
-    case.options |= dict(mask=mask, smoothness=0.1, neighbour=_neighbours((2, 3), 6))
+    case.options |= dict(mask=mask, spatial_penalty=0.1, neighbour=_neighbours((2, 3), 6))
     trainer, weights, _ = case.kernel(routing, 8)
     for _ in range(3):
         trainer.epoch(case.order(), *schedule([2.0] * 3, [0.1] * 3, [0.99] * 3, [0.5] * 3))

@@ -16,7 +16,7 @@ from ngdt.problem import Problem
 
 def classification(X, y, **fields):
     loss, n_classes = LogLoss(), int(np.max(y)) + 1
-    fields = {"weight": np.ones(X.shape[0]), "max_depth": 4, **fields}
+    fields = {"sample_weight": np.ones(X.shape[0]), "max_depth": 4, **fields}
     return Problem(X, loss.encode(np.asarray(y), n_classes), loss, n_classes, **fields)
 
 
@@ -47,7 +47,7 @@ class Recorder(SoftOptimizer):
     def __init__(self):
         self.rows, self.starts = [], []
 
-    def _plan(self, n_samples, problem):
+    def _schedule(self, n_samples, problem):
         raise NotImplementedError
 
     def check(self, problem):
@@ -61,7 +61,7 @@ class Recorder(SoftOptimizer):
 
 def test_one_easy_split_gains_nearly_all_there_is():
     problem = oblique()
-    tree = SoftGreedy().grow(problem.with_(max_depth=1))
+    tree = SoftGreedy().initialize(problem.replace(max_depth=1))
     right = tree.apply(problem.X) == 1
     assert abs(np.mean(right == problem.y[:, 0]) - 0.5) > 0.48
     cosine = tree.weights[0].sum() / (np.linalg.norm(tree.weights[0]) * np.sqrt(5))
@@ -89,7 +89,7 @@ def test_the_threshold_is_that_of_the_stump():
             made.append(optimizer._train(tree, problem, rows, *arguments)[0])
             return made[-1], {}
 
-    tree = SoftGreedy(stump=Spy()).grow(problem.with_(max_depth=1))
+    tree = SoftGreedy(stump=Spy()).initialize(problem.replace(max_depth=1))
     assert len(made) == 1
     np.testing.assert_array_equal(tree.weights, made[0].weights)
     np.testing.assert_array_equal(tree.thresholds, made[0].thresholds)
@@ -98,7 +98,7 @@ def test_the_threshold_is_that_of_the_stump():
 def test_starts_are_random_directions_through_the_mean_with_equal_leaves():
     recorder = Recorder()
     problem = oblique(standardize=False)
-    SoftGreedy(stump=recorder, n_attempts=3).grow(problem)
+    SoftGreedy(stump=recorder, n_attempts=3).initialize(problem)
     directions = np.concatenate([start.weights for start in recorder.starts])
     np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0)
     assert np.linalg.matrix_rank(directions) == 3
@@ -111,13 +111,13 @@ def test_starts_are_random_directions_through_the_mean_with_equal_leaves():
 @pytest.mark.parametrize("n_attempts", [1, 4])
 def test_attempts_are_bounded(n_attempts):
     recorder = Recorder()
-    tree = SoftGreedy(stump=recorder, n_attempts=n_attempts).grow(iris())
+    tree = SoftGreedy(stump=recorder, n_attempts=n_attempts).initialize(iris())
     assert len(recorder.rows) == n_attempts
     assert tree.n_leaves == 1
 
 
 def test_equal_samples_of_different_classes_stay_a_leaf():
-    tree = SoftGreedy(stump=EndToEnd(epochs=3)).grow(
+    tree = SoftGreedy(stump=EndToEnd(epochs=3)).initialize(
         classification(np.ones((20, 3)), np.arange(20) % 2))
     assert tree.n_leaves == 1
     np.testing.assert_allclose(tree.predict(np.ones((1, 3)))[0, 0], tree.values[0, 1])
@@ -126,11 +126,11 @@ def test_equal_samples_of_different_classes_stay_a_leaf():
 def test_pure_nodes_are_not_split():
     recorder = Recorder()
     problem = classification(np.arange(10.0)[:, None], np.zeros(10))
-    assert SoftGreedy(stump=recorder).grow(problem).n_leaves == 1
+    assert SoftGreedy(stump=recorder).initialize(problem).n_leaves == 1
     assert recorder.rows == []
     # With no limit, everything that can be told apart is, and no split divides a pure node.
     problem = oblique(max_depth=None)
-    tree = SoftGreedy().grow(problem)
+    tree = SoftGreedy().initialize(problem)
     visits = tree.decision_path(problem.X).toarray().astype(bool)
     assert all(len(np.unique(problem.y[rows])) == 2 for rows in visits.T)
     np.testing.assert_array_equal(tree.predict(problem.X).argmax(axis=1), problem.y[:, 0])
@@ -145,7 +145,7 @@ def test_a_stump_sees_the_rows_that_hard_routing_brings_to_it():
             seen.append(set(rows.tolist()))
             return super()._train(tree, problem, rows, *arguments)
 
-    tree = SoftGreedy(stump=Spy()).grow(problem)
+    tree = SoftGreedy(stump=Spy()).initialize(problem)
     visits = tree.decision_path(problem.X).toarray().astype(bool)
     for node in range(tree.n_internal):
         assert set(np.flatnonzero(visits[:, node]).tolist()) in seen
@@ -156,7 +156,7 @@ def test_the_leaf_cap_takes_the_splits_that_gain_most():
     stump = EndToEnd(epochs=2)
     sizes = {}
     for cap in (1, 2, 5, 6):
-        tree = SoftGreedy(stump=stump, max_leaf_nodes=cap).grow(problem)
+        tree = SoftGreedy(stump=stump, max_leaf_nodes=cap).initialize(problem)
         assert tree.n_leaves == cap
         leaf = tree.apply(problem.X)
         sizes[cap] = {frozenset(np.flatnonzero(leaf == j)) for j in range(cap)}
@@ -171,7 +171,7 @@ def test_the_leaf_cap_takes_the_splits_that_gain_most():
         return -(count * np.log2(count / count.sum())).sum()
 
     gain = entropy(parent) - sum(map(entropy, sizes[6] - sizes[5]))
-    full = SoftGreedy(stump=stump).grow(problem)
+    full = SoftGreedy(stump=stump).initialize(problem)
     visits = full.decision_path(problem.X).toarray().astype(bool)
     groups = [frozenset(np.flatnonzero(column)) for column in visits.T]
     leaf = full.apply(problem.X)
@@ -188,7 +188,7 @@ def test_splits_use_as_many_features_as_asked_for(max_features, number):
     X, y = digits()
     problem = classification(X[:300], y[:300], max_depth=3)
     recorder = Recorder()
-    SoftGreedy(stump=recorder, max_features=max_features).grow(problem)
+    SoftGreedy(stump=recorder, max_features=max_features).initialize(problem)
     used = [tuple(np.flatnonzero(start.weights)) for start in recorder.starts]
     assert {len(features) for features in used} == {number}
     assert number == 64 or len(set(used)) > 1
@@ -197,21 +197,21 @@ def test_splits_use_as_many_features_as_asked_for(max_features, number):
 @pytest.mark.parametrize("stump", [EndToEnd(epochs=10), Annealed(steps=50)])
 def test_training_keeps_to_the_features_of_a_split(stump):
     problem = oblique(p=9, max_depth=3)
-    tree = SoftGreedy(stump=stump, max_features="sqrt").grow(problem)
+    tree = SoftGreedy(stump=stump, max_features="sqrt").initialize(problem)
     assert tree.n_internal > 1
     assert (np.count_nonzero(tree.weights, axis=1) == 3).all()
     assert len({tuple(np.flatnonzero(row)) for row in tree.weights}) > 1
-    tuned, _ = EndToEnd(keep_zeros=True, epochs=10).improve(tree, problem)
+    tuned, _ = EndToEnd(keep_zeros=True, epochs=10).optimize(tree, problem)
     assert not np.array_equal(tuned.weights, tree.weights)
     assert (np.count_nonzero(tuned.weights, axis=1) == 3).all()
-    free, _ = EndToEnd(epochs=10).improve(tree, problem)
+    free, _ = EndToEnd(epochs=10).optimize(tree, problem)
     assert (np.count_nonzero(free.weights, axis=1) == 9).all()
 
 
 def test_patches_are_rectangles_of_pixels():
     X, y = digits()
     recorder = Recorder()
-    SoftGreedy(stump=recorder, patch=(2, 3), image_shape=(8, 8), n_attempts=40).grow(
+    SoftGreedy(stump=recorder, patch=(2, 3), image_shape=(8, 8), n_attempts=40).initialize(
         classification(X, y))
     corners = set()
     for start in recorder.starts:
@@ -222,7 +222,7 @@ def test_patches_are_rectangles_of_pixels():
     assert len(corners) > 15
     assert {row for row, _ in corners} == set(range(7))
     assert {column for _, column in corners} == set(range(6))
-    tree = SoftGreedy(patch=(3, 3), image_shape=(8, 8)).grow(classification(X, y, max_depth=2))
+    tree = SoftGreedy(patch=(3, 3), image_shape=(8, 8)).initialize(classification(X, y, max_depth=2))
     assert (np.count_nonzero(tree.weights, axis=1) == 9).all()
 
 
@@ -234,12 +234,12 @@ def test_patches_are_rectangles_of_pixels():
 ])
 def test_patches_have_to_fit(parameters, message):
     with pytest.raises(ValueError, match=message):
-        SoftGreedy(**parameters).grow(iris())
+        SoftGreedy(**parameters).initialize(iris())
 
 
 def test_more_features_than_there_are_are_refused():
     with pytest.raises(ValueError, match="more than the 4 features"):
-        SoftGreedy(max_features=5).grow(iris())
+        SoftGreedy(max_features=5).initialize(iris())
 
 
 @pytest.mark.parametrize("parameters", [
@@ -247,13 +247,13 @@ def test_more_features_than_there_are_are_refused():
     {"stump": "end_to_end"}, {"max_leaf_nodes": 0}])
 def test_parameters_are_checked(parameters):
     with pytest.raises(ValueError, match=next(iter(parameters))):
-        SoftGreedy(**parameters).grow(iris())
+        SoftGreedy(**parameters).initialize(iris())
 
 
 def test_the_seed_decides_and_threads_do_not():
-    grow = SoftGreedy(stump=EndToEnd(epochs=1)).grow
+    grow = SoftGreedy(stump=EndToEnd(epochs=1)).initialize
     big = oblique(n=20_000, max_depth=3)
-    assert same(grow(big), grow(big.with_(n_jobs=2)))
+    assert same(grow(big), grow(big.replace(n_jobs=2)))
     assert same(grow(iris(random_state=1)), grow(iris(random_state=1)))
     assert not same(grow(iris(random_state=1)), grow(iris(random_state=2)))
 
@@ -261,11 +261,11 @@ def test_the_seed_decides_and_threads_do_not():
 def test_the_order_in_which_nodes_are_split_does_not_matter():
     problem = classification(*digits(), max_depth=4)
     stump = EndToEnd(epochs=2)
-    tree = SoftGreedy(stump=stump).grow(problem)
+    tree = SoftGreedy(stump=stump).initialize(problem)
     # The cap is met by the last split, so the nodes of both trees are the same.
-    capped = SoftGreedy(stump=stump, max_leaf_nodes=tree.n_leaves).grow(problem)
+    capped = SoftGreedy(stump=stump, max_leaf_nodes=tree.n_leaves).initialize(problem)
     assert same(tree, capped)
-    shallow = SoftGreedy(stump=stump).grow(problem.with_(max_depth=2))
+    shallow = SoftGreedy(stump=stump).initialize(problem.replace(max_depth=2))
     for row in shallow.weights:
         assert (tree.weights == row).all(axis=1).any()
 
@@ -276,7 +276,7 @@ def test_rows_of_weight_zero_do_not_exist(form):
     X, y = X.astype(np.float32), y
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
     kept = np.flatnonzero(weight)
-    grow = SoftGreedy(stump=EndToEnd(epochs=5)).grow
+    grow = SoftGreedy(stump=EndToEnd(epochs=5)).initialize
     whole = grow(classification(form(X), y, weight=weight))
     part = grow(classification(form(X[kept]), y[kept], weight=weight[kept]))
     np.testing.assert_allclose(whole.weights, part.weights, rtol=1e-6)
@@ -293,7 +293,7 @@ def test_a_part_trains_as_if_it_were_all_there_is():
     optimizer = EndToEnd(epochs=5)
     part, _ = optimizer._train(stump, problem, rows, unit_weight(problem))
     alone = classification(problem.X[rows], problem.y[rows, 0].astype(int), standardize=False)
-    expected, _ = optimizer.improve(stump, alone)
+    expected, _ = optimizer.optimize(stump, alone)
     np.testing.assert_allclose(part.weights, expected.weights, rtol=1e-5)
     np.testing.assert_allclose(part.values, expected.values)
 
@@ -302,8 +302,8 @@ def test_sparse_data_grow_the_tree_of_dense_data():
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 6)).round(1) * (random.random((300, 6)) < 0.5)
     problem = classification(X, X @ [1, -1, 1, 0, 0, 0] > 0, max_depth=3, standardize=False)
-    grow = SoftGreedy(stump=EndToEnd(epochs=5)).grow
-    dense, csr = grow(problem), grow(problem.with_(X=sparse.csr_array(X)))
+    grow = SoftGreedy(stump=EndToEnd(epochs=5)).initialize
+    dense, csr = grow(problem), grow(problem.replace(X=sparse.csr_array(X)))
     np.testing.assert_array_equal(dense.children_left, csr.children_left)
     np.testing.assert_allclose(dense.weights, csr.weights, rtol=1e-3, atol=1e-4)
     assert np.mean(dense.apply(X) == csr.apply(X)) > 0.99
@@ -315,7 +315,7 @@ def test_regression(fields):
     X = random.normal(size=(600, 4))
     y = np.column_stack([np.abs(X @ [1.0, 1.0, 0.0, 0.0]), X[:, 2]])
     problem = Problem(X, 5 * y + 100, SquaredLoss(), 2, np.ones(600), max_depth=5, **fields)
-    tree = SoftGreedy().grow(problem)
+    tree = SoftGreedy().initialize(problem)
     left = ((tree.predict(X) - problem.y) ** 2).sum() / (
         (problem.y - problem.y.mean(axis=0)) ** 2).sum()
     assert left < 0.45
@@ -334,18 +334,18 @@ def test_the_smallest_data(estimator, X, y):
 
 
 def test_any_soft_optimizer_trains_the_stumps():
-    tree = SoftGreedy(stump=Annealed(steps=200)).grow(iris(max_depth=3))
+    tree = SoftGreedy(stump=Annealed(steps=200)).initialize(iris(max_depth=3))
     X, y = load_iris(return_X_y=True)
     assert np.mean(tree.predict(X).argmax(axis=1) == y) > 0.95
 
 
 def test_large_nodes_may_be_left_whole():
     problem = iris(max_depth=None)
-    tree = SoftGreedy(min_samples_split=60).grow(problem)
+    tree = SoftGreedy(min_samples_split=60).initialize(problem)
     visits = tree.decision_path(problem.X).toarray().sum(axis=0)
     assert tree.n_internal
     assert (visits >= 60).all()
-    assert SoftGreedy(min_impurity_decrease=5.0).grow(problem).n_leaves == 1
+    assert SoftGreedy(min_impurity_decrease=5.0).initialize(problem).n_leaves == 1
 
 
 def test_ctrl_c_ends_the_growth():
@@ -354,7 +354,7 @@ def test_ctrl_c_ends_the_growth():
 
     class Interrupted(EndToEnd):
         def _train(self, tree, problem, rows, *arguments):
-            return super()._train(tree, problem.with_(callback=stop), rows, *arguments)
+            return super()._train(tree, problem.replace(callback=stop), rows, *arguments)
 
     with pytest.raises(KeyboardInterrupt):
-        SoftGreedy(stump=Interrupted()).grow(iris())
+        SoftGreedy(stump=Interrupted()).initialize(iris())

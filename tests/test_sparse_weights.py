@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt.inference import (
     cost_diminished_inference,
     loss_augmented_inference,
@@ -107,7 +107,7 @@ def test_many_samples_are_decided_as_few_are(share, form):
     # So many that dense rows of weights are worth making, unless few weights are not zero.
     tree, _ = wide(share, 40)
     stored, X = tree.sparsify(), np.random.default_rng(1).normal(size=(2000, 40))
-    rows, some = Rows(form(X)), np.arange(0, 2000, 2, dtype=np.int32)
+    rows, some = Samples(form(X)), np.arange(0, 2000, 2, dtype=np.int32)
     leaf = stored._apply(rows)
     assert_array_equal(leaf, tree._apply(rows))
     assert_array_equal(leaf, [stored.apply(form(x[None]))[0] for x in X])
@@ -119,14 +119,14 @@ def test_many_samples_are_decided_as_few_are(share, form):
         form is np.asarray or tree.n_nonzero >= 3 * 40))
     assert seen is None or (seen == leaf).all()
     X[1500, 7] = np.nan
-    assert stored._apply_unless_suspect(Rows(form(X))) is None
+    assert stored._apply_unless_suspect(Samples(form(X))) is None
 
 
 def test_rows_of_one_sample_do_not_reach_the_next():
     tree = Tree([[1.0, 1.0]], [0.5], [~0], [~1], [[0.0], [1.0]]).sparsify()
     X = sparse.csr_array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.25, 0.0]])
     assert tree.scores(X)[:, 0].tolist() == [0.5, -0.5, 1.5, -0.25]
-    assert tree._apply_at(Rows(X), np.array([2, 1, 0, 1], dtype=np.int32)).tolist() == [1, 0, 1, 0]
+    assert tree._apply_at(Samples(X), np.array([2, 1, 0, 1], dtype=np.int32)).tolist() == [1, 0, 1, 0]
 
 
 # --- form ---------------------------------------------------------------------------------------
@@ -317,18 +317,18 @@ def test_a_wide_tree_is_never_dense():
 # --- everything else that takes trees -----------------------------------------------------------
 
 
-@given(problem=problems(sparse_weights=TRUE), kind=st.sampled_from(["fast", "full"]))
-def test_inference(problem, kind):
+@given(problem=problems(sparse_weights=TRUE), inference=st.sampled_from(["fast", "full"]))
+def test_inference(problem, inference):
     tree, X, y, loss = problem
     dense = tree.densify()
     assert_array_equal(
-        upper_bound(tree, X, y, loss=loss, kind=kind),
-        upper_bound(dense, X, y, loss=loss, kind=kind))
+        upper_bound(tree, X, y, loss=loss, inference=inference),
+        upper_bound(dense, X, y, loss=loss, inference=inference))
     for search in (loss_augmented_inference, cost_diminished_inference):
         for a, b in zip(search(tree, X, y, loss=loss), search(dense, X, y, loss=loss), strict=True):
             assert_array_equal(*(m.toarray() if sparse.issparse(m) else m for m in (a, b)))
-    for a, b in zip(surrogate_gradient(tree, X, y, loss=loss, kind=kind),
-                    surrogate_gradient(dense, X, y, loss=loss, kind=kind), strict=True):
+    for a, b in zip(surrogate_gradient(tree, X, y, loss=loss, inference=inference),
+                    surrogate_gradient(dense, X, y, loss=loss, inference=inference), strict=True):
         assert_array_equal(a, b)
     if tree.n_outputs > 1:
         assert_array_equal(soft_predict_proba(tree, X, 2.0), soft_predict_proba(dense, X, 2.0))

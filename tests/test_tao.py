@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from test_sgd import hard_problems
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, NodeProblem
@@ -39,9 +39,9 @@ def own_losses(problem, values, rows, loss=None):
 
 
 def training_loss(tree, problem, loss=None):
-    rows = np.flatnonzero(problem.weight > 0).astype(np.int32)
-    values = tree.values[tree._apply_at(Rows(problem.X), rows)]
-    return problem.weight[rows] @ own_losses(problem, values, rows, loss)
+    rows = np.flatnonzero(problem.sample_weight > 0).astype(np.int32)
+    values = tree.values[tree._apply_at(Samples(problem.X), rows)]
+    return problem.sample_weight[rows] @ own_losses(problem, values, rows, loss)
 
 
 @settings(max_examples=150)
@@ -60,7 +60,7 @@ def test_under_error_no_pass_raises_the_training_loss(case, data, node, loss, C,
     optimizer = TAO(C=C, penalty=penalty, node=node, loss=loss, accept="error", max_passes=1)
     tree = case.tree
     for _ in range(3):
-        tree, history = optimizer.improve(tree, problem)
+        tree, history = optimizer.optimize(tree, problem)
         after = training_loss(tree, problem, loss)
         assert after <= before + 1e-12 * abs(before)
         # Pure subtrees become leaves in the end, and may be the better for it.
@@ -74,7 +74,7 @@ def naive_axis_pass(tree, problem):
     """A pass over axis-aligned nodes by enumeration: least loss of every node in turn."""
     X = problem.X.toarray() if sparse.issparse(problem.X) else problem.X
     X = X.astype(float)
-    rows = np.flatnonzero(problem.weight > 0)
+    rows = np.flatnonzero(problem.sample_weight > 0)
     weights, thresholds = tree.weights.copy(), tree.thresholds.copy()
 
     def leaf(x, child):
@@ -100,7 +100,7 @@ def naive_axis_pass(tree, problem):
             continue
         sides = np.array([[own_losses(problem, tree.values[[leaf(X[i], child)]], np.array([i]))[0]
                            for child in (tree.children_left[node], tree.children_right[node])]
-                          for i in here]) * problem.weight[here][:, None]
+                          for i in here]) * problem.sample_weight[here][:, None]
         best = min(sides[:, 0].sum(), sides[:, 1].sum())
         for j in range(X.shape[1]):
             for threshold in np.unique(X[here, j]):
@@ -126,8 +126,8 @@ def test_an_axis_aligned_node_is_exact(case):
         here = np.array(here, dtype=np.int32)
         if np.ptp(problem.y[here], axis=0).any():
             values = fitted.values[fitted._apply_below(
-                Rows(problem.X), here, np.full(len(here), node, dtype=np.int32))]
-            got = problem.weight[here] @ own_losses(problem, values, here)
+                Samples(problem.X), here, np.full(len(here), node, dtype=np.int32))]
+            got = problem.sample_weight[here] @ own_losses(problem, values, here)
             np.testing.assert_allclose(got, best, rtol=1e-9, atol=1e-12)
 
 
@@ -161,7 +161,7 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
         for node in nodes:
             here = np.flatnonzero(decision[:, node]).astype(np.int32)
             left, right = (own_losses(problem, tree.values[tree._apply_below(
-                Rows(case.X), here, np.full(len(here), child, dtype=np.int32))], here)
+                Samples(case.X), here, np.full(len(here), child, dtype=np.int32))], here)
                 for child in (tree.children_left[node], tree.children_right[node]))
             care = left != right
             if not care.any() or not np.ptp(problem.y[here], axis=0).any():
@@ -172,9 +172,9 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
             np.testing.assert_array_equal(
                 found[node].target[order], np.where(right < left, 1.0, -1.0)[care])
             np.testing.assert_allclose(
-                found[node].cost[order], (problem.weight[here] * np.abs(left - right))[care])
+                found[node].cost[order], (problem.sample_weight[here] * np.abs(left - right))[care])
             # The less of the weight comes here, the less the penalty weighs.
-            share = problem.weight[here].sum() / problem.weight.sum()
+            share = problem.sample_weight[here].sum() / problem.sample_weight.sum()
             np.testing.assert_allclose(found[node].C, 0.7 / share**0.3)
 
 
@@ -190,12 +190,12 @@ def test_a_pass_knows_where_the_samples_end(case, node, accept, C, n_jobs):
             run._fit_nodes(nodes)
             start = np.full(len(run.samples.samples), -1, dtype=np.int32)
             for above in nodes:
-                start[run.samples.below(above)] = above
+                start[run.samples.slice_of(above)] = above
             here = np.flatnonzero(start >= 0)
             np.testing.assert_array_equal(run.reached[here], run.tree._apply_below(
                 run.data, run.samples.samples[here], start[here]))
         leaf = run.tree._apply_at(run.data, run.rows)
-        run._settle(run.reached[np.argsort(run.samples.samples)])
+        run._refit_leaves(run.reached[np.argsort(run.samples.samples)])
         np.testing.assert_array_equal(run.samples.leaf, leaf[np.searchsorted(
             run.rows, run.samples.samples)])
 
@@ -219,7 +219,7 @@ def test_samples_that_all_want_one_side_are_sent_there(node, side):
     tree = Tree([[1.0], [1.0]], [0.0, 1e9], [1, ~0], [~2, ~1], [[0.0, 9.0], [9.0, 0.0], [5.0, 0.0]])
     y = (np.arange(8) == 0).astype(float)
     problem = Problem(X, y[:, None], LogLoss(), 2, np.where(y == 1, 1e-9, 1.0))
-    trained, _ = TAO(node=node, C=1e3).improve(tree, problem)
+    trained, _ = TAO(node=node, C=1e3).optimize(tree, problem)
     assert problem.errors(trained.predict(X), np.arange(8))[1:].sum() == 0
 
 
@@ -249,7 +249,7 @@ def test_it_trains_from_random_parameters(node, accept):
 @ACCEPT
 def test_the_best_tree_is_returned(accept):
     problem, X, y = iris()
-    tree, history = TAO(C=0.3, accept=accept, tol=0).improve(_grown(problem, 4), problem)
+    tree, history = TAO(C=0.3, accept=accept, tol=0).optimize(_grown(problem, 4), problem)
     loss = (tree.predict(X).argmax(axis=1) != y).mean()
     if accept == "error":
         assert loss == min(history["loss"]) == history["loss"][-1]
@@ -276,7 +276,7 @@ def test_when_training_ends_and_what_is_kept(accept, goals, n_passes, best, monk
     run.levels = run.levels[:1]
     # Under "error", the start counts.
     coming = iter(([6.0] if accept == "error" else []) + goals)
-    monkeypatch.setattr(run, "_goal", lambda figures: next(coming))
+    monkeypatch.setattr(run, "_objective", lambda figures: next(coming))
     monkeypatch.setattr(run.progress, "report", lambda figures: trees.append(run.tree))
     run.train()
     assert len(trees) == n_passes
@@ -293,7 +293,7 @@ def test_the_objective_is_what_it_says():
     errors = (tree.predict(X) != y).sum()
     # Pruning takes away what has a penalty and no effect.
     assert passes["objective"][0] >= 0.3 * errors + penalty - 1e-9
-    run = _run(tree.tree_, problem.with_(standardize=False), TAO(0.3, alpha=0.25))
+    run = _run(tree.tree_, problem.replace(standardize=False), TAO(0.3, alpha=0.25))
     assert run._figures()["objective"] == pytest.approx(0.3 * errors + penalty)
 
 
@@ -309,20 +309,20 @@ def test_a_reversed_split_between_neighbouring_numbers():
 
 def _grown(problem, depth):
     from ngdt.initializers import InfoGain
-    return InfoGain().grow(problem.with_(max_depth=depth))
+    return InfoGain().initialize(problem.replace(max_depth=depth))
 
 
 def test_smaller_C_gives_sparser_trees_and_error_cannot():
     problem, _, _ = iris()
     start = _grown(problem, 5)
-    nonzero = [TAO(C=C, alpha=0).improve(start, problem)[0].n_nonzero
+    nonzero = [TAO(C=C, alpha=0).optimize(start, problem)[0].n_nonzero
                for C in (10.0, 0.1, 0.01, 1e-6)]
     assert nonzero == sorted(nonzero, reverse=True)
     assert nonzero[0] > 2 * nonzero[2]
     # So little C that no weight is worth its price.
     assert nonzero[-1] == 0
     # An overfitted start cannot move where the error must not rise.
-    tree, _ = TAO(C=1e-6, accept="error").improve(start, problem)
+    tree, _ = TAO(C=1e-6, accept="error").optimize(start, problem)
     assert training_loss(tree, problem) <= training_loss(start, problem)
 
 
@@ -520,9 +520,9 @@ def test_a_loss_for_numbers_does_not_fit_classes():
 def test_a_tree_of_another_width_is_refused_by_both_sides():
     problem, _, _ = iris()
     with pytest.raises(ValueError, match="2 features, but the data have 4"):
-        TAO().improve(Tree([[1.0, 1.0]], [0.0], [~0], [~1], np.zeros((2, 3))), problem)
+        TAO().optimize(Tree([[1.0, 1.0]], [0.0], [~0], [~1], np.zeros((2, 3))), problem)
     with pytest.raises(ValueError, match="2 outputs, but the data have 3"):
-        TAO().improve(Tree([[1.0] * 4], [0.0], [~0], [~1], np.zeros((2, 2))), problem)
+        TAO().optimize(Tree([[1.0] * 4], [0.0], [~0], [~1], np.zeros((2, 2))), problem)
 
 
 @settings(max_examples=60)
@@ -530,7 +530,7 @@ def test_a_tree_of_another_width_is_refused_by_both_sides():
        st.sampled_from([1e-6, 1.0, 1e6]))
 def test_training_stays_finite(case, node, penalty, C):
     tree, problem = case
-    trained, history = TAO(C=C, node=node, penalty=penalty, max_passes=3).improve(tree, problem)
+    trained, history = TAO(C=C, node=node, penalty=penalty, max_passes=3).optimize(tree, problem)
     assert all(np.isfinite(part).all() for part in (trained.densify().weights,
                trained.thresholds))
     for name, column in history.items():

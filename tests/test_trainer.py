@@ -9,11 +9,11 @@ from naive_sgd import NaiveTrainer
 from scipy import sparse
 
 from ngdt import Tree
-from ngdt._rows import Rows
+from ngdt._samples import Samples
 from ngdt._scaling import Scaling
 from ngdt.inference import RADIUS, surrogate_gradient
 from ngdt.losses import LOSSES
-from ngdt.optimizers._sgd.epoch import Trainer
+from ngdt.optimizers._sgd.epoch import SGDTrainer
 
 KINDS = pytest.mark.parametrize("kind", sorted(RADIUS))
 RULES = pytest.mark.parametrize("rule", ["navigate", "best"])
@@ -38,7 +38,7 @@ class Case:
         self.weight = self.random.choice([0.5, 1.0, 2.0], n)
         self.scaling = Scaling(np.zeros(p), np.ones(p))
         self.options = dict(
-            norm_limit=np.inf, nu=1e12, momentum=0.0, theta_limit=1e6, theta_cap=np.inf) | options
+            norm_limit=np.inf, nu=1e12, momentum=0.0, leaf_limit=1e6, max_leaf_step=np.inf) | options
 
     def normal(self, shape):
         return self.random.normal(size=shape)
@@ -64,8 +64,8 @@ class Case:
         start = tree.weights.astype(np.float32), tree.thresholds.copy(), tree.values.copy()
         naive = NaiveTrainer(
             tree, *start, X, self.y, self.weight, self.scaling, self.loss, **common)
-        trainer = Trainer(
-            tree, *start, Rows(X), self.y, self.weight, self.scaling, LOSSES[self.loss](),
+        trainer = SGDTrainer(
+            tree, *start, Samples(X), self.y, self.weight, self.scaling, LOSSES[self.loss](),
             batch_size=batch_size, n_threads=n_threads, **common)
         return trainer, naive
 
@@ -115,8 +115,8 @@ OPTIONS = {
     "ball": {"nu": 0.7},
     "momentum": {"momentum": 0.9, "nu": 4.0},
     "clip": {"norm_limit": 1.3},
-    "leaves": {"theta_limit": 0.8, "theta_cap": 0.02},
-    "all": {"nu": 1.5, "momentum": 0.5, "norm_limit": 1.5, "theta_limit": 2.0, "theta_cap": 0.25},
+    "leaves": {"leaf_limit": 0.8, "max_leaf_step": 0.02},
+    "all": {"nu": 1.5, "momentum": 0.5, "norm_limit": 1.5, "leaf_limit": 2.0, "max_leaf_step": 0.25},
 }
 
 
@@ -132,10 +132,10 @@ def test_every_step_is_the_reference_step(kind, rule, loss, name):
     order = case.order()
     for first in range(0, case.n, 5):       # the last batch is a short one
         batch = order[first:first + 5]
-        rate, theta_rate = np.array([0.2]), np.array([0.5])
+        rate, leaf_rate = np.array([0.2]), np.array([0.5])
         before = parameters(trainer)
-        figures = trainer.epoch(batch, rate, theta_rate)
-        expected = naive.epoch(batch, rate, theta_rate, 5)
+        figures = trainer.epoch(batch, rate, leaf_rate)
+        expected = naive.epoch(batch, rate, leaf_rate, 5)
         assert {key: figures[key] for key in expected} == pytest.approx(expected, rel=1e-5)
         assert_equal(trainer, naive, 1e-5)
         assert (parameters(trainer) != before).any()
@@ -185,18 +185,18 @@ def test_the_gradient_is_the_public_one(kind, rule, loss):
     order = np.arange(case.n, dtype=np.int32)
     tree = Tree(trainer.weights.astype(np.float64), trainer.thresholds,
                 case.tree.children_left, case.tree.children_right, case.tree.values)
-    rate, theta_rate = 0.5, 0.25
-    trainer.epoch(order, np.array([rate]), np.array([theta_rate]))
+    rate, leaf_rate = 0.5, 0.25
+    trainer.epoch(order, np.array([rate]), np.array([leaf_rate]))
     y = case.y[:, 0].astype(int) if loss == "log" else case.y
     gradient = surrogate_gradient(
-        tree, case.X, y, loss=loss, kind=kind, assignment=trainer.assignment,
+        tree, case.X, y, loss=loss, inference=kind, assignment=trainer.assignment,
         sample_weight=case.weight)
     mean = case.weight.mean()               # a step is on the sum over the batch / its size
     assert np.abs(gradient.weights).max() > 0.05
     for before, after, size, part in (
             (tree.weights, trainer.weights, rate, gradient.weights),
             (tree.thresholds, trainer.thresholds, rate, gradient.thresholds),
-            (tree.values, trainer.values, theta_rate, gradient.values)):
+            (tree.values, trainer.values, leaf_rate, gradient.values)):
         np.testing.assert_allclose((before - after) / size, mean * part, rtol=1e-5, atol=1e-5)
 
 
@@ -331,7 +331,7 @@ def test_new_leaf_values_are_searched_with_new_bounds():
 
 
 def test_set_leaves_clips():
-    case = Case("squared", 9, theta_limit=0.5)
+    case = Case("squared", 9, leaf_limit=0.5)
     trainer = case.trainer("full", "best", batch_size=4)
     trainer.set_leaves(case.tree.values)
     np.testing.assert_array_equal(trainer.values, np.clip(case.tree.values, -0.5, 0.5))

@@ -23,7 +23,7 @@ from sklearn.tree import (
 )
 
 from ngdt import ObliqueTreeClassifier, Tree
-from ngdt._tree import check_tree
+from ngdt._tree import check_is_tree
 from ngdt.testing.strategies import problems, trees
 
 ARRAYS = ("weights", "thresholds", "children_left", "children_right", "values")
@@ -501,4 +501,4 @@ def test_damaged_sparse_samples(damage):
 ])
 def test_an_estimator_is_told_where_its_tree_is(estimator, where):
     with pytest.raises(TypeError, match=where):
-        check_tree(estimator.fit([[0.0], [1.0]], [0, 1]))
+        check_is_tree(estimator.fit([[0.0], [1.0]], [0, 1]))

@@ -8,7 +8,7 @@ from ngdt.optimizers import Optimizer
 class RandomSplits(Initializer):
     """A complete tree of random splits that pass near the middle of the data."""
 
-    def grow(self, problem):
+    def initialize(self, problem):
         rng = np.random.default_rng(problem.random_state)
         m = 2**problem.max_depth - 1
         ids = np.arange(m)
@@ -16,7 +16,7 @@ class RandomSplits(Initializer):
         weights = rng.normal(size=(m, problem.X.shape[1]))
         thresholds = weights @ np.asarray(problem.X.mean(axis=0)).ravel()
         tree = Tree(weights, thresholds, left, right, np.zeros((m + 1, problem.n_outputs)))
-        return RefitLeaves().improve(tree, problem)[0]
+        return RefitLeaves().optimize(tree, problem)[0]
 
 
 class RefitLeaves(Optimizer):
@@ -25,8 +25,8 @@ class RefitLeaves(Optimizer):
     def check(self, problem):
         super().check(problem)  # raise a ValueError here if this step cannot work on the problem
 
-    def improve(self, tree, problem):
+    def optimize(self, tree, problem):
         values = problem.loss.fit_leaves(
-            tree.apply(problem.X), problem.y, problem.weight, tree.n_leaves, problem.n_outputs
+            tree.apply(problem.X), problem.y, problem.sample_weight, tree.n_leaves, problem.n_outputs
         )
         return tree.replace(values=values), {}  # no epochs, so nothing for history_

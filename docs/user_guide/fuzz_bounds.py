@@ -13,8 +13,8 @@ from ngdt.testing.strategies import assignments, problems, samples
 @given(problems())
 def test_loss_below_fast_below_full(problem):
     tree, X, y, loss = problem
-    fast = upper_bound(tree, X, y, loss=loss, kind="fast")
-    full = upper_bound(tree, X, y, loss=loss, kind="full")
+    fast = upper_bound(tree, X, y, loss=loss, inference="fast")
+    full = upper_bound(tree, X, y, loss=loss, inference="full")
     assert (empirical_loss(tree, X, y, loss=loss) <= fast).all()
     assert (fast <= full).all()
 # [/order]
@@ -35,8 +35,8 @@ def scaled(tree, factor):
 def test_larger_weights_tighten_the_bound(problem, kind, exponent):
     tree, X, y, loss = problem
     larger = scaled(tree, 2.0**exponent)
-    bound = upper_bound(tree, X, y, loss=loss, kind=kind)
-    tighter = upper_bound(larger, X, y, loss=loss, kind=kind)
+    bound = upper_bound(tree, X, y, loss=loss, inference=kind)
+    tighter = upper_bound(larger, X, y, loss=loss, inference=kind)
     assert (tighter <= bound).all()
     assert (empirical_loss(larger, X, y, loss=loss) <= tighter).all()
 # [/scale]
@@ -56,8 +56,8 @@ def test_any_assignment_gives_a_bound(problem, data):
 @given(problems(), st.sampled_from(["fast", "full"]))
 def test_pruning_is_exact(problem, kind):
     tree, X, y, loss = problem
-    pruned = loss_augmented_inference(tree, X, y, loss=loss, kind=kind)
-    whole = loss_augmented_inference(tree, X, y, loss=loss, kind=kind, prune=False)
+    pruned = loss_augmented_inference(tree, X, y, loss=loss, inference=kind)
+    whole = loss_augmented_inference(tree, X, y, loss=loss, inference=kind, prune=False)
     assert (pruned.bound == whole.bound).all()
     assert (pruned.leaf == whole.leaf).all()
     assert (pruned.n_scored <= whole.n_scored).all()

@@ -34,7 +34,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Growth:
+class GrownTree:
     """The structure of a grown tree; nodes and leaves are numbered depth first, left first.
 
     Parameters
@@ -43,14 +43,14 @@ class Growth:
         One per internal node.
     children_left, children_right : ndarray of int32, shape (n_internal,)
         As in `Tree`.
-    leaf_rows : list of ndarray of int32
-        Rows that reach each leaf.
+    leaf_samples : list of ndarray of int32
+        Samples that reach each leaf.
     """
 
     splits: list[Split]
     children_left: np.ndarray
     children_right: np.ndarray
-    leaf_rows: list[np.ndarray]
+    leaf_samples: list[np.ndarray]
 
     def weights(self, n_features: int) -> np.ndarray:
         """Split weights, shape (n_internal, n_features)."""
@@ -68,9 +68,9 @@ class Growth:
 
     def to_tree(self, problem) -> Tree:
         """The tree, with the best leaf values for the problem's training rows."""
-        rows = np.concatenate(self.leaf_rows)
-        n_leaves = len(self.leaf_rows)
-        leaf = np.repeat(np.arange(n_leaves), [len(rows) for rows in self.leaf_rows])
+        rows = np.concatenate(self.leaf_samples)
+        n_leaves = len(self.leaf_samples)
+        leaf = np.repeat(np.arange(n_leaves), [len(rows) for rows in self.leaf_samples])
         values = problem.fit_leaves(leaf, rows, n_leaves)
         return Tree(self.weights(problem.X.shape[1]), self.thresholds(), self.children_left,
                     self.children_right, values)
@@ -92,7 +92,7 @@ def splitter_for(problem, min_samples_leaf: float = 1) -> Splitter:
     Splitter
     """
     return Splitter(
-        problem.X, problem.y, problem.weight, problem.n_outputs,
+        problem.X, problem.y, problem.sample_weight, problem.n_outputs,
         "entropy" if problem.loss.is_classifier else "variance", min_samples_leaf)
 
 
@@ -104,7 +104,7 @@ def build(
     min_samples_split: float = 2,
     max_leaf_nodes: int | None = None,
     min_impurity_decrease: float = 0.0,
-) -> Growth:
+) -> GrownTree:
     """Grow greedily: split the leaf with the largest gain until nothing may be split.
 
     Parameters
@@ -117,7 +117,7 @@ def build(
 
     Returns
     -------
-    Growth
+    GrownTree
     """
     if not (strategy.weight[rows] > 0).all():
         raise ValueError("rows must have positive weights")
@@ -151,15 +151,15 @@ def build(
     return _number(root)
 
 
-def _number(root: Node) -> Growth:
-    splits, left, right, leaf_rows = [], [], [], []
+def _number(root: Node) -> GrownTree:
+    splits, left, right, leaf_samples = [], [], [], []
     # Each entry: a node, and where its id belongs.
     waiting = [(root, None, 0)]
     while waiting:
         node, children_of_parent, parent = waiting.pop()
         if node.children is None:
-            number = ~len(leaf_rows)
-            leaf_rows.append(node.rows)
+            number = ~len(leaf_samples)
+            leaf_samples.append(node.rows)
         else:
             number = len(splits)
             splits.append(node.split)
@@ -168,5 +168,5 @@ def _number(root: Node) -> Growth:
             waiting += [(node.children[1], right, number), (node.children[0], left, number)]
         if children_of_parent is not None:
             children_of_parent[parent] = number
-    return Growth(
-        splits, np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), leaf_rows)
+    return GrownTree(
+        splits, np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), leaf_samples)

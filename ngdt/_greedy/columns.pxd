@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, uint64_t
 
-from ngdt._rows cimport Rows
+from ngdt._samples cimport Samples
 
 cdef extern from "differ.h" nogil:
     int ngdt_lowest_bit(uint64_t word)
@@ -34,7 +34,7 @@ cdef struct Feature:
 
 
 cdef class Columns:
-    cdef Rows _rows
+    cdef Samples _rows
     cdef readonly Py_ssize_t n_features
     # What is known of each feature
     cdef double[::1] skip       # its commonest value, not to be read; or NaN
@@ -56,5 +56,5 @@ cdef class Columns:
     cdef Py_ssize_t read(
         self, const int32_t *rows, Py_ssize_t n, Py_ssize_t first, const Labels *labels
     ) noexcept nogil
-    cdef Py_ssize_t _plan(
+    cdef Py_ssize_t _schedule(
         self, Py_ssize_t n, Py_ssize_t first, const Labels *labels) noexcept nogil

@@ -14,12 +14,12 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ngdt._greedy.grid cimport STEPS, Grid, finish_grid, learn, start_grid
-from ngdt._rows cimport Row
+from ngdt._samples cimport Sample
 
 cdef extern from "differ.h" nogil:
     uint64_t ngdt_differ_f32(const float *x, const float *y, Py_ssize_t n)
     uint64_t ngdt_differ_f64(const double *x, const double *y, Py_ssize_t n)
-    void ngdt_fetch(const void *start, const void *end)
+    void ngdt_prefetch_range(const void *start, const void *end)
 
 cdef enum:
     FETCHED = 1536  # values that are fetched ahead
@@ -36,13 +36,13 @@ cdef class Columns:
 
     Parameters
     ----------
-    rows : Rows
+    rows : Samples
         If sparse, with sorted columns.
     used : ndarray of int32
         The rows that may be read. Their values decide which features have a grid.
     """
 
-    def __init__(self, Rows rows, const int32_t[::1] used):
+    def __init__(self, Samples rows, const int32_t[::1] used):
         cdef Py_ssize_t n = len(used), p = rows.n_features
         self._rows = rows
         self.n_features = p
@@ -84,7 +84,7 @@ cdef class Columns:
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """X[i, j]"""
-        cdef Row row = self._rows.get(i)
+        cdef Sample row = self._rows.get(i)
         cdef Py_ssize_t low = 0, high = row.n, middle
         if row.indices != NULL:
             while low < high:
@@ -112,7 +112,7 @@ cdef class Columns:
         Features for which that pays are counted by grid point and label. The caller has to set
         what it finds in `seen` and `cells` back to 0.
         """
-        cdef Py_ssize_t last = self._plan(n, first, labels)
+        cdef Py_ssize_t last = self._schedule(n, first, labels)
         if first == 0 and self._rows.is_sparse:
             memset(&self._cursor[0], 0, n * sizeof(int32_t))
         if self._rows.is_float32:
@@ -132,7 +132,7 @@ cdef class Columns:
                 self, &self.skip[first], <double *> &self.cells[0], rows, n, first, last, labels)
         return last
 
-    cdef Py_ssize_t _plan(
+    cdef Py_ssize_t _schedule(
         self, Py_ssize_t n, Py_ssize_t first, const Labels *labels
     ) noexcept nogil:
         """Choose how many features to read, and how; return the feature after the last."""
@@ -205,11 +205,11 @@ cdef void _read_block(
     cdef count_t amount = 0
     cdef Py_ssize_t i, e, point, slot, label = 0, ahead = FETCHED // (last - first) + 1
     cdef Py_ssize_t fetched_to = first if self._rows.is_sparse else last
-    cdef Row row
+    cdef Sample row
     for i in range(n):
         if i + ahead < n:
             row = self._rows.get(rows[i + ahead])
-            ngdt_fetch(
+            ngdt_prefetch_range(
                 <const real *> row.values + first, <const real *> row.values + fetched_to)
         if labels.n:
             amount = <count_t> labels.amount[i]
@@ -236,11 +236,11 @@ cdef void _learn_block(
     cdef int32_t entry[BLOCK]
     cdef Py_ssize_t i, e, f, ahead = FETCHED // (last - first) + 1
     cdef Py_ssize_t fetched_to = first if self._rows.is_sparse else last
-    cdef Row row
+    cdef Sample row
     for i in range(n):
         if i + ahead < n:
             row = self._rows.get(rows[i + ahead])
-            ngdt_fetch(
+            ngdt_prefetch_range(
                 <const real *> row.values + first, <const real *> row.values + fetched_to)
         for e in range(_entries(self, skip, rows[i], i, first, last, entry, value)):
             f = entry[e]
@@ -257,7 +257,7 @@ cdef inline Py_ssize_t _entries(
 
     `at` is the position of the row in the node. A sparse row is read on from where it was left.
     """
-    cdef Row row = self._rows.get(i)
+    cdef Sample row = self._rows.get(i)
     cdef const real *x = <const real *> row.values
     if row.indices == NULL:
         return _dense_entries(x + first, skip, last - first, entry, value)

@@ -2,13 +2,13 @@ from libc.stdint cimport int32_t, uint64_t
 
 from ngdt._greedy.columns cimport Columns, Feature, count_t
 from ngdt._greedy.criterion cimport Criterion, Moves
-from ngdt._rows cimport Rows
+from ngdt._samples cimport Samples
 
 
 cdef class Splitter:
     cdef readonly Py_ssize_t n_features
     cdef readonly object weight
-    cdef Rows _rows
+    cdef Samples _rows
     cdef Columns _columns
     cdef Criterion _criterion
     cdef object _used

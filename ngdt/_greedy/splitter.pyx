@@ -18,7 +18,7 @@ from libc.string cimport memcpy
 
 from ngdt._greedy.columns cimport CELL_BYTES, Columns, Feature, count_t, ngdt_lowest_bit
 from ngdt._greedy.criterion cimport REST, Cut
-from ngdt._rows cimport Row, Rows
+from ngdt._samples cimport Sample, Samples
 from ngdt._greedy.sort cimport sort_doubles, sort_keys
 
 
@@ -52,7 +52,7 @@ cdef class Splitter:
     y : ndarray of float64, shape (n_samples, n_targets)
         Targets as `Loss.encode` returns them.
     weight : ndarray of float64, shape (n_samples,)
-        Rows with weight 0 do not exist.
+        Samples with weight 0 do not exist.
     n_outputs : int
         Classes, or regression targets.
     criterion : {"entropy", "misclassification", "variance"}
@@ -66,7 +66,7 @@ cdef class Splitter:
     >>> from ngdt._greedy.splitter import Splitter
     >>> X, y = np.array([[0.0, 5.0], [2.0, 5.0], [4.0, 6.0]]), np.array([[0.0], [0.0], [1.0]])
     >>> splitter = Splitter(X, y, np.ones(3), 2, "entropy")
-    >>> rows = splitter.used_rows()
+    >>> rows = splitter.used_samples()
     >>> split = splitter.split(rows)
     >>> split.direction, split.threshold, round(split.gain, 3)
     (0, 3.0, 2.755)
@@ -78,7 +78,7 @@ cdef class Splitter:
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        self._rows = Rows(X)
+        self._rows = Samples(X)
         self.n_features = self._rows.n_features
         self.weight = weight
         self._used = np.flatnonzero(weight > 0).astype(np.int32)
@@ -104,7 +104,7 @@ cdef class Splitter:
         self._moves.amount = &amount[0]
         self._moves.item = &item[0]
 
-    def used_rows(self):
+    def used_samples(self):
         """The rows with weight: a new int32 array, to be partitioned in place."""
         return self._used.copy()
 
@@ -178,7 +178,7 @@ cdef class Splitter:
         cdef Py_ssize_t n_left = 0, n_right = 0
         cdef bint oblique = isinstance(split.direction, np.ndarray)
         cdef bint right
-        cdef Row row
+        cdef Sample row
         self._check_rows(rows)
         if oblique:
             direction = split.direction

@@ -16,7 +16,7 @@ class Initializer(BaseEstimator, ABC):
     and the same record may be used for any number of problems.
     """
 
-    minibatch = False  # draws samples at random: weight k is not the same as k copies
+    is_stochastic = False  # draws samples at random: weight k is not the same as k copies
 
     _parameter_constraints: ClassVar[dict] = {}
 
@@ -30,7 +30,7 @@ class Initializer(BaseEstimator, ABC):
         self._validate_params()
 
     @abstractmethod
-    def grow(self, problem: Problem) -> Tree:
+    def initialize(self, problem: Problem) -> Tree:
         """Grow a tree.
 
         Parameters

@@ -5,9 +5,9 @@ from typing import ClassVar
 import numpy as np
 
 from ngdt._tree import Tree
-from ngdt.initializers._info_gain import InfoGain, Refinement
+from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 from ngdt.optimizers import SGD
-from ngdt.optimizers._sgd.sgd import Space
+from ngdt.optimizers._sgd.input_scale import InputScale
 
 
 class CO2(InfoGain):
@@ -39,7 +39,7 @@ class CO2(InfoGain):
     3
     """
 
-    minibatch = True    # the splits are found on random mini-batches
+    is_stochastic = True    # the splits are found on random mini-batches
 
     _parameter_constraints: ClassVar[dict] = {
         **InfoGain._parameter_constraints,
@@ -70,17 +70,17 @@ class CO2(InfoGain):
         if optimizer is None:
             optimizer = SGD(epochs=20, batch_size=20)
         optimizer.check(problem)
-        return _ObliqueSplits(splitter, optimizer, problem)
+        return CO2Splitter(splitter, optimizer, problem)
 
 
-class _ObliqueSplits(Refinement):
+class CO2Splitter(RefinedSplitter):
     """A split strategy for the builder: axis-aligned splits, made oblique where that gains."""
 
     def __init__(self, splitter, optimizer, problem):
         super().__init__(splitter, problem)
         self.optimizer = optimizer
-        self.problem = problem.with_(validation=None, n_jobs=1, verbose=0, callback=None)
-        self.space = Space.measure(problem, optimizer.norm_limit)
+        self.problem = problem.replace(validation_weight=None, n_jobs=1, verbose=0, callback=None)
+        self.space = InputScale.measure(problem, optimizer.norm_limit)
 
     def split(self, rows):
         axis_aligned = self.splitter.split(rows)
@@ -97,7 +97,7 @@ class _ObliqueSplits(Refinement):
         right = self.data.project(rows, weights[0]) > split.threshold
         values = problem.fit_leaves(right.astype(np.int32), rows, 2)
         stump = Tree(weights, [split.threshold], [~0], [~1], values)
-        weight = np.zeros_like(problem.weight)
-        weight[rows] = problem.weight[rows]
-        stump, _ = self.optimizer._train(stump, problem.with_(weight=weight), self.space)
+        weight = np.zeros_like(problem.sample_weight)
+        weight[rows] = problem.sample_weight[rows]
+        stump, _ = self.optimizer._train(stump, problem.replace(sample_weight=weight), self.space)
         return stump.weights[0]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
-from ngdt.initializers._info_gain import InfoGain, Refinement
+from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 from ngdt.optimizers._gto.linear_program import distinct, place_plane, warn_of_size
 from ngdt.problem import Problem
 from ngdt.pruning import prune_to_size
@@ -66,24 +66,24 @@ class GreedyLP(InfoGain):
             raise ValueError(
                 f"GreedyLP parts classes; it cannot serve the {problem.loss.name} loss")
 
-    def grow(self, problem: Problem) -> Tree:
+    def initialize(self, problem: Problem) -> Tree:
         self.check(problem)
         problem = distinct(problem)
-        warn_of_size("GreedyLP", [len(problem.weight)], problem.X.shape[1])
+        warn_of_size("GreedyLP", [len(problem.sample_weight)], problem.X.shape[1])
         tree = self._grow(problem, None)
         return tree if self.max_leaf_nodes is None else _prune(tree, problem, self.max_leaf_nodes)
 
     def _strategy(self, splitter, problem):
-        return _Planes(splitter, problem)
+        return LPSplitter(splitter, problem)
 
 
 def _prune(tree, problem, n_leaves):
     """The tree with so many leaves that misclassifies least, with new values in the leaves."""
-    m, rows = tree.n_internal, problem.training_rows
+    m, rows = tree.n_internal, problem.training_samples
     # Weight of each class at every leaf
     count = np.zeros((tree.n_leaves, problem.n_outputs))
     label = problem.y[:, 0].astype(np.intp)
-    np.add.at(count, (tree._apply_at(problem.data, rows), label), problem.weight)
+    np.add.at(count, (tree._apply_at(problem.data, rows), label), problem.sample_weight)
     count = tree._sums_below(count)
     error = count.sum(axis=1) - count.max(axis=1)
     tree = prune_to_size(tree, error[:m], error[m:], n_leaves)
@@ -91,7 +91,7 @@ def _prune(tree, problem, n_leaves):
     return tree.replace(values=problem.fit_leaves(leaf, rows, tree.n_leaves))
 
 
-class _Planes(Refinement):
+class LPSplitter(RefinedSplitter):
     """A split strategy for the builder: one linear program per node."""
 
     def __init__(self, splitter, problem):

@@ -51,7 +51,7 @@ class InfoGain(Initializer):
     >>> from ngdt.losses import LogLoss
     >>> X, y = load_iris(return_X_y=True)
     >>> problem = Problem(X, LogLoss().encode(y, 3), LogLoss(), 3, np.ones(len(X)), max_depth=3)
-    >>> InfoGain(min_samples_leaf=5).grow(problem)
+    >>> InfoGain(min_samples_leaf=5).initialize(problem)
     Tree(n_internal=4, n_leaves=5, n_features=4, n_outputs=3, max_depth=3)
     """
 
@@ -86,7 +86,7 @@ class InfoGain(Initializer):
                 f"criterion={self.criterion!r} does not fit the {problem.loss.name} loss, "
                 f"use {natural!r}")
 
-    def grow(self, problem: Problem) -> Tree:
+    def initialize(self, problem: Problem) -> Tree:
         """Grow a tree on the rows with training weight.
 
         Parameters
@@ -110,7 +110,7 @@ class InfoGain(Initializer):
         splitter = splitter_for(problem, self.min_samples_leaf)
         growth = build(
             self._strategy(splitter, problem),
-            splitter.used_rows(),
+            splitter.used_samples(),
             max_depth=problem.max_depth,
             min_samples_split=self.min_samples_split,
             max_leaf_nodes=max_leaf_nodes,
@@ -123,7 +123,7 @@ class InfoGain(Initializer):
         return splitter
 
 
-class Refinement:
+class RefinedSplitter:
     """What split strategies share that go on from what a splitter finds.
 
     Parameters

@@ -45,7 +45,7 @@ class RandomComplete(Initializer):
     def __init__(self, max_depth=None):
         self.max_depth = max_depth
 
-    def grow(self, problem: Problem) -> Tree:
+    def initialize(self, problem: Problem) -> Tree:
         self.check(problem)
         depth = self._depth(problem)
         random = np.random.default_rng(problem.random_state)
@@ -57,7 +57,7 @@ class RandomComplete(Initializer):
         child[child >= m] = ~(child[child >= m] - m)
         left, right = child[:, 0].copy(), child[:, 1].copy()
         tree = Tree(weights, thresholds, left, right, np.zeros((m + 1, problem.n_outputs)))
-        rows = problem.training_rows
+        rows = problem.training_samples
         leaf = tree._apply_at(problem.data, rows)
         return tree.replace(values=problem.fit_leaves(leaf, rows, m + 1))
 

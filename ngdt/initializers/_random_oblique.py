@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt.initializers._info_gain import InfoGain, Refinement
+from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 
 # Gains that differ by less are the same, in whatever order the rows were added up.
 ROUNDING = 1e-9
@@ -83,10 +83,10 @@ class RandomOblique(InfoGain):
         p = problem.X.shape[1]
         if self.n_nonzero is not None and self.n_nonzero > p:
             raise ValueError(f"n_nonzero={self.n_nonzero} is more than the {p} features of X")
-        return _RandomSplits(splitter, problem, self.n_candidates, self.n_nonzero or p)
+        return RandomObliqueSplitter(splitter, problem, self.n_candidates, self.n_nonzero or p)
 
 
-class _RandomSplits(Refinement):
+class RandomObliqueSplitter(RefinedSplitter):
     """A split strategy for the builder: the best of some random directions."""
 
     def __init__(self, splitter, problem, n_candidates, n_nonzero):

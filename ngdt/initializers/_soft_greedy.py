@@ -41,7 +41,7 @@ class SoftGreedy(Initializer):
         All other weights are exactly zero, which ``EndToEnd(keep_zeros=True)`` preserves. That is
         how the trees of the paper's forests differ (section 2.7). None: all features.
     patch : tuple of two ints or None, default=None
-        Rows and columns of the rectangle of pixels that each split gets instead, drawn anew from
+        Samples and columns of the rectangle of pixels that each split gets instead, drawn anew from
         all places in the image.
     image_shape : tuple of two or three ints, or None, default=None
         Rows, columns and, if there are several, channels of the images that the features are.
@@ -74,7 +74,7 @@ class SoftGreedy(Initializer):
     True
     """
 
-    minibatch = True    # the stumps are trained on random mini-batches
+    is_stochastic = True    # the stumps are trained on random mini-batches
 
     _parameter_constraints: ClassVar[dict] = {
         "stump": [SoftOptimizer, None],
@@ -113,16 +113,16 @@ class SoftGreedy(Initializer):
         self.min_samples_split = min_samples_split
         self.min_impurity_decrease = min_impurity_decrease
 
-    def grow(self, problem: Problem) -> Tree:
+    def initialize(self, problem: Problem) -> Tree:
         self.check(problem)
         stump = EndToEnd() if self.stump is None else self.stump
         stump.check(problem)
-        strategy = _Stumps(
+        strategy = SoftStumpSplitter(
             stump, problem, self.n_attempts, self._feature_draw(problem.X.shape[1]))
         with threadpool_limits(1, user_api="blas"):
             growth = build(
                 strategy,
-                strategy.splitter.used_rows(),
+                strategy.splitter.used_samples(),
                 max_depth=problem.max_depth,
                 min_samples_split=self.min_samples_split,
                 max_leaf_nodes=self.max_leaf_nodes,
@@ -170,19 +170,19 @@ class SoftGreedy(Initializer):
         return max(1, given)
 
 
-class _Stumps:
+class SoftStumpSplitter:
     """A split strategy for the builder: a stump is trained for every node that is not pure."""
 
     def __init__(self, optimizer, problem, n_attempts, draw_features):
         self.optimizer, self.n_attempts = optimizer, n_attempts
         self.draw_features = draw_features
-        self.weight = problem.weight
+        self.weight = problem.sample_weight
         self.unit_weight, self.scaling = unit_weight(problem), problem.scaling
         # What a split gains, and which nodes are pure, is the same for all growers.
         self.splitter = splitter_for(problem)
-        self.problem = problem.with_(validation=None, verbose=0, callback=None)
+        self.problem = problem.replace(validation_weight=None, verbose=0, callback=None)
         # Numbers that do not count rows of weight 0, from which nodes are seeded.
-        self.number = np.cumsum(problem.weight > 0, dtype=np.int32)
+        self.number = np.cumsum(problem.sample_weight > 0, dtype=np.int32)
 
     def split(self, rows):
         # No numbers could be told apart better than these.
@@ -203,9 +203,9 @@ class _Stumps:
 
     def _train(self, rows, random):
         """A trained stump, or a tree of one leaf if it sends all rows to one side."""
-        problem = self.problem.with_(random_state=int(random.integers(2**31)))
+        problem = self.problem.replace(random_state=int(random.integers(2**31)))
         if len(rows) < _FEW_ROWS:
-            problem = problem.with_(n_jobs=1)
+            problem = problem.replace(n_jobs=1)
         p = problem.X.shape[1]
         used = np.arange(p) if self.draw_features is None else self.draw_features(random)
         direction = np.zeros(p)

@@ -14,9 +14,9 @@ class Optimizer(BaseEstimator, ABC):
     Optimizers have no fitted state and change neither the tree nor the problem they are given.
     """
 
-    minibatch = False  # draws samples at random: weight k is not the same as k copies
-    natural_start = "info_gain"     # name of the initializer that suits it best
-    figures = ()    # names of what it records per epoch
+    is_stochastic = False  # draws samples at random: weight k is not the same as k copies
+    default_init = "info_gain"     # name of the initializer that suits it best
+    metrics = ()    # names of what it records per epoch
 
     _parameter_constraints: ClassVar[dict] = {}
 
@@ -30,7 +30,7 @@ class Optimizer(BaseEstimator, ABC):
         self._validate_params()
 
     @abstractmethod
-    def improve(self, tree, problem):
+    def optimize(self, tree, problem):
         """Train.
 
         Parameters
@@ -42,7 +42,7 @@ class Optimizer(BaseEstimator, ABC):
         -------
         tree : Tree
         history : dict of str to list
-            One entry per epoch for each of `figures`; may be empty where there was no epoch.
+            One entry per epoch for each of `metrics`; may be empty where there was no epoch.
         """
 
 
@@ -59,11 +59,11 @@ class Progress:
     Attributes
     ----------
     history : dict of str to list
-        As `Optimizer.improve` returns it.
+        As `Optimizer.optimize` returns it.
     """
 
     def __init__(self, optimizer, problem, epochs):
-        self.history = {name: [] for name in optimizer.figures}
+        self.history = {name: [] for name in optimizer.metrics}
         self._step, self._problem = type(optimizer).__name__, problem
         self._epoch, self._epochs = 0, epochs
 
@@ -75,22 +75,22 @@ class Progress:
         except KeyboardInterrupt:
             self.history["interrupted"] = True
 
-    def report(self, figures):
-        """Add an epoch to the history, print its figures, and call back.
+    def report(self, metrics):
+        """Add an epoch to the history, print its metrics, and call back.
 
         Parameters
         ----------
-        figures : dict of str to number
+        metrics : dict of str to number
         """
         self._epoch += 1
-        figures = {name: np.asarray(figure).item() for name, figure in figures.items()}
-        for name, figure in figures.items():
-            self.history[name].append(figure)
+        metrics = {name: np.asarray(metric).item() for name, metric in metrics.items()}
+        for name, metric in metrics.items():
+            self.history[name].append(metric)
         if self._problem.verbose:
             shown = "  ".join(
-                f"{name} {figure}" if isinstance(figure, int) else f"{name} {figure:.4g}"
-                for name, figure in figures.items())
+                f"{name} {metric}" if isinstance(metric, int) else f"{name} {metric:.4g}"
+                for name, metric in metrics.items())
             print(f"[{self._step}] epoch {self._epoch}/{self._epochs}  {shown}")
         if self._problem.callback is not None:
             self._problem.callback(
-                {"step": self._step, "epoch": self._epoch, "epochs": self._epochs, **figures})
+                {"step": self._step, "epoch": self._epoch, "epochs": self._epochs, **metrics})

@@ -9,12 +9,12 @@ from sklearn.utils._param_validation import Interval
 from ngdt._greedy.builder import build, splitter_for
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
-from ngdt.optimizers._samples_by_leaf import ByLeaf
+from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.problem import standard_errors_saved
 
 # Standard errors by which a fresh subtree must win. With 1, hundreds of small subtrees offered
 # enough lucky wins to make a noisy tree look six points better on the rows that chose them.
-_SURE = 2.0
+_MIN_GAIN_SE = 2.0
 # Training rows that tell a hopeless comparison at a fraction of the cost of the whole one.
 _PILOT = 500
 
@@ -62,8 +62,8 @@ class Regrow(Optimizer):
     def __init__(self, *, min_samples_leaf=1):
         self.min_samples_leaf = min_samples_leaf
 
-    def improve(self, tree, problem):
-        if problem.validation is None or tree.n_internal == 0:
+    def optimize(self, tree, problem):
+        if problem.validation_weight is None or tree.n_internal == 0:
             return tree, {}
         return _Regrowth(self, tree, problem).run(), {}
 
@@ -73,11 +73,11 @@ class _Regrowth:
         self.tree, self.problem = tree, problem
         self.splitter = splitter_for(problem, params.min_samples_leaf)
         self.trained, self.held_out = (
-            ByLeaf(tree, rows, tree._apply_at(problem.data, rows))
-            for rows in (problem.training_rows, problem.held_out_rows))
+            SamplesByLeaf(tree, rows, tree._apply_at(problem.data, rows))
+            for rows in (problem.training_samples, problem.validation_samples))
         self.errors = problem.errors(
             tree.values[self.held_out.leaf], self.held_out.samples)
-        self.weight = problem.validation[self.held_out.samples]
+        self.weight = problem.validation_weight[self.held_out.samples]
 
     def run(self):
         depth = self.tree.node_depths()
@@ -91,21 +91,21 @@ class _Regrowth:
 
     def _candidate(self, node, max_depth):
         """The fresh subtree if it wins, else None."""
-        held = self.held_out.below(node)
+        held = self.held_out.slice_of(node)
         now = self.weight[held] * self.errors[held]
         # A gain on n rows is at most sqrt(n) standard errors: spares most of the nodes.
-        if np.count_nonzero(now) <= _SURE**2:
+        if np.count_nonzero(now) <= _MIN_GAIN_SE**2:
             return None
-        trained = self.trained.samples[self.trained.below(node)]
+        trained = self.trained.samples[self.trained.slice_of(node)]
         if len(trained) == 0:
             return None
         if len(trained) >= 2 * _PILOT:
             pilot = trained[:: len(trained) // _PILOT]
-            if self._gain(self._grow(pilot, max_depth), held)[0] < -_SURE:
+            if self._gain(self._grow(pilot, max_depth), held)[0] < -_MIN_GAIN_SE:
                 return None
         candidate = self._grow(trained, max_depth)
         score, errors = self._gain(candidate, held)
-        if score <= _SURE:
+        if score <= _MIN_GAIN_SE:
             return None
         self.errors[held] = errors
         return candidate

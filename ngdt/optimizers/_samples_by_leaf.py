@@ -3,7 +3,7 @@
 import numpy as np
 
 
-class ByLeaf:
+class SamplesByLeaf:
     """Samples in the order of the leaves they reach: those below any node are one slice.
 
     Parameters
@@ -23,7 +23,7 @@ class ByLeaf:
         self._start = start[np.concatenate([first, place[::-1]])]
         self._stop = start[np.concatenate([last, place[::-1]]) + 1]
 
-    def below(self, child):
+    def slice_of(self, child):
         """Slice of the samples that reach a node, or a leaf ~j."""
         return slice(self._start[child], self._stop[child])
 

@@ -19,7 +19,7 @@ class ShrinkLeaves(Optimizer):
     Parameters
     ----------
     pseudo_count : float, default=5.0
-        Rows' worth of the parent's mean that enter each node's.
+        Samples' worth of the parent's mean that enter each node's.
 
     Notes
     -----
@@ -49,9 +49,9 @@ class ShrinkLeaves(Optimizer):
             raise ValueError("ShrinkLeaves averages regression targets; it cannot serve the "
                              f"{problem.loss.name} loss")
 
-    def improve(self, tree, problem):
-        rows, n_leaves = problem.training_rows, tree.n_leaves
-        leaf, weight = tree._apply_at(problem.data, rows), problem.weight[rows]
+    def optimize(self, tree, problem):
+        rows, n_leaves = problem.training_samples, tree.n_leaves
+        leaf, weight = tree._apply_at(problem.data, rows), problem.sample_weight[rows]
         at_leaf = np.zeros((n_leaves, problem.n_outputs))
         np.add.at(at_leaf, leaf, weight[:, None] * problem.y[rows])
         # Of every node, then of every leaf; from here on, parents come before their children.

@@ -1,7 +1,7 @@
-cdef extern from "team.h" nogil:
-    ctypedef struct ngdt_team:
+cdef extern from "barrier.h" nogil:
+    ctypedef struct ngdt_threads:
         int size
-    void ngdt_team_init(ngdt_team *team, int size) noexcept
-    int ngdt_team_ticket(ngdt_team *team) noexcept
-    int ngdt_team_meet(ngdt_team *team) noexcept
-    void ngdt_team_abort(ngdt_team *team) noexcept
+    void ngdt_threads_init(ngdt_threads *team, int size) noexcept
+    int ngdt_threads_next_task(ngdt_threads *team) noexcept
+    int ngdt_threads_wait(ngdt_threads *team) noexcept
+    void ngdt_threads_abort(ngdt_threads *team) noexcept

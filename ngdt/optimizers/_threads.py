@@ -3,7 +3,7 @@
 import threading
 
 
-def run_together(calls, abort):
+def run_threads(calls, abort):
     """Make all calls at once, the first in this thread and each other one in its own.
 
     Plain threads: all of them must run at once, which a shared pool does not promise.

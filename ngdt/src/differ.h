@@ -56,7 +56,7 @@ static __forceinline int ngdt_lowest_bit(uint64_t word)
 
 /* Ask for the cache lines of [start, end). Has to be inlined: gcc takes a function that only
  * prefetches for one without effect, and drops the call. */
-static NGDT_INLINE void ngdt_fetch(const void *start, const void *end)
+static NGDT_INLINE void ngdt_prefetch_range(const void *start, const void *end)
 {
     uintptr_t line = (uintptr_t)start & ~(uintptr_t)63;
     for (; line < (uintptr_t)end; line += 64)

@@ -39,7 +39,7 @@ CLONES void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s)
     }
 }
 
-CLONES void ngdt_bell(float a, ptrdiff_t n, float *x)
+CLONES void ngdt_exp_neg(float a, ptrdiff_t n, float *x)
 {
     for (ptrdiff_t b = 0; b < n; b++) {
         float y = a * x[b];
@@ -47,7 +47,7 @@ CLONES void ngdt_bell(float a, ptrdiff_t n, float *x)
     }
 }
 
-CLONES void ngdt_mix(const float *restrict p, const float *restrict left,
+CLONES void ngdt_lerp(const float *restrict p, const float *restrict left,
                      const float *restrict right, ptrdiff_t n, float *restrict out)
 {
     for (ptrdiff_t b = 0; b < n; b++)
@@ -55,7 +55,7 @@ CLONES void ngdt_mix(const float *restrict p, const float *restrict left,
                              : right[b] + (1.0f - p[b]) * (left[b] - right[b]);
 }
 
-CLONES void ngdt_share(float gamma, const float *restrict p, ptrdiff_t n, float *restrict node,
+CLONES void ngdt_backward_node(float gamma, const float *restrict p, ptrdiff_t n, float *restrict node,
                        float *restrict left, float *restrict right)
 {
     for (ptrdiff_t b = 0; b < n; b++) {
@@ -66,7 +66,7 @@ CLONES void ngdt_share(float gamma, const float *restrict p, ptrdiff_t n, float 
     }
 }
 
-CLONES void ngdt_pick(const float *restrict table, const int32_t *restrict label, ptrdiff_t n,
+CLONES void ngdt_gather(const float *restrict table, const int32_t *restrict label, ptrdiff_t n,
                       float *restrict out)
 {
     for (ptrdiff_t b = 0; b < n; b++)

@@ -33,18 +33,18 @@ static inline void ngdt_keep_tiny(unsigned mode)
 /* s = 1 / (1 + exp(-gamma * s)), with gamma * s clipped to +-20. */
 void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s);
 /* x = exp(-min(a * x, 20)) for a and x not negative */
-void ngdt_bell(float a, ptrdiff_t n, float *x);
+void ngdt_exp_neg(float a, ptrdiff_t n, float *x);
 /* out = (1 - p) * left + p * right: the side that counts more, plus a share of the difference. So a
  * right that is small beside left is not lost where p is 1, and equal sides give exactly what they
  * are: Adam would make steps of the rounding errors. */
-void ngdt_mix(const float *p, const float *left, const float *right, ptrdiff_t n, float *out);
+void ngdt_lerp(const float *p, const float *left, const float *right, ptrdiff_t n, float *out);
 /* Top-down step of one node. In: its mass in node, values of its children in left and right. Out:
  * the masses of the children in their place, and -gamma * mass * p * (1 - p) * (right - left), the
  * gradient in the score, in node. */
-void ngdt_share(float gamma, const float *p, ptrdiff_t n, float *node, float *left, float *right);
+void ngdt_backward_node(float gamma, const float *p, ptrdiff_t n, float *node, float *left, float *right);
 
 /* out[b] = table[label[b]] */
-void ngdt_pick(const float *table, const int32_t *label, ptrdiff_t n, float *out);
+void ngdt_gather(const float *table, const int32_t *label, ptrdiff_t n, float *out);
 /* sums[c] += sum of x[b] over all b with label[b] == c, for 0 <= c < k */
 void ngdt_sum_by_label(const int32_t *label, const float *x, ptrdiff_t n, int k, float *sums);
 

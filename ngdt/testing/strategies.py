@@ -397,8 +397,8 @@ def problems(
     >>> @given(problems())
     ... def test_order_of_bounds(problem):
     ...     tree, X, y, loss = problem
-    ...     fast = upper_bound(tree, X, y, loss=loss, kind="fast")
-    ...     assert (fast <= upper_bound(tree, X, y, loss=loss, kind="full")).all()
+    ...     fast = upper_bound(tree, X, y, loss=loss, inference="fast")
+    ...     assert (fast <= upper_bound(tree, X, y, loss=loss, inference="full")).all()
     >>> test_order_of_bounds()
     """
     p, k = st.just(draw(n_features)), st.just(draw(n_outputs))

@@ -52,7 +52,7 @@ cdef class Descent:
     cdef object _buffers
 
     def __init__(self, Splitter splitter, center, scale):
-        cdef Py_ssize_t n = len(splitter.used_rows())
+        cdef Py_ssize_t n = len(splitter.used_samples())
         self._splitter = splitter
         self._columns, self._criterion = splitter._columns, splitter._criterion
         self._center, self._scale = center, scale

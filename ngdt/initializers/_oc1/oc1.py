@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ngdt._scaling import Scaling
-from ngdt.initializers._info_gain import InfoGain, Refinement
+from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 from ngdt.initializers._oc1.descent import Descent
 from ngdt.initializers._random_oblique import ROUNDING, random_direction
 
@@ -86,10 +86,10 @@ class OC1(InfoGain):
         self.n_jumps = n_jumps
 
     def _strategy(self, splitter, problem):
-        return _Descents(splitter, problem, self.n_restarts, self.n_jumps)
+        return OC1Splitter(splitter, problem, self.n_restarts, self.n_jumps)
 
 
-class _Descents(Refinement):
+class OC1Splitter(RefinedSplitter):
     """A split strategy for the builder: axis-aligned and random splits that move."""
 
     def __init__(self, splitter, problem, n_restarts, n_jumps):

@@ -67,8 +67,8 @@ class GTO(Optimizer):
     True
     """
 
-    natural_start = "greedy_lp"
-    figures = ("objective", "gap", "error")
+    default_init = "greedy_lp"
+    metrics = ("objective", "gap", "error")
 
     _parameter_constraints: ClassVar[dict] = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -84,7 +84,7 @@ class GTO(Optimizer):
         if not problem.loss.is_classifier:
             raise ValueError(f"GTO parts classes; it cannot serve the {problem.loss.name} loss")
 
-    def improve(self, tree, problem):
+    def optimize(self, tree, problem):
         if tree.n_internal == 0:
             return tree, {}
         return _FrankWolfe(self, tree, distinct(problem)).run()
@@ -97,7 +97,7 @@ class _FrankWolfe:
         self.params, self.tree, self.problem = params, tree, problem
         self.scaling = problem.scaling
         self.X = self.scaling.transform(problem.X)
-        self.program = Multilinear(tree, problem.y[:, 0].astype(np.intp), problem.weight)
+        self.program = Multilinear(tree, problem.y[:, 0].astype(np.intp), problem.sample_weight)
         self.planes = self._start()     # a row per node, the threshold last
         self.best = np.inf, None
         self.progress = Progress(params, problem, params.max_iter)
@@ -108,13 +108,13 @@ class _FrankWolfe:
                 if self._iterate(iteration):
                     break
             else:
-                self._judge()   # where the last step led
+                self._training_error()   # where the last step led
         return (self.tree if self.best[1] is None else self.best[1]), self.progress.history
 
     def _iterate(self, iteration):
         """Report on the planes, and move them; True if there is nowhere to go."""
         hinges = self._hinges(self.planes)
-        objective, error = self.program.objective(hinges), self._judge()
+        objective, error = self.program.objective(hinges), self._training_error()
         prices = self.program.gradient(hinges)
         if iteration == 0:
             warn_of_size("GTO", np.count_nonzero(prices, axis=(0, 1)), self.X.shape[1])
@@ -157,16 +157,16 @@ class _FrankWolfe:
         return np.stack([
             plane if new is None else new for plane, new in zip(self.planes, found, strict=True)])
 
-    def _judge(self):
+    def _training_error(self):
         """Training error of the tree with hard decisions, which is kept if it is the best."""
         problem, tree = self.problem, self.tree
         weights, thresholds = self.scaling.to_raw(self.planes[:, :-1], self.planes[:, -1])
-        tree, rows = tree.replace(weights=weights, thresholds=thresholds), problem.training_rows
+        tree, rows = tree.replace(weights=weights, thresholds=thresholds), problem.training_samples
         leaf = tree._apply_at(problem.data, rows)
         reached = np.bincount(leaf, minlength=tree.n_leaves) > 0
         values = np.where(
             reached[:, None], problem.fit_leaves(leaf, rows, tree.n_leaves), tree.values)
-        error = problem.weight @ problem.errors(values[leaf], rows) / problem.weight.sum()
+        error = problem.sample_weight @ problem.errors(values[leaf], rows) / problem.sample_weight.sum()
         if error <= self.best[0]:
             self.best = error, tree.replace(values=values)
         return error

@@ -29,7 +29,7 @@ def distinct(problem):
     Problem
         Its rows differ in features or class, and have positive weights. Nothing is held out.
     """
-    rows = np.flatnonzero(problem.weight > 0)
+    rows = np.flatnonzero(problem.sample_weight > 0)
     X, y = problem.X[rows], problem.y[rows]
     if sparse.issparse(X):
         X.sum_duplicates()
@@ -42,9 +42,9 @@ def distinct(problem):
     keys = np.empty(len(rows), dtype=object)
     keys[:] = [(label, key) for label, key in zip(y[:, 0].tolist(), content, strict=True)]
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    return problem.with_(
-        X=X[first], y=y[first], validation=None,
-        weight=np.bincount(place.ravel(), weights=problem.weight[rows]))
+    return problem.replace(
+        X=X[first], y=y[first], validation_weight=None,
+        sample_weight=np.bincount(place.ravel(), weights=problem.sample_weight[rows]))
 
 
 def place_plane(X, left, right):

@@ -14,20 +14,20 @@ from functools import partial
 
 import numpy as np
 
-from ngdt.optimizers._threads import run_together
+from ngdt.optimizers._threads import run_threads
 
 from libc.math cimport fmax, fmin, sqrt
 from libc.stdint cimport int32_t, uint8_t
 
 from ngdt._inference cimport Found, LeafBounds, Search, Topology
 from ngdt._loss cimport Loss
-from ngdt._rows cimport Row, Rows, Standardizer, axpy, training_row
+from ngdt._samples cimport Sample, Samples, Standardizer, axpy, training_row
 from ngdt.optimizers._threads cimport (
-    ngdt_team,
-    ngdt_team_abort,
-    ngdt_team_init,
-    ngdt_team_meet,
-    ngdt_team_ticket,
+    ngdt_threads,
+    ngdt_threads_abort,
+    ngdt_threads_init,
+    ngdt_threads_wait,
+    ngdt_threads_next_task,
 )
 
 cdef extern from "dot.h" nogil:
@@ -43,7 +43,7 @@ cdef int TOGETHER = 4
 cdef struct Slot:
     # What one sample of the mini-batch contributes.
     Py_ssize_t sample
-    Row row                     # standardised
+    Sample row                     # standardised
     double weight
     int n_updates               # rows of the weights that it moves
     int leaf                    # where it navigates to
@@ -69,7 +69,7 @@ cdef class Worker:
         self.touched = np.empty(n_internal + 1, dtype=np.int32)
 
 
-cdef class Trainer:
+cdef class SGDTrainer:
     """A tree in standardised space that epochs move in place.
 
     Parameters
@@ -80,7 +80,7 @@ cdef class Trainer:
     thresholds : ndarray of float64, shape (n_internal,)
     values : ndarray of float64, shape (n_leaves, n_outputs)
         Changed in place, all three.
-    rows, y, weight : Rows, encoded targets, training weights
+    rows, y, weight : Samples, encoded targets, training weights
     scaling : Scaling
     loss : Loss
     radius : int
@@ -93,9 +93,9 @@ cdef class Trainer:
     nu : float
         Largest squared norm of a row of the weights with its threshold.
     momentum : float
-    theta_limit : float
+    leaf_limit : float
         Leaf values are clipped to this size.
-    theta_cap : float
+    max_leaf_step : float
         Largest step along the mean gradient of a leaf.
     batch_size, n_threads : int
     """
@@ -103,7 +103,7 @@ cdef class Trainer:
     cdef Topology topology
     cdef LeafBounds bounds
     cdef Loss loss
-    cdef Rows rows
+    cdef Samples rows
     cdef readonly object weights, thresholds, values, assignment, visited
     cdef float[:, ::1] w
     cdef double[::1] b
@@ -117,7 +117,7 @@ cdef class Trainer:
     cdef bint fixed_assignment
     cdef bint best_assignment
     cdef int radius
-    cdef double norm_limit, nu, momentum, theta_limit, theta_cap
+    cdef double norm_limit, nu, momentum, leaf_limit, max_leaf_step
     cdef int batch_size, n_outputs, max_updates
     cdef Py_ssize_t n_features
     # one slot per sample of the batch
@@ -133,14 +133,14 @@ cdef class Trainer:
     cdef int32_t[::1] touched_leaves
     cdef uint8_t[::1] is_visited        # leaves reached in this epoch
     cdef list workers
-    cdef ngdt_team team
-    # figures of the epoch
+    cdef ngdt_threads team
+    # metrics of the epoch
     cdef double sum_loss, sum_bound, sum_weight
     cdef long long n_seen, n_moving, n_scored
 
     def __init__(
-            self, tree, weights, thresholds, values, Rows rows, y, weight, scaling, Loss loss,
-            *, radius, best_assignment, norm_limit, nu, momentum, theta_limit, theta_cap,
+            self, tree, weights, thresholds, values, Samples rows, y, weight, scaling, Loss loss,
+            *, radius, best_assignment, norm_limit, nu, momentum, leaf_limit, max_leaf_step,
             batch_size, n_threads):
         cdef int m = tree.n_internal
         self.topology = Topology(tree)
@@ -152,7 +152,7 @@ cdef class Trainer:
         self.standardizer = Standardizer(rows, scaling)
         self.radius, self.best_assignment = min(radius, ANY_FLIPS), best_assignment
         self.norm_limit, self.nu, self.momentum = norm_limit, nu, momentum
-        self.theta_limit, self.theta_cap = theta_limit, theta_cap
+        self.leaf_limit, self.max_leaf_step = leaf_limit, max_leaf_step
         self.batch_size, self.n_outputs = batch_size, values.shape[1]
         self.n_features = rows.n_features
         moving = m if momentum > 0 else 0
@@ -194,7 +194,7 @@ cdef class Trainer:
             self._project(node)
 
     def epoch(self, const int32_t[::1] order, const double[::1] rate,
-              const double[::1] theta_rate):
+              const double[::1] leaf_rate):
         """Visit the samples in the given order, one mini-batch per entry of the rates.
 
         Returns
@@ -207,9 +207,9 @@ cdef class Trainer:
         self.sum_loss = self.sum_bound = self.sum_weight = 0.0
         self.n_seen = self.n_moving = self.n_scored = 0
         self.visited[:] = 0
-        ngdt_team_init(&self.team, len(self.workers))
-        run_together(
-            [partial(self._run, worker, order, rate, theta_rate) for worker in self.workers],
+        ngdt_threads_init(&self.team, len(self.workers))
+        run_threads(
+            [partial(self._run, worker, order, rate, leaf_rate) for worker in self.workers],
             self._abort)
         total = max(self.sum_weight, np.finfo(float).tiny)
         return {
@@ -221,32 +221,32 @@ cdef class Trainer:
         }
 
     def _abort(self):
-        ngdt_team_abort(&self.team)
+        ngdt_threads_abort(&self.team)
 
     def _run(self, Worker worker, const int32_t[::1] order, const double[::1] rate,
-             const double[::1] theta_rate):
+             const double[::1] leaf_rate):
         cdef Py_ssize_t step, start
         cdef int n, s, first
         with nogil:
             for step in range(rate.shape[0]):
                 start = step * self.batch_size
                 n = <int> min(self.batch_size, order.shape[0] - start)
-                first = TOGETHER * ngdt_team_ticket(&self.team)
+                first = TOGETHER * ngdt_threads_next_task(&self.team)
                 while first < n:
                     for s in range(first, min(first + TOGETHER, n)):
                         if start + s + 1 < order.shape[0]:
                             self.rows.prefetch(order[start + s + 1])
                         self._search(worker.search, s, order[start + s])
-                    first = TOGETHER * ngdt_team_ticket(&self.team)
-                if not ngdt_team_meet(&self.team):
+                    first = TOGETHER * ngdt_threads_next_task(&self.team)
+                if not ngdt_threads_wait(&self.team):
                     break
-                self._update(worker, n, rate[step], theta_rate[step])
-                if not ngdt_team_meet(&self.team):
+                self._update(worker, n, rate[step], leaf_rate[step])
+                if not ngdt_threads_wait(&self.team):
                     break
 
-    cdef Row _standardize(self, Py_ssize_t sample, float *out) noexcept nogil:
+    cdef Sample _standardize(self, Py_ssize_t sample, float *out) noexcept nogil:
         """The sample as training sees it: standardised, shrunk to the norm limit."""
-        cdef Row row = self.rows.get(sample)
+        cdef Sample row = self.rows.get(sample)
         cdef double norm, factor = 1.0
         self.standardizer.write(sample, out)
         norm = sqrt(ngdt_norm2_f32(row.n, out) + 1.0)
@@ -313,16 +313,16 @@ cdef class Trainer:
         return n
 
     cdef void _update(
-            self, Worker worker, int n, double rate, double theta_rate) noexcept nogil:
+            self, Worker worker, int n, double rate, double leaf_rate) noexcept nogil:
         """Second phase: one piece of work for all leaves, one for each touched row."""
         cdef int n_touched = self._group_by_node(worker, n), ticket, i
-        ticket = ngdt_team_ticket(&self.team)
+        ticket = ngdt_threads_next_task(&self.team)
         while ticket <= n_touched:
             if ticket == 0:
-                self._move_leaves(n, theta_rate)
+                self._move_leaves(n, leaf_rate)
             else:
                 self._move_node(worker, worker.touched[ticket - 1], rate / n)
-            ticket = ngdt_team_ticket(&self.team)
+            ticket = ngdt_threads_next_task(&self.team)
         for i in range(n_touched):
             worker.first[worker.touched[i]] = -1
 
@@ -383,7 +383,7 @@ cdef class Trainer:
             self.b[node] *= factor
 
     cdef void _move_leaves(self, int n, double rate) noexcept nogil:
-        """Step of the leaf values, refreshed bounds above them, and the figures of the batch."""
+        """Step of the leaf values, refreshed bounds above them, and the metrics of the batch."""
         cdef int s, c, leaf, i, n_touched = 0
         cdef double share, step
         cdef Slot *slot
@@ -407,10 +407,10 @@ cdef class Trainer:
             leaf = self.touched_leaves[i]
             # A step on the batch mean, which for few leaves would overshoot the leaf's optimum.
             share = self.leaf_weight[leaf] / n
-            step = fmin(rate * share, self.theta_cap) / self.leaf_weight[leaf]
+            step = fmin(rate * share, self.max_leaf_step) / self.leaf_weight[leaf]
             for c in range(self.n_outputs):
-                self.theta[leaf, c] = fmax(-self.theta_limit, fmin(
-                    self.theta_limit, self.theta[leaf, c] - step * self.leaf_gradient[leaf, c]))
+                self.theta[leaf, c] = fmax(-self.leaf_limit, fmin(
+                    self.leaf_limit, self.theta[leaf, c] - step * self.leaf_gradient[leaf, c]))
                 self.leaf_gradient[leaf, c] = 0.0
             self.leaf_weight[leaf] = 0.0
             if rate > 0.0:
@@ -435,7 +435,7 @@ cdef class Trainer:
         out = np.empty(samples.shape[0], dtype=np.int32)
         cdef int32_t[::1] leaf = out
         cdef Py_ssize_t i
-        cdef Row row
+        cdef Sample row
         cdef int node
         cdef int m = self.topology.n_internal
         with nogil:
@@ -458,7 +458,7 @@ cdef class Trainer:
 
     def set_leaves(self, values):
         """Replace the leaf values (closed-form updates)."""
-        self.values[:] = np.clip(values, -self.theta_limit, self.theta_limit)
+        self.values[:] = np.clip(values, -self.leaf_limit, self.leaf_limit)
         self.bounds = LeafBounds(self.topology, self.loss, self.values)
         for worker in self.workers:
             (<Worker> worker).search.bounds = self.bounds

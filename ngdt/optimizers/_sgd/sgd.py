@@ -4,39 +4,15 @@ The paper gives no batch size, momentum, schedule, number of epochs or rule for 
 choices made here are this package's own, and were made on validation data.
 """
 
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
 
-import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import svds
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._scaling import Scaling
 from ngdt.inference import RADIUS
-from ngdt.optimizers._base import Optimizer, Progress
-from ngdt.optimizers._sgd.epoch import Trainer
-from ngdt.problem import standard_errors_saved
-
-# Rows that estimate the spread of the data: enough for one eigenvalue, small for any data set.
-_SAMPLE = 2000
-# Rows that measure the share of samples with a gradient.
-_PROBE = 1000
-# Share of samples with a gradient, over that for tiny rows, with which training starts. Dense data
-# have 0.99 at norm 1; the one-hot Connect4 has 0.2 to 0.8 there, and stands still.
-_ENOUGH = 0.95
-_MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS, _STEPS_PER_FEATURE = 10, 300, 10_000, 40
-_TINY = np.finfo(np.float32).tiny
-# Renewal "plateau": relative improvement of the mean bound that counts as none.
-_NEGLIGIBLE = 1e-3
-
-_SCHEDULES = {
-    # share of the run that is done, number of epochs -> factor
-    "constant": lambda done, epochs: np.ones_like(done),
-    "cosine": lambda done, epochs: 0.5 * (1.0 + np.cos(np.pi * done)),
-    "inverse_sqrt": lambda done, epochs: 1.0 / np.sqrt(1.0 + done * epochs),
-}
+from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._sgd.input_scale import InputScale
+from ngdt.optimizers._sgd.run import SCHEDULES, SGDRun
 
 
 class SGD(Optimizer):
@@ -106,14 +82,14 @@ class SGD(Optimizer):
     True
     """
 
-    minibatch = True
-    figures = ("loss", "bound", "gradient_share", "n_scored", "active_leaves", "validation")
+    is_stochastic = True
+    metrics = ("loss", "bound", "gradient_share", "n_scored", "active_leaves", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
         "inference": [StrOptions({"auto", *RADIUS})],
         "nu": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "schedule": [StrOptions(set(_SCHEDULES))],
+        "schedule": [StrOptions(set(SCHEDULES))],
         "momentum": [Interval(Real, 0, 1, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -157,8 +133,8 @@ class SGD(Optimizer):
         """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
         return "navigate", "step"
 
-    def improve(self, tree, problem):
-        """Train; see `Optimizer.improve`.
+    def optimize(self, tree, problem):
+        """Train; see `Optimizer.optimize`.
 
         Parameters
         ----------
@@ -176,11 +152,11 @@ class SGD(Optimizer):
         """
         if tree.n_internal == 0:
             return tree, {}
-        return self._train(tree, problem, Space.measure(problem, self.norm_limit))
+        return self._train(tree, problem, InputScale.measure(problem, self.norm_limit))
 
     def _train(self, tree, problem, space):
-        """`improve` for a tree with splits, in a space that has been measured."""
-        run = _Run(self, tree, problem, space)
+        """`optimize` for a tree with splits, in a space that has been measured."""
+        run = SGDRun(self, tree, problem, space)
         run.train()
         return run.best_tree(), run.progress.history
 
@@ -260,212 +236,3 @@ leaf_learning_rate, leaf_limit, norm_limit, patience
 
     def _assignment(self):
         return self.assignment, self.renew
-
-
-class _Run:
-    """One training run: what lives between epochs."""
-
-    def __init__(self, params, tree, problem, space):
-        self.params, self.tree, self.problem = params, tree, problem
-        self.scaling = space.scaling
-        self.rule, self.renew = params._assignment()
-        self.random = np.random.RandomState(problem.random_state)
-        self.rows, self.held_out = problem.training_rows, problem.held_out_rows
-        sample = _sample(self.rows)
-        self.nu = self._nu(sample, space.spread)
-        self.batch_size = int(min(params.batch_size, len(self.rows)))
-        self.n_steps = -(-len(self.rows) // self.batch_size)
-        self.epochs = params.epochs
-        if self.epochs == "auto":
-            steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * problem.X.shape[1])
-            self.epochs = int(np.clip(-(-steps // self.n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
-        learning_rate = params.learning_rate
-        if learning_rate == "auto":
-            learning_rate = 0.1 if problem.loss.is_classifier else 0.03
-        self.rate = learning_rate * np.sqrt(self.nu)
-        self.leaf_rate = self._leaf_rate()
-        self.trainer = self._trainer(space.norm_limit)
-        self._shrink_start(sample)
-        self.progress = Progress(params, problem, self.epochs)
-        self.best = None
-        self._keep_best()
-
-    def _nu(self, sample, spread):
-        if self.params.nu != "auto":
-            return float(self.params.nu)
-        problem = self.problem
-        largest = problem.loss.extremes(self.tree.values, problem.y[sample])[1]
-        # Rows of the ball's size fit float32, even where the samples have no spread at all.
-        return float(np.clip((2.0 * largest.mean() / spread) ** 2, _TINY, 1.0 / _TINY))
-
-    def _leaf_rate(self):
-        if self.params.leaf_update == "closed_form":
-            return 0.0
-        if self.params.leaf_learning_rate == "auto":
-            return 10.0 if self.problem.loss.is_classifier else 1.0
-        return float(self.params.leaf_learning_rate)
-
-    def _trainer(self, norm_limit):
-        problem, params = self.problem, self.params
-        inference = params.inference
-        if inference == "auto":
-            inference = "fast" if problem.loss.is_classifier else "full"
-        weights, thresholds = self.scaling.to_unit_rows(self.tree)
-        return Trainer(
-            self.tree,
-            weights.astype(np.float32),
-            thresholds.copy(),
-            np.clip(self.tree.values, -params.leaf_limit, params.leaf_limit),
-            problem.data,
-            problem.y,
-            problem.weight / problem.weight[self.rows].mean(),
-            self.scaling,
-            problem.loss,
-            radius=RADIUS[inference],
-            best_assignment=self.rule == "best",
-            norm_limit=norm_limit,
-            nu=self.nu,
-            momentum=params.momentum,
-            theta_limit=params.leaf_limit,
-            # The squared loss has curvature 2: a larger step overshoots the leaf's mean.
-            theta_cap=np.inf if problem.loss.is_classifier else 0.25,
-            batch_size=self.batch_size,
-            n_threads=problem.n_jobs,
-        )
-
-    def _shrink_start(self, sample):
-        """Shrink the rows until about as many samples feel a gradient as can."""
-        order = np.resize(sample, self.batch_size * -(-_PROBE // self.batch_size))
-        still = np.zeros(len(order) // self.batch_size)
-        sizes = [1.0, 0.5, 0.25, 0.125, 0.0625]
-        shares = []
-        for size in sizes:
-            self.trainer.scale(size if size == 1.0 else 0.5)
-            shares.append(self.trainer.epoch(order, still, still)["gradient_share"])
-        enough = next(i for i, share in enumerate(shares) if share >= _ENOUGH * shares[-1])
-        self.trainer.scale(sizes[enough] / sizes[-1])
-
-    def train(self):
-        with self.progress.until_interrupted():
-            for epoch in range(self.epochs):
-                self._epoch(epoch)
-                if self._has_stalled():
-                    break
-
-    def _epoch(self, epoch):
-        if self._is_renewal(epoch):
-            self.trainer.assign(self.rows)
-        done = (epoch + np.arange(self.n_steps) / self.n_steps) / self.epochs
-        decay = _SCHEDULES[self.params.schedule](done, self.epochs)
-        figures = self.trainer.epoch(
-            self.random.permutation(self.rows), self.rate * decay, self.leaf_rate * decay)
-        if self.params.leaf_update == "closed_form":
-            self._fit_leaves()
-        self.progress.report({**figures, "validation": self._keep_best()})
-
-    def _is_renewal(self, epoch):
-        if self.renew == "step":
-            return False    # the kernel re-assigns each sample when it is visited
-        if self.renew == "plateau":
-            bound = self.progress.history["bound"]
-            return len(bound) < 2 or bound[-1] > (1.0 - _NEGLIGIBLE) * bound[-2]
-        return epoch % (1 if self.renew == "epoch" else self.renew) == 0
-
-    def _fit_leaves(self):
-        problem, rows = self.problem, self.rows
-        self.trainer.set_leaves(
-            problem.fit_leaves(self.trainer.assignment[rows], rows, self.tree.n_leaves))
-
-    def _has_stalled(self):
-        patience, errors = self.params.patience, self.progress.history["validation"]
-        if patience is None or not len(self.held_out) or len(errors) <= patience:
-            return False
-        return min(errors[-patience:]) >= min(errors[:-patience])
-
-    def _keep_best(self):
-        """Remember the present tree if it is the best so far; return its error."""
-        trainer = self.trainer
-        if not len(self.held_out):
-            return np.nan
-        self.errors = self._weighted_errors()
-        if self.best is None or self.errors.sum() <= self.best[0].sum():
-            self.best = (self.errors, trainer.weights.copy(), trainer.thresholds.copy(),
-                         trainer.values.copy())
-        return self.errors.sum()
-
-    def _weighted_errors(self):
-        """Errors on the held-out rows, times their weights, which add up to 1."""
-        weight = self.problem.validation[self.held_out]
-        values = self.trainer.values[self.trainer.navigate(self.held_out)]
-        return self.problem.errors(values, self.held_out) * (weight / weight.sum())
-
-    def best_tree(self):
-        """The last tree, or the best one if it was clearly better.
-
-        The best of a hundred noisy figures is flattered by the choice, and the decay of the steps
-        makes the last tree a good one: the best must lead by its standard error.
-        """
-        trainer = self.trainer
-        parameters = trainer.weights, trainer.thresholds, trainer.values
-        if self.best is not None and standard_errors_saved(self.errors, self.best[0]) > 1.0:
-            parameters = self.best[1:]
-        weights, thresholds, values = parameters
-        weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
-        return self.tree.replace(weights=weights, thresholds=thresholds, values=values)
-
-
-@dataclass(frozen=True)
-class Space:
-    """The space that split weights are trained in.
-
-    Attributes
-    ----------
-    scaling : Scaling
-        How it comes from the raw features.
-    norm_limit : float
-        Norm, with the constant feature, to which longer samples are shrunk.
-    spread : float
-        Standard deviation of the shrunk samples in their widest direction.
-    """
-
-    scaling: Scaling
-    norm_limit: float
-    spread: float
-
-    @classmethod
-    def measure(cls, problem, norm_limit):
-        """Measure it on the training rows; `norm_limit` is in medians of the norm, or None."""
-        scaling = problem.scaling
-        X = problem.X[_sample(problem.training_rows)]
-        is_sparse = sparse.issparse(X)
-        if is_sparse:
-            X = scaling.transform(X)
-            norms = np.sqrt(X.multiply(X).sum(axis=1) + 1.0)
-        else:
-            X = (X - scaling.center.astype(X.dtype)) * (1.0 / scaling.scale).astype(X.dtype)
-            norms = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64) + 1.0)
-        limit = np.inf if norm_limit is None else norm_limit * np.median(norms)
-        shrink = np.minimum(1.0, limit / norms)
-        if is_sparse:
-            X = sparse.diags_array(shrink) @ X      # never centred
-        else:
-            X *= shrink[:, None].astype(X.dtype)
-            X -= X.mean(axis=0)
-        return cls(scaling, limit, max(_largest_singular_value(X) / np.sqrt(X.shape[0]), _TINY))
-
-
-def _sample(rows):
-    """Rows spread evenly over the data, at most _SAMPLE of them."""
-    return rows[:: max(1, len(rows) // _SAMPLE)][:_SAMPLE]
-
-
-def _largest_singular_value(X):
-    if min(X.shape) <= 2:
-        return np.linalg.norm(X.toarray() if sparse.issparse(X) else X, 2)
-    largest = abs(X).max()
-    if largest == 0:
-        return 0.0
-    # Not the vector of ones: where features outnumber samples, centring has made X' 1 = 0.
-    start = np.random.RandomState(0).normal(size=min(X.shape))
-    # Of order 1, since ARPACK works with the squares.
-    return largest * svds(X / largest, k=1, v0=start, return_singular_vectors=False)[0]

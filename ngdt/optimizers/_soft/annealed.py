@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt.optimizers._soft.run import Plan, SoftOptimizer
+from ngdt.optimizers._soft.run import SoftOptimizer, SoftSchedule
 
 # What suits data of any size: found on held-out training rows of nine sets.
 _RATE = 0.11        # times 1 / sqrt(n_features)
@@ -114,7 +114,7 @@ class Annealed(SoftOptimizer):
                 isinstance(gamma, Real) and 0 < gamma <= 1e6 for gamma in self.gamma):
             raise ValueError(f"gamma must be two positive numbers up to 1e6, got {self.gamma}")
 
-    def _plan(self, n_samples, problem):
+    def _schedule(self, n_samples, problem):
         batch = self.batch_size
         if batch == "auto":
             batch = min(_BATCH, -(-n_samples // _BATCHES))
@@ -132,7 +132,7 @@ class Annealed(SoftOptimizer):
         if q == "auto":
             q = 0.5 if problem.loss.is_classifier else 1.0
         begin, end = self.gamma
-        return Plan(
+        return SoftSchedule(
             epochs=self._epochs(-(-n_samples // batch)),
             batch_size=batch,
             gamma=lambda done: begin + (end - begin) * done,

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt.optimizers._soft.run import Plan, SoftOptimizer, check_image_shape
+from ngdt.optimizers._soft.run import SoftOptimizer, SoftSchedule, check_image_shape
 
 # Mini-batches per epoch that small data get: as many as those of 1000 samples that MNIST has.
 _BATCHES, _SMALLEST_BATCH = 60, 10
@@ -116,11 +116,11 @@ class EndToEnd(SoftOptimizer):
         if self.image_shape is not None:
             check_image_shape(self.image_shape, problem.X.shape[1])
 
-    def _plan(self, n_samples, problem):
+    def _schedule(self, n_samples, problem):
         batch = self.batch_size
         if batch == "auto":
             batch = int(np.clip(n_samples // _BATCHES, _SMALLEST_BATCH, 1000))
-        return Plan(
+        return SoftSchedule(
             epochs=self.epochs,
             batch_size=min(batch, n_samples),
             gamma=lambda done: self.gamma + self.gamma_step * np.floor(
@@ -131,7 +131,7 @@ class EndToEnd(SoftOptimizer):
             beta2=0.999,
             pseudo_count=self.pseudo_count,
             refit_every_step=False,
-            smoothness=float(self.spatial_penalty),
+            spatial_penalty=float(self.spatial_penalty),
             image_shape=self.image_shape if self.spatial_penalty else None,
             keep_zeros=self.keep_zeros,
             cutoff=self.cutoff,

@@ -9,18 +9,18 @@ from functools import partial
 
 import numpy as np
 
-from ngdt.optimizers._threads import run_together
+from ngdt.optimizers._threads import run_threads
 
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
 
 from ngdt.optimizers._soft.routing cimport LeafModel, Routing
 from ngdt.optimizers._threads cimport (
-    ngdt_team,
-    ngdt_team_abort,
-    ngdt_team_init,
-    ngdt_team_meet,
-    ngdt_team_ticket,
+    ngdt_threads,
+    ngdt_threads_abort,
+    ngdt_threads_init,
+    ngdt_threads_wait,
+    ngdt_threads_next_task,
 )
 
 cdef extern from "soft.h" nogil:
@@ -56,7 +56,7 @@ cdef class SoftTrainer:
     betas, epsilon : of Adam
     mask : ndarray of float32, shape of the weights, or None
         Multiplied with gradients: weights where it is zero stay what they are.
-    smoothness : float
+    spatial_penalty : float
         Weight of the penalty on squared differences between the weights of neighbours.
     neighbour : ndarray of int32, shape (n_pairs, 2)
         Pairs of features that are neighbours.
@@ -75,25 +75,25 @@ cdef class SoftTrainer:
     cdef const float[:, ::1] mask
     cdef bint masked, refit_every_step
     cdef const int32_t[:, ::1] neighbour
-    cdef double smoothness
+    cdef double spatial_penalty
     cdef float[:, :, ::1] gradients     # scratch: one block per thread
     cdef float[::1] value               # likelihood of the slots
-    cdef float[::1] mass
+    cdef float[::1] grad_output
     cdef double[::1] slot_weight
     cdef double beta1, beta2, epsilon
     cdef long long n_steps
     cdef int batch_size, chunk, n_threads
-    cdef ngdt_team team
+    cdef ngdt_threads team
     cdef double sum_loss, sum_weight
 
     def __init__(self, Routing routing, weight, *, q, weights, betas=(0.9, 0.999), epsilon=1e-8,
-                 mask=None, smoothness=0.0, neighbour=None, refit_every_step=True, n_threads=1):
+                 mask=None, spatial_penalty=0.0, neighbour=None, refit_every_step=True, n_threads=1):
         self.routing, self.model, self.weight, self.q = routing, routing.model, weight, q
         self.w = weights
         self.first, self.second = np.zeros_like(weights), np.zeros_like(weights)
         self.masked = mask is not None
         self.mask = mask
-        self.smoothness = smoothness
+        self.spatial_penalty = spatial_penalty
         self.neighbour = neighbour
         self.refit_every_step = refit_every_step
         self.beta1, self.beta2 = betas
@@ -101,7 +101,7 @@ cdef class SoftTrainer:
         self.n_steps, self.n_threads = 0, n_threads
         self.batch_size, self.chunk = routing.batch_size, CHUNK
         self.gradients = np.empty((n_threads, BLOCK, weights.shape[1]), dtype=np.float32)
-        self.value, self.mass = np.empty((2, self.batch_size), dtype=np.float32)
+        self.value, self.grad_output = np.empty((2, self.batch_size), dtype=np.float32)
         self.slot_weight = np.empty(self.batch_size)
 
     def epoch(self, const int32_t[::1] order, const double[::1] gamma, const double[::1] rate,
@@ -114,8 +114,8 @@ cdef class SoftTrainer:
             Mean loss over the visits, each before the step that it led to.
         """
         self.sum_loss = self.sum_weight = 0.0
-        ngdt_team_init(&self.team, self.n_threads)
-        run_together(
+        ngdt_threads_init(&self.team, self.n_threads)
+        run_threads(
             [partial(self._run, number, order, gamma, rate, keep, leaf_rate)
              for number in range(self.n_threads)], self._abort)
         self.n_steps += rate.shape[0]
@@ -127,7 +127,7 @@ cdef class SoftTrainer:
         self.model.fit_all()
 
     def _abort(self):
-        ngdt_team_abort(&self.team)
+        ngdt_threads_abort(&self.team)
 
     def _run(self, int number, const int32_t[::1] order, const double[::1] gamma,
              const double[::1] rate, const double[::1] keep, const double[::1] leaf_rate):
@@ -145,11 +145,11 @@ cdef class SoftTrainer:
             for step in range(rate.shape[0]):
                 start = step * self.batch_size
                 n = <int> min(self.batch_size, order.shape[0] - start)
-                first = self.chunk * ngdt_team_ticket(&self.team)
+                first = self.chunk * ngdt_threads_next_task(&self.team)
                 while first < n:
                     self._route(&order[start], first, min(self.chunk, n - first), gamma[step])
-                    first = self.chunk * ngdt_team_ticket(&self.team)
-                if not ngdt_team_meet(&self.team):
+                    first = self.chunk * ngdt_threads_next_task(&self.team)
+                if not ngdt_threads_wait(&self.team):
                     break
                 total = 0.0
                 for b in range(n):
@@ -162,7 +162,7 @@ cdef class SoftTrainer:
                 adam.rate = <float> (rate[step] * second_bias / first_bias)
                 adam.epsilon = <float> (self.epsilon * second_bias)
                 adam.keep = <float> keep[step]
-                ticket = ngdt_team_ticket(&self.team)
+                ticket = ngdt_threads_next_task(&self.team)
                 while ticket < n_pieces:
                     if ticket < n_blocks:
                         k = ticket * BLOCK
@@ -171,13 +171,13 @@ cdef class SoftTrainer:
                         k = (ticket - n_blocks) * BLOCK
                         self._move_leaves(
                             k, min(BLOCK, n_leaves - k), n, leaf_rate[step], total)
-                    ticket = ngdt_team_ticket(&self.team)
-                if not ngdt_team_meet(&self.team):
+                    ticket = ngdt_threads_next_task(&self.team)
+                if not ngdt_threads_wait(&self.team):
                     break
             ngdt_keep_tiny(mode)
 
     cdef void _count(self, int n, double total) noexcept nogil:
-        """Add a batch to the figures of the epoch."""
+        """Add a batch to the metrics of the epoch."""
         cdef int b
         self.sum_weight += total
         for b in range(n):
@@ -198,12 +198,12 @@ cdef class SoftTrainer:
             if b + 4 < first + n:
                 self.routing.rows.prefetch_all(samples[b + 4])
             self.routing.read(b, samples[b])
-        self.routing.upward(first, n, <float> gamma, &self.value[first])
+        self.routing.forward(first, n, <float> gamma, &self.value[first])
         for b in range(first, first + n):
             self.value[b] = max(self.value[b], LEAST)
-            self.mass[b] = <float> (
+            self.grad_output[b] = <float> (
                 self.slot_weight[b] * pow(self.value[b], self.q - 1.0))
-        self.routing.downward(first, n, <float> gamma, &self.mass[first])
+        self.routing.backward(first, n, <float> gamma, &self.grad_output[first])
 
     cdef void _move(
             self, int number, const ngdt_adam *adam, int node, int n_nodes, int n, double total
@@ -217,7 +217,7 @@ cdef class SoftTrainer:
             return
         for j in range(size):
             gradient[j] *= scale
-        if self.smoothness > 0.0:
+        if self.spatial_penalty > 0.0:
             for i in range(n_nodes):
                 self._smooth(&self.w[node + i, 0], gradient + i * self.w.shape[1])
         if self.masked:
@@ -227,12 +227,12 @@ cdef class SoftTrainer:
                        &self.second[node, 0])
 
     cdef void _smooth(self, const float *w, float *gradient) noexcept nogil:
-        """Gradient of smoothness times the sum of (w_i - w_j)^2 over neighbours, Hehn (2020),
+        """Gradient of spatial_penalty times the sum of (w_i - w_j)^2 over neighbours, Hehn (2020),
         eq. 15."""
         cdef Py_ssize_t k
         cdef float pull
         for k in range(self.neighbour.shape[0]):
-            pull = <float> (2.0 * self.smoothness) * (
+            pull = <float> (2.0 * self.spatial_penalty) * (
                 w[self.neighbour[k, 0]] - w[self.neighbour[k, 1]])
             gradient[self.neighbour[k, 0]] += pull
             gradient[self.neighbour[k, 1]] -= pull

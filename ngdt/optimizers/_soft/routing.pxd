@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t
 
 from ngdt._inference cimport Topology
-from ngdt._rows cimport Row, Rows, Standardizer
+from ngdt._samples cimport Sample, Samples, Standardizer
 
 
 cdef class LeafModel:
@@ -26,14 +26,14 @@ cdef class Routing:
     # Soft routing of a mini-batch down a tree, and the way back up.
     cdef Topology topology
     cdef LeafModel model
-    cdef Rows rows
+    cdef Samples rows
     cdef readonly Py_ssize_t n_features
     cdef readonly int batch_size
     cdef float[:, ::1] weights          # n_features + 1 columns, the last meets the constant 1
     cdef Standardizer standardizer
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil
-    cdef void upward(self, int first, int n, float gamma, float *value) noexcept nogil
-    cdef void downward(self, int first, int n, float gamma, const float *mass) noexcept nogil
+    cdef void forward(self, int first, int n, float gamma, float *value) noexcept nogil
+    cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil
     cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil
     cdef void collect(self, int leaf, int n) noexcept nogil

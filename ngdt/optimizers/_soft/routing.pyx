@@ -19,18 +19,18 @@ import numpy as np
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport sgemm
 
-from ngdt._rows cimport axpy, training_row
+from ngdt._samples cimport axpy, training_row
 
 cdef extern from "soft.h" nogil:
     void ngdt_sigmoid(float gamma, Py_ssize_t n, float *s) noexcept
-    void ngdt_bell(float a, Py_ssize_t n, float *x) noexcept
-    void ngdt_pick(
+    void ngdt_exp_neg(float a, Py_ssize_t n, float *x) noexcept
+    void ngdt_gather(
         const float *table, const int32_t *label, Py_ssize_t n, float *out) noexcept
     void ngdt_sum_by_label(const int32_t *label, const float *x, Py_ssize_t n, int k,
                            float *sums) noexcept
-    void ngdt_mix(const float *p, const float *left, const float *right, Py_ssize_t n,
+    void ngdt_lerp(const float *p, const float *left, const float *right, Py_ssize_t n,
                   float *out) noexcept
-    void ngdt_share(float gamma, const float *p, Py_ssize_t n, float *node, float *left,
+    void ngdt_backward_node(float gamma, const float *p, Py_ssize_t n, float *node, float *left,
                     float *right) noexcept
 
 cdef enum:
@@ -111,7 +111,7 @@ cdef class Categorical(LeafModel):
         cdef const float *probability = &self._parameters[leaf, 0]
         cdef int i
         if slots == NULL:
-            ngdt_pick(probability, &self.label[first], n, out)
+            ngdt_gather(probability, &self.label[first], n, out)
         else:
             for i in range(n):
                 out[i] = probability[self.label[slots[i]]]
@@ -208,7 +208,7 @@ cdef class Gaussian(LeafModel):
     cdef void density(
             self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
         self._squares(leaf, slots, first, n, out)
-        ngdt_bell(<float> (0.5 / self.variance), n, out)
+        ngdt_exp_neg(<float> (0.5 / self.variance), n, out)
 
     cdef void begin(self, int leaf) noexcept nogil:
         memset(&self.batch[leaf, 0], 0, (self.n_targets + 2) * sizeof(double))
@@ -232,7 +232,7 @@ cdef class Gaussian(LeafModel):
         cdef int i, t
         self._squares(leaf, slots, first, n, squares)
         memcpy(density, squares, n * sizeof(float))
-        ngdt_bell(<float> (0.5 / self.variance), n, density)
+        ngdt_exp_neg(<float> (0.5 / self.variance), n, density)
         for i in range(n):
             h = share[i] * density[i]
             for t in range(self.n_targets):
@@ -269,12 +269,12 @@ cdef class Routing:
     weights : ndarray of float32, shape (n_internal, n_features + 1)
         Splits in scaled feature space; the last column is minus the threshold.
     model : LeafModel
-    rows : Rows
+    rows : Samples
     scaling : Scaling
     batch_size : int
     """
 
-    def __init__(self, Topology topology, weights, LeafModel model, Rows rows, scaling, batch_size):
+    def __init__(self, Topology topology, weights, LeafModel model, Samples rows, scaling, batch_size):
         self.topology, self.model, self.rows = topology, model, rows
         self.weights = weights
         self.n_features, self.batch_size = rows.n_features, batch_size
@@ -283,10 +283,10 @@ cdef class Routing:
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         """Bring a sample, scaled, into a slot of the batch."""
 
-    cdef void upward(self, int first, int n, float gamma, float *value) noexcept nogil:
+    cdef void forward(self, int first, int n, float gamma, float *value) noexcept nogil:
         """Route n slots from `first` on; write the likelihood at the root of each."""
 
-    cdef void downward(self, int first, int n, float gamma, const float *mass) noexcept nogil:
+    cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil:
         """Share the derivative at the root of the same slots out over the tree."""
 
     cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil:
@@ -316,7 +316,7 @@ cdef class DenseRouting(Routing):
     cdef float[:, ::1] p        # (n_internal, batch): scores, then probabilities to go right
     cdef float[:, ::1] t        # (nodes and leaves, batch): V, then M in leaves, gradients in nodes
 
-    def __init__(self, Topology topology, weights, LeafModel model, Rows rows, scaling, batch_size):
+    def __init__(self, Topology topology, weights, LeafModel model, Samples rows, scaling, batch_size):
         super().__init__(topology, weights, model, rows, scaling, batch_size)
         m = topology.n_internal
         self.x = np.ones((batch_size, self.n_features + 1), dtype=np.float32)
@@ -326,7 +326,7 @@ cdef class DenseRouting(Routing):
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         self.standardizer.write(sample, &self.x[slot, 0])
 
-    cdef void upward(self, int first, int n, float gamma, float *value) noexcept nogil:
+    cdef void forward(self, int first, int n, float gamma, float *value) noexcept nogil:
         cdef int m = self.topology.n_internal, i, b
         # In the column-major eyes of BLAS: p' = x w', with x' and w' given.
         multiply(True, n, m, <int> self.x.shape[1], &self.x[first, 0], self.x.shape[1],
@@ -335,17 +335,17 @@ cdef class DenseRouting(Routing):
             self.model.density(i, NULL, first, n, &self.t[m + i, first])
         for i in range(m - 1, -1, -1):
             ngdt_sigmoid(gamma, n, &self.p[i, first])
-            ngdt_mix(&self.p[i, first], &self.t[self.topology.left[i], first],
+            ngdt_lerp(&self.p[i, first], &self.t[self.topology.left[i], first],
                      &self.t[self.topology.right[i], first], n, &self.t[i, first])
         for b in range(n):
             value[b] = self.t[0, first + b]
 
-    cdef void downward(self, int first, int n, float gamma, const float *mass) noexcept nogil:
+    cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil:
         cdef int i, b
         for b in range(n):
-            self.t[0, first + b] = mass[b]
+            self.t[0, first + b] = grad_output[b]
         for i in range(self.topology.n_internal):
-            ngdt_share(gamma, &self.p[i, first], n, &self.t[i, first],
+            ngdt_backward_node(gamma, &self.p[i, first], n, &self.t[i, first],
                        &self.t[self.topology.left[i], first],
                        &self.t[self.topology.right[i], first])
 
@@ -377,7 +377,7 @@ cdef class SparseRouting(Routing):
     cdef Py_ssize_t capacity        # visits of a chunk
     cdef float[:, ::1] x            # stored values of the slots, scaled
     cdef object _row
-    cdef Row *row
+    cdef Sample *row
     # by chunk and visit
     cdef int32_t[:, ::1] slot
     cdef int32_t[:, ::1] left       # visits of the children, -1 where not visited
@@ -389,7 +389,7 @@ cdef class SparseRouting(Routing):
     cdef int32_t[:, ::1] start
     cdef int32_t[:, ::1] count
 
-    def __init__(self, Topology topology, weights, LeafModel model, Rows rows, scaling, batch_size,
+    def __init__(self, Topology topology, weights, LeafModel model, Samples rows, scaling, batch_size,
                  chunk, cutoff):
         super().__init__(topology, weights, model, rows, scaling, batch_size)
         cdef Py_ssize_t n_ids = 2 * topology.n_internal + 1, n_chunks = -(-batch_size // chunk)
@@ -399,20 +399,20 @@ cdef class SparseRouting(Routing):
             visits = min(visits, (topology.max_depth + 1) * (1 + int(1 / cutoff)))
         self.capacity = chunk * visits
         self.x = np.zeros((batch_size, max(1, rows.max_stored)), dtype=np.float32)
-        self._row = np.zeros(batch_size * sizeof(Row), dtype=np.uint8)
+        self._row = np.zeros(batch_size * sizeof(Sample), dtype=np.uint8)
         cdef Py_ssize_t address = self._row.ctypes.data
-        self.row = <Row *> address
+        self.row = <Sample *> address
         self.slot, self.left, self.right = np.empty(
             (3, n_chunks, self.capacity), dtype=np.int32)
         self.p, self.t, self.reach = np.empty((3, n_chunks, self.capacity), dtype=np.float32)
         self.start, self.count = np.zeros((2, n_chunks, n_ids), dtype=np.int32)
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
-        cdef Row row = self.rows.get(sample)
+        cdef Sample row = self.rows.get(sample)
         self.standardizer.write(sample, &self.x[slot, 0])
         self.row[slot] = training_row(&self.x[slot, 0], row.indices, row.n, 1.0)
 
-    cdef void upward(self, int first, int n, float gamma, float *value) noexcept nogil:
+    cdef void forward(self, int first, int n, float gamma, float *value) noexcept nogil:
         cdef int c = first // self.chunk, m = self.topology.n_internal, i, v, v_left, v_right
         cdef int end = n
         cdef int32_t *left = &self.left[c, 0]
@@ -435,7 +435,7 @@ cdef class SparseRouting(Routing):
                 elif v_right < 0:
                     t[v] = t[v_left]
                 else:
-                    ngdt_mix(&self.p[c, v], &t[v_left], &t[v_right], 1, &t[v])
+                    ngdt_lerp(&self.p[c, v], &t[v_left], &t[v_right], 1, &t[v])
         for i in range(n):
             value[i] = t[i]
 
@@ -447,7 +447,7 @@ cdef class SparseRouting(Routing):
         cdef float *p = &self.p[c, 0]
         cdef float *reach = &self.reach[c, 0]
         cdef const float *w = &self.weights[node, 0]
-        cdef const Row *row
+        cdef const Sample *row
         cdef float share
         for v in range(first, last):
             row = &self.row[slot[v]]
@@ -473,12 +473,12 @@ cdef class SparseRouting(Routing):
             self.count[c, child] = end - self.start[c, child]
         return end
 
-    cdef void downward(self, int first, int n, float gamma, const float *mass) noexcept nogil:
+    cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil:
         cdef int c = first // self.chunk, i, v, left, right
         cdef float *t = &self.t[c, 0]
         cdef float p, node
         for i in range(n):
-            t[i] = mass[i]
+            t[i] = grad_output[i]
         for i in range(self.topology.n_internal):
             for v in range(self.start[c, i], self.start[c, i] + self.count[c, i]):
                 left, right = self.left[c, v], self.right[c, v]

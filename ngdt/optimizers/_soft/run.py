@@ -27,8 +27,8 @@ _LEAST_WEIGHT = 1e-30
 
 
 @dataclass(frozen=True)
-class Plan:
-    """One run in figures; schedules map the share of the run that is done to numbers.
+class SoftSchedule:
+    """One run in metrics; schedules map the share of the run that is done to numbers.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class Plan:
         Of the targets in a leaf, where they are numbers; None: as the data say.
     refit_every_step : bool
         Leaves follow their running means in every step, or once per epoch.
-    smoothness : float
+    spatial_penalty : float
     image_shape : tuple or None
-        Of which neighbours the smoothness is.
+        Of which neighbours the spatial_penalty is.
     keep_zeros : bool
         Whether weights that are zero at the start stay zero.
     cutoff : float, "auto" or None
@@ -64,7 +64,7 @@ class Plan:
     pseudo_count: float
     variance: float | None = None
     refit_every_step: bool = True
-    smoothness: float = 0.0
+    spatial_penalty: float = 0.0
     image_shape: tuple | None = None
     keep_zeros: bool = False
     cutoff: "float | str | None" = "auto"
@@ -73,16 +73,16 @@ class Plan:
 class SoftOptimizer(Optimizer):
     """Base class of optimizers that route softly; a subclass makes the plan."""
 
-    minibatch = True
-    natural_start = "random_complete"
-    figures = ("loss", "gamma", "validation")
+    is_stochastic = True
+    default_init = "random_complete"
+    metrics = ("loss", "gamma", "validation")
 
     @abstractmethod
-    def _plan(self, n_samples, problem):
-        """Plan for so many training samples."""
+    def _schedule(self, n_samples, problem):
+        """SoftSchedule for so many training samples."""
 
-    def improve(self, tree, problem):
-        """Train; see `Optimizer.improve`.
+    def optimize(self, tree, problem):
+        """Train; see `Optimizer.optimize`.
 
         Parameters
         ----------
@@ -102,10 +102,10 @@ class SoftOptimizer(Optimizer):
             return tree, {}
         # The threads of the kernel share the work; BLAS must not start its own below each.
         with threadpool_limits(1, user_api="blas"):
-            return self._train(tree, problem, problem.training_rows, unit_weight(problem))
+            return self._train(tree, problem, problem.training_samples, unit_weight(problem))
 
     def _train(self, tree, problem, rows, weight, keep_zeros=False):
-        """`improve` for a tree with splits, on some of the rows.
+        """`optimize` for a tree with splits, on some of the rows.
 
         For those that train many trees on parts of one problem: what is the same for all is
         measured once, and BLAS kept from starting threads, which takes longer than a small stump.
@@ -131,19 +131,19 @@ class _Run:
 
     def __init__(self, params, tree, problem, rows, weight, keep_zeros):
         self.tree, self.problem, self.rows, self.weight = tree, problem, rows, weight
-        self.scaling, self.held_out = problem.scaling, problem.held_out_rows
+        self.scaling, self.held_out = problem.scaling, problem.validation_samples
         self.random = np.random.RandomState(problem.random_state)
-        self.plan = params._plan(len(rows), problem)
+        self.schedule = params._schedule(len(rows), problem)
         weights, thresholds = self.scaling.to_unit_rows(tree)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
-        neighbours = _neighbours(self.plan.image_shape, problem.X.shape[1])
+        neighbours = _neighbours(self.schedule.image_shape, problem.X.shape[1])
         self.trainer = SoftTrainer(
-            self._routing(), self.weight, weights=self.weights, q=self.plan.q,
-            betas=(0.9, self.plan.beta2), refit_every_step=self.plan.refit_every_step,
-            mask=self._mask() if keep_zeros or self.plan.keep_zeros else None,
-            smoothness=self.plan.smoothness, neighbour=neighbours, n_threads=problem.n_jobs)
-        self.progress = Progress(params, problem, self.plan.epochs)
+            self._routing(), self.weight, weights=self.weights, q=self.schedule.q,
+            betas=(0.9, self.schedule.beta2), refit_every_step=self.schedule.refit_every_step,
+            mask=self._mask() if keep_zeros or self.schedule.keep_zeros else None,
+            spatial_penalty=self.schedule.spatial_penalty, neighbour=neighbours, n_threads=problem.n_jobs)
+        self.progress = Progress(params, problem, self.schedule.epochs)
         self.best = None
 
     def _mask(self):
@@ -155,22 +155,22 @@ class _Run:
         problem, tree = self.problem, self.tree
         weight = self.weight[self.rows]
         weight /= weight.sum()
-        prior_weight = self.plan.pseudo_count / len(self.rows)
+        prior_weight = self.schedule.pseudo_count / len(self.rows)
         if not problem.loss.is_classifier:
             return Gaussian(
                 tree.values.astype(np.float32), problem.y, weight @ problem.y[self.rows],
-                prior_weight, self.plan.batch_size, self.plan.variance or 1.0,
-                self.plan.variance is None)
+                prior_weight, self.schedule.batch_size, self.schedule.variance or 1.0,
+                self.schedule.variance is None)
         prior = np.bincount(
             problem.y[self.rows, 0].astype(np.intp), weights=weight, minlength=problem.n_outputs)
         return Categorical(
             softmax(tree.values, axis=1).astype(np.float32), problem.y, prior, prior_weight,
-            self.plan.batch_size)
+            self.schedule.batch_size)
 
     def _routing(self):
         arguments = (Topology(self.tree), self.weights, self.model, self.problem.data,
-                     self.scaling, self.plan.batch_size)
-        cutoff = self.plan.cutoff
+                     self.scaling, self.schedule.batch_size)
+        cutoff = self.schedule.cutoff
         if cutoff == "auto":
             cutoff = _CUTOFF if self.tree.n_internal >= _MANY_NODES else None
         if cutoff is None and not sparse.issparse(self.problem.X):
@@ -178,7 +178,7 @@ class _Run:
         return SparseRouting(*arguments, CHUNK, cutoff or 0.0)
 
     def train(self):
-        epochs = self.plan.epochs
+        epochs = self.schedule.epochs
         checks = set()
         if len(self.held_out):
             checks.update(np.linspace(epochs // 2, epochs - 1, _CHECKS, dtype=int).tolist())
@@ -187,7 +187,7 @@ class _Run:
                 self._epoch(epoch, epoch in checks)
 
     def _epoch(self, epoch, check):
-        plan = self.plan
+        plan = self.schedule
         n, batch = len(self.rows), plan.batch_size
         steps = np.arange(-(-n // batch))
         done = (epoch + steps / len(steps)) / plan.epochs
@@ -208,11 +208,11 @@ class _Run:
     def _check(self):
         """Read out the hard tree and keep it if it is the best; its error on held-out rows."""
         tree, held, problem = self._hard_tree(), self.held_out, self.problem
-        errors = problem.validation[held] * problem.errors(
+        errors = problem.validation_weight[held] * problem.errors(
             tree.values[tree._apply_at(problem.data, held)], held)
         if self.best is None or errors.sum() <= self.best[0]:
             self.best = errors.sum(), tree
-        return errors.sum() / problem.validation[held].sum()
+        return errors.sum() / problem.validation_weight[held].sum()
 
     def _hard_tree(self):
         problem, rows = self.problem, self.rows
@@ -229,8 +229,8 @@ class _Run:
 
 def unit_weight(problem):
     """Training weights, of mean 1 over the rows that have one, as mini-batches take them."""
-    present = problem.weight > 0
-    weight = problem.weight / problem.weight.mean(where=present)
+    present = problem.sample_weight > 0
+    weight = problem.sample_weight / problem.sample_weight.mean(where=present)
     weight[present] = np.maximum(weight[present], _LEAST_WEIGHT)
     return weight
 

@@ -15,7 +15,7 @@ from scipy.linalg.cython_blas cimport dsyrk
 
 from ngdt.optimizers._tao.newton cimport NewtonFit
 from ngdt.optimizers._tao.penalised_loss cimport PenalisedLoss
-from ngdt._rows cimport Row, Rows
+from ngdt._samples cimport Sample, Samples
 
 cdef extern from "dot.h" nogil:
     double ngdt_dense_f64_f64(
@@ -38,7 +38,7 @@ cdef class LinearSolver:
 
     Parameters
     ----------
-    rows : Rows
+    rows : Samples
     scaling : Scaling
         Of the features that are penalised.
     loss : {"squared_hinge", "logistic"}
@@ -55,7 +55,7 @@ cdef class LinearSolver:
     cdef double tol
     cdef int max_steps
 
-    def __init__(self, Rows rows, scaling, loss="squared_hinge", penalty="l1", tol=1e-2,
+    def __init__(self, Samples rows, scaling, loss="squared_hinge", penalty="l1", tol=1e-2,
                  max_steps=100):
         self.F = PenalisedLoss(rows, scaling, loss, penalty)
         dense = penalty == "l2" and rows.n_features > NARROW
@@ -171,7 +171,7 @@ cdef class _CoordinateDescent(NewtonFit):
 
     cdef void _gather(self, Py_ssize_t sample, double factor, double *out) noexcept nogil:
         """Write the working set's features of a sample, scaled, and the constant feature."""
-        cdef Row row = self.F.rows.get(sample)
+        cdef Sample row = self.F.rows.get(sample)
         cdef bint is_float32 = self.F.rows.is_float32
         cdef int k, a = self.size
         cdef Py_ssize_t e, j
@@ -282,7 +282,7 @@ cdef class _ConjugateGradients(NewtonFit):
     cdef void _multiply(self) noexcept nogil:
         """Second derivatives of F, the sum of c loss'' z z' and the penalty's, times search."""
         cdef Py_ssize_t i, j, p = self.n_features
-        cdef Row row
+        cdef Sample row
         memset(&self.product[0], 0, (p + 1) * sizeof(double))
         self.to_raw(&self.search[0])
         for i in range(self.n_bent):

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t
 
 from ngdt.optimizers._tao.penalised_loss cimport PenalisedLoss
-from ngdt._rows cimport Row
+from ngdt._samples cimport Sample
 
 
 cdef class NewtonFit:
@@ -24,8 +24,8 @@ cdef class NewtonFit:
     cdef void find_goal(self) noexcept nogil
     cdef double objective(self) noexcept nogil
     cdef void to_raw(self, const double *w) noexcept nogil
-    cdef double project(self, const Row *row) noexcept nogil
-    cdef void add(self, double r, const Row *row, double *gradient) noexcept nogil
+    cdef double project(self, const Sample *row) noexcept nogil
+    cdef void add(self, double r, const Sample *row, double *gradient) noexcept nogil
     cdef void to_scaled(self, double *gradient) noexcept nogil
     cdef double violation(self, const double *w, const double *gradient) noexcept nogil
 

@@ -9,7 +9,7 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
-from ngdt._rows cimport Row
+from ngdt._samples cimport Sample
 
 cdef extern from "dot.h" nogil:
     void ngdt_add_f32_f64(
@@ -90,11 +90,11 @@ cdef class NewtonFit:
             self.raw[j] = w[j] * self.F.inverse[j]
             self.raw[p] -= self.raw[j] * self.F.center[j]
 
-    cdef double project(self, const Row *row) noexcept nogil:
+    cdef double project(self, const Sample *row) noexcept nogil:
         """w . z + b of a row, by what `to_raw` wrote."""
         return row.dot(row.values, row.indices, row.n, &self.raw[0]) + self.raw[self.n_features]
 
-    cdef void add(self, double r, const Row *row, double *gradient) noexcept nogil:
+    cdef void add(self, double r, const Sample *row, double *gradient) noexcept nogil:
         """Add r times the row and the constant feature; `to_scaled` has to follow."""
         if r == 0.0:
             return
@@ -113,7 +113,7 @@ cdef class NewtonFit:
     cdef void _find_margins(self, const double *w, double *out) noexcept nogil:
         """y (w . z + b) of all samples."""
         cdef Py_ssize_t i
-        cdef Row row
+        cdef Sample row
         self.to_raw(w)
         for i in range(self.n_samples):
             row = self.F.rows.get(self.samples[i])
@@ -122,7 +122,7 @@ cdef class NewtonFit:
     cdef void _find_gradient(self, const double *margin, double *out) noexcept nogil:
         """Gradient of the loss where the samples have these margins."""
         cdef Py_ssize_t i
-        cdef Row row
+        cdef Sample row
         memset(out, 0, (self.n_features + 1) * sizeof(double))
         for i in range(self.n_samples):
             row = self.F.rows.get(self.samples[i])

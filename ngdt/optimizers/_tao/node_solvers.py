@@ -141,7 +141,7 @@ class AxisSolver:
     def __init__(self, problem):
         self.data = problem.data
         # Read by all splitters, written before each search: nodes of a level share no samples.
-        self.right, self.cost = np.zeros((self.data.n_samples, 1)), problem.weight.copy()
+        self.right, self.cost = np.zeros((self.data.n_samples, 1)), problem.sample_weight.copy()
         # A splitter serves one thread at a time.
         self.splitters = SimpleQueue()
         for _ in range(problem.n_jobs):

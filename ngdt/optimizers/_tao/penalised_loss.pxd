@@ -1,4 +1,4 @@
-from ngdt._rows cimport Rows
+from ngdt._samples cimport Samples
 
 
 cdef class Surrogate:
@@ -15,7 +15,7 @@ cdef class Penalty:
 
 
 cdef class PenalisedLoss:
-    cdef Rows rows
+    cdef Samples rows
     cdef const double[::1] center
     cdef const double[::1] inverse      # of the scale
     cdef Surrogate loss

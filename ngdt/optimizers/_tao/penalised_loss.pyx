@@ -114,14 +114,14 @@ cdef class PenalisedLoss:
 
     Parameters
     ----------
-    rows : Rows
+    rows : Samples
     scaling : Scaling
         Of the features that are penalised.
     loss : {"squared_hinge", "logistic"}
     penalty : {"l1", "l2"}
     """
 
-    def __init__(self, Rows rows, scaling, loss, penalty):
+    def __init__(self, Samples rows, scaling, loss, penalty):
         self.rows = rows
         self.center = scaling.center
         self.inverse = 1.0 / scaling.scale

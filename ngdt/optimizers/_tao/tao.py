@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from ngdt._loss import LOSSES, Loss, get_loss
 from ngdt._tree import SPARSE_SHARE
 from ngdt.optimizers._base import Optimizer, Progress
-from ngdt.optimizers._samples_by_leaf import ByLeaf
+from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
 from ngdt.pruning import collapse_pure, keep_reached
 
@@ -96,7 +96,7 @@ class TAO(Optimizer):
     True
     """
 
-    figures = ("objective", "loss", "n_nonzero", "n_nodes", "validation")
+    metrics = ("objective", "loss", "n_nonzero", "n_nodes", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -152,8 +152,8 @@ class TAO(Optimizer):
             raise ValueError(
                 f"TAO(loss={self.loss!r}) does not fit the {loss.name} loss of the estimator")
 
-    def improve(self, tree, problem):
-        """Train; see `Optimizer.improve`.
+    def optimize(self, tree, problem):
+        """Train; see `Optimizer.optimize`.
 
         Parameters
         ----------
@@ -169,9 +169,9 @@ class TAO(Optimizer):
             ``n_nodes``, both of the nodes that samples reach; and ``validation``, the mean error on
             held-out rows, NaN without them.
         """
-        problem.check_tree(tree)
+        problem.check_shapes(tree)
         n_jobs = problem.n_jobs if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-        problem = problem.with_(n_jobs=min(n_jobs, tree.n_leaves))
+        problem = problem.replace(n_jobs=min(n_jobs, tree.n_leaves))
         run = _Run(self, tree, problem)
         # Threads share the nodes; BLAS must not start its own below each.
         with threadpool_limits(1, user_api="blas"):
@@ -185,8 +185,8 @@ class _Run:
     def __init__(self, params, tree, problem):
         self.params, self.problem, self.tree = params, problem, tree
         self.weights = _compact(tree.weights)
-        self.data, self.rows = problem.data, problem.training_rows
-        self.total = problem.weight[self.rows].sum()
+        self.data, self.rows = problem.data, problem.training_samples
+        self.total = problem.sample_weight[self.rows].sum()
         depth = tree.node_depths()
         self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
         if params.node == "axis":
@@ -195,12 +195,12 @@ class _Run:
             self.solver = OBLIQUE_SOLVERS[params.solver](params, problem)
         self.in_threads = Parallel(problem.n_jobs, require="sharedmem")
         self.progress = Progress(params, problem, params.max_passes)
-        self._settle(tree._apply_at(self.data, self.rows))
+        self._refit_leaves(tree._apply_at(self.data, self.rows))
         self.best = np.inf, self.tree, self.samples
 
     def train(self):
         patience = _PATIENCE[self.params.accept]
-        lowest = [self._goal(self._figures()) if self.params.accept == "error" else np.inf]
+        lowest = [self._objective(self._metrics()) if self.params.accept == "error" else np.inf]
         with self.progress.until_interrupted():
             for number in range(self.params.max_passes):
                 before = self.tree
@@ -213,15 +213,15 @@ class _Run:
     def _pass(self):
         for nodes in reversed(self.levels):
             self._fit_nodes(nodes)
-        self._settle(self.reached[np.argsort(self.samples.samples)])
-        figures = self._figures()
-        goal = self._goal(figures)
+        self._refit_leaves(self.reached[np.argsort(self.samples.samples)])
+        metrics = self._metrics()
+        goal = self._objective(metrics)
         if goal <= self.best[0]:
             self.best = goal, self.tree, self.samples
-        self.progress.report(figures)
+        self.progress.report(metrics)
 
-    def _goal(self, figures):
-        return figures["loss" if self.params.accept == "error" else "objective"]
+    def _objective(self, metrics):
+        return metrics["loss" if self.params.accept == "error" else "objective"]
 
     def result(self):
         """The best tree, without what no sample reaches and splits of what is pure; compact."""
@@ -230,7 +230,7 @@ class _Run:
         leaf = (np.cumsum(reached) - 1)[samples.leaf]   # leaves that stay keep their order
         problem, rows = self.problem, samples.samples
         return collapse_pure(
-            keep_reached(tree, reached), leaf, problem.y[rows], problem.weight[rows], problem.loss,
+            keep_reached(tree, reached), leaf, problem.y[rows], problem.sample_weight[rows], problem.loss,
         ).compact()
 
     def _losses(self, values, rows):
@@ -241,14 +241,14 @@ class _Run:
         loss = problem.loss if loss is None else get_loss(loss)
         return loss.value(values, problem.y[rows])
 
-    def _settle(self, leaf):
+    def _refit_leaves(self, leaf):
         """Sort the rows by their leaves, and give these their best values if they are better."""
         problem = self.problem
-        self.samples = ByLeaf(self.tree, self.rows, leaf)
+        self.samples = SamplesByLeaf(self.tree, self.rows, leaf)
         # During a pass: leaf that each sample reaches from its node of the level that is done.
         self.reached = self.samples.leaf.copy()
         leaf, rows = self.samples.leaf, self.samples.samples
-        n_leaves, weight = self.tree.n_leaves, problem.weight[rows]
+        n_leaves, weight = self.tree.n_leaves, problem.sample_weight[rows]
         old = self.tree.values
         new = problem.fit_leaves(leaf, rows, n_leaves)
         before, after = (
@@ -279,14 +279,14 @@ class _Run:
         With each, where all its samples are, and the leaves they would reach on the left and right.
         """
         problem, tree, samples = self.problem, self.tree, self.samples
-        slices = [samples.below(node) for node in nodes]
+        slices = [samples.slice_of(node) for node in nodes]
         counts = np.array([here.stop - here.start for here in slices])
         place = np.concatenate([np.arange(here.start, here.stop) for here in slices])
         if len(place) == 0:
             return []
         rows = samples.samples[place]
         # They are where they went before, and go on from there as the level below has found.
-        middle = np.array([samples.below(child).stop for child in tree.children_left[nodes]])
+        middle = np.array([samples.slice_of(child).stop for child in tree.children_left[nodes]])
         is_right = place >= np.repeat(middle, counts)
         other_child = np.where(is_right, *(
             np.repeat(children[nodes], counts)
@@ -297,13 +297,13 @@ class _Run:
             delayed(tree._apply_below)(self.data, *part) for part in zip(*parts, strict=True)))
         leaves = np.where(is_right, [other, own], [own, other])
         left, right = (self._losses(tree.values[leaf], rows) for leaf in leaves)
-        gain = problem.weight[rows] * (left - right)    # of going right
+        gain = problem.sample_weight[rows] * (left - right)    # of going right
         problems, end = [], 0
         for node, here, count in zip(nodes, slices, counts, strict=True):
             start, end = end, end + count
             care = start + np.flatnonzero(gain[start:end])
             if len(care) and np.ptp(problem.y[rows[start:end]], axis=0).any():
-                share = problem.weight[rows[start:end]].sum() / self.total
+                share = problem.sample_weight[rows[start:end]].sum() / self.total
                 problems.append((NodeProblem(
                     node, rows[care], np.sign(gain[care]), np.abs(gain[care]),
                     self.params.C / share**self.params.alpha), here, leaves[:, start:end]))
@@ -318,7 +318,7 @@ class _Run:
         else:
             new = self.solver.fit(problem, weights, threshold)
             if self.params.accept == "error" and (
-                    self._astray(problem, *new) > self._astray(problem, weights, threshold)):
+                    self._misrouted_weight(problem, *new) > self._misrouted_weight(problem, weights, threshold)):
                 new = weights, threshold
         if new[0] is not weights:
             right = self._goes_right(self.samples.samples[here], *new)
@@ -334,7 +334,7 @@ class _Run:
         row[weights.indices[stored]] = weights.data[stored]
         return row
 
-    def _astray(self, problem, weights, threshold):
+    def _misrouted_weight(self, problem, weights, threshold):
         """Cost of the samples that a split sends to the worse side."""
         right = self._goes_right(problem.samples, weights, threshold)
         return problem.cost[right != (problem.target > 0)].sum()
@@ -342,18 +342,18 @@ class _Run:
     def _goes_right(self, rows, weights, threshold):
         return self.data.project(rows, weights) - threshold > 0.0
 
-    def _figures(self):
+    def _metrics(self):
         problem, samples, tree = self.problem, self.samples, self.tree
-        weight = problem.weight[samples.samples]
+        weight = problem.sample_weight[samples.samples]
         loss = weight @ self._losses(tree.values[samples.leaf], samples.samples)
-        reach = np.array([weight[samples.below(node)].sum() for node in range(tree.n_internal)])
+        reach = np.array([weight[samples.slice_of(node)].sum() for node in range(tree.n_internal)])
         alive = np.flatnonzero(reach)
         share = (reach[alive] / self.total) ** self.params.alpha
         penalty = share @ self.solver.penalties(self.weights[alive])
-        validation, held = np.nan, problem.held_out_rows
+        validation, held = np.nan, problem.validation_samples
         if len(held):
             errors = problem.errors(tree.values[tree._apply_at(self.data, held)], held)
-            validation = np.average(errors, weights=problem.validation[held])
+            validation = np.average(errors, weights=problem.validation_weight[held])
         return {
             "objective": self.params.C * loss + penalty,
             "loss": loss / self.total,

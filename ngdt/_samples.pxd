@@ -11,10 +11,10 @@ cdef extern from "dot.h" nogil:
 
 
 cdef extern from "differ.h" nogil:
-    void ngdt_fetch(const void *start, const void *end) noexcept
+    void ngdt_prefetch_range(const void *start, const void *end) noexcept
 
 
-cdef struct Row:
+cdef struct Sample:
     # One sample as the kernels see it: its stored values, their columns, and how to multiply.
     const void *values
     const int32_t *indices      # NULL for a dense row
@@ -24,7 +24,7 @@ cdef struct Row:
     ngdt_dot_sparse dot_sparse  # by sparse weights
 
 
-cdef class Rows:
+cdef class Samples:
     cdef readonly Py_ssize_t n_samples
     cdef readonly Py_ssize_t n_features
     cdef readonly Py_ssize_t max_stored     # values of the longest row
@@ -40,8 +40,8 @@ cdef class Rows:
     cdef ngdt_dot_sparse _dot_sparse
     cdef bint _ascent_known, _ascends       # looked for when first asked
 
-    cdef inline Row get(self, Py_ssize_t i) noexcept nogil:
-        cdef Row row
+    cdef inline Sample get(self, Py_ssize_t i) noexcept nogil:
+        cdef Sample row
         cdef Py_ssize_t start
         if self.is_sparse:
             start = self._indptr[i]
@@ -65,27 +65,27 @@ cdef class Rows:
 
     cdef inline void prefetch_all(self, Py_ssize_t i) noexcept nogil:
         # For those that read row after row: the hardware stops at the end of each page.
-        cdef Row row
+        cdef Sample row
         if i < self.n_samples:
             row = self.get(i)
-            ngdt_fetch(row.values, <const char *> row.values + row.n * self._itemsize)
+            ngdt_prefetch_range(row.values, <const char *> row.values + row.n * self._itemsize)
 
     cdef bint columns_ascend(self) noexcept nogil
 
 
 @cython.final
 cdef class Reader:
-    cdef Rows rows
+    cdef Samples rows
     cdef bint reads_all         # whether decisions look at all stored values of a row
     cdef bint scatters
     cdef double[::1] scratch    # zero but where `written` has values
-    cdef Row written
+    cdef Sample written
 
-    cdef Row _scatter(self, Row row) noexcept nogil
+    cdef Sample _scatter(self, Sample row) noexcept nogil
 
-    cdef inline Row get(self, Py_ssize_t i) noexcept nogil:
+    cdef inline Sample get(self, Py_ssize_t i) noexcept nogil:
         # The row is good until the next call.
-        cdef Row row = self.rows.get(i)
+        cdef Sample row = self.rows.get(i)
         return self._scatter(row) if self.scatters else row
 
     cdef inline void prefetch(self, Py_ssize_t i) noexcept nogil:
@@ -95,7 +95,7 @@ cdef class Reader:
 
 @cython.final
 cdef class Standardizer:
-    cdef Rows rows
+    cdef Samples rows
     cdef object _center, _inverse       # in the type of the data
     cdef const void *center
     cdef const void *inverse
@@ -103,6 +103,6 @@ cdef class Standardizer:
     cdef void write(self, Py_ssize_t i, float *out) noexcept nogil
 
 
-cdef Row training_row(
+cdef Sample training_row(
     const float *values, const int32_t *indices, Py_ssize_t n, double offset) noexcept nogil
-cdef void axpy(double a, const Row *row, float *w) noexcept nogil
+cdef void axpy(double a, const Sample *row, float *w) noexcept nogil

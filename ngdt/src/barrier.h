@@ -3,8 +3,8 @@
  * A meeting has to cost less than the work between two of them (about 100 microseconds for a
  * mini-batch), so threads spin, and yield after a while for the sake of shared cores.
  */
-#ifndef NGDT_TEAM_H
-#define NGDT_TEAM_H
+#ifndef NGDT_BARRIER_H
+#define NGDT_BARRIER_H
 
 #include <stdatomic.h>
 #ifdef _WIN32
@@ -21,9 +21,9 @@ typedef struct {
     atomic_int meeting;
     atomic_int ticket;
     atomic_int aborted;
-} ngdt_team;
+} ngdt_threads;
 
-static inline void ngdt_team_init(ngdt_team *team, int size)
+static inline void ngdt_threads_init(ngdt_threads *team, int size)
 {
     team->size = size;
     atomic_init(&team->arrived, 0);
@@ -33,7 +33,7 @@ static inline void ngdt_team_init(ngdt_team *team, int size)
 }
 
 /* The next piece of work of this phase: 0, 1, 2, ... each handed out once. */
-static inline int ngdt_team_ticket(ngdt_team *team)
+static inline int ngdt_threads_next_task(ngdt_threads *team)
 {
     if (team->size == 1) {
         int ticket = atomic_load_explicit(&team->ticket, memory_order_relaxed);
@@ -44,14 +44,14 @@ static inline int ngdt_team_ticket(ngdt_team *team)
 }
 
 /* Send everybody home: a member will never arrive, because it could not be started. */
-static inline void ngdt_team_abort(ngdt_team *team)
+static inline void ngdt_threads_abort(ngdt_threads *team)
 {
     atomic_store_explicit(&team->aborted, 1, memory_order_release);
 }
 
 /* Wait until all have arrived; the last one resets the tickets for the next phase.
  * Returns 0 if the team was sent home. */
-static inline int ngdt_team_meet(ngdt_team *team)
+static inline int ngdt_threads_wait(ngdt_threads *team)
 {
     int meeting = atomic_load_explicit(&team->meeting, memory_order_acquire);
     if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) == team->size - 1) {

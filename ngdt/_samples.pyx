@@ -1,6 +1,6 @@
 """The one door from user data to the kernels.
 
-Everything below this module sees a sample as a `Row`: pointer, columns, length, dot function. Dense
+Everything below this module sees a sample as a `Sample`: pointer, columns, length, dot function. Dense
 or sparse, float32 or float64 is decided here, once per matrix, and data are never copied.
 """
 
@@ -31,7 +31,7 @@ cdef extern from "dot.h" nogil:
         float *out) noexcept
 
 
-cdef class Rows:
+cdef class Samples:
     """Read access to the samples of a matrix.
 
     Parameters
@@ -104,7 +104,7 @@ cdef class Rows:
         out = np.empty(samples.shape[0])
         cdef double[::1] z = out
         cdef Py_ssize_t i
-        cdef Row row
+        cdef Sample row
         with nogil:
             for i in range(samples.shape[0]):
                 if i + 1 < samples.shape[0]:
@@ -120,23 +120,23 @@ cdef class Reader:
 
     A CSR row that meets sparse weights at every node of a path is written out once: the nonzeros of
     a node then find their values where they are, which is several times faster than to look for
-    them. Rows whose columns repeat or do not ascend stay as they are, since the order of their sums
+    them. Samples whose columns repeat or do not ascend stay as they are, since the order of their sums
     would change.
 
     Parameters
     ----------
-    rows : Rows
+    rows : Samples
     sparse_weights : bool
     """
 
-    def __init__(self, Rows rows, bint sparse_weights):
+    def __init__(self, Samples rows, bint sparse_weights):
         self.rows = rows
         self.reads_all = rows.is_sparse or not sparse_weights
         self.scatters = rows.is_sparse and sparse_weights and rows.columns_ascend()
         self.scratch = np.zeros(rows.n_features if self.scatters else 0)
         self.written.n = 0
 
-    cdef Row _scatter(self, Row row) noexcept nogil:
+    cdef Sample _scatter(self, Sample row) noexcept nogil:
         cdef Py_ssize_t j
         for j in range(self.written.n):
             self.scratch[self.written.indices[j]] = 0.0
@@ -158,11 +158,11 @@ cdef class Standardizer:
 
     Parameters
     ----------
-    rows : Rows
+    rows : Samples
     scaling : Scaling
     """
 
-    def __init__(self, Rows rows, scaling):
+    def __init__(self, Samples rows, scaling):
         self.rows = rows
         dtype = np.float32 if rows.is_float32 else np.float64
         self._center = np.ascontiguousarray(scaling.center, dtype=dtype)
@@ -174,7 +174,7 @@ cdef class Standardizer:
 
     cdef void write(self, Py_ssize_t i, float *out) noexcept nogil:
         """Write row i. The stored values of a sparse row are scaled, never centred."""
-        cdef Row row = self.rows.get(i)
+        cdef Sample row = self.rows.get(i)
         cdef Py_ssize_t j
         if row.indices == NULL:
             if self.rows.is_float32:
@@ -195,11 +195,11 @@ cdef class Standardizer:
                     <const double *> self.inverse)[row.indices[j]])
 
 
-cdef Row training_row(
+cdef Sample training_row(
     const float *values, const int32_t *indices, Py_ssize_t n, double offset
 ) noexcept nogil:
     """A standardised float32 row, to be multiplied with float32 weights."""
-    cdef Row row
+    cdef Sample row
     row.values = values
     row.indices = indices
     row.n = n
@@ -209,6 +209,6 @@ cdef Row training_row(
     return row
 
 
-cdef void axpy(double a, const Row *row, float *w) noexcept nogil:
+cdef void axpy(double a, const Sample *row, float *w) noexcept nogil:
     """w += a * row, for a training row."""
     ngdt_axpy_f32(<float> a, <const float *> row.values, row.indices, row.n, w)
