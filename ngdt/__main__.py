@@ -1,8 +1,9 @@
-"""The ``ngdt`` command; ``ngdt demo`` shows in a minute what the package does."""
+"""The ``ngdt`` command. ``ngdt demo`` compares greedy and non-greedy trees within a minute."""
 
 import argparse
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -11,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from ngdt import ObliqueTreeClassifier, __version__
 from ngdt.inference import empirical_loss, upper_bound
 
-# Rows of the demo's table; the first is the baseline, the last one is drawn.
+# The demo prints a line for each of them, and plots the last one.
 METHODS = {
     "greedy, axis-aligned splits": {"init": "info_gain", "optimizer": None},
     "greedy, oblique splits (CO2)": {"init": "co2", "optimizer": None},
@@ -23,7 +24,7 @@ COLUMNS = ("train %", "test %", "leaves", "loss", "bound", "seconds")
 
 
 def _row(tree, train, test, seconds):
-    """One line of the table, from a fitted tree."""
+    """Cells of a line of the table."""
     return (
         f"{100 * tree.score(*train):.1f}",
         f"{100 * tree.score(*test):.1f}",
@@ -37,7 +38,7 @@ def _row(tree, train, test, seconds):
 def _draw(tree, path):
     import matplotlib
 
-    matplotlib.use("agg")  # a file, not a window: the demo also runs without a screen
+    matplotlib.use("agg")  # writes to files, also without a display
     import matplotlib.pyplot as plt
 
     from ngdt.plotting import plot_history, plot_weights
@@ -46,7 +47,7 @@ def _draw(tree, path):
         1, 4, figsize=(12, 3), layout="constrained", width_ratios=(1, 1, 1, 1.6)
     )
     drawn = plot_weights(tree, shape=(8, 8), axes=axes[:3])
-    for ax in axes[len(drawn) : 3]:  # a child of the root may be a leaf
+    for ax in axes[len(drawn) : 3]:  # children of the root that are leaves
         ax.set_axis_off()
     plot_history(tree, ax=axes[3])
     figure.savefig(path, dpi=120)
@@ -57,17 +58,30 @@ def _picture(tree, path):
     try:
         import matplotlib  # noqa: F401  only whether it can be imported
     except ImportError:
-        print(f'\nNo picture without matplotlib: python -m pip install "ngdt[plot]" ({path})')
+        print(
+            f'\n{path} was not written: plots need matplotlib, python -m pip install "ngdt[plot]"')
         return
     _draw(tree, path)
     print(
-        f"\nWrote {path}: the weights of the root and of its children (red pixels send an image to"
-        "\nthe right, blue ones to the left), and loss and bound over the epochs."
+        f"\nWrote {path}: the weights of the root and of its children as images (bright pixels send"
+        "\nan image to the right where they are red and to the left where they are blue), and the"
+        "\ntraining loss and its upper bound over the epochs."
     )
 
 
+def _check_output(path):
+    """Raise before the training if the plot could not be written after it."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"output must be in a folder that exists, got {str(path)!r}: create {str(folder)!r} or "
+            "choose another path")
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"output must be the path of a file, got the folder {str(path)!r}")
+
+
 def demo(depth=6, seed=0, output="ngdt-demo.png", picture=True):
-    """Train greedy and non-greedy trees of equal depth on scikit-learn's digits and compare them.
+    """Compare greedy and non-greedy trees of equal depth on scikit-learn's digits.
 
     Parameters
     ----------
@@ -76,10 +90,12 @@ def demo(depth=6, seed=0, output="ngdt-demo.png", picture=True):
     seed : int, default=0
         Seed of the split into training and test images, and of the training.
     output : str, default="ngdt-demo.png"
-        Where the picture goes.
+        Path of the plot.
     picture : bool, default=True
-        Whether to draw one.
+        Whether to write a plot.
     """
+    if picture:
+        _check_output(output)
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
     print(
@@ -101,7 +117,7 @@ def demo(depth=6, seed=0, output="ngdt-demo.png", picture=True):
 
 def _depth(text):
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, got {text}")
     return int(text)
 
 
@@ -119,10 +135,10 @@ def _parser():
         "--output",
         metavar="PATH",
         default="ngdt-demo.png",
-        help="where the picture goes (default: ngdt-demo.png)",
+        help="path of the plot (default: ngdt-demo.png)",
     )
     command.add_argument(
-        "--no-picture", dest="picture", action="store_false", help="do not draw a picture"
+        "--no-picture", dest="picture", action="store_false", help="do not write a plot"
     )
     return parser
 

@@ -1,58 +1,48 @@
-"""How much each feature has to say in a tree."""
+"""Feature importances."""
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ngdt._samples import Samples
-from ngdt._scaling import power_of_two_units, row_blocks
+from ngdt._scaling import row_blocks
+from ngdt._structure import sums_below
 
-# Numbers that one step of a pass over a matrix widens to float64: half a megabyte.
-_BLOCK = 2**16
+# Number of weights that are made dense at a time: half a megabyte.
+_BLOCK_WEIGHTS = 2**16
 
 
-def feature_importances(tree, X, weight):
+def feature_importances(tree, std, sample_weight_at_leaf):
     """Share of each feature in the splits.
 
-    In a node, it is the size of the weight times the standard deviation of the feature; nodes count
-    by the weight of the rows that reach them.
+    In a node, it is the absolute weight times the standard deviation of the feature, normalised to
+    sum 1. The importance is the average over the nodes, weighted by the samples that reach them.
 
     Parameters
     ----------
     tree : Tree
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-    weight : ndarray of float64, shape (n_samples,)
+    std : ndarray of shape (n_features,)
+        Standard deviation of each feature.
+    sample_weight_at_leaf : ndarray of float64, shape (n_leaves,)
+        Weight of the samples that reach each leaf.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        They add up to 1, or to 0 for a tree without splits.
+        They add up to 1, or to 0 for a tree without splits or with splits of constant features
+        only.
     """
     total = np.zeros(tree.n_features)
-    spread = _spread(X, weight)
-    at_leaf = np.bincount(tree._apply(Samples(X)), weights=weight, minlength=tree.n_leaves)
-    reach = tree._sums_below(at_leaf)[:tree.n_internal]
-    for nodes in row_blocks(tree.weights, _BLOCK):
-        share = np.abs(tree.dense_weights(nodes)) * spread
-        row = share.sum(axis=1, keepdims=True)
-        share /= np.where(row == 0, 1.0, row)
-        total += reach[nodes] @ share
+    weighted_n_node_samples = sums_below(
+        tree, sample_weight_at_leaf / sample_weight_at_leaf.max())
+    for nodes in row_blocks(tree.weights, _BLOCK_WEIGHTS):
+        share = np.abs(tree.dense_weights(nodes))
+        # In units of a power of two, in which no product overflows.
+        share = (share / _largest(share)) * (std / _largest(std))
+        node_total = share.sum(axis=1, keepdims=True)
+        share /= np.where(node_total == 0, 1.0, node_total)
+        total += weighted_n_node_samples[:tree.n_internal][nodes] @ share
     return total / (total.sum() or 1.0)
 
 
-def _spread(X, weight):
-    """Weighted standard deviation of each feature, without a float64 copy of X."""
-    if sparse.issparse(X):
-        variance = mean_variance_axis(X, axis=0, weights=weight.astype(X.dtype))[1]
-        return np.sqrt(np.maximum(variance, 0.0))   # rounding may leave it below
-    # Deviations are taken from a point within the data, so that a large mean cancels nothing.
-    origin = X[:64].mean(axis=0, dtype=np.float64)
-    unit = power_of_two_units(X)
-    first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for rows in row_blocks(X, _BLOCK):
-        deviation = (X[rows] - origin) / unit
-        first += weight[rows] @ deviation
-        deviation *= deviation
-        second += weight[rows] @ deviation
-    first /= weight.sum()
-    return unit * np.sqrt(np.maximum(second / weight.sum() - first**2, 0.0))
+def _largest(values):
+    """The largest value along the last axis, or 1 where that is 0."""
+    largest = values.max(axis=-1, keepdims=True, initial=0.0)
+    return np.where(largest == 0.0, 1.0, largest)

@@ -28,9 +28,9 @@ cdef class LeafBounds:
     cdef double[:, ::1] lo
     cdef double[:, ::1] hi
 
-    cdef void set_leaf(self, int leaf, const double *theta) noexcept nogil
+    cdef void set_leaf(self, int leaf, const double *values) noexcept nogil
     cdef bint merge_children(self, int node) noexcept nogil
-    cdef void refresh(self, int leaf, const double *theta) noexcept nogil
+    cdef void refresh(self, int leaf, const double *values) noexcept nogil
 
 
 cdef struct Found:
@@ -44,16 +44,16 @@ cdef class Search:
     cdef LeafBounds bounds
     cdef Loss loss
     cdef int n_outputs
-    # split parameters, borrowed: rows of weights are `stride` bytes apart
+    # split parameters, borrowed: weight vectors are `stride` bytes apart
     cdef const char *weights
     cdef Py_ssize_t stride
     cdef const double *thresholds
     cdef object _owner
     # the sample at hand
-    cdef Sample row
+    cdef Sample x
     cdef const double *y
     cdef int n_scored
-    cdef int leaf               # where the sample navigates to
+    cdef int leaf               # that the sample reaches
     cdef int path_length
     # scratch
     cdef double[::1] score_of
@@ -68,7 +68,7 @@ cdef class Search:
         self, const char *weights, Py_ssize_t stride, const double *thresholds, object owner)
     cdef double score(self, int node) noexcept nogil
     cdef double potential(self, int node, int sign) noexcept nogil
-    cdef void begin(self, Sample row, const double *y) noexcept nogil
+    cdef void begin(self, Sample x, const double *y) noexcept nogil
     cdef Found find(self, int sign, int radius) noexcept nogil
     cdef double price(self, int leaf) noexcept nogil
     cdef void _sort_path(self) noexcept nogil

@@ -1,38 +1,38 @@
-"""Search for the leaf that is worst, or best, for a sample once the way there is paid for.
+"""Search for the leaf with the largest loss minus price, or the smallest loss plus price.
 
 The price of flipping the decision of node i is 2|s_i|. Norouzi (2015), eq. (7), is the largest
 "loss minus price" over all leaves; eq. (13) allows one flip only; the assignment rule `best` looks
 for the smallest "loss plus price". All three are one search, `Search.find`, with a sign and a
 radius: the number of decisions that may differ from sgn(Wx).
 
-Scores are dot products of length p, the cost of everything here. They are computed when first
-needed and kept while the sample lasts, so all searches for one sample share them.
+Scores are dot products of length n_features; they are most of the cost. Each is computed when first
+needed, at most once per sample, so all searches for one sample share them. Without pruning, a
+search visits all nodes; with it, those below which a better leaf may lie.
+
+`Topology` is read-only. `LeafBounds` is written by `refresh` alone, when no search runs. A `Search`
+holds the state of one sample: one object per thread.
 """
 
 import numpy as np
-from scipy import sparse
+
+from ngdt._structure import child_ids, flip_matrix, parents
 
 cimport cython
 from libc.math cimport fabs
 
-from ngdt._samples cimport Samples
-from ngdt._tree cimport Tree
+from ngdt._flat_tree cimport FlatTree
+from ngdt._samples cimport Samples, dense_score
 
 
 @cython.final
 cdef class Topology:
     """Children, parents and depths of a tree in one id space."""
 
-    def __init__(self, Tree tree):
-        cdef int m = tree.n_internal, node
-        self.n_internal = m
-        self.max_depth = tree.max_depth
-        self.left, self.right = np.ascontiguousarray(tree._children().T)
-        self.parent = np.full(2 * m + 1, -1, dtype=np.int32)
-        self.depth = np.zeros(2 * m + 1, dtype=np.int32)
-        for node in range(m):
-            self.parent[self.left[node]] = self.parent[self.right[node]] = node
-            self.depth[self.left[node]] = self.depth[self.right[node]] = self.depth[node] + 1
+    def __init__(self, FlatTree tree):
+        self.n_internal, self.max_depth = tree.n_internal, tree.max_depth
+        self.left, self.right = np.ascontiguousarray(child_ids(tree).T)
+        self.parent = parents(tree)
+        self.depth = np.concatenate([tree._node_depths, tree._leaf_depths])
 
 
 @cython.final
@@ -44,7 +44,7 @@ cdef class LeafBounds:
         self.topology = topology
         self.loss = loss
         self.n_outputs = values.shape[1]
-        # An unpruned search believes that anything may lie below a node.
+        # An unpruned search takes any loss to be possible below a node.
         self.lo = np.full((2 * m + 1, self.n_outputs), -np.inf)
         self.hi = np.full((2 * m + 1, self.n_outputs), np.inf)
         for j in range(m + 1):
@@ -53,9 +53,9 @@ cdef class LeafBounds:
             for node in range(m - 1, -1, -1):
                 self.merge_children(node)
 
-    cdef void set_leaf(self, int leaf, const double *theta) noexcept nogil:
+    cdef void set_leaf(self, int leaf, const double *values) noexcept nogil:
         cdef int c, id = self.topology.n_internal + leaf
-        self.loss.profile(theta, self.n_outputs, &self.lo[id, 0])
+        self.loss.profile(values, self.n_outputs, &self.lo[id, 0])
         for c in range(self.n_outputs):
             self.hi[id, c] = self.lo[id, c]
 
@@ -78,9 +78,9 @@ cdef class LeafBounds:
             hi[c] = high
         return changed
 
-    cdef void refresh(self, int leaf, const double *theta) noexcept nogil:
-        """Take new parameters of a leaf; stops where an ancestor's range stays as it was."""
-        self.set_leaf(leaf, theta)
+    cdef void refresh(self, int leaf, const double *values) noexcept nogil:
+        """Take new values of a leaf; stops where an ancestor's range stays as it was."""
+        self.set_leaf(leaf, values)
         cdef int node = self.topology.parent[self.topology.n_internal + leaf]
         while node >= 0 and self.merge_children(node):
             node = self.topology.parent[node]
@@ -115,24 +115,23 @@ cdef class Search:
     cdef double score(self, int node) noexcept nogil:
         if self.scored_at[node] != self.tick:
             self.scored_at[node] = self.tick
-            self.score_of[node] = self.row.dot(
-                self.row.values, self.row.indices, self.row.n,
-                self.weights + node * self.stride) - self.row.offset * self.thresholds[node]
+            self.score_of[node] = dense_score(
+                &self.x, self.weights + node * self.stride, self.thresholds[node])
             self.n_scored += 1
         return self.score_of[node]
 
     cdef double potential(self, int node, int sign) noexcept nogil:
-        """The most that a leaf below can be worth: its loss, or minus its loss for sign < 0."""
+        """An upper bound on sign * loss of the leaves below."""
         if sign > 0:
             return self.loss.largest(
                 &self.bounds.lo[node, 0], &self.bounds.hi[node, 0], self.n_outputs, self.y)
         return -self.loss.smallest(
             &self.bounds.lo[node, 0], &self.bounds.hi[node, 0], self.n_outputs, self.y)
 
-    cdef void begin(self, Sample row, const double *y) noexcept nogil:
-        """Take up a sample: forget the scores of the one before and navigate."""
+    cdef void begin(self, Sample x, const double *y) noexcept nogil:
+        """Start on a sample: discard the scores of the one before, and route."""
         cdef int node = 0, m = self.topology.n_internal
-        self.row = row
+        self.x = x
         self.y = y
         self.n_scored = 0
         self.tick += 1
@@ -166,10 +165,10 @@ cdef class Search:
     cdef Found find(self, int sign, int radius) noexcept nogil:
         """Leaf with the largest sign * loss - price among codes at most `radius` flips away.
 
-        Ties: the navigated leaf wins, then the first leaf met. A subtree is skipped where even its
-        most extreme loss, less the price so far, does not beat the best leaf found; prices only
-        grow on the way down and potentials only shrink, in floating point too, so the result is
-        that of the unpruned search.
+        Ties: the leaf that the sample reaches wins, then the first leaf met. A subtree is skipped
+        where even its most extreme loss, less the price so far, does not beat the best leaf found.
+        Prices only grow on the way down and potentials only shrink, in floating point too, so the
+        result is that of the unpruned search.
         """
         cdef int m = self.topology.n_internal, i, node, other, flips, top
         cdef double root = self.potential(0, sign), price, flip_price, value
@@ -241,7 +240,7 @@ cdef class Search:
         return n
 
 
-cdef Search _search_for(Tree tree, LeafBounds bounds):
+cdef Search _search_for(FlatTree tree, LeafBounds bounds):
     cdef Search search = Search(bounds.topology, bounds)
     tree = tree.densify()       # the same scores
     if tree.n_internal:
@@ -251,12 +250,12 @@ cdef Search _search_for(Tree tree, LeafBounds bounds):
     return search
 
 
-def search_rows(
-        Tree tree, Samples rows, const double[:, ::1] y, Loss loss, int sign, int radius, prune):
-    """`Search.find` for every row: leaf, flips, value, n_scored."""
+def search_samples(FlatTree tree, Samples data, const double[:, ::1] y, Loss loss, int sign,
+                   int radius, prune):
+    """`Search.find` for every sample: leaf, flips, value, n_scored."""
     cdef Topology topology = Topology(tree)
     cdef Search search = _search_for(tree, LeafBounds(topology, loss, tree.values, prune))
-    cdef Py_ssize_t n = rows.n_samples, i
+    cdef Py_ssize_t n = data.n_samples, i
     leaves, values = np.empty(n, dtype=np.int32), np.empty(n)
     counts, n_scored = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     width = max(1, min(topology.max_depth, radius))
@@ -268,22 +267,22 @@ def search_rows(
     cdef Found found
     with nogil:
         for i in range(n):
-            search.begin(rows.get(i), &y[i, 0])
+            search.begin(data.get(i), &y[i, 0])
             found = search.find(sign, radius)
             leaf[i] = found.leaf
             value[i] = found.value
             scored[i] = search.n_scored
             count[i] = search._flips(found.leaf, &flipped[i, 0], &decision[i, 0])
-    return leaves, _compress(nodes, decisions, counts, tree.n_internal), values, n_scored
+    return leaves, flip_matrix(nodes, decisions, counts, tree.n_internal), values, n_scored
 
 
-def price_rows(Tree tree, Samples rows, const int32_t[::1] leaves):
-    """Price of the way to a given leaf for every row, and the flips on it."""
+def price_samples(FlatTree tree, Samples data, const int32_t[::1] leaves):
+    """Price of the path to a given leaf for every sample, and the flips on it."""
     cdef Topology topology = Topology(tree)
-    # No loss is looked at here: any will do.
+    # No loss is evaluated here.
     cdef Search search = _search_for(
         tree, LeafBounds(topology, Loss(), tree.values, True))
-    cdef Py_ssize_t n = rows.n_samples, i
+    cdef Py_ssize_t n = data.n_samples, i
     prices, counts = np.empty(n), np.empty(n, dtype=np.int32)
     width = max(1, topology.max_depth)
     nodes, decisions = np.empty((n, width), dtype=np.int32), np.empty((n, width), dtype=np.int8)
@@ -293,18 +292,7 @@ def price_rows(Tree tree, Samples rows, const int32_t[::1] leaves):
     cdef int8_t[:, ::1] decision = decisions
     with nogil:
         for i in range(n):
-            search.begin(rows.get(i), NULL)
+            search.begin(data.get(i), NULL)
             price[i] = search.price(leaves[i])
             count[i] = search._flips(leaves[i], &flipped[i, 0], &decision[i, 0])
-    return prices, _compress(nodes, decisions, counts, tree.n_internal)
-
-
-def _compress(nodes, decisions, counts, n_internal):
-    """CSR matrix of the flipped decisions from padded rows."""
-    used = np.arange(nodes.shape[1]) < counts[:, None]
-    indptr = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=indptr[1:])
-    flips = sparse.csr_matrix(
-        (decisions[used], nodes[used], indptr), shape=(len(counts), n_internal))
-    flips.sort_indices()
-    return flips
+    return prices, flip_matrix(nodes, decisions, counts, tree.n_internal)

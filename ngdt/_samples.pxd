@@ -17,17 +17,24 @@ cdef extern from "differ.h" nogil:
 cdef struct Sample:
     # One sample as the kernels see it: its stored values, their columns, and how to multiply.
     const void *values
-    const int32_t *indices      # NULL for a dense row
+    const int32_t *indices      # NULL for a dense sample
     Py_ssize_t n                # stored values
     double offset               # value of the constant feature that meets the threshold
     ngdt_dot dot                # by dense weights
-    ngdt_dot_sparse dot_sparse  # by sparse weights
+    ngdt_dot_sparse dot_sparse  # by sparse weights; NULL for sparse samples, unless from a Reader
+
+
+cdef inline double dense_score(
+    const Sample *x, const void *weights, double threshold
+) noexcept nogil:
+    # Score of a sample at a node with dense weights, of the type that x.dot takes.
+    return x.dot(x.values, x.indices, x.n, weights) - x.offset * threshold
 
 
 cdef class Samples:
     cdef readonly Py_ssize_t n_samples
     cdef readonly Py_ssize_t n_features
-    cdef readonly Py_ssize_t max_stored     # values of the longest row
+    cdef readonly Py_ssize_t max_stored     # stored values of the longest sample
     cdef readonly double mean_stored
     cdef readonly bint is_sparse
     cdef readonly bint is_float32
@@ -38,64 +45,61 @@ cdef class Samples:
     cdef const int64_t[::1] _indptr
     cdef ngdt_dot _dot
     cdef ngdt_dot_sparse _dot_sparse
-    cdef bint _ascent_known, _ascends       # looked for when first asked
 
     cdef inline Sample get(self, Py_ssize_t i) noexcept nogil:
-        cdef Sample row
+        cdef Sample x
         cdef Py_ssize_t start
         if self.is_sparse:
             start = self._indptr[i]
-            row.n = self._indptr[i + 1] - start
-            row.indices = self._indices + start
+            x.n = self._indptr[i + 1] - start
+            x.indices = self._indices + start
         else:
             start = i * self.n_features
-            row.n = self.n_features
-            row.indices = NULL
-        row.values = self._values + start * self._itemsize
-        row.offset = 1.0
-        row.dot = self._dot
-        row.dot_sparse = self._dot_sparse
-        return row
+            x.n = self.n_features
+            x.indices = NULL
+        x.values = self._values + start * self._itemsize
+        x.offset = 1.0
+        x.dot = self._dot
+        x.dot_sparse = self._dot_sparse
+        return x
 
     cdef inline void prefetch(self, Py_ssize_t i) noexcept nogil:
-        # Mini-batches visit rows at random: ask for the first cache lines while another row is
-        # at work, and the hardware follows.
+        # Mini-batches visit samples at random: ask for the first cache lines while another sample
+        # is processed, and the hardware follows.
         cdef Py_ssize_t start = self._indptr[i] if self.is_sparse else i * self.n_features
         ngdt_prefetch(self._values + start * self._itemsize)
 
     cdef inline void prefetch_all(self, Py_ssize_t i) noexcept nogil:
-        # For those that read row after row: the hardware stops at the end of each page.
-        cdef Sample row
+        # For those that read one sample after the other: the hardware stops at the end of a page.
+        cdef Sample x
         if i < self.n_samples:
-            row = self.get(i)
-            ngdt_prefetch_range(row.values, <const char *> row.values + row.n * self._itemsize)
-
-    cdef bint columns_ascend(self) noexcept nogil
+            x = self.get(i)
+            ngdt_prefetch_range(x.values, <const char *> x.values + x.n * self._itemsize)
 
 
 @cython.final
 cdef class Reader:
-    cdef Samples rows
-    cdef bint reads_all         # whether decisions look at all stored values of a row
+    cdef Samples data
+    cdef bint reads_all         # whether decisions read all stored values of a sample
     cdef bint scatters
     cdef double[::1] scratch    # zero but where `written` has values
     cdef Sample written
 
-    cdef Sample _scatter(self, Sample row) noexcept nogil
+    cdef Sample _scatter(self, Sample x) noexcept nogil
 
     cdef inline Sample get(self, Py_ssize_t i) noexcept nogil:
-        # The row is good until the next call.
-        cdef Sample row = self.rows.get(i)
-        return self._scatter(row) if self.scatters else row
+        # Valid until the next call.
+        cdef Sample x = self.data.get(i)
+        return self._scatter(x) if self.scatters else x
 
     cdef inline void prefetch(self, Py_ssize_t i) noexcept nogil:
         if self.reads_all:
-            self.rows.prefetch_all(i)
+            self.data.prefetch_all(i)
 
 
 @cython.final
 cdef class Standardizer:
-    cdef Samples rows
+    cdef Samples data
     cdef object _center, _inverse       # in the type of the data
     cdef const void *center
     cdef const void *inverse
@@ -103,6 +107,7 @@ cdef class Standardizer:
     cdef void write(self, Py_ssize_t i, float *out) noexcept nogil
 
 
-cdef Sample training_row(
+cdef Sample training_sample(
     const float *values, const int32_t *indices, Py_ssize_t n, double offset) noexcept nogil
-cdef void axpy(double a, const Sample *row, float *w) noexcept nogil
+cdef int check_ids(name, const int32_t[::1] ids, Py_ssize_t first, Py_ssize_t end) except -1
+cdef void axpy(double a, const Sample *x, float *w) noexcept nogil

@@ -1,14 +1,104 @@
-"""Feature scaling that is folded into the weights, so that trees work on raw features."""
+"""Feature scaling. It is folded into the weights, so that trees take raw features."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from ngdt._tree import Tree
+# Largest absolute value of features that are not scaled. Its square fits float32.
+_MAX_UNSCALED = 1e18
+# Number of values that are copied at a time, so that X is never copied as a whole.
+_BLOCK_VALUES = 2**18
 
-_LARGEST = 1e18     # of features that nobody scales
-_BLOCK = 2**18  # numbers that are copied at a time, so that no copy of X is made
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean, spread and range of each feature over the samples of positive weight.
+
+    Computed in units of a power of two near the largest value of each feature, so that no square
+    overflows or underflows and nothing is rounded. Samples of weight 0 are ignored.
+
+    Attributes
+    ----------
+    mean, std : ndarray of float64, shape (n_features,)
+        Weighted mean and standard deviation.
+    root_mean_square : ndarray of float64, shape (n_features,)
+        Spread about zero. It scales sparse data, which are never centred.
+    low, high : ndarray of shape (n_features,)
+        Smallest and largest value.
+    """
+
+    mean: np.ndarray
+    std: np.ndarray
+    root_mean_square: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, X, sample_weight):
+        """Moments of a matrix, in three passes over its values.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+        sample_weight : ndarray of shape (n_samples,)
+        """
+        if sparse.issparse(X):
+            return cls._of_sparse(X, sample_weight)
+        used, blocks, p = sample_weight > 0, row_blocks(X, _BLOCK_VALUES), X.shape[1]
+        low, high = np.full(p, np.inf), np.full(p, -np.inf)
+        for samples in blocks:
+            block = X[samples] if used[samples].all() else X[samples][used[samples]]
+            low = np.minimum(low, block.min(axis=0, initial=np.inf))
+            high = np.maximum(high, block.max(axis=0, initial=-np.inf))
+        _check_range(low, high, X.dtype)
+        unit = power_of_two(np.maximum(np.abs(low), np.abs(high)))
+        total, mean = sample_weight.sum(), np.zeros(p)
+        for samples in blocks:
+            mean += sample_weight[samples] @ _in_units(X[samples], 0.0, unit, used[samples])
+        mean = unit * (mean / total)
+        # Deviations have a unit of their own, since they may be tiny relative to the mean.
+        unit = power_of_two(np.maximum(high - mean, mean - low))
+        squares = np.zeros(p)
+        for samples in blocks:
+            deviation = _in_units(X[samples], mean, unit, used[samples])
+            deviation *= deviation
+            squares += sample_weight[samples] @ deviation
+        std = unit * np.sqrt(squares / total)
+        return cls(mean, std, np.hypot(mean, std), low, high)
+
+    @classmethod
+    def _of_sparse(cls, X, sample_weight):
+        used = np.repeat(sample_weight > 0, np.diff(X.indptr))
+        values = np.where(used, X.data, 0.0)
+        total, p = sample_weight.sum(), X.shape[1]
+
+        def by_feature(values):
+            matrix = sparse.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
+            return np.asarray(matrix.T @ sample_weight).ravel()
+
+        low, high = (np.zeros(p) for _ in range(2))
+        np.minimum.at(low, X.indices, values)
+        np.maximum.at(high, X.indices, values)
+        _check_range(low, high, X.dtype)
+        unit = power_of_two(np.maximum(-low, high))
+        values = values / unit[X.indices]
+        mean = by_feature(values) / total
+        root_mean_square = np.sqrt(by_feature(values**2) / total)
+        zero_weight = total - by_feature(used.astype(np.float64))    # of samples with value zero
+        squares = by_feature(np.where(used, values - mean[X.indices], 0.0) ** 2)
+        std = np.sqrt((squares + np.maximum(zero_weight, 0.0) * mean**2) / total)
+        return cls(unit * mean, unit * std, unit * root_mean_square, low, high)
+
+
+def _in_units(block, origin, unit, used):
+    """Differences from the origin in the given units; 0 for samples that are not used."""
+    with np.errstate(over="ignore"):    # values of samples that are not used may overflow
+        block = np.subtract(block, origin, dtype=np.float64)
+        block *= 1.0 / unit
+    if not used.all():
+        block[~used] = 0.0
+    return block
 
 
 @dataclass(frozen=True)
@@ -18,48 +108,52 @@ class Scaling:
     Attributes
     ----------
     center, scale : ndarray of float64, shape (n_features,)
-        Rounded to the type of the data, so that folding undoes exactly what the kernels do.
+        Rounded to the type of the data, so that folding inverts the scaling of the kernels exactly.
     """
 
     center: np.ndarray
     scale: np.ndarray
 
     @classmethod
-    def fit(cls, X, weight, standardize="auto"):
-        """Scaling from the weighted mean and spread of the training rows.
+    def fit(cls, X, sample_weight, standardize="auto", moments=None):
+        """Scaling from the weighted mean and spread of the training samples.
 
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n_samples, n_features)
-        weight : ndarray of shape (n_samples,)
-            Rows of weight 0 do not count.
+        sample_weight : ndarray of shape (n_samples,)
+            Samples of weight 0 are ignored.
         standardize : {True, "global", "auto", False}
-            Each feature by its own standard deviation; all by one; whichever suits (`auto`: one
-            global scale where the features share their range, as pixels do); not at all.
+            True scales each feature by its own standard deviation, "global" all features by one
+            number, and False none. "auto" is "global" for dense data whose features have about the
+            same range, as pixels do, and True otherwise.
+        moments : Moments, default=None
+            The moments of X, if they have been computed.
 
         Raises
         ------
         ValueError
-            If features are not to be scaled, but must be.
+            If the range of a feature does not fit the type of X or, with ``standardize=False``, the
+            squares of its values do not fit float32.
         """
-        if standardize is False:
-            _check_size(X, weight)
         p = X.shape[1]
-        mean, scale = np.zeros(p), np.ones(p)
-        if standardize is not False:
-            # Squares of far outliers overflow; those of absent rows turn into NaN.
-            with np.errstate(over="ignore", invalid="ignore"):
-                mean, scale = _moments(X, weight)
-                scale = np.where(np.isnan(scale), np.inf, scale)
-        if standardize == "auto":
-            standardize = "global" if _share_range(X, weight) else True
+        if standardize is False:
+            _check_size(X, sample_weight)
+            mean, scale = np.zeros(p), np.ones(p)
+        else:
+            moments = Moments.of(X, sample_weight) if moments is None else moments
+            mean, scale = moments.mean, moments.std
+            if sparse.issparse(X):
+                mean, scale = np.zeros(p), moments.root_mean_square
+            if standardize == "auto":
+                dense = not sparse.issparse(X)
+                standardize = "global" if dense and _share_range(moments) else True
         if standardize == "global":
-            largest = scale.max(initial=0.0)
-            unit = power_of_two(largest)
+            unit = power_of_two(scale.max(initial=0.0))
             scale = np.full(p, unit * np.sqrt(np.mean((scale / unit) ** 2)))
-        # The mean of equal numbers need not be that number to the last bit.
-        scale[scale <= 1e-14 * np.abs(mean)] = 1.0
-        # Kernels multiply with the inverse, in the type of the data.
+        # The mean of equal numbers may differ from them in the last digits.
+        scale = np.where(scale <= 1e-14 * np.abs(mean), 1.0, scale)
+        # Kernels multiply by the inverse, in the type of the data.
         tiny = np.finfo(X.dtype).tiny
         scale = np.clip(scale, float(tiny), 1.0 / float(tiny))
         center = mean.astype(X.dtype).astype(np.float64)
@@ -71,86 +165,70 @@ class Scaling:
             return sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(1.0 / self.scale)
         return (X - self.center) / self.scale
 
-    def to_scaled(self, tree: Tree):
-        """Weights, dense, and thresholds with which standardised samples take the same decisions.
+    def to_scaled(self, weights, thresholds):
+        """Weights and thresholds that split scaled samples as the given ones split raw samples.
 
-        Training starts here, so it never meets sparse weights.
+        Parameters
+        ----------
+        weights : ndarray of shape (n_nodes, n_features)
+        thresholds : ndarray of shape (n_nodes,)
         """
-        weights = tree.densify().weights
-        return weights * self.scale, tree.thresholds - weights @ self.center
-
-    def to_unit_rows(self, tree: Tree):
-        """As `to_scaled`, each row with its threshold divided by its norm, unless that is 0."""
-        rows = np.column_stack(self.to_scaled(tree))
-        # By the largest entry first, whose square may overflow.
-        for order in (np.inf, 2):
-            size = np.linalg.norm(rows, order, axis=1, keepdims=True)
-            rows /= np.where(size == 0, 1.0, size)
-        return rows[:, :-1], rows[:, -1]
+        return weights * self.scale, thresholds - weights @ self.center
 
     def to_raw(self, weights, thresholds):
-        """The way back."""
+        """Inverse of `to_scaled`."""
         weights = weights / self.scale
         return weights, thresholds + weights @ self.center
 
+    def to_unit_norm(self, weights, thresholds):
+        """As `to_scaled`, with each weight vector and its threshold divided by their common norm.
 
-def _check_size(X, weight):
-    used = weight > 0
+        A zero vector stays zero.
+        """
+        planes = np.column_stack(self.to_scaled(weights, thresholds))
+        # First by the largest entry, so that squares do not overflow.
+        for order in (np.inf, 2):
+            size = np.linalg.norm(planes, order, axis=1, keepdims=True)
+            planes /= np.where(size == 0, 1.0, size)
+        return planes[:, :-1], planes[:, -1]
+
+
+def _check_range(low, high, dtype):
+    with np.errstate(over="ignore"):
+        spans = high.astype(dtype) - low.astype(dtype)
+    if not np.isfinite(spans).all():
+        feature = np.flatnonzero(~np.isfinite(spans))[0]
+        raise ValueError(
+            f"X: the values of feature {feature} span from {low[feature]:.3g} to "
+            f"{high[feature]:.3g}, a range that does not fit {np.dtype(dtype)}: scale X")
+
+
+def _check_size(X, sample_weight):
+    used = sample_weight > 0
     if sparse.issparse(X):
         values, used = X.data, np.repeat(used, np.diff(X.indptr))
     else:
         values, used = X, used[:, None]
     largest = max(values.max(initial=0.0, where=used), -values.min(initial=0.0, where=used))
-    if largest > _LARGEST:
+    if largest > _MAX_UNSCALED:
         raise ValueError(
             f"X has values up to {largest:.3g}, whose squares do not fit the float32 of training: "
-            "scale X, or let standardize=True do so")
-
-
-def _moments(X, weight):
-    """Weighted mean and standard deviation; about zero, and never centred, for sparse data."""
-    total = weight.sum()
-    if sparse.issparse(X):
-        squares = X.copy()
-        squares.data = squares.data.astype(np.float64) ** 2
-        return np.zeros(X.shape[1]), np.sqrt(np.asarray(squares.T @ weight).ravel() / total)
-    blocks = row_blocks(X, _BLOCK)
-    mean = sum(weight[rows] @ X[rows].astype(np.float64) for rows in blocks) / total
-    unit = power_of_two_units(X)
-    squares = np.zeros(X.shape[1])
-    for rows in blocks:
-        deviation = X[rows] - mean
-        deviation *= 1.0 / unit     # a power of two: nothing is rounded
-        deviation *= deviation
-        squares += weight[rows] @ deviation
-    return mean, unit * np.sqrt(squares / total)
+            "scale X, or set standardize=True")
 
 
 def row_blocks(matrix, size):
-    """Slices of rows that hold at most about so many numbers each."""
+    """Slices of the rows of a matrix, with at most about `size` values each."""
     step = max(1, size // matrix.shape[1])
-    return [slice(start, start + step) for start in range(0, matrix.shape[0], step)]
-
-
-def power_of_two_units(X):
-    """Powers of two near the range of the first features' values, in which no square overflows."""
-    half = 0.5 * X[:64].astype(np.float64)      # the range itself may overflow
-    return power_of_two(np.ptp(half, axis=0))
+    return [slice(begin, begin + step) for begin in range(0, matrix.shape[0], step)]
 
 
 def power_of_two(size):
-    """A power of two near each size, to divide by without rounding anything."""
+    """A power of two near each size. To divide by it rounds nothing."""
     return 2.0 ** np.frexp(size)[1].clip(-1000, 1000)
 
 
-def _share_range(X, weight):
-    if sparse.issparse(X):
-        return False
-    low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
-    for rows in row_blocks(X, _BLOCK):
-        used = weight[rows] > 0
-        block = X[rows] if used.all() else X[rows][used]
-        low = np.minimum(low, block.min(axis=0, initial=np.inf))
-        high = np.maximum(high, block.max(axis=0, initial=-np.inf))
-    spread = (high - low)[high > low]
+def _share_range(moments):
+    """Whether all features that are not constant have about the same range."""
+    with np.errstate(over="ignore"):
+        spread = (moments.high - moments.low)[moments.high > moments.low]
     return len(spread) > 1 and spread.max() <= 2.0 * np.median(spread)

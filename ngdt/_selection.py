@@ -1,43 +1,45 @@
-"""How a fit is put together: rows held out, a start grown, optimizers run, a winner chosen."""
+"""Validation: choice between the trained tree and the baseline, on samples neither has seen."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ngdt._limits import enforce_limits
 from ngdt._tree import Tree
 from ngdt.problem import standard_errors_saved
 
-# Below this many rows a tenth of them decides too little to be worth not training on.
+# Number of samples from which "auto" uses a tenth for validation. A tenth of fewer samples is too
+# small to choose by, and better used for training.
 AUTO_VALIDATION_SAMPLES = 2000
 AUTO_VALIDATION_FRACTION = 0.1
-# Below this many rows half of a tenth is too few to tell a gain of four points from luck, and to
-# train a few times more takes seconds.
+# Number of samples below which folds decide. Half of a tenth of them is too few to distinguish a
+# gain of four points from chance, and to train a few times more takes seconds.
 CROSS_VALIDATION_SAMPLES = 20_000
 N_FOLDS = 3
-# Standard errors by which training must win over its start.
+# Gain over the baseline, in standard errors, above which the trained tree is chosen.
 MIN_GAIN_SE = 2.0
-# Standard errors by which either must lead for the rest of the folds to be spared.
+# Difference, in standard errors, above which the remaining folds are skipped.
 STOP_FOLDS_SE = 5.0
-# Standard errors that no choice among epochs and subtrees brought about by luck: on labels with a
-# quarter of noise it came to four.
+# Gain, in standard errors, above which the choice of epochs and subtrees on the same samples cannot
+# explain it. With a quarter of random labels, this choice alone gained four standard errors.
 SELECTION_BIAS_SE = 6.0
 
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What `train` returns.
+    """Result of `train`.
 
     Attributes
     ----------
     tree : Tree
-        The winner.
+        The chosen tree, within the limits of the problem.
     history : dict of lists
-        One row per epoch of the whole chain. `step` names the optimizer; what one optimizer does
-        not record is NaN in its rows.
+        One entry per epoch of all optimizers. `optimizer` is the name of the optimizer. Metrics
+        that it does not record are NaN.
     baseline_kept : bool
-        Whether the start, or its baseline, won against what the optimizers made.
+        Whether the baseline was chosen over the trained tree.
     interrupted : bool
-        Whether Ctrl-C ended the chain early.
+        Whether Ctrl-C ended the training early.
     """
 
     tree: Tree
@@ -46,170 +48,214 @@ class TrainingResult:
     interrupted: bool = False
 
 
-def hold_out(weight, fraction, labels, seed):
-    """Split the rows, as weights, into those to train on and those to validate on.
+class _Interrupted(Exception):
+    """Ctrl-C ended an optimizer, which returned its best tree so far."""
+
+
+def hold_out(sample_weight, fraction, labels, seed):
+    """Split the samples, as weights, into training and validation samples.
 
     Parameters
     ----------
-    weight : ndarray of shape (n_samples,)
-        Rows of weight zero count as absent.
+    sample_weight : ndarray of shape (n_samples,)
+        Samples of weight zero are ignored.
     fraction : float, "auto" or None
-        Share of the rows to hold out. "auto" holds out a tenth from `AUTO_VALIDATION_SAMPLES` rows on.
+        Share of the samples to validate on. "auto" is a tenth from `AUTO_VALIDATION_SAMPLES`
+        samples on.
     labels : ndarray of int, shape (n_samples,), or None
-        Strata. Each gives up its share rounded down, so that a rare class stays in training.
+        Strata. The number of validation samples of each is rounded down, so that a rare class stays
+        in training.
     seed : int
 
     Returns
     -------
     training, validation : ndarray of shape (n_samples,)
-        They add up to `weight`. `validation` is None where no row was held out.
+        Weights that add up to `sample_weight`. `validation` is None if there are no validation
+        samples.
     """
-    present = np.flatnonzero(weight)
+    present = np.flatnonzero(sample_weight)
     if fraction == "auto":
         fraction = AUTO_VALIDATION_FRACTION if len(present) >= AUTO_VALIDATION_SAMPLES else 0
     if not fraction:
-        return weight, None
+        return sample_weight, None
     shuffled = np.random.default_rng(seed).permutation(present)
     stratum = np.zeros(len(shuffled), np.intp) if labels is None else labels[shuffled]
     order = np.argsort(stratum, kind="stable")
     sizes = np.bincount(stratum)
     rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    held = shuffled[order][rank < np.repeat((sizes * fraction).astype(np.intp), sizes)]
-    if len(held) == 0:
-        return weight, None
-    validation = np.zeros_like(weight)
-    validation[held] = weight[held]
-    return weight - validation, validation
+    samples = shuffled[order][rank < np.repeat((sizes * fraction).astype(np.intp), sizes)]
+    if len(samples) == 0:
+        return sample_weight, None
+    validation = np.zeros_like(sample_weight)
+    validation[samples] = sample_weight[samples]
+    return sample_weight - validation, validation
 
 
-def train(problem, init, steps, *, baseline=None, cross_validate=False):
-    """Grow a start, run the optimizers on it in order, and choose between it and the result.
+def train(problem, init, optimizers, *, baseline=None, validation_fraction=None, limit=True):
+    """Make a tree, run the optimizers on it in order, and choose between it and the baseline.
 
-    The start stays a candidate, or a greedy tree does instead: on rows that neither was trained on,
-    the trained tree has to save more errors than two standard errors of the paired difference. Samples
-    that chose epochs and subtrees flatter the result, so they count only where the gain is beyond
-    that; else either half of the held-out rows are kept back, or folds decide. A candidate that
-    wins is grown anew on all rows; a given tree does not compete.
+    The baseline is the tree of a given initializer, by default the initial tree. The trained tree
+    is chosen if it saves more errors than two standard errors of the paired difference, on samples
+    on which neither tree was trained. Samples by which epochs and subtrees were chosen are biased
+    in favour of the trained tree. They decide only if the gain exceeds that bias. Otherwise half of
+    the validation samples is reserved for the comparison, or folds decide. If the baseline is
+    chosen, it is made anew from all samples. A given tree is not compared.
+
+    Ctrl-C at any time after the first epoch returns the present trained tree.
 
     Parameters
     ----------
     problem : Problem
+        Without validation samples.
     init : Initializer or Tree
-    steps : list of Optimizer
+    optimizers : list of Optimizer
     baseline : Initializer or None
-        What competes with the result; None: the start.
-    cross_validate : bool, default=False
-        Whether folds decide, where the rows are too few for half of the held-out ones to tell.
+        Makes the baseline. None: the baseline is the initial tree.
+    validation_fraction : float, "auto" or None
+        As for the estimators. Folds decide only with "auto", if half of the validation samples
+        would be too few to decide.
+    limit : bool, default=True
+        Whether the limits of the problem are enforced.
 
     Returns
     -------
     TrainingResult
     """
-    baseline = init if baseline is None else baseline
-    # A given tree may have been fitted on these very rows, which would flatter it.
-    competes = bool(steps) and not isinstance(baseline, Tree)
-    # Folds are drawn row by row, so steps that do not depend on a draw are spared them.
-    folds = competes and cross_validate and any(step.is_stochastic for step in steps)
-    choosing = judging = problem.validation_weight
-    if competes and not folds and problem.validation_weight is not None:
+    for algorithm in (init, *optimizers):
+        if not isinstance(algorithm, Tree):
+            algorithm.check(problem)
+    if isinstance(init, Tree):
+        problem.check_shapes(init)
+    return _Training(problem, init, optimizers, baseline, validation_fraction, limit).run()
+
+
+class _Training:
+    """One call of `train`: the problem with and without validation samples, and the baseline."""
+
+    def __init__(self, problem, init, optimizers, baseline, validation_fraction, limit):
+        self.whole, self.init, self.optimizers = problem, init, optimizers
+        self.baseline, self.limit = init if baseline is None else baseline, limit
+        # A given tree may have been fitted on these samples, so that a comparison would be biased.
+        self.is_compared = bool(optimizers) and not isinstance(self.baseline, Tree)
+        few = np.count_nonzero(problem.sample_weight) < CROSS_VALIDATION_SAMPLES
+        # Folds are random. The result of a deterministic method must not depend on them.
+        self.folds = self.is_compared and validation_fraction == "auto" and few and any(
+            optimizer.is_stochastic for optimizer in optimizers)
+        # Without an optimizer there is nothing to validate.
+        training, validation = self._hold_out(
+            problem.sample_weight, validation_fraction if optimizers else None)
+        self.test_weight = validation
+        if self.is_compared and not self.folds and validation is not None:
+            validation, self.test_weight = self._hold_out(validation, 0.5)
+        self.problem = problem
+        if training is not problem.sample_weight:
+            self.problem = problem.replace(sample_weight=training, validation_weight=validation)
+
+    def _hold_out(self, sample_weight, fraction):
+        problem = self.whole
         strata = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
-        choosing, judging = hold_out(problem.validation_weight, 0.5, strata, problem.random_state)
-    judged = competes and judging is not None
-    start, tree, history, interrupted = _run(
-        problem.replace(validation_weight=choosing), init, steps, baseline if judged else init)
-    trained = TrainingResult(tree, history, False, interrupted)
-    if interrupted or not competes:
-        return trained
-    gain = np.inf if judging is None else _gain_on(judging, problem, start, tree)
-    # Flattered and still behind: no need to ask the folds.
-    if folds and (judging is None or 0 < gain <= SELECTION_BIAS_SE):
-        gain, interrupted = _cross_validated_gain(problem, init, steps, baseline)
-        if interrupted:
-            return TrainingResult(tree, history, False, interrupted)
-    return trained if gain > MIN_GAIN_SE else _kept(problem, baseline, history, interrupted)
+        return hold_out(sample_weight, fraction, strata, problem.random_state)
+
+    def run(self):
+        initial = self._initialize(self.problem, self.init)
+        history = {name: [] for name in (
+            "optimizer", *(name for optimizer in self.optimizers for name in optimizer.metrics))}
+        tree, interrupted = self._optimize(self.problem, initial, history)
+        if not interrupted:
+            try:
+                tree = self._limited(self.whole, tree)
+                if not self.is_compared or self._is_better(initial, tree):
+                    return TrainingResult(tree, history)
+                kept = self._initialize(self.whole, self.baseline)
+                return TrainingResult(self._limited(self.whole, kept), history, True)
+            except (KeyboardInterrupt, _Interrupted):
+                pass
+        return TrainingResult(self._limited(self.whole, tree), history, False, True)
+
+    def _initialize(self, problem, init):
+        return init if isinstance(init, Tree) else init.initialize(problem)
+
+    def _optimize(self, problem, tree, history=None):
+        """The tree after all optimizers, and whether Ctrl-C ended one of them."""
+        for i, optimizer in enumerate(self.optimizers):
+            seeded = problem.replace(random_state=(problem.random_state + i) % 2**31)
+            try:
+                result = optimizer.optimize(tree, seeded)
+            except KeyboardInterrupt:
+                if i == 0:      # there is no trained tree yet
+                    raise
+                return tree, True
+            tree = result.tree
+            if history is not None:
+                _append(history, type(optimizer).__name__, result.history)
+            if result.interrupted:
+                return tree, True
+        return tree, False
+
+    def _limited(self, problem, tree):
+        return enforce_limits(tree, problem) if self.limit else tree
+
+    def _is_better(self, initial, tree):
+        """Whether the trained tree is clearly better than the baseline."""
+        gain = np.inf
+        if self.test_weight is not None:
+            baseline = initial if self.baseline is self.init else (
+                self._initialize(self.problem, self.baseline))
+            gain = standard_errors_saved(*self._errors(
+                np.flatnonzero(self.test_weight), self.test_weight, baseline, tree))
+        # A gain that is not positive needs no folds: the bias favours the trained tree.
+        if self.folds and (self.test_weight is None or 0 < gain <= SELECTION_BIAS_SE):
+            gain = self._cross_validated_gain()
+        return gain > MIN_GAIN_SE
+
+    def _cross_validated_gain(self):
+        """Gain over the baseline in standard errors, by cross-validation."""
+        sample_weight = self.whole.sample_weight
+        samples = np.flatnonzero(sample_weight)
+        if len(samples) < 2 * N_FOLDS:
+            return np.inf   # too few samples for a comparison: choose the trained tree
+        fold = np.random.default_rng(self.problem.random_state).permutation(
+            len(samples)) % N_FOLDS
+        errors = np.empty((2, len(samples)))
+        for i in range(N_FOLDS):
+            test_samples = samples[fold == i]
+            problem = self._without(test_samples)
+            initial = self._initialize(problem, self.init)
+            tree, interrupted = self._optimize(problem, initial)
+            if interrupted:
+                raise _Interrupted
+            baseline = initial if self.baseline is self.init else (
+                self._initialize(problem, self.baseline))
+            errors[:, fold == i] = self._errors(
+                test_samples, sample_weight, baseline, self._limited(problem, tree))
+            gain = standard_errors_saved(*errors[:, fold <= i])
+            if abs(gain) > STOP_FOLDS_SE:
+                break
+        return gain
+
+    def _without(self, samples):
+        """The problem without some of its samples, and without any output."""
+        weights = []
+        for weight in (self.problem.sample_weight, self.problem.validation_weight):
+            if weight is not None:
+                weight = weight.copy()
+                weight[samples] = 0.0
+            weights.append(weight)
+        return self.problem.replace(
+            sample_weight=weights[0], validation_weight=weights[1], verbose=0, callback=None)
+
+    def _errors(self, samples, weight, *trees):
+        """Weighted errors of trees on the given samples."""
+        weight, samples = weight[samples], samples.astype(np.int32)
+        return [weight * self.problem.errors(tree, samples) for tree in trees]
 
 
-def _gain_on(weight, problem, start, tree):
-    rows = np.flatnonzero(weight)
-    return standard_errors_saved(*_errors(problem, rows, weight[rows], start, tree))
-
-
-def _kept(problem, baseline, history, interrupted):
-    """The baseline, grown on all rows."""
-    return TrainingResult(_start(_with_all_rows(problem), baseline), history, True, interrupted)
-
-
-def _with_all_rows(problem):
-    if problem.validation_weight is None:
-        return problem
-    return problem.replace(sample_weight=problem.sample_weight + problem.validation_weight, validation_weight=None)
-
-
-def _run(problem, init, steps, baseline):
-    """The baseline, what the optimizers made of the start, their history, and whether Ctrl-C came."""
-    for step in steps:
-        step.check(problem)
-    start = tree = _start(problem, init)
-    against = start if baseline is init else _start(problem, baseline)
-    history = {name: [] for name in ("step", *(name for step in steps for name in step.metrics))}
-    interrupted = False
-    for number, step in enumerate(steps):
-        seeded = problem.replace(random_state=(problem.random_state + number) % 2**31)
-        tree, record = step.optimize(tree, seeded)
-        interrupted = bool(record.pop("interrupted", False))
-        _append(history, type(step).__name__, record)
-        if interrupted:
-            break
-    return against, tree, history, interrupted
-
-
-def _start(problem, init):
-    return init if isinstance(init, Tree) else init.initialize(problem)
-
-
-def _cross_validated_gain(problem, init, steps, baseline):
-    """What training gains over the baseline in standard errors, each row predicted by trees that
-    were trained without it; and whether Ctrl-C came before that was known."""
-    weight = _with_all_rows(problem).sample_weight
-    rows = np.flatnonzero(weight)
-    if len(rows) < 2 * N_FOLDS:
-        return np.inf, False    # nothing to decide by: do as asked
-    fold = np.random.default_rng(problem.random_state).permutation(len(rows)) % N_FOLDS
-    errors = np.empty((2, len(rows)))
-    for number in range(N_FOLDS):
-        held = rows[fold == number]
-        start, tree, _, interrupted = _run(_without(problem, held), init, steps, baseline)
-        if interrupted:
-            return np.nan, True
-        errors[:, fold == number] = _errors(problem, held, weight[held], start, tree)
-        gain = standard_errors_saved(*errors[:, fold <= number])
-        if abs(gain) > STOP_FOLDS_SE:
-            break
-    return gain, False
-
-
-def _without(problem, held):
-    """The problem without some of its rows, and in silence."""
-    weights = [
-        None if weight is None else np.where(np.isin(np.arange(len(weight)), held), 0.0, weight)
-        for weight in (problem.sample_weight, problem.validation_weight)]
-    return problem.replace(
-        sample_weight=weights[0], validation_weight=weights[1], verbose=0, callback=None)
-
-
-def _errors(problem, rows, weight, start, tree):
-    """Errors of both trees on the given rows, times their weights."""
-    samples = rows.astype(np.int32)
-    return [
-        weight * problem.errors(candidate.values[candidate._apply_at(problem.data, samples)], rows)
-        for candidate in (start, tree)]
-
-
-def _append(history, step, record):
-    """Add the rows of one optimizer, keeping every column of the table at one length."""
-    rows = max((len(column) for column in record.values()), default=0)
-    before = len(history["step"])
-    for name in record:
+def _append(history, optimizer, metrics):
+    """Add the epochs of one optimizer to the history; all columns keep the same length."""
+    n_epochs = max((len(column) for column in metrics.values()), default=0)
+    before = len(history["optimizer"])
+    for name in metrics:
         history.setdefault(name, [np.nan] * before)
     for name, column in history.items():
-        column += [step] * rows if name == "step" else record.get(name, [np.nan] * rows)
+        column += [optimizer] * n_epochs if name == "optimizer" else (
+            metrics.get(name, [np.nan] * n_epochs))

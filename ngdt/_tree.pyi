@@ -3,23 +3,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from typing_extensions import disjoint_base
+
+from ngdt._flat_tree import FlatTree
+from ngdt._samples import Samples
 
 SPARSE_SHARE: float
-MANY: int
+SAMPLES_PER_NODE_TO_DENSIFY: int
 
-@disjoint_base
-class Tree:
-    thresholds: NDArray[np.float64]
-    children_left: NDArray[np.int32]
-    children_right: NDArray[np.int32]
-    values: NDArray[np.float64]
-    n_internal: int
-    n_features: int
-    n_outputs: int
-    max_depth: int
-    is_sparse: bool
-
+class Tree(FlatTree):
     def __init__(
         self,
         weights: Any,
@@ -28,19 +19,24 @@ class Tree:
         children_right: ArrayLike,
         values: ArrayLike,
     ) -> None: ...
-    @property
-    def weights(self) -> NDArray[np.float64] | sparse.csr_array: ...
-    @property
-    def n_leaves(self) -> int: ...
-    @property
-    def n_nonzero(self) -> int: ...
     def sparsify(self) -> Self: ...
     def densify(self) -> Self: ...
     def compact(self) -> Self: ...
-    def dense_weights(self, nodes: Any) -> NDArray[np.float64]: ...
     @classmethod
     def from_sklearn(cls, estimator: Any) -> Self: ...
     def apply(self, X: Any) -> NDArray[np.int32]: ...
+    def apply_samples(
+        self,
+        data: Samples,
+        samples: NDArray[np.int32] | None = None,
+        start: NDArray[np.int32] | None = None,
+    ) -> NDArray[np.int32]: ...
+    def leaf_predictions(
+        self,
+        leaf: NDArray[np.integer],
+        data: Samples | None = None,
+        samples: NDArray[np.int32] | None = None,
+    ) -> NDArray[np.float64]: ...
     def predict(self, X: Any) -> NDArray[np.float64]: ...
     def scores(self, X: Any) -> NDArray[np.float64]: ...
     def decision_path(self, X: Any) -> sparse.csr_matrix: ...

@@ -1,11 +1,11 @@
-"""Trees as text."""
+"""Text export of trees."""
 
 from numbers import Integral
 
 import numpy as np
 from scipy.special import softmax
 
-from ngdt.plotting import class_names_of, feature_names_of, tree_of
+from ngdt._labels import class_names_of, feature_names_of, tree_of
 
 __all__ = ["export_text"]
 
@@ -13,20 +13,20 @@ __all__ = ["export_text"]
 def export_text(
     model, *, feature_names=None, class_names=None, n_terms=5, digits=3, max_depth=None
 ):
-    """Write a tree as nested conditions.
+    """Export a tree as text: nested conditions.
 
     Parameters
     ----------
     model : Tree or fitted estimator
-        The tree to write. The leaf values of a bare `Tree` with two or more outputs are taken for
-        log-probabilities, as the log loss has them.
+        The tree to export. The leaf values of a `Tree` with two or more outputs are taken as
+        unnormalized log-probabilities, as for the log loss.
     feature_names : sequence of str, default=None
-        None takes ``feature_names_in_`` of the estimator.
+        Names of the features. None takes ``feature_names_in_`` of the estimator.
     class_names : sequence, default=None
-        None takes ``classes_`` of the estimator.
+        Names of the classes. None takes ``classes_`` of the estimator.
     n_terms : int or None, default=5
-        Features of a split that are written, largest weights first; how many there are beyond
-        these is said. None writes all.
+        Number of features of a split that are written, largest weights first; the number of further
+        ones is written after them. None writes all.
     digits : int, default=3
         Significant digits of numbers.
     max_depth : int or None, default=None
@@ -35,12 +35,12 @@ def export_text(
     Returns
     -------
     str
-        A line for each condition, each ``else`` and each leaf. A leaf of a classifier is its most
-        probable class, with the probability; that of a regressor its values.
+        A line for each condition, each ``else`` and each leaf. A leaf is written as its most
+        probable class, with the probability, or for regression as its values.
 
     See Also
     --------
-    ngdt.plotting.plot_tree : The tree as a picture.
+    ngdt.plotting.plot_tree : A plot of the tree.
 
     Examples
     --------
@@ -63,7 +63,8 @@ def export_text(
         if value is None and name != "digits":
             continue
         if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be a positive int, got {value!r}")
+            or_none = "" if name == "digits" else " or None"
+            raise ValueError(f"{name} must be a positive int{or_none}, got {value!r}")
     tree = tree_of(model)
     features = feature_names_of(model, tree, feature_names)
     classes = class_names_of(model, tree, class_names)
@@ -85,7 +86,7 @@ def export_text(
 
 
 def _condition(tree, node, features, n_terms, digits):
-    """What is true of the samples that go left."""
+    """The condition that samples of the left child meet."""
     weights, threshold = tree.dense_weights([node])[0], tree.thresholds[node]
     order = np.argsort(-np.abs(weights), kind="stable")[:np.count_nonzero(weights)]
     if len(order) == 1:

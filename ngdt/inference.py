@@ -1,7 +1,7 @@
 """Bounds on a tree's loss and the searches behind them: Norouzi et al. (2015), sections 5 and 6.
 
-Every function here takes a `Tree`, samples and targets and returns one number, or one leaf, per
-sample. They run the same kernels as training, in float64, on any tree: random ones too.
+The functions take a `Tree`, samples and targets, and return one value or one leaf per sample. They
+run the same kernels as training, in float64, and accept any tree, trained or not.
 """
 
 from numbers import Real
@@ -11,10 +11,11 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from ngdt._inference import price_rows, search_rows
-from ngdt._loss import get_loss
+from ngdt._inference import price_samples, search_samples
+from ngdt._structure import child_ids
 from ngdt._tree import check_is_tree
 from ngdt._validation import check_matrix, check_weight, error_prefix
+from ngdt.losses import get_loss
 
 __all__ = [
     "InferenceResult",
@@ -28,20 +29,20 @@ __all__ = [
 ]
 
 
-# Numbers held at a time while probabilities are routed.
+# Probabilities that soft_predict_proba holds in memory at a time.
 _SOFT_BLOCK = 2**21
 
 
 class InferenceResult(NamedTuple):
-    """What a search found, sample by sample.
+    """Result of a search, sample by sample.
 
     Attributes
     ----------
     leaf : ndarray of int32, shape (n_samples,)
         The winning leaf.
     flips : CSR matrix of int8, shape (n_samples, n_internal)
-        The decision (+1 right, -1 left) of every node that must decide otherwise than sgn(Wx) for
-        the sample to reach that leaf; nothing is stored for the other nodes.
+        The decision (+1 right, -1 left) of every node that has to decide otherwise than sgn(Wx)
+        for the sample to reach that leaf. Other nodes have no entry.
     bound : ndarray of shape (n_samples,)
         Loss of the leaf minus (cost-diminished inference: plus) the price of the flips.
     n_scored : ndarray of int32, shape (n_samples,)
@@ -69,7 +70,7 @@ class SurrogateGradient(NamedTuple):
     values: np.ndarray
 
 
-# Flips allowed: the Hamming ball of eq. (13), or any number for eq. (7).
+# Allowed number of flips: the Hamming ball of eq. (13), or any number for eq. (7).
 RADIUS = {"fast": 1, "full": np.iinfo(np.int32).max}
 
 
@@ -80,7 +81,7 @@ def _radius(inference):
 
 
 def check_samples(tree, X, y, loss):
-    """Check a tree, samples, their targets and a loss against each other.
+    """Check that a tree, samples, targets and a loss fit together.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def check_samples(tree, X, y, loss):
 
     Returns
     -------
-    rows : Samples
+    data : Samples
     y : ndarray of float64, shape (n_samples, n_targets)
         As `Loss.encode` returns them.
     loss : Loss
@@ -100,16 +101,16 @@ def check_samples(tree, X, y, loss):
     Raises
     ------
     ValueError, TypeError
-        If an argument does not fit; the message names it.
+        If an argument is invalid; the message names it.
     """
     check_is_tree(tree)
     X = check_matrix(X)
-    rows = tree._read(X)
+    data = tree._samples(X)
     loss = get_loss(loss)
     y = loss.encode(y, tree.n_outputs)
     if len(y) != X.shape[0]:
         raise ValueError(f"y has {len(y)} samples, but X has {X.shape[0]}")
-    return rows, y, loss, X
+    return data, y, loss, X
 
 
 def _check_assignment(assignment, tree, n_samples):
@@ -119,7 +120,7 @@ def _check_assignment(assignment, tree, n_samples):
         raise TypeError(f"assignment must hold leaf ids (integers), got dtype {assignment.dtype}")
     if assignment.shape != (n_samples,):
         raise ValueError(
-            f"assignment must have shape ({n_samples},), one leaf per sample, "
+            f"assignment must have shape ({n_samples},), one leaf id per sample, "
             f"got {assignment.shape}")
     if assignment.min() < 0 or assignment.max() >= tree.n_leaves:
         raise ValueError(
@@ -136,7 +137,7 @@ def empirical_loss(tree, X, y, *, loss="log"):
     tree : Tree
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Class indices for classification losses, numbers for regression losses.
+        Class indices for classification losses, targets for regression losses.
     loss : str or Loss, default="log"
         A key of `ngdt.losses.LOSSES`, or an instance.
 
@@ -147,7 +148,7 @@ def empirical_loss(tree, X, y, *, loss="log"):
     Raises
     ------
     ValueError, TypeError
-        If an argument does not fit; the message names it.
+        If an argument is invalid; the message names it.
 
     Examples
     --------
@@ -157,8 +158,8 @@ def empirical_loss(tree, X, y, *, loss="log"):
     >>> empirical_loss(tree, [[-1.0], [0.5]], [1.0, 1.0], loss="squared")
     array([1., 4.])
     """
-    rows, y, loss, _ = check_samples(tree, X, y, loss)
-    return loss.value(tree.values[tree._apply(rows)], y)
+    data, y, loss, _ = check_samples(tree, X, y, loss)
+    return loss.value(tree.leaf_predictions(tree.apply_samples(data), data), y)
 
 
 def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
@@ -169,13 +170,13 @@ def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
     tree : Tree
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Class indices for classification losses, numbers for regression losses.
+        Class indices for classification losses, targets for regression losses.
     loss : str or Loss, default="log"
     inference : {"fast", "full"}, default="fast"
         "full" is eq. (7) of Norouzi (2015), "fast" its restriction to one flipped decision,
-        eq. (13). Never is the loss above "fast", or "fast" above "full".
+        eq. (13). The loss is at most the fast bound, which is at most the full bound.
     assignment : array-like of int, shape (n_samples,), default=None
-        Leaf ids. With them, the bound of eq. (14): the price of the way to the assigned leaf is
+        Leaf ids. With them, the bound of eq. (14): the price of the path to the assigned leaf is
         added. None assigns each sample to the leaf that it reaches, for which the price is zero.
 
     Returns
@@ -185,7 +186,7 @@ def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
     Raises
     ------
     ValueError, TypeError
-        If an argument does not fit; the message names it.
+        If an argument is invalid; the message names it.
 
     Examples
     --------
@@ -198,28 +199,28 @@ def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
     array([9.])
     """
     radius = _radius(inference)
-    rows, y, loss, _ = check_samples(tree, X, y, loss)
-    bound = search_rows(tree, rows, y, loss, 1, radius, True)[2]
+    data, y, loss, _ = check_samples(tree, X, y, loss)
+    bound = search_samples(tree, data, y, loss, 1, radius, True)[2]
     if assignment is not None:
         assignment = _check_assignment(assignment, tree, len(y))
-        bound = bound + price_rows(tree, rows, assignment)[0]
+        bound = bound + price_samples(tree, data, assignment)[0]
     return bound
 
 
 def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=True):
-    """Leaf with the largest loss minus price of getting there: Norouzi (2015), section 6.
+    """Leaf with the largest loss minus price of its path: Norouzi (2015), section 6.
 
     Parameters
     ----------
     tree : Tree
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Class indices for classification losses, numbers for regression losses.
+        Class indices for classification losses, targets for regression losses.
     loss : str or Loss, default="log"
     inference : {"fast", "full"}, default="fast"
         Codes at most one flip away from sgn(Wx), or all codes.
     prune : bool, default=True
-        Skip what cannot win. Changes `n_scored`, nothing else; False is there to show that.
+        Skip flips that cannot lead to the maximum. This changes `n_scored` only.
 
     Returns
     -------
@@ -228,8 +229,8 @@ def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=
 
     Notes
     -----
-    Ties go to the leaf that the sample reaches by itself, then to the leaf met first, where flips
-    are tried in ascending order of their price.
+    Of equally good leaves, the one that the sample reaches without flips is returned, else the
+    first one found; flips are tried in ascending order of their price.
 
     Examples
     --------
@@ -241,12 +242,12 @@ def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=
     (array([0], dtype=int32), array([[-1]], dtype=int8), array([8.]))
     """
     radius = _radius(inference)
-    rows, y, loss, _ = check_samples(tree, X, y, loss)
-    return InferenceResult(*search_rows(tree, rows, y, loss, 1, radius, prune))
+    data, y, loss, _ = check_samples(tree, X, y, loss)
+    return InferenceResult(*search_samples(tree, data, y, loss, 1, radius, prune))
 
 
 def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
-    """Leaf with the smallest loss plus price of getting there, over all leaves.
+    """Leaf with the smallest loss plus price of its path, over all leaves.
 
     Deviation: not in the paper. It is the mirror image of loss-augmented inference, and the
     assignment rule "best" of `ngdt.optimizers.SSGD`.
@@ -256,10 +257,10 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
     tree : Tree
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Class indices for classification losses, numbers for regression losses.
+        Class indices for classification losses, targets for regression losses.
     loss : str or Loss, default="log"
     prune : bool, default=True
-        Skip what cannot win. Changes `n_scored`, nothing else.
+        Skip flips that cannot lead to the minimum. This changes `n_scored` only.
 
     Returns
     -------
@@ -275,21 +276,21 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
     >>> result.leaf, result.bound
     (array([0], dtype=int32), array([1.]))
     """
-    rows, y, loss, _ = check_samples(tree, X, y, loss)
-    return InferenceResult(*search_rows(tree, rows, y, loss, -1, RADIUS["full"], prune))
+    data, y, loss, _ = check_samples(tree, X, y, loss)
+    return InferenceResult(*search_samples(tree, data, y, loss, -1, RADIUS["full"], prune))
 
 
 def surrogate_gradient(
     tree, X, y, *, loss="log", inference="fast", assignment=None, sample_weight=None
 ):
-    """Gradient of the weighted mean of `upper_bound` in the parameters of the tree.
+    """Gradient of the weighted mean of `upper_bound` with respect to splits and leaf values.
 
     Parameters
     ----------
     tree : Tree
     X : array-like or CSR matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Class indices for classification losses, numbers for regression losses.
+        Class indices for classification losses, targets for regression losses.
     loss : str or Loss, default="log"
     inference : {"fast", "full"}, default="fast"
     assignment : array-like of int, shape (n_samples,), default=None
@@ -302,10 +303,11 @@ def surrogate_gradient(
 
     Notes
     -----
-    Norouzi (2015), lines 8 to 10 of Algorithm 1: row i of the weights gets (g_i - h_i) x, where h
-    follows the path to the assigned leaf, and theta of the loss-augmented leaf learns. Valid
-    wherever the maximiser is unique and no score is zero; the fast bound also jumps where a sign
-    off the current path changes, since its Hamming ball moves.
+    Norouzi (2015), lines 8 to 10 of Algorithm 1: the gradient of the weight vector of node i is
+    (g_i - h_i) x, where h follows the path to the assigned leaf. Of the leaf values, only those of
+    the loss-augmented leaf have a gradient. It is valid where the maximizer is unique and no score
+    is zero; the fast bound also jumps where a sign off the current path changes, since its Hamming
+    ball moves.
 
     Examples
     --------
@@ -316,19 +318,19 @@ def surrogate_gradient(
     array([[-1.]])
     """
     radius = _radius(inference)
-    rows, y, loss, X = check_samples(tree, X, y, loss)
+    data, y, loss, X = check_samples(tree, X, y, loss)
     n = len(y)
     weight = check_weight(sample_weight, n)
     weight = weight / weight.sum()
-    leaf, flips, _, _ = search_rows(tree, rows, y, loss, 1, radius, True)
+    leaf, flips, _, _ = search_samples(tree, data, y, loss, 1, radius, True)
     coefficient = 2.0 * flips       # g_i - h_i = 2 g_i where they differ
     if assignment is not None:
         assignment = _check_assignment(assignment, tree, n)
-        coefficient = coefficient - 2.0 * price_rows(tree, rows, assignment)[1]
+        coefficient = coefficient - 2.0 * price_samples(tree, data, assignment)[1]
     coefficient = sparse.diags_array(weight) @ coefficient
     weights = coefficient.T @ X
     values = np.zeros(tree.values.shape)
-    np.add.at(values, leaf, weight[:, None] * loss.theta_gradient(tree.values[leaf], y))
+    np.add.at(values, leaf, weight[:, None] * loss.values_gradient(tree.values[leaf], y))
     return SurrogateGradient(
         weights.toarray() if sparse.issparse(weights) else np.asarray(weights, dtype=np.float64),
         -np.asarray(coefficient.sum(axis=0)).ravel(),
@@ -337,20 +339,21 @@ def surrogate_gradient(
 
 
 def soft_predict_proba(tree, X, gamma):
-    """Class probabilities when each split is a coin that lands right with sigmoid(gamma * score).
+    """Class probabilities if splits send samples right with probability sigmoid(gamma * score).
 
     Parameters
     ----------
     tree : Tree
-        Leaf values are unnormalised log-probabilities.
+        Its leaf values are taken as unnormalized log-probabilities.
     X : array-like or CSR matrix of shape (n_samples, n_features)
     gamma : float
-        Steepness. As it grows, the probabilities become those of the tree that routes hard.
+        Steepness. As it grows, the probabilities approach those of hard routing.
 
     Returns
     -------
     ndarray of shape (n_samples, n_outputs)
-        Hehn et al. (2020), eq. 2: the leaves' probabilities, each weighted by that of reaching it.
+        Hehn et al. (2020), eq. 2: the class probabilities of the leaves, weighted by the
+        probabilities of reaching them.
 
     Examples
     --------
@@ -363,26 +366,27 @@ def soft_predict_proba(tree, X, gamma):
            [0.98, 0.02]])
     """
     if not (isinstance(gamma, Real) and 0 < gamma < np.inf):
-        raise ValueError(f"gamma must be a positive number, got {gamma!r}")
+        raise ValueError(f"gamma must be a positive, finite number, got {gamma!r}")
     check_is_tree(tree)
     X = check_matrix(X)
     leaves = softmax(tree.values, axis=1)
     out = np.empty((X.shape[0], tree.n_outputs))
     step = max(1, _SOFT_BLOCK // (2 * tree.n_internal + 1))
     for first in range(0, len(out), step):
-        rows = slice(first, first + step)
-        out[rows] = _reach(tree, tree.scores(X[rows]), gamma) @ leaves
+        block = slice(first, first + step)
+        out[block] = _reach(tree, tree.scores(X[block]), gamma) @ leaves
     return out
 
 
 def _reach(tree, scores, gamma):
-    """Probability of each sample to reach each leaf, (n_samples, n_leaves)."""
+    """Probability that each sample reaches each leaf, shape (n_samples, n_leaves)."""
     n, m = scores.shape
     with np.errstate(over="ignore"):
         steep = gamma * scores
+    steep[np.isnan(steep)] = -np.inf    # inf - inf: left, as in `Tree.apply`
     left, right = expit(-steep), expit(steep)
     reach = np.ones((2 * m + 1, n))     # nodes, then leaves
-    for node, children in enumerate(tree._children()):
+    for node, children in enumerate(child_ids(tree)):
         for child, share in zip(children, (left, right), strict=True):
             reach[child] = reach[node] * share[:, node]
     return reach[m:].T

@@ -1,5 +1,36 @@
 """Losses that a tree can be trained on."""
 
-from ngdt._loss import LOSSES, BoundedLoss, HuberLoss, LogLoss, Loss, SquaredLoss, get_loss
+from ngdt._loss import Loss
+from ngdt._losses import BoundedLoss, HuberLoss, LogLoss, SquaredLoss
 
 __all__ = ["LOSSES", "BoundedLoss", "HuberLoss", "LogLoss", "Loss", "SquaredLoss", "get_loss"]
+
+LOSSES: dict[str, type[Loss]] = {
+    loss.name: loss for loss in (LogLoss, BoundedLoss, SquaredLoss, HuberLoss)}
+
+
+def get_loss(loss: str | Loss) -> Loss:
+    """Loss object from a name or an object.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        A key of `LOSSES`, or an instance.
+
+    Returns
+    -------
+    Loss
+
+    Examples
+    --------
+    >>> from ngdt.losses import get_loss
+    >>> get_loss("log")
+    LogLoss(pseudo_count=1)
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str):
+        if loss in LOSSES:
+            return LOSSES[loss]()
+        raise ValueError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")
+    raise TypeError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")

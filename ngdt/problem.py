@@ -1,51 +1,80 @@
-"""What every grower and optimizer is given."""
+"""The input of every algorithm: data, loss and limits, with common computations on them.
+
+`Initializer.initialize` and `Optimizer.optimize` take a `Problem`. The built-in algorithms use only
+the public members of this module, so that algorithms of other packages can do the same.
+"""
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ngdt._greedy.splitter import Splitter
 from ngdt._loss import Loss
 from ngdt._samples import Samples
-from ngdt._scaling import Scaling
+from ngdt._scaling import Moments, Scaling
+from ngdt._tree import Tree
 
-# What is made of a problem when first asked for, and the fields that it depends on.
-_MADE_OF = {"data": {"X"}, "scaling": {"X", "sample_weight", "standardize"}}
+# Properties that are computed at first use, and the fields that they depend on.
+_DEPENDS_ON = {
+    "data": {"X"},
+    "moments": {"X", "sample_weight"},
+    "scaling": {"X", "sample_weight", "standardize"},
+    "splitter": {"X", "y", "loss", "n_outputs", "sample_weight", "min_samples_leaf"},
+}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Data, loss and limits of one training run; shared by all steps, changed by none.
+    """Data, loss and limits of one training run.
 
-    Held-out rows are not copied away: they have training weight 0 and a positive validation weight.
+    All algorithms of a run share it, and none changes it. Training and validation samples are rows
+    of the same X. Validation samples have a training weight of 0 and a positive validation weight.
 
     Parameters
     ----------
     X : ndarray, C-contiguous float32 or float64, or CSR matrix, of shape (n_samples, n_features)
-        Raw features, never copied or changed.
+        Raw features, never copied or changed. A CSR matrix is in canonical format.
     y : ndarray of float64, shape (n_samples, n_targets)
         Targets as `Loss.encode` returns them.
     loss : Loss
+        Loss that the leaf values minimise.
     n_outputs : int
-        Classes, or regression targets: the width of the leaf values.
+        Number of classes, or of regression targets; the number of values per leaf.
     sample_weight : ndarray of float64, shape (n_samples,)
-        Training weights; 0 means that the row is not trained on.
+        Training weights. Samples of weight 0 are not trained on.
     validation_weight : ndarray of float64, shape (n_samples,), or None
-        Weights of the held-out rows, 0 for training rows; None if nothing is held out.
+        Weights of the validation samples, 0 for training samples; None if there are none.
     max_depth : int or None
-        Limit for growers.
+        Largest depth of a tree that an initializer makes.
+    min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease
+        Limits of the fitted tree, as parameters of the estimators; impurities are those of the
+        encoded targets.
     standardize : {"auto", "global", True, False}
-        How steps that move split weights scale the features.
+        How features are scaled while split weights are trained.
     random_state : int
         Seed.
     n_jobs : int
-        Number of threads; results do not depend on it.
+        Number of threads. Results do not depend on it.
     verbose : int
+        Positive prints a line per epoch.
     callback : callable or None
-        Called as ``callback(progress)`` after each epoch with a dict of the epoch's metrics.
+        Called as ``callback(metrics)`` after each epoch with a dict of the metrics of the epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import Problem, Tree
+    >>> from ngdt.losses import LogLoss
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> loss = LogLoss()
+    >>> problem = Problem(X, loss.encode(y, 2), loss, n_outputs=2, sample_weight=np.ones(4))
+    >>> tree = Tree([[1.0]], [0.5], [~0], [~1], np.zeros((2, 2)))
+    >>> tree = problem.refit_leaves(tree)
+    >>> problem.errors(tree, problem.training_samples)
+    array([0., 1., 0., 0.])
     """
 
     X: Any
@@ -55,96 +84,217 @@ class Problem:
     sample_weight: np.ndarray
     validation_weight: np.ndarray | None = None
     max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
     standardize: str | bool = "auto"
     random_state: int = 0
     n_jobs: int = 1
     verbose: int = 0
     callback: Callable[[dict], Any] | None = None
+    # Computed properties. Copies share it unless a field that an entry depends on has changed.
+    _computed: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def replace(self, **changes) -> "Problem":
-        """A copy with some fields replaced."""
+        """A copy with some fields replaced.
+
+        Parameters
+        ----------
+        **changes : dict
+            Values of the fields to replace.
+
+        Returns
+        -------
+        Problem
+            The copy shares the properties that do not depend on the replaced fields. They are not
+            computed again.
+        """
         copy = dataclasses.replace(self, **changes)
-        for name, fields in _MADE_OF.items():
-            if name in vars(self) and changes.keys().isdisjoint(fields):
-                vars(copy)[name] = getattr(self, name)
+        outdated = {name for name, fields in _DEPENDS_ON.items() if fields & changes.keys()}
+        computed = self._computed
+        if outdated:
+            computed = {name: value for name, value in computed.items() if name not in outdated}
+        object.__setattr__(copy, "_computed", computed)
         return copy
 
-    @cached_property
-    def data(self) -> Samples:
-        """X as the kernels read it."""
-        return Samples(self.X)
+    def _once(self, name, make):
+        if name not in self._computed:
+            self._computed[name] = make()
+        return self._computed[name]
 
-    @cached_property
+    @property
+    def data(self) -> Samples:
+        """X in the form that the kernels read."""
+        return self._once("data", lambda: Samples(self.X))
+
+    @property
+    def moments(self) -> Moments:
+        """Mean, spread and range of each feature over the training samples."""
+        return self._once("moments", lambda: Moments.of(self.X, self.sample_weight))
+
+    @property
     def scaling(self) -> Scaling:
-        """The space that split weights are trained in, measured on the training rows; once."""
-        return Scaling.fit(self.X, self.sample_weight, self.standardize)
+        """The scaling in which split weights are trained, measured on the training samples."""
+        return self._once("scaling", lambda: Scaling.fit(
+            self.X, self.sample_weight, self.standardize,
+            None if self.standardize is False else self.moments))
+
+    @property
+    def splitter(self) -> Splitter:
+        """The search for axis-aligned splits of the training samples.
+
+        Splits reduce the entropy of classes, or the variance of regression targets. Only one thread
+        at a time may use it.
+        """
+        return self._once("splitter", lambda: Splitter(
+            self.X, self.y, self.sample_weight, self.n_outputs,
+            "entropy" if self.loss.is_classifier else "variance", self.min_samples_leaf))
 
     @property
     def training_samples(self) -> np.ndarray:
-        """Rows to train on, int32."""
+        """Indices of the samples to train on, int32."""
         return np.flatnonzero(self.sample_weight > 0).astype(np.int32)
 
     @property
     def validation_samples(self) -> np.ndarray:
-        """Rows to validate on, int32; there may be none."""
+        """Indices of the samples to validate on, int32; there may be none."""
         if self.validation_weight is None:
             return np.empty(0, dtype=np.int32)
         return np.flatnonzero(self.validation_weight > 0).astype(np.int32)
 
-    def check_shapes(self, tree) -> None:
-        """Raise a ValueError if a tree was made for data of another width."""
-        for what, has, wants in (("features", tree.n_features, self.X.shape[1]),
-                                 ("outputs", tree.n_outputs, self.n_outputs)):
-            if has != wants:
-                raise ValueError(f"the tree is for {has} {what}, but the data have {wants}")
-
-    def fit_leaves(self, leaf: np.ndarray, rows: np.ndarray, n_leaves: int) -> np.ndarray:
-        """Best values of the leaves that some rows reach.
+    def check_shapes(self, tree: Tree) -> None:
+        """Raise a ValueError if a tree has another number of features or outputs.
 
         Parameters
         ----------
-        leaf : ndarray of int, shape (n_rows,)
-            Leaf of each of them.
-        rows : ndarray of int, shape (n_rows,)
+        tree : Tree
+        """
+        for what, of_tree, of_data in (("features", tree.n_features, self.X.shape[1]),
+                                       ("outputs", tree.n_outputs, self.n_outputs)):
+            if of_tree != of_data:
+                raise ValueError(f"the tree is for {of_tree} {what}, but the data have {of_data}")
+
+    def apply(self, tree: Tree, samples: np.ndarray) -> np.ndarray:
+        """Leaf that each of the given samples reaches.
+
+        Parameters
+        ----------
+        tree : Tree
+        samples : ndarray of int32, shape (n,)
+            Indices of the samples.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+        """
+        return tree.apply_samples(self.data, samples)
+
+    def predictions(
+        self, tree: Tree, samples: np.ndarray, leaf: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Predictions of the tree for the given samples.
+
+        Parameters
+        ----------
+        tree : Tree
+        samples : ndarray of int32, shape (n,)
+        leaf : ndarray of int, shape (n,), default=None
+            Leaf of each sample. None computes it.
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs)
+            Unnormalised log-probabilities of the classes, or predictions of the encoded targets.
+        """
+        if leaf is None:
+            leaf = self.apply(tree, samples)
+        return tree.leaf_predictions(leaf, self.data, samples)
+
+    def errors(
+        self, tree: Tree, samples: np.ndarray, leaf: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Error of each sample: 0 or 1 for classification, the squared error for regression.
+
+        Parameters
+        ----------
+        tree : Tree
+        samples : ndarray of int32, shape (n,)
+        leaf : ndarray of int, shape (n,), default=None
+            Leaf of each sample. None computes it.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Not multiplied by sample weights.
+        """
+        return self.prediction_errors(self.predictions(tree, samples, leaf), samples)
+
+    def prediction_errors(self, predictions: np.ndarray, samples: np.ndarray) -> np.ndarray:
+        """`errors`, computed from predictions.
+
+        Parameters
+        ----------
+        predictions : ndarray of shape (n, n_outputs)
+        samples : ndarray of int, shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        if self.loss.is_classifier:
+            return (predictions.argmax(axis=1) != self.y[samples, 0]).astype(np.float64)
+        return ((predictions - self.y[samples]) ** 2).sum(axis=1)
+
+    def fit_leaves(self, leaf: np.ndarray, samples: np.ndarray, n_leaves: int) -> np.ndarray:
+        """Best leaf values for the samples that reach each leaf.
+
+        Parameters
+        ----------
+        leaf : ndarray of int, shape (n,)
+            Leaf of each sample.
+        samples : ndarray of int, shape (n,)
         n_leaves : int
 
         Returns
         -------
         ndarray of shape (n_leaves, n_outputs)
+            A leaf without samples gets the best values for all of them.
         """
         return self.loss.fit_leaves(
-            leaf, self.y[rows], self.sample_weight[rows], n_leaves, self.n_outputs)
+            leaf, self.y[samples], self.sample_weight[samples], n_leaves, self.n_outputs)
 
-    def errors(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """What validation counts: 0/1 errors of classes, squared errors of regression values.
+    def refit_leaves(self, tree: Tree, leaf: np.ndarray | None = None) -> Tree:
+        """The tree with the best leaf values for the training samples.
 
         Parameters
         ----------
-        values : ndarray of shape (n_rows, n_outputs)
-            Leaf parameters predicted for `rows`.
-        rows : ndarray of int, shape (n_rows,)
+        tree : Tree
+        leaf : ndarray of int, shape (n_training_samples,), default=None
+            Leaf of each of `training_samples`. None computes it.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        Tree
         """
-        if self.loss.is_classifier:
-            return (values.argmax(axis=1) != self.y[rows, 0]).astype(np.float64)
-        return ((values - self.y[rows]) ** 2).sum(axis=1)
+        samples = self.training_samples
+        if leaf is None:
+            leaf = self.apply(tree, samples)
+        return tree.replace(values=self.fit_leaves(leaf, samples, tree.n_leaves))
 
 
 def standard_errors_saved(errors: np.ndarray, others: np.ndarray) -> float:
-    """How many standard errors of the paired difference lie between two sums of weighted errors.
+    """The difference of two sums of weighted errors, in standard errors of the paired difference.
 
     Parameters
     ----------
-    errors, others : ndarray of shape (n_rows,)
-        Errors of two trees on the same rows, times the weights of the rows.
+    errors, others : ndarray of shape (n_samples,)
+        Errors of two trees on the same samples, multiplied by sample weights.
 
     Returns
     -------
     float
-        Positive where `others` are fewer.
+        Positive if the sum of `others` is smaller.
     """
     saved = errors - others
     return saved.sum() / max(np.sqrt((saved**2).sum()), np.finfo(float).tiny)

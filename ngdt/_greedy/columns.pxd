@@ -6,14 +6,14 @@ cdef extern from "differ.h" nogil:
     int ngdt_lowest_bit(uint64_t word)
 
 ctypedef fused count_t:
-    # Weights of a node's rows: whole numbers, or any
+    # Weights of a node's samples: whole numbers, or any
     int32_t
     double
 
 cdef enum:
-    BLOCK = 256             # most features read at once
+    MAX_FEATURES = 256      # features read at once
     CELL_BYTES = 1 << 20    # counting table, half of a level-2 cache
-    ENTRIES = 65536         # listed entries of a block, unless one feature has more
+    MAX_ENTRIES = 65536     # listed entries of a block, unless one feature has more
 
 
 cdef struct Labels:
@@ -34,27 +34,27 @@ cdef struct Feature:
 
 
 cdef class Columns:
-    cdef Samples _rows
+    cdef Samples _data
     cdef readonly Py_ssize_t n_features
     # What is known of each feature
     cdef double[::1] skip       # its commonest value, not to be read; or NaN
     cdef float[::1] _skip32
-    cdef int32_t[::1] stored    # entries with another value, over all rows
+    cdef int32_t[::1] stored    # entries with another value, over all samples
     cdef int32_t[::1] steps     # number of points of its grid, 0 if its values lie on none
     cdef double[::1] low        # the grid: point c is near low + c / inverse
     cdef double[::1] inverse
     # The block: features first, first + 1, ...
-    cdef Feature feature[BLOCK]
+    cdef Feature feature[MAX_FEATURES]
     cdef double[::1] z          # entries: value and position in the node
     cdef int32_t[::1] position
     cdef unsigned char[::1] cells   # int32 or float64: weight of each grid point and label
     cdef unsigned char[::1] seen    # 1 for each grid point that has a weight
-    cdef int32_t[::1] _cursor   # next stored value of each sparse row
+    cdef int32_t[::1] _cursor   # next stored value of each sparse sample
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef int32_t point(self, Py_ssize_t j, double x) noexcept nogil
     cdef Py_ssize_t read(
-        self, const int32_t *rows, Py_ssize_t n, Py_ssize_t first, const Labels *labels
+        self, const int32_t *samples, Py_ssize_t n, Py_ssize_t first, const Labels *labels
     ) noexcept nogil
     cdef Py_ssize_t _schedule(
         self, Py_ssize_t n, Py_ssize_t first, const Labels *labels) noexcept nogil

@@ -1,10 +1,11 @@
-"""Features of a set of rows: the side of the data in a split search.
+"""Features of the samples of a node, for the split search.
 
-Samples are stored by rows, but a split search needs the values of one feature at a time. `read`
-transposes a block of features for the rows of one node. Entries that hold the feature's commonest
-value (the background of an image, the zero of a sparse matrix) are left out; what is left arrives
-as a list of values, or, where values lie on a grid of few steps and the node is large, as the
-weight of each grid point and class.
+Data are stored by samples, but a split search needs the values of one feature at a time. `read`
+transposes a block of features for the samples of one node. Entries that hold the commonest value of
+the feature (the background of an image, the zero of a sparse matrix) are left out. The others
+become a list of values, or, where values lie on a grid of few points and the node is large, the
+weight of each grid point and class. Each dense sample is read once per block, 64 values at a time;
+a sparse one once per node, as its cursor marks where the next block starts. One thread at a time.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from libc.math cimport NAN
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from ngdt._greedy.grid cimport STEPS, Grid, finish_grid, learn, start_grid
+from ngdt._greedy.grid cimport MAX_POINTS, Grid, finish_grid, learn, start_grid
 from ngdt._samples cimport Sample
 
 cdef extern from "differ.h" nogil:
@@ -22,9 +23,9 @@ cdef extern from "differ.h" nogil:
     void ngdt_prefetch_range(const void *start, const void *end)
 
 cdef enum:
-    FETCHED = 1536  # values that are fetched ahead
-    WORTH = 4       # going through that many cells takes as long as sorting one entry
-    GRIDS = 32      # features whose grids are sought at once: their tables take 1 MB
+    VALUES_AHEAD = 1536         # values that are prefetched
+    CELLS_PER_SORTED_ENTRY = 4  # to go through so many cells takes as long as to sort one entry
+    GRIDS_AT_ONCE = 32          # features whose grids are sought at once: their tables take 1 MB
 
 ctypedef fused real:
     float
@@ -36,76 +37,74 @@ cdef class Columns:
 
     Parameters
     ----------
-    rows : Samples
-        If sparse, with sorted columns.
+    data : Samples
     used : ndarray of int32
-        The rows that may be read. Their values decide which features have a grid.
+        The samples that may be read. Their values decide which features have a grid.
     """
 
-    def __init__(self, Samples rows, const int32_t[::1] used):
-        cdef Py_ssize_t n = len(used), p = rows.n_features
-        self._rows = rows
+    def __init__(self, Samples data, const int32_t[::1] used):
+        cdef Py_ssize_t n = len(used), p = data.n_features
+        self._data = data
         self.n_features = p
         self.stored = np.zeros(p, dtype=np.int32)
         self.steps = np.zeros(p, dtype=np.int32)
         self.low = np.zeros(p)
         self.inverse = np.zeros(p)
-        self.z = np.empty(max(n, ENTRIES))
-        self.position = np.empty(max(n, ENTRIES), dtype=np.int32)
+        self.z = np.empty(max(n, MAX_ENTRIES))
+        self.position = np.empty(max(n, MAX_ENTRIES), dtype=np.int32)
         self.cells = np.zeros(CELL_BYTES, dtype=np.uint8)
         self.seen = np.zeros(CELL_BYTES // 4, dtype=np.uint8)
-        self._cursor = np.empty(n if rows.is_sparse else 0, dtype=np.int32)
-        skip = np.zeros(p) if rows.is_sparse else self._commonest(used)
+        self._cursor = np.empty(n if data.is_sparse else 0, dtype=np.int32)
+        skip = np.zeros(p) if data.is_sparse else self._commonest(used)
         self.skip = skip
-        self._skip32 = skip.astype(np.float32) if rows.is_float32 else None
+        self._skip32 = skip.astype(np.float32) if data.is_float32 else None
         if n:
             self._find_grids(used)
 
     def _commonest(self, const int32_t[::1] used):
-        """The commonest value of each feature in a sample of rows, NaN if it is not common."""
-        cdef Py_ssize_t n_sampled = min(len(used), 64), i, j, row
+        """The commonest value of each feature in some samples, NaN if it is not common."""
+        cdef Py_ssize_t n_sampled = min(len(used), 64), i, j
         if not n_sampled:
             return np.full(self.n_features, NAN)
-        sample = np.empty((n_sampled, self.n_features))
-        cdef double[:, ::1] s = sample
+        values = np.empty((n_sampled, self.n_features))
+        cdef double[:, ::1] s = values
         for i in range(n_sampled):
-            row = used[i * len(used) // n_sampled]
             for j in range(self.n_features):
-                s[i, j] = self.get(row, j)
+                s[i, j] = self.get(used[i * len(used) // n_sampled], j)
         # The longest run of equal values in each sorted column
-        sample.sort(axis=0)
+        values.sort(axis=0)
         run = best = np.ones(self.n_features)
-        value = sample[0].copy()
+        value = values[0].copy()
         for i in range(1, n_sampled):
-            run = np.where(sample[i] == sample[i - 1], run + 1, 1)
-            value = np.where(run > best, sample[i], value)
+            run = np.where(values[i] == values[i - 1], run + 1, 1)
+            value = np.where(run > best, values[i], value)
             best = np.maximum(run, best)
         return np.where(best > n_sampled / 8, value, NAN)
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """X[i, j]"""
-        cdef Sample row = self._rows.get(i)
-        cdef Py_ssize_t low = 0, high = row.n, middle
-        if row.indices != NULL:
+        cdef Sample x = self._data.get(i)
+        cdef Py_ssize_t low = 0, high = x.n, middle
+        if x.indices != NULL:
             while low < high:
                 middle = (low + high) // 2
-                if row.indices[middle] < j:
+                if x.indices[middle] < j:
                     low = middle + 1
                 else:
                     high = middle
-            if low == row.n or row.indices[low] != j:
+            if low == x.n or x.indices[low] != j:
                 return 0.0
             j = low
-        if self._rows.is_float32:
-            return (<const float *> row.values)[j]
-        return (<const double *> row.values)[j]
+        if self._data.is_float32:
+            return (<const float *> x.values)[j]
+        return (<const double *> x.values)[j]
 
     cdef inline int32_t point(self, Py_ssize_t j, double x) noexcept nogil:
         """Number of the point of feature j's grid at which x lies."""
         return <int32_t> ((x - self.low[j]) * self.inverse[j] + 0.5)
 
     cdef Py_ssize_t read(
-        self, const int32_t *rows, Py_ssize_t n, Py_ssize_t first, const Labels *labels
+        self, const int32_t *samples, Py_ssize_t n, Py_ssize_t first, const Labels *labels
     ) noexcept nogil:
         """Read a block of features from `first` on; return the feature after its last.
 
@@ -113,23 +112,24 @@ cdef class Columns:
         what it finds in `seen` and `cells` back to 0.
         """
         cdef Py_ssize_t last = self._schedule(n, first, labels)
-        if first == 0 and self._rows.is_sparse:
+        if first == 0 and self._data.is_sparse:
             memset(&self._cursor[0], 0, n * sizeof(int32_t))
-        if self._rows.is_float32:
+        if self._data.is_float32:
             if labels.whole:
                 _read_block(
-                    self, &self._skip32[first], <int32_t *> &self.cells[0], rows, n, first, last,
+                    self, &self._skip32[first], <int32_t *> &self.cells[0], samples, n, first, last,
                     labels)
             else:
                 _read_block(
-                    self, &self._skip32[first], <double *> &self.cells[0], rows, n, first, last,
+                    self, &self._skip32[first], <double *> &self.cells[0], samples, n, first, last,
                     labels)
         elif labels.whole:
             _read_block(
-                self, &self.skip[first], <int32_t *> &self.cells[0], rows, n, first, last, labels)
+                self, &self.skip[first], <int32_t *> &self.cells[0], samples, n, first, last,
+                labels)
         else:
             _read_block(
-                self, &self.skip[first], <double *> &self.cells[0], rows, n, first, last, labels)
+                self, &self.skip[first], <double *> &self.cells[0], samples, n, first, last, labels)
         return last
 
     cdef Py_ssize_t _schedule(
@@ -138,13 +138,13 @@ cdef class Columns:
         """Choose how many features to read, and how; return the feature after the last."""
         cdef Py_ssize_t most_cells = CELL_BYTES // (4 if labels.whole else 8)
         cdef Py_ssize_t j, needed, n_cells = 0, n_points = 0, n_entries = 0
-        cdef Py_ssize_t last = min(first + BLOCK, self.n_features)
+        cdef Py_ssize_t last = min(first + MAX_FEATURES, self.n_features)
         cdef Feature *feature = self.feature
         for j in range(first, last):
             feature.low, feature.inverse = self.low[j], self.inverse[j]
             feature.count = 0
             needed = self.steps[j] * labels.n
-            feature.counted = 0 < needed <= min(most_cells // 2, WORTH * n)
+            feature.counted = 0 < needed <= min(most_cells // 2, CELLS_PER_SORTED_ENTRY * n)
             if feature.counted:
                 feature.base, feature.base_point = n_cells, n_points
                 n_cells += needed
@@ -165,19 +165,19 @@ cdef class Columns:
     def _find_grids(self, const int32_t[::1] used):
         """Find the features whose values are few enough, and even enough, to be counted."""
         cdef Py_ssize_t first, last = 0, n = len(used), f
-        cdef unsigned char[::1] grid_bytes = np.zeros(GRIDS * sizeof(Grid), dtype=np.uint8)
+        cdef unsigned char[::1] grid_bytes = np.zeros(GRIDS_AT_ONCE * sizeof(Grid), dtype=np.uint8)
         cdef Grid *grid = <Grid *> &grid_bytes[0]
-        cdef double[:, ::1] table = np.empty((GRIDS, STEPS))
-        cdef double[::1] values = np.empty(STEPS + 1)
+        cdef double[:, ::1] table = np.empty((GRIDS_AT_ONCE, MAX_POINTS))
+        cdef double[::1] values = np.empty(MAX_POINTS + 1)
         with nogil:
-            if self._rows.is_sparse:
+            if self._data.is_sparse:
                 memset(&self._cursor[0], 0, n * sizeof(int32_t))
             while last < self.n_features:
                 first = last
-                last = min(first + GRIDS, self.n_features)
+                last = min(first + GRIDS_AT_ONCE, self.n_features)
                 for f in range(last - first):
                     start_grid(grid + f, &table[f, 0], self.skip[first + f])
-                if self._rows.is_float32:
+                if self._data.is_float32:
                     _learn_block(
                         self, &self._skip32[first], &used[0], n, first, last, grid, &table[0, 0],
                         &values[0])
@@ -192,29 +192,29 @@ cdef class Columns:
 
 
 cdef void _read_block(
-    Columns self, const real *skip, count_t *cells, const int32_t *rows, Py_ssize_t n,
+    Columns self, const real *skip, count_t *cells, const int32_t *samples, Py_ssize_t n,
     Py_ssize_t first, Py_ssize_t last, const Labels *labels
 ) noexcept nogil:
-    """Hand out the entries of all rows to the features of the block."""
+    """Hand out the entries of all samples to the features of the block."""
     cdef unsigned char *seen = &self.seen[0]
     cdef double *z = &self.z[0]
     cdef int32_t *position = &self.position[0]
-    cdef real value[BLOCK]
-    cdef int32_t entry[BLOCK]
+    cdef real value[MAX_FEATURES]
+    cdef int32_t entry[MAX_FEATURES]
     cdef Feature *feature
     cdef count_t amount = 0
-    cdef Py_ssize_t i, e, point, slot, label = 0, ahead = FETCHED // (last - first) + 1
-    cdef Py_ssize_t fetched_to = first if self._rows.is_sparse else last
-    cdef Sample row
+    cdef Py_ssize_t i, e, point, slot, label = 0, ahead = VALUES_AHEAD // (last - first) + 1
+    cdef Py_ssize_t fetched_to = first if self._data.is_sparse else last
+    cdef Sample x
     for i in range(n):
         if i + ahead < n:
-            row = self._rows.get(rows[i + ahead])
+            x = self._data.get(samples[i + ahead])
             ngdt_prefetch_range(
-                <const real *> row.values + first, <const real *> row.values + fetched_to)
+                <const real *> x.values + first, <const real *> x.values + fetched_to)
         if labels.n:
             amount = <count_t> labels.amount[i]
             label = labels.label[i]
-        for e in range(_entries(self, skip, rows[i], i, first, last, entry, value)):
+        for e in range(_entries(self, skip, samples[i], i, first, last, entry, value)):
             feature = self.feature + entry[e]
             if feature.counted:
                 point = <Py_ssize_t> ((value[e] - feature.low) * feature.inverse + 0.5)
@@ -228,41 +228,41 @@ cdef void _read_block(
 
 
 cdef void _learn_block(
-    Columns self, const real *skip, const int32_t *rows, Py_ssize_t n, Py_ssize_t first,
+    Columns self, const real *skip, const int32_t *samples, Py_ssize_t n, Py_ssize_t first,
     Py_ssize_t last, Grid *grid, double *table, double *values
 ) noexcept nogil:
     """Look for the grids of a block of features."""
-    cdef real value[BLOCK]
-    cdef int32_t entry[BLOCK]
-    cdef Py_ssize_t i, e, f, ahead = FETCHED // (last - first) + 1
-    cdef Py_ssize_t fetched_to = first if self._rows.is_sparse else last
-    cdef Sample row
+    cdef real value[MAX_FEATURES]
+    cdef int32_t entry[MAX_FEATURES]
+    cdef Py_ssize_t i, e, f, ahead = VALUES_AHEAD // (last - first) + 1
+    cdef Py_ssize_t fetched_to = first if self._data.is_sparse else last
+    cdef Sample x
     for i in range(n):
         if i + ahead < n:
-            row = self._rows.get(rows[i + ahead])
+            x = self._data.get(samples[i + ahead])
             ngdt_prefetch_range(
-                <const real *> row.values + first, <const real *> row.values + fetched_to)
-        for e in range(_entries(self, skip, rows[i], i, first, last, entry, value)):
+                <const real *> x.values + first, <const real *> x.values + fetched_to)
+        for e in range(_entries(self, skip, samples[i], i, first, last, entry, value)):
             f = entry[e]
             self.stored[first + f] += 1
             if grid[f].alive:
-                learn(grid + f, table + f * STEPS, value[e], values)
+                learn(grid + f, table + f * MAX_POINTS, value[e], values)
 
 
 cdef inline Py_ssize_t _entries(
     Columns self, const real *skip, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first,
     Py_ssize_t last, int32_t *entry, real *value
 ) noexcept nogil:
-    """List the entries of row i in a block of features; return their number.
+    """List the entries of sample i in a block of features; return their number.
 
-    `at` is the position of the row in the node. A sparse row is read on from where it was left.
+    `at` is the position of the sample in the node. A sparse sample is read on from its cursor.
     """
-    cdef Sample row = self._rows.get(i)
-    cdef const real *x = <const real *> row.values
-    if row.indices == NULL:
-        return _dense_entries(x + first, skip, last - first, entry, value)
+    cdef Sample x = self._data.get(i)
+    cdef const real *values = <const real *> x.values
+    if x.indices == NULL:
+        return _dense_entries(values + first, skip, last - first, entry, value)
     return _sparse_entries(
-        x, row.indices, row.n, first, last, &self._cursor[at], entry, value)
+        values, x.indices, x.n, first, last, &self._cursor[at], entry, value)
 
 
 cdef inline Py_ssize_t _dense_entries(

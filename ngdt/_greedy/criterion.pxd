@@ -10,8 +10,9 @@ cdef struct Moves:
     # The samples of a node in ascending order of one feature: what passes from the right to the
     # left side as the threshold grows. `item` is a class (`amount` its weight) or the position of
     # a sample in the node, and at most once REST. What a negative amount says passes back to the
-    # right side. There is no threshold between moves of equal z.
-    Py_ssize_t n
+    # right side. There is no threshold between moves of equal z. A threshold behind a move before
+    # `first`, or from `end` on, would leave too few samples on a side.
+    Py_ssize_t n, first, end
     bint has_rest
     double *z
     int32_t *item
@@ -28,15 +29,14 @@ cdef class Criterion:
     cdef double total                   # weight of the node
     cdef double unit                    # of gains, in bits or squared target units, times weight
     cdef double tolerance               # gains closer than this (in units) are the same number
-    cdef double min_leaf                # least weight of a side
-    cdef double least                   # the same in this node, where a side is never empty
+    cdef double least                   # half of the least weight in the node: no side is empty
     cdef const double[:, ::1] _y
-    cdef const double[::1] _weight
+    cdef const double[::1] _sample_weight
     cdef int32_t[::1] tag               # item of each position in the node
     cdef double[::1] amount             # its weight
     cdef Labels labels                  # the same, if samples of equal tag can be pooled
 
-    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil
+    cdef bint start(self, const int32_t *samples, Py_ssize_t n) noexcept nogil
     cdef Cut scan(self, const Moves *moves) noexcept nogil
 
 
@@ -46,13 +46,6 @@ cdef class Entropy(Criterion):
     cdef double[::1] _count
     cdef double[:, ::1] _scratch
     cdef int64_t[:, ::1] _int_scratch
-
-
-cdef class Variance(Criterion):
-    cdef Py_ssize_t n_targets
-    cdef double _scale
-    cdef double[:, ::1] _deviation      # of each position and target from the node's mean
-    cdef double[:, ::1] _scratch
 
 
 cdef class Misclassification(Criterion):

@@ -1,9 +1,12 @@
-"""What a split gains: the side of the targets.
+"""Gains of splits, computed from the targets; criteria for classes.
 
-A criterion is told the rows of a node by `start`, and then rates the thresholds of one feature
-after another: `scan` walks through the samples in the order of the feature and moves them from the
-right to the left side, or back. Gains are total impurity of the node minus that of its two sides,
-not divided by any weight; samples without weight must have been dropped.
+`start` takes the samples of a node; then `scan` finds the best threshold of one feature after
+another: it goes through the samples in ascending order of the feature and moves them from the right
+to the left side, or back. Gains are the impurity of the node minus that of its two sides, each
+times its weight. Samples without weight must have been dropped.
+
+`start` costs the samples of the node (times the targets), `scan` the moves in its list (times the
+targets; for entropy, plus the classes). A criterion belongs to one splitter, and so to one thread.
 """
 
 import numpy as np
@@ -23,23 +26,19 @@ cdef class Criterion:
     ----------
     y : ndarray of float64, shape (n_samples, n_targets)
         Targets as `Loss.encode` returns them.
-    weight : ndarray of float64, shape (n_samples,)
+    sample_weight : ndarray of float64, shape (n_samples,)
     n_outputs : int
         Classes, or regression targets.
-    min_leaf : float
-        Least weight on either side of a split.
     """
 
-    def __init__(self, y, weight, n_outputs, min_leaf):
+    def __init__(self, y, sample_weight, n_outputs):
         self._y = y
-        self._weight = weight
-        # Sums of the same weights in another order differ in the last digits.
-        self.min_leaf = min_leaf * (1.0 - 1e-10)
+        self._sample_weight = sample_weight
         self.tag = np.empty(len(y), dtype=np.int32)
         self.amount = np.empty(len(y))
 
-    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
-        """Take up a node; False if it is pure."""
+    cdef bint start(self, const int32_t *samples, Py_ssize_t n) noexcept nogil:
+        """Start on a node; False if it is pure."""
         return False
 
     cdef Cut scan(self, const Moves *moves) noexcept nogil:
@@ -55,17 +54,17 @@ cdef class Entropy(Criterion):
     splits have equal gains whatever feature they come from.
     """
 
-    def __init__(self, y, weight, n_outputs, min_leaf):
-        super().__init__(y, weight, n_outputs, min_leaf)
+    def __init__(self, y, sample_weight, n_outputs):
+        super().__init__(y, sample_weight, n_outputs)
         self.n_classes = n_outputs
         self._count = np.empty(n_outputs)
         self._scratch = np.empty((3, n_outputs))
         self._int_scratch = np.empty((3, n_outputs), dtype=np.int64)
-        total = weight.sum()
+        total = sample_weight.sum()
         self.unit = 1.0
         self._table = None
         # The table may take as much memory as two to eight features of X.
-        if total <= 2**16 + 4 * len(y) and (weight == np.floor(weight)).all():
+        if total <= 2**16 + 4 * len(y) and (sample_weight == np.floor(sample_weight)).all():
             count = np.arange(int(total) + 1, dtype=np.float64)
             exact = count * np.log2(np.maximum(count, 1.0))
             # Two sums of at most the last entry have to fit into 62 bits.
@@ -76,18 +75,18 @@ cdef class Entropy(Criterion):
             self.labels = Labels(
                 n_outputs, self._table is not None, &self.tag[0], &self.amount[0])
 
-    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+    cdef bint start(self, const int32_t *samples, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t position, c
         cdef double largest = 0.0, smallest = INFINITY
         for c in range(self.n_classes):
             self._count[c] = 0.0
         for position in range(n):
-            c = <Py_ssize_t> self._y[rows[position], 0]
+            c = <Py_ssize_t> self._y[samples[position], 0]
             self.tag[position] = <int32_t> c
-            self.amount[position] = self._weight[rows[position]]
+            self.amount[position] = self._sample_weight[samples[position]]
             self._count[c] += self.amount[position]
             smallest = fmin(smallest, self.amount[position])
-        self.least = fmax(self.min_leaf, 0.5 * smallest)
+        self.least = 0.5 * smallest
         self.total = 0.0
         for c in range(self.n_classes):
             self.total = self.total + self._count[c]
@@ -149,7 +148,7 @@ cdef Cut _scan_entropy(
         for m in range(moves.n):
             if moves.item[m] != REST:
                 rest[moves.item[m]] -= <number> moves.amount[m]
-    for m in range(moves.n - 1):
+    for m in range(moves.end):
         c = moves.item[m]
         if c != REST:
             a = <number> moves.amount[m]
@@ -161,7 +160,7 @@ cdef Cut _scan_entropy(
                 purity += _move(left + c, right + c, rest[c], table)
                 n_left += rest[c]
                 n_right -= rest[c]
-        if moves.z[m] == moves.z[m + 1] or n_left < least or n_right < least:
+        if m < moves.first or moves.z[m] == moves.z[m + 1] or n_left < least or n_right < least:
             continue
         score = purity - _n_log_n(n_left, table) - _n_log_n(n_right, table) - start
         if where < 0 or score > best + tolerance:
@@ -173,115 +172,25 @@ cdef Cut _scan_entropy(
     return Cut(fmax(<double> best, 0.0), moves.z[where], moves.z[where + 1])
 
 
-cdef class Variance(Criterion):
-    """Sum of squared deviations from the mean, over all targets.
-
-    Targets are scaled by a power of two, and centred in every node: what is left of a node's sum is
-    rounding, and no digits cancel however far the targets lie from zero.
-    """
-
-    def __init__(self, y, weight, n_outputs, min_leaf):
-        super().__init__(y, weight, n_outputs, min_leaf)
-        self.n_targets = n_outputs
-        self._scale = 2.0 ** -float(np.frexp(np.abs(y).max(initial=0.0))[1].clip(-1000, 1000))
-        self.unit = (1.0 / self._scale) ** 2 if abs(np.log2(self._scale)) < 500 else 1.0
-        self._deviation = np.empty((len(y), n_outputs))
-        self._scratch = np.empty((3, n_outputs))
-
-    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t position, t
-        cdef double low, high, value, mean, left_over, impurity = 0.0, smallest = INFINITY
-        cdef bint pure = True
-        self.total = 0.0
-        for position in range(n):
-            self.tag[position] = <int32_t> position
-            self.amount[position] = self._weight[rows[position]]
-            self.total = self.total + self.amount[position]
-            smallest = fmin(smallest, self.amount[position])
-        self.least = fmax(self.min_leaf, 0.5 * smallest)
-        for t in range(self.n_targets):
-            low, high, mean, left_over = INFINITY, -INFINITY, 0.0, 0.0
-            for position in range(n):
-                value = self._y[rows[position], t] * self._scale
-                low, high = fmin(low, value), fmax(high, value)
-                mean += self.amount[position] / self.total * value
-            # Targets that differ by rounding are the same.
-            pure = pure and high - low <= 1e-15 * fmax(fabs(low), fabs(high))
-            for position in range(n):
-                value = self._y[rows[position], t] * self._scale - mean
-                self._deviation[position, t] = value
-                left_over += self.amount[position] * value
-                impurity += self.amount[position] * value * value
-            self._scratch[0, t] = left_over
-        self.tolerance = 1e-12 * impurity
-        return not pure
-
-    cdef Cut scan(self, const Moves *moves) noexcept nogil:
-        return _scan_variance(
-            moves, self.n_targets, &self._deviation[0, 0], &self._scratch[0, 0], self.total,
-            self.least, self.tolerance)
-
-
-cdef Cut _scan_variance(
-    const Moves *moves, Py_ssize_t n_targets, const double *deviation, double *scratch,
-    double total, double least, double tolerance
-) noexcept nogil:
-    cdef const double *sum_ = scratch       # sums over the node, the left side and the rest
-    cdef double *left = scratch + n_targets
-    cdef double *rest = scratch + 2 * n_targets
-    cdef double n_left = 0.0, n_rest = total, score, best = 0.0
-    cdef Py_ssize_t m, t, where = -1
-    for t in range(n_targets):
-        left[t] = 0.0
-        rest[t] = sum_[t]
-    if moves.has_rest:
-        for m in range(moves.n):
-            if moves.item[m] != REST:
-                n_rest -= moves.amount[m]
-                for t in range(n_targets):
-                    rest[t] -= moves.amount[m] * deviation[moves.item[m] * n_targets + t]
-    for m in range(moves.n - 1):
-        if moves.item[m] != REST:
-            n_left += moves.amount[m]
-            for t in range(n_targets):
-                left[t] += moves.amount[m] * deviation[moves.item[m] * n_targets + t]
-        else:
-            n_left += n_rest
-            for t in range(n_targets):
-                left[t] += rest[t]
-        if moves.z[m] == moves.z[m + 1] or n_left < least or total - n_left < least:
-            continue
-        score = 0.0
-        for t in range(n_targets):
-            score += left[t] * left[t] / n_left
-            score += (sum_[t] - left[t]) * (sum_[t] - left[t]) / (total - n_left)
-        if where < 0 or score > best + tolerance:
-            best = score
-            where = m
-    if where < 0:
-        return Cut(-INFINITY, 0.0, 0.0)
-    return Cut(best, moves.z[where], moves.z[where + 1])
-
-
 cdef class Misclassification(Criterion):
-    """Weight of the samples of two classes that a split sends astray.
+    """Weight of the misclassified samples of two classes.
 
     Either side may stand for either class. A gain is against sending all samples to one side, so it
     may be negative. Targets and weights are read anew in each node.
     """
 
-    def __init__(self, y, weight, n_outputs, min_leaf):
-        super().__init__(y, weight, n_outputs, min_leaf)
+    def __init__(self, y, sample_weight, n_outputs):
+        super().__init__(y, sample_weight, n_outputs)
         self.unit = 1.0
         if len(y):
             self.labels = Labels(2, False, &self.tag[0], &self.amount[0])
 
-    cdef bint start(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+    cdef bint start(self, const int32_t *samples, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t position
         self._count[0] = self._count[1] = 0.0
         for position in range(n):
-            self.tag[position] = <int32_t> self._y[rows[position], 0]
-            self.amount[position] = self._weight[rows[position]]
+            self.tag[position] = <int32_t> self._y[samples[position], 0]
+            self.amount[position] = self._sample_weight[samples[position]]
             self._count[self.tag[position]] += self.amount[position]
         self.total = self._count[0] + self._count[1]
         self.tolerance = 1e-12 * self.total
@@ -298,14 +207,13 @@ cdef class Misclassification(Criterion):
         for m in range(moves.n):
             if moves.item[m] != REST:
                 rest[moves.item[m]] -= moves.amount[m]
-        for m in range(moves.n - 1):
+        for m in range(moves.end):
             if moves.item[m] != REST:
                 left[moves.item[m]] += moves.amount[m]
             else:
                 left[0] += rest[0]
                 left[1] += rest[1]
-            if moves.z[m] == moves.z[m + 1] or (
-                    fmin(left[0] + left[1], self.total - left[0] - left[1]) < self.min_leaf):
+            if m < moves.first or moves.z[m] == moves.z[m + 1]:
                 continue
             # Right are the samples of one class on the left, and those of the other on the right.
             score = self._count[1] + left[0] - left[1]
@@ -317,6 +225,3 @@ cdef class Misclassification(Criterion):
             return Cut(-INFINITY, 0.0, 0.0)
         return Cut(
             best - fmax(self._count[0], self._count[1]), moves.z[where], moves.z[where + 1])
-
-
-CRITERIA = {"entropy": Entropy, "misclassification": Misclassification, "variance": Variance}

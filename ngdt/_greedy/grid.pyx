@@ -1,22 +1,23 @@
 """Finding features whose values lie on a grid, so that they can be counted instead of sorted.
 
-A grid has even spacing and at most STEPS points, each of which stands for at most one value: bytes,
-whole numbers, decimals with few digits, and all of these shifted and scaled. Points need not be
-exact; what counts is that every value has a point of its own, in the right order, which is checked
-on all values.
+A grid has even spacing and at most MAX_POINTS points, each of which stands for at most one value:
+bytes, whole numbers, decimals with few digits, and all of these shifted and scaled. Points need not
+be exact; what counts is that every value has a point of its own, in the right order, which is
+checked on all values. A new value costs O(1) if it fits the present guess of the spacing, else
+O(MAX_POINTS); a feature is given up after MAX_GUESSES guesses.
 """
 
 from libc.math cimport NAN, fabs, fmax, fmin, isfinite, isnan, rint
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    GUESSES = 64    # before giving up
+    MAX_GUESSES = 64    # before giving up
 
 
 cdef void start_grid(Grid *grid, double *table, double known) noexcept nogil:
     """Start from one known value of the feature, or NaN."""
     cdef Py_ssize_t c
-    for c in range(STEPS):
+    for c in range(MAX_POINTS):
         table[c] = NAN
     grid.alive = True
     grid.n_guesses = 0
@@ -29,14 +30,14 @@ cdef void start_grid(Grid *grid, double *table, double known) noexcept nogil:
 cdef bint _place(Grid *grid, double *table, double x) noexcept nogil:
     """Put x into its place in the table; False if that is taken, or too far out."""
     cdef double *slot
-    if not fabs((x - grid.anchor) * grid.inverse) < STEPS:
+    if not fabs((x - grid.anchor) * grid.inverse) < MAX_POINTS:
         return False
-    slot = table + (grid_point(grid, x) & (STEPS - 1))
+    slot = table + (grid_point(grid, x) & (MAX_POINTS - 1))
     if slot[0] == x:
         return True
     # Farther apart than this, two points could share a slot.
     if not isnan(slot[0]) or not (
-            fmax(grid.high, x) - fmin(grid.low, x)) * grid.inverse < STEPS - 2:
+            fmax(grid.high, x) - fmin(grid.low, x)) * grid.inverse < MAX_POINTS - 2:
         return False
     grid.low, grid.high = fmin(grid.low, x), fmax(grid.high, x)
     slot[0] = x
@@ -61,8 +62,9 @@ cdef void learn_new(Grid *grid, double *table, double x, double *scratch) noexce
     # The smallest gap is known to few digits; the whole width tells the spacing more precisely.
     grid.inverse = rint(width / gap) / width
     grid.low, grid.high = scratch[0], scratch[n - 1]
-    grid.alive = grid.n_guesses < GUESSES and isfinite(grid.inverse) and width / gap < STEPS - 2
-    for c in range(STEPS):
+    grid.alive = grid.n_guesses < MAX_GUESSES and isfinite(grid.inverse) and (
+        width / gap < MAX_POINTS - 2)
+    for c in range(MAX_POINTS):
         table[c] = NAN
     for v in range(n):
         grid.alive = grid.alive and _place(grid, table, scratch[v])
@@ -77,7 +79,7 @@ cdef Py_ssize_t _distinct(
     cdef Py_ssize_t n = 0, v
     if not isnan(grid.low):
         for c in range(grid_point(grid, grid.low), grid_point(grid, grid.high) + 1):
-            y = table[c & (STEPS - 1)]
+            y = table[c & (MAX_POINTS - 1)]
             if not isnan(y):
                 values[n] = y
                 n += 1

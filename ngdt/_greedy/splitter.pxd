@@ -1,35 +1,28 @@
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t
 
-from ngdt._greedy.columns cimport Columns, Feature, count_t
-from ngdt._greedy.criterion cimport Criterion, Moves
+from ngdt._greedy.columns cimport Columns
+from ngdt._greedy.criterion cimport Criterion
+from ngdt._greedy.moves cimport MoveList
 from ngdt._samples cimport Samples
 
 
 cdef class Splitter:
     cdef readonly Py_ssize_t n_features
     cdef readonly object weight
-    cdef Samples _rows
+    cdef Samples _data
     cdef Columns _columns
     cdef Criterion _criterion
     cdef object _used
+    cdef const unsigned char[::1] _is_used
     # The best cut of every feature
     cdef double[::1] _gain
     cdef double[::1] _low
     cdef double[::1] _high
     cdef unsigned char[::1] _by_count   # low and high are grid points
-    # Samples in the order of one feature
-    cdef uint64_t[::1] _order
-    cdef uint64_t[::1] _scratch
-    cdef Moves _moves
-    cdef object _buffers
+    cdef MoveList _moves
     cdef int32_t[::1] _right
 
-    cdef Py_ssize_t _check_rows(self, int32_t[::1] rows) except -1
-    cdef Py_ssize_t _search(self, const int32_t *rows, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t _check_samples(self, const int32_t[::1] samples) except -1
+    cdef Py_ssize_t _search(self, const int32_t *samples, Py_ssize_t n) noexcept nogil
     cdef double _threshold(
-        self, const int32_t *rows, Py_ssize_t n, Py_ssize_t feature) noexcept nogil
-    cdef void _list_counted(
-        self, count_t *cells, Py_ssize_t j, const Feature *feature, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t _list(
-        self, Py_ssize_t m, double z, Py_ssize_t item, double amount) noexcept nogil
-    cdef void _list_sorted(self, Py_ssize_t j, const Feature *feature, Py_ssize_t n) noexcept nogil
+        self, const int32_t *samples, Py_ssize_t n, Py_ssize_t feature) noexcept nogil

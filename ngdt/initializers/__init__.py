@@ -1,5 +1,6 @@
-"""Trees to start from."""
+"""Initializers: each makes the initial tree for the optimizers."""
 
+from ngdt._algorithm import registry
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._co2 import CO2
 from ngdt.initializers._greedy_lp import GreedyLP
@@ -9,24 +10,8 @@ from ngdt.initializers._random_complete import RandomComplete
 from ngdt.initializers._random_oblique import RandomOblique
 from ngdt.initializers._soft_greedy import SoftGreedy
 
-INITIALIZERS = {
-    "co2": CO2,
-    "greedy_lp": GreedyLP,
-    "info_gain": InfoGain,
-    "oc1": OC1,
-    "random": RandomOblique,
-    "random_complete": RandomComplete,
-    "soft_greedy": SoftGreedy,
-}
+INITIALIZERS = registry(CO2, GreedyLP, InfoGain, OC1, RandomComplete, RandomOblique, SoftGreedy)
 
 __all__ = [
-    "CO2",
-    "INITIALIZERS",
-    "OC1",
-    "GreedyLP",
-    "InfoGain",
-    "Initializer",
-    "RandomComplete",
-    "RandomOblique",
-    "SoftGreedy",
-]
+    "INITIALIZERS", "Initializer",
+    *(initializer.__name__ for initializer in INITIALIZERS.values())]

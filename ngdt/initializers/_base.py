@@ -1,37 +1,20 @@
-"""What every initializer has in common."""
+"""Base class of all initializers."""
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
 
-from sklearn.base import BaseEstimator
-
+from ngdt._algorithm import Algorithm
 from ngdt._tree import Tree
 from ngdt.problem import Problem
 
 
-class Initializer(BaseEstimator, ABC):
-    """Grows the tree that an optimizer starts from.
+class Initializer(Algorithm):
+    """Base class of initializers. An initializer makes the initial tree for the optimizers.
 
-    A record of parameters without fitted state: `grow` changes neither the record nor the problem,
-    and the same record may be used for any number of problems.
+    A subclass implements `_initialize`. It may use the public members of `Problem` and `Tree`.
     """
 
-    is_stochastic = False  # draws samples at random: weight k is not the same as k copies
-
-    _parameter_constraints: ClassVar[dict] = {}
-
-    def check(self, problem):
-        """Raise a ValueError if a parameter is out of range, or does not go with the problem.
-
-        Parameters
-        ----------
-        problem : Problem
-        """
-        self._validate_params()
-
-    @abstractmethod
     def initialize(self, problem: Problem) -> Tree:
-        """Grow a tree.
+        """Make the initial tree.
 
         Parameters
         ----------
@@ -40,4 +23,15 @@ class Initializer(BaseEstimator, ABC):
         Returns
         -------
         Tree
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or does not fit the problem.
         """
+        self.check(problem)
+        return self._initialize(problem)
+
+    @abstractmethod
+    def _initialize(self, problem: Problem) -> Tree:
+        """`initialize` without the checks of the parameters."""

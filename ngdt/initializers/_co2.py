@@ -1,4 +1,4 @@
-"""CO2: greedy growth with oblique splits, each by continuous optimisation of its own bound."""
+"""CO2: greedy trees with oblique splits, each optimised continuously on its own bound."""
 
 from typing import ClassVar
 
@@ -11,18 +11,16 @@ from ngdt.optimizers._sgd.input_scale import InputScale
 
 
 class CO2(InfoGain):
-    """Greedy tree with oblique splits: Norouzi et al. (2015a), the start of the paper's pipeline.
+    """Greedy tree with oblique splits: Norouzi et al. (2015a); the initial tree of the paper.
 
-    Each node starts from the best axis-aligned split. Its weights, and the values of its two
-    sides, are optimised by SGD on the bound of a tree of depth 1; the threshold is then set by an
-    exact scan, and the split is kept if its gain is no less than that of the start.
+    The initial split of each node is the best axis-aligned one. SGD optimises its weights, and the
+    values of its two sides, on the bound of a tree of depth 1. The threshold is then set by an
+    exact scan. The split is kept if its gain is no less than that of the axis-aligned one.
 
     Parameters
     ----------
     optimizer : SGD or None, default=None
-        For the splits. None is ``SGD(epochs=20, batch_size=20)``.
-    criterion, min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease
-        As for `InfoGain`.
+        Optimizer of the splits. None is ``SGD(epochs=20, batch_size=20)``.
 
     References
     ----------
@@ -39,65 +37,53 @@ class CO2(InfoGain):
     3
     """
 
+    name = "co2"
     is_stochastic = True    # the splits are found on random mini-batches
 
-    _parameter_constraints: ClassVar[dict] = {
-        **InfoGain._parameter_constraints,
-        "optimizer": [SGD, None],
-    }
+    _parameter_constraints: ClassVar[dict] = {"optimizer": [SGD, None]}
 
-    def __init__(
-        self,
-        *,
-        optimizer=None,
-        criterion=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-    ):
-        super().__init__(
-            criterion,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-        )
+    def __init__(self, *, optimizer=None):
         self.optimizer = optimizer
 
-    def _strategy(self, splitter, problem):
-        optimizer = self.optimizer
-        if optimizer is None:
-            optimizer = SGD(epochs=20, batch_size=20)
-        optimizer.check(problem)
-        return CO2Splitter(splitter, optimizer, problem)
+    def check(self, problem):
+        super().check(problem)
+        self._sgd().check(problem)
+
+    def _sgd(self):
+        return SGD(epochs=20, batch_size=20) if self.optimizer is None else self.optimizer
+
+    def _strategy(self, problem):
+        return CO2Splitter(self._sgd(), problem)
 
 
 class CO2Splitter(RefinedSplitter):
-    """A split strategy for the builder: axis-aligned splits, made oblique where that gains."""
+    """A split strategy for the builder: axis-aligned splits, made oblique where the gain rises."""
 
-    def __init__(self, splitter, optimizer, problem):
-        super().__init__(splitter, problem)
+    def __init__(self, optimizer, problem):
+        super().__init__(problem)
         self.optimizer = optimizer
         self.problem = problem.replace(validation_weight=None, n_jobs=1, verbose=0, callback=None)
         self.space = InputScale.measure(problem, optimizer.norm_limit)
 
-    def split(self, rows):
-        axis_aligned = self.splitter.split(rows)
+    def split(self, samples):
+        axis_aligned = self.splitter.split(samples)
         if axis_aligned is None:
             return None
-        weights = self._optimize(rows, axis_aligned)
-        best = self.cut(rows, weights)
+        weights = self._optimize(samples, axis_aligned)
+        best = self.cut(samples, weights)
         return axis_aligned if best is None or not best.gain >= axis_aligned.gain else best
 
-    def _optimize(self, rows, split):
+    def _optimize(self, samples, split):
         problem = self.problem
         weights = np.zeros((1, problem.X.shape[1]))
         weights[0, split.direction] = 1.0
-        right = self.data.project(rows, weights[0]) > split.threshold
-        values = problem.fit_leaves(right.astype(np.int32), rows, 2)
+        right = self.data.project(samples, weights[0]) > split.threshold
+        values = problem.fit_leaves(right.astype(np.int32), samples, 2)
         stump = Tree(weights, [split.threshold], [~0], [~1], values)
-        weight = np.zeros_like(problem.sample_weight)
-        weight[rows] = problem.sample_weight[rows]
-        stump, _ = self.optimizer._train(stump, problem.replace(sample_weight=weight), self.space)
-        return stump.weights[0]
+        sample_weight = np.zeros_like(problem.sample_weight)
+        sample_weight[samples] = problem.sample_weight[samples]
+        problem = problem.replace(sample_weight=sample_weight)
+        result = self.optimizer._train(stump, problem, self.space)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return result.tree.weights[0]

@@ -1,46 +1,38 @@
-"""Greedy growth with one linear program per node: the baseline of global tree optimization."""
+"""Greedy trees with one linear program per node: the baseline of global tree optimization."""
 
 import numpy as np
 
 from ngdt._greedy.splitter import Split
-from ngdt._tree import Tree
+from ngdt._limits import training_error
 from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 from ngdt.optimizers._gto.linear_program import distinct, place_plane, warn_of_size
-from ngdt.problem import Problem
 from ngdt.pruning import prune_to_size
 
 
 class GreedyLP(InfoGain):
-    """Greedy tree of planes that part two sets of classes with the least error.
+    """Greedy tree with oblique splits, each found by a linear program.
 
-    Each node takes the plane with the least mean hinge error of either set, the sum of both, which
-    a linear program finds: robust linear programming. It is the greedy tree that Bennett (1994)
-    compares with, and where `GTO` starts.
-
-    Parameters
-    ----------
-    criterion, min_samples_split, min_samples_leaf
-        As for `InfoGain`.
-    max_leaf_nodes : int or None, default=None
-        Largest number of leaves, one more than the number of decisions. The tree is grown without
-        this limit, and then pruned: of all ways to turn subtrees into leaves, the one with the
-        least training error is taken.
-    min_impurity_decrease : float, default=0.0
-        As for `InfoGain`.
+    A node separates two sets of classes. Its plane minimises the mean hinge error of one set plus
+    the mean hinge error of the other. A linear program finds it (robust linear programming).
+    Bennett (1994) compares with this greedy tree. It is the initial tree of `GTO`.
 
     See Also
     --------
-    ngdt.optimizers.GTO : Improves all planes of the tree together.
+    ngdt.optimizers.GTO : Optimises all planes of the tree together.
 
     Notes
     -----
-    For classes only.
+    For classification only.
 
-    Deviation: with more than two classes in a node, the two sets are the classes that the best
-    axis-aligned split would send, by the greater part of their weights, to either side; where that
-    is the same side for all, the most frequent class and all others. Where no plane parts the node,
-    the axis-aligned split does, so that the tree grows until its leaves are pure, as the paper's
-    does.
+    Where the estimator limits `max_leaf_nodes`, the tree is grown without this limit and then
+    pruned. Of all ways to turn subtrees into leaves, the one with the least training error is
+    taken.
+
+    Deviation: with more than two classes in a node, the best axis-aligned split defines the two
+    sets. A class belongs to the side that receives the greater part of its sample weight. If that
+    is the same side for all classes, the two sets are the most frequent class and all others.
+    Where no plane splits the samples of the node, the axis-aligned split is taken, so that the tree
+    grows until its leaves are pure, as in the paper.
 
     References
     ----------
@@ -60,74 +52,68 @@ class GreedyLP(InfoGain):
     True
     """
 
+    name = "greedy_lp"
+
     def check(self, problem):
         super().check(problem)
         if not problem.loss.is_classifier:
             raise ValueError(
-                f"GreedyLP parts classes; it cannot serve the {problem.loss.name} loss")
+                "init=GreedyLP() is for classification only; for regression use 'info_gain', "
+                "'oc1' or 'co2'")
 
-    def initialize(self, problem: Problem) -> Tree:
-        self.check(problem)
-        problem = distinct(problem)
+    def _initialize(self, problem):
+        max_leaf_nodes = problem.max_leaf_nodes
+        problem = distinct(problem).replace(max_leaf_nodes=None)
         warn_of_size("GreedyLP", [len(problem.sample_weight)], problem.X.shape[1])
-        tree = self._grow(problem, None)
-        return tree if self.max_leaf_nodes is None else _prune(tree, problem, self.max_leaf_nodes)
+        tree = self._grow(problem)
+        if max_leaf_nodes is None:
+            return tree
+        return problem.refit_leaves(prune_to_size(tree, *training_error(tree, problem),
+                                                  max_leaf_nodes))
 
-    def _strategy(self, splitter, problem):
-        return LPSplitter(splitter, problem)
-
-
-def _prune(tree, problem, n_leaves):
-    """The tree with so many leaves that misclassifies least, with new values in the leaves."""
-    m, rows = tree.n_internal, problem.training_samples
-    # Weight of each class at every leaf
-    count = np.zeros((tree.n_leaves, problem.n_outputs))
-    label = problem.y[:, 0].astype(np.intp)
-    np.add.at(count, (tree._apply_at(problem.data, rows), label), problem.sample_weight)
-    count = tree._sums_below(count)
-    error = count.sum(axis=1) - count.max(axis=1)
-    tree = prune_to_size(tree, error[:m], error[m:], n_leaves)
-    leaf = tree._apply_at(problem.data, rows)
-    return tree.replace(values=problem.fit_leaves(leaf, rows, tree.n_leaves))
+    def _strategy(self, problem):
+        return LPSplitter(problem)
 
 
 class LPSplitter(RefinedSplitter):
     """A split strategy for the builder: one linear program per node."""
 
-    def __init__(self, splitter, problem):
-        super().__init__(splitter, problem)
+    def __init__(self, problem):
+        super().__init__(problem)
         self.label = problem.y[:, 0].astype(np.intp)
         self.scaling = problem.scaling
         self.scaled = self.scaling.transform(problem.X)
 
-    def split(self, rows):
-        axis_aligned = self.splitter.split(rows)
+    def split(self, samples):
+        axis_aligned = self.splitter.split(samples)
         if axis_aligned is None:
             return None
-        return self._plane(rows, axis_aligned) or axis_aligned
+        return self._plane(samples, axis_aligned) or axis_aligned
 
-    def _plane(self, rows, axis_aligned):
-        """The plane of the linear program, or None if it leaves a side empty or too light."""
-        weight = self.weight[rows]
-        right = self._on_the_right(rows, axis_aligned)
+    def _plane(self, samples, axis_aligned):
+        """The plane of the linear program, or None if a side has too little weight."""
+        sample_weight = self.weight[samples]
+        right = self._belongs_right(samples, axis_aligned)
         plane = place_plane(
-            self.scaled[rows], np.where(right, 0.0, weight / weight[~right].sum()),
-            np.where(right, weight / weight[right].sum(), 0.0))
+            self.scaled[samples],
+            np.where(right, 0.0, sample_weight / sample_weight[~right].sum()),
+            np.where(right, sample_weight / sample_weight[right].sum(), 0.0))
         if plane is None:
             return None
         weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])
-        side = self.data.project(rows, weights[0]) - thresholds[0] > 0
-        cut = self.splitter.best_threshold(rows, side.astype(np.float64))
+        goes_right = self.data.project(samples, weights[0]) - thresholds[0] > 0
+        cut = self.splitter.best_threshold(samples, goes_right.astype(np.float64))
         return cut and Split(weights[0], thresholds[0], cut[1])
 
-    def _on_the_right(self, rows, axis_aligned):
-        """Whether the class of each row belongs to the set that should be on the right."""
-        weight, label = self.weight[rows], self.label[rows]
-        total = np.bincount(label, weights=weight)
+    def _belongs_right(self, samples, axis_aligned):
+        """Whether the class of each sample is in the set that should go right."""
+        sample_weight, label = self.weight[samples], self.label[samples]
+        total = np.bincount(label, weights=sample_weight)
         if np.count_nonzero(total) == 2:
             return label == label.max()
-        n_left = self.splitter.partition(moved := rows.copy(), axis_aligned)
-        moved = moved[n_left:]
-        passing = np.bincount(self.label[moved], weights=self.weight[moved], minlength=len(total))
-        right = 2.0 * passing[label] > total[label]
+        n_left = self.splitter.partition(partitioned := samples.copy(), axis_aligned)
+        on_right = partitioned[n_left:]
+        total_right = np.bincount(
+            self.label[on_right], weights=self.weight[on_right], minlength=len(total))
+        right = 2.0 * total_right[label] > total[label]
         return label == total.argmax() if right.all() or not right.any() else right

@@ -8,24 +8,24 @@ from sklearn.utils._param_validation import Interval
 
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
-from ngdt.problem import Problem
 
-# Deeper trees than these make cost twice as much per level, and were no more accurate.
-_ENOUGH, _LEAVES_PER_CLASS = 8, 32
+# Largest depth by default, and number of leaves per class for which a deeper tree is made. Each
+# further level doubles the cost. Deeper trees were not more accurate.
+_DEFAULT_DEPTH, _LEAVES_PER_CLASS = 8, 32
 
 
 class RandomComplete(Initializer):
-    """A complete tree with random splits: a start that prefers no leaf to any other.
+    """A complete tree with random splits.
 
-    Rows of the weights, thresholds included, are drawn from the unit sphere in scaled feature
-    space. Leaves have the best values for the samples that they get, and those that get none what a
-    tree without splits would have.
+    The weight vector of each node, with its threshold, is drawn from the unit sphere in scaled
+    feature space. A leaf has the best values for the samples that reach it. A leaf without samples
+    has the values of a tree without splits.
 
     Parameters
     ----------
     max_depth : int or None, default=None
-        Depth of the tree. None: that of the problem, which is the `max_depth` of the estimator, but
-        not more than was seen to gain anything: 8, or what gives each class 32 leaves.
+        Depth of the tree. None is the `max_depth` of the estimator, but at most 8, or the depth
+        that gives each class 32 leaves if that is larger. Deeper trees were not more accurate.
 
     Examples
     --------
@@ -35,8 +35,10 @@ class RandomComplete(Initializer):
     >>> tree = ObliqueTreeClassifier(
     ...     max_depth=3, init="random_complete", optimizer=None, random_state=0)
     >>> tree.fit(X, y).tree_
-    Tree(n_internal=7, n_leaves=8, n_features=4, n_outputs=3, max_depth=3)
+    Tree(n_internal=4, n_leaves=5, n_features=4, n_outputs=3, max_depth=3)
     """
+
+    name = "random_complete"
 
     _parameter_constraints: ClassVar[dict] = {
         "max_depth": [Interval(Integral, 0, 20, closed="both"), None],
@@ -45,25 +47,22 @@ class RandomComplete(Initializer):
     def __init__(self, max_depth=None):
         self.max_depth = max_depth
 
-    def initialize(self, problem: Problem) -> Tree:
-        self.check(problem)
+    def _initialize(self, problem):
         depth = self._depth(problem)
         random = np.random.default_rng(problem.random_state)
         m, p = 2**depth - 1, problem.X.shape[1]
-        rows = random.normal(size=(m, p + 1))
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        weights, thresholds = problem.scaling.to_raw(rows[:, :p], -rows[:, p])
+        planes = random.normal(size=(m, p + 1))
+        planes /= np.linalg.norm(planes, axis=1, keepdims=True)
+        weights, thresholds = problem.scaling.to_raw(planes[:, :p], -planes[:, p])
         child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
         child[child >= m] = ~(child[child >= m] - m)
         left, right = child[:, 0].copy(), child[:, 1].copy()
         tree = Tree(weights, thresholds, left, right, np.zeros((m + 1, problem.n_outputs)))
-        rows = problem.training_samples
-        leaf = tree._apply_at(problem.data, rows)
-        return tree.replace(values=problem.fit_leaves(leaf, rows, m + 1))
+        return problem.refit_leaves(tree)
 
     def _depth(self, problem):
         if self.max_depth is not None:
             return self.max_depth
         classes = problem.n_outputs if problem.loss.is_classifier else 1
-        enough = max(_ENOUGH, round(np.log2(_LEAVES_PER_CLASS * classes)))
-        return enough if problem.max_depth is None else min(problem.max_depth, enough)
+        largest = max(_DEFAULT_DEPTH, round(np.log2(_LEAVES_PER_CLASS * classes)))
+        return largest if problem.max_depth is None else min(problem.max_depth, largest)

@@ -1,4 +1,4 @@
-"""Greedy growth with the best of some random oblique splits at every node."""
+"""Greedy trees with the best of several random oblique splits at every node."""
 
 from numbers import Integral
 from typing import ClassVar
@@ -8,34 +8,34 @@ from sklearn.utils._param_validation import Interval
 
 from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 
-# Gains that differ by less are the same, in whatever order the rows were added up.
+# Relative difference below which two gains are equal: the order of summation changes the last
+# digits.
 ROUNDING = 1e-9
 
 
 class RandomOblique(InfoGain):
-    """Greedy tree that takes the most informative of some random hyperplanes at every node.
+    """Greedy tree that takes the best of several random hyperplanes at every node.
 
-    Directions are drawn from the unit sphere of scaled feature space, anew for each node; the
-    threshold of each is the best of all, by an exact scan of the projected samples. The baseline
-    "random" of Norouzi et al. (2015).
+    Directions are drawn from the unit sphere in scaled feature space, anew for each node. The
+    threshold of each is the best one, by an exact scan of the projected samples. This is the
+    baseline "random" of Norouzi et al. (2015).
 
     Parameters
     ----------
     n_candidates : int, default=100
-        Hyperplanes that are tried at each node.
+        Number of hyperplanes that are tried at each node.
     n_nonzero : int or None, default=None
-        Features of a hyperplane, drawn anew for each; all other weights are zero. None: all.
-    criterion, min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease
-        As for `InfoGain`.
+        Number of features of a hyperplane, drawn anew for each. All other weights are zero. None
+        uses all features.
 
     See Also
     --------
-    OC1 : Moves its hyperplanes to where they gain most.
+    OC1 : Improves its hyperplanes by coordinate descent.
 
     Notes
     -----
-    Directions do not depend on the number of rows, and features are scaled by weighted moments: a
-    row of weight k counts as k rows here too.
+    Directions do not depend on the number of samples, and features are scaled by weighted moments.
+    A sample of weight k therefore counts as k samples.
 
     References
     ----------
@@ -52,67 +52,55 @@ class RandomOblique(InfoGain):
     True
     """
 
+    name = "random"
+
     _parameter_constraints: ClassVar[dict] = {
-        **InfoGain._parameter_constraints,
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def __init__(
-        self,
-        n_candidates=100,
-        n_nonzero=None,
-        *,
-        criterion=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-    ):
-        super().__init__(
-            criterion,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-        )
+    def __init__(self, n_candidates=100, n_nonzero=None):
         self.n_candidates = n_candidates
         self.n_nonzero = n_nonzero
 
-    def _strategy(self, splitter, problem):
-        p = problem.X.shape[1]
-        if self.n_nonzero is not None and self.n_nonzero > p:
-            raise ValueError(f"n_nonzero={self.n_nonzero} is more than the {p} features of X")
-        return RandomObliqueSplitter(splitter, problem, self.n_candidates, self.n_nonzero or p)
+    def check(self, problem):
+        super().check(problem)
+        if self.n_nonzero is not None and self.n_nonzero > problem.X.shape[1]:
+            raise ValueError(
+                f"n_nonzero={self.n_nonzero} is more than the {problem.X.shape[1]} features of X")
+
+    def _strategy(self, problem):
+        return RandomObliqueSplitter(
+            problem, self.n_candidates, self.n_nonzero or problem.X.shape[1])
 
 
 class RandomObliqueSplitter(RefinedSplitter):
-    """A split strategy for the builder: the best of some random directions."""
+    """A split strategy for the builder: the best of several random directions."""
 
-    def __init__(self, splitter, problem, n_candidates, n_nonzero):
-        super().__init__(splitter, problem)
+    def __init__(self, problem, n_candidates, n_nonzero):
+        super().__init__(problem)
         self.n_candidates, self.n_nonzero = n_candidates, n_nonzero
         self.scale = problem.scaling.scale
         self.random = np.random.default_rng(problem.random_state)
 
-    def split(self, rows):
-        # No numbers could be told apart better than these.
-        if self.splitter.best_threshold(rows, np.arange(len(rows), dtype=np.float64)) is None:
+    def split(self, samples):
+        # If distinct values of every sample give no valid threshold, no direction does.
+        if self.splitter.best_threshold(samples, np.arange(len(samples), dtype=np.float64)) is None:
             return None
         best = None
         for _ in range(self.n_candidates):
-            found = self.cut(rows, self._direction())
+            found = self.cut(samples, self._direction())
             if found is not None and (best is None or found.gain > best.gain * (1 + ROUNDING)):
                 best = found
         return best
 
     def _direction(self):
-        """Weights of raw features."""
+        """A random direction, as weights of raw features."""
         return random_direction(self.random, len(self.scale), self.n_nonzero) / self.scale
 
 
 def random_direction(random, n_features, n_nonzero):
-    """A unit vector, uniform on the sphere of so many features.
+    """A random unit vector, uniform on the sphere of the features that it uses.
 
     Parameters
     ----------

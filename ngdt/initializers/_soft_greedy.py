@@ -1,4 +1,4 @@
-"""Greedy growth of Hehn, Kooij & Hamprecht (2020): each split is a softly routed stump."""
+"""Greedy trees of Hehn, Kooij & Hamprecht (2020): each split is a stump with soft routing."""
 
 from numbers import Integral, Real
 from typing import ClassVar
@@ -8,56 +8,54 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from ngdt._greedy.builder import build, splitter_for
+from ngdt._greedy.builder import build
 from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
+from ngdt.initializers._info_gain import RefinedSplitter
 from ngdt.optimizers import EndToEnd
 from ngdt.optimizers._soft.run import SoftOptimizer, check_image_shape, unit_weight
-from ngdt.problem import Problem
 
-# With fewer rows than this, the mini-batches of a stump are too small to be shared out to threads.
-_FEW_ROWS = 8000
+# Samples from which a stump is trained by several threads: with fewer, mini-batches are too small.
+_MIN_THREADED_SAMPLES = 8000
 
 
 class SoftGreedy(Initializer):
     """Greedy tree with oblique splits, each trained as a stump with soft routing.
 
-    Section 2.5 of the paper. A node that is not pure gets a stump: a random direction from the unit
-    sphere of scaled feature space, through the mean of the node's samples, and two leaves that do
-    not differ yet. It is trained by expectation-maximisation on the samples that hard routing
-    brings to the node. In the limit of hard routing, that maximises the information gain of the
-    split (eq. 19). A stump that sends all samples to one side is tried again from another
-    direction, a bounded number of times; then the node stays a leaf.
+    Section 2.5 of the paper. For each node that is not pure, a stump is trained by
+    expectation-maximisation on the samples that reach the node by hard routing. Its initial
+    direction is drawn from the unit sphere in scaled feature space, and its plane contains the mean
+    of these samples. Its two leaves are equal at first. In the limit of hard routing, training
+    maximises the information gain of the split (eq. 19). If a stump sends all samples to one side,
+    another direction is tried, up to `n_attempts` in all. If all fail, the node becomes a leaf.
 
     Parameters
     ----------
     stump : EndToEnd, Annealed or None, default=None
-        What trains a stump. None is ``EndToEnd()``.
+        Optimizer that trains a stump. None is ``EndToEnd()``.
     n_attempts : int, default=5
-        Stumps that are tried per node.
+        Largest number of stumps that are tried per node.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features per split, drawn anew for each: a number, or a share or function of their number.
-        All other weights are exactly zero, which ``EndToEnd(keep_zeros=True)`` preserves. That is
-        how the trees of the paper's forests differ (section 2.7). None: all features.
+        Number of features per split, drawn anew for each. A float is a share of all features, and
+        a name a function of their number. All other weights are exactly zero, and
+        ``EndToEnd(keep_zeros=True)`` keeps them so. The trees of the paper's forests differ in
+        these draws (section 2.7). None uses all features.
     patch : tuple of two ints or None, default=None
-        Samples and columns of the rectangle of pixels that each split gets instead, drawn anew from
-        all places in the image.
+        Height and width, in pixels, of the rectangle of pixels that each split uses instead. Its
+        position is drawn anew for each split.
     image_shape : tuple of two or three ints, or None, default=None
-        Rows, columns and, if there are several, channels of the images that the features are.
-    max_leaf_nodes : int or None, default=None
-        Largest number of leaves; the splits with the largest information gain are made first.
-    min_samples_split, min_impurity_decrease
-        As for `InfoGain`.
+        Rows, columns and, if there are several, channels of the images of which the features are
+        the pixels.
 
     See Also
     --------
-    ngdt.optimizers.EndToEnd : Trains all splits together, which the paper does next.
+    ngdt.optimizers.EndToEnd : Trains all splits together; the next step of the paper.
 
     Notes
     -----
-    The draws of a node depend on the seed and on the rows that reach it, not on the order in which
-    nodes are split. Features are scaled once, by all rows.
+    The draws of a node depend on the seed and on the samples that reach it, not on the order in
+    which nodes are split. The scaling of the features is computed once, from all training samples.
 
     References
     ----------
@@ -74,6 +72,7 @@ class SoftGreedy(Initializer):
     True
     """
 
+    name = "soft_greedy"
     is_stochastic = True    # the stumps are trained on random mini-batches
 
     _parameter_constraints: ClassVar[dict] = {
@@ -87,9 +86,6 @@ class SoftGreedy(Initializer):
         ],
         "patch": [tuple, None],
         "image_shape": [tuple, None],
-        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [Interval(Real, 0, None, closed="left")],
-        "min_impurity_decrease": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -100,38 +96,30 @@ class SoftGreedy(Initializer):
         max_features=None,
         patch=None,
         image_shape=None,
-        max_leaf_nodes=None,
-        min_samples_split=2,
-        min_impurity_decrease=0.0,
     ):
         self.stump = stump
         self.n_attempts = n_attempts
         self.max_features = max_features
         self.patch = patch
         self.image_shape = image_shape
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_split = min_samples_split
-        self.min_impurity_decrease = min_impurity_decrease
 
-    def initialize(self, problem: Problem) -> Tree:
-        self.check(problem)
-        stump = EndToEnd() if self.stump is None else self.stump
-        stump.check(problem)
+    def check(self, problem):
+        super().check(problem)
+        self._stump().check(problem)
+        self._feature_draw(problem.X.shape[1])
+
+    def _stump(self):
+        return EndToEnd() if self.stump is None else self.stump
+
+    def _initialize(self, problem):
         strategy = SoftStumpSplitter(
-            stump, problem, self.n_attempts, self._feature_draw(problem.X.shape[1]))
+            self._stump(), problem, self.n_attempts, self._feature_draw(problem.X.shape[1]))
         with threadpool_limits(1, user_api="blas"):
-            growth = build(
-                strategy,
-                strategy.splitter.used_samples(),
-                max_depth=problem.max_depth,
-                min_samples_split=self.min_samples_split,
-                max_leaf_nodes=self.max_leaf_nodes,
-                min_impurity_decrease=self.min_impurity_decrease,
-            )
-        return growth.to_tree(problem)
+            grown = build(strategy, problem.training_samples, problem)
+        return grown.to_tree(problem)
 
     def _feature_draw(self, p):
-        """How the features of a split are drawn with a generator; None if it gets all."""
+        """Function that draws the features of a split with a generator; None for all features."""
         if self.patch is not None:
             return self._patch_draw(p)
         n = self._n_features(p)
@@ -139,7 +127,7 @@ class SoftGreedy(Initializer):
 
     def _patch_draw(self, p):
         if self.max_features is not None:
-            raise ValueError("patch already says which features a split gets: drop max_features")
+            raise ValueError("patch already selects the features of a split: set max_features=None")
         if self.image_shape is None:
             raise ValueError("patch needs image_shape, the rows and columns of the images")
         check_image_shape(self.image_shape, p)
@@ -157,7 +145,7 @@ class SoftGreedy(Initializer):
         return draw
 
     def _n_features(self, p):
-        """Features of a split, of which there is always one."""
+        """Number of features of a split, at least 1."""
         given = self.max_features
         if given is None:
             return p
@@ -170,41 +158,38 @@ class SoftGreedy(Initializer):
         return max(1, given)
 
 
-class SoftStumpSplitter:
+class SoftStumpSplitter(RefinedSplitter):
     """A split strategy for the builder: a stump is trained for every node that is not pure."""
 
     def __init__(self, optimizer, problem, n_attempts, draw_features):
+        super().__init__(problem)
         self.optimizer, self.n_attempts = optimizer, n_attempts
         self.draw_features = draw_features
-        self.weight = problem.sample_weight
         self.unit_weight, self.scaling = unit_weight(problem), problem.scaling
-        # What a split gains, and which nodes are pure, is the same for all growers.
-        self.splitter = splitter_for(problem)
         self.problem = problem.replace(validation_weight=None, verbose=0, callback=None)
-        # Numbers that do not count rows of weight 0, from which nodes are seeded.
-        self.number = np.cumsum(problem.sample_weight > 0, dtype=np.int32)
+        # Ranks of the samples among those of positive weight. They seed the nodes, so that samples
+        # of weight 0 change nothing.
+        self.rank = np.cumsum(problem.sample_weight > 0, dtype=np.int32)
 
-    def split(self, rows):
-        # No numbers could be told apart better than these.
-        if self.splitter.best_threshold(rows, np.arange(len(rows), dtype=np.float64)) is None:
+    def split(self, samples):
+        # If distinct values of every sample give no valid threshold, no direction does.
+        if self.splitter.best_threshold(samples, np.arange(len(samples), dtype=np.float64)) is None:
             return None
-        seed = [self.problem.random_state, crc32(self.number[rows])]
+        seed = [self.problem.random_state, crc32(self.rank[samples])]
         for attempt in range(self.n_attempts):
-            stump = self._train(rows, np.random.default_rng([*seed, attempt]))
+            stump = self._train(samples, np.random.default_rng([*seed, attempt]))
             if stump.n_internal:
                 weights, threshold = stump.weights[0], stump.thresholds[0]
-                right = self.problem.data.project(rows, weights) - threshold > 0
-                _, gain = self.splitter.best_threshold(rows, right.astype(np.float64))
-                return Split(weights, threshold, gain)
+                right = self.problem.data.project(samples, weights) - threshold > 0
+                cut = self.splitter.best_threshold(samples, right.astype(np.float64))
+                if cut is not None:     # None: a side has too few samples
+                    return Split(weights, threshold, cut[1])
         return None
 
-    def partition(self, rows, split):
-        return self.splitter.partition(rows, split)
-
-    def _train(self, rows, random):
-        """A trained stump, or a tree of one leaf if it sends all rows to one side."""
+    def _train(self, samples, random):
+        """A trained stump, or a tree of one leaf if it sends all samples to one side."""
         problem = self.problem.replace(random_state=int(random.integers(2**31)))
-        if len(rows) < _FEW_ROWS:
+        if len(samples) < _MIN_THREADED_SAMPLES:
             problem = problem.replace(n_jobs=1)
         p = problem.X.shape[1]
         used = np.arange(p) if self.draw_features is None else self.draw_features(random)
@@ -212,17 +197,17 @@ class SoftStumpSplitter:
         direction[used] = random.normal(size=len(used))
         direction /= np.linalg.norm(direction)
         weights, _ = self.scaling.to_raw(direction[None], np.zeros(1))
-        # The paper leaves open where the first plane lies. One that misses the samples, as planes
-        # through the mean of all rows mostly miss those of deep nodes, has nothing to learn from.
+        # The paper does not specify the initial threshold. A plane through the mean of all training
+        # samples mostly has all samples of a deep node on one side, where it learns nothing.
         threshold = np.average(
-            problem.data.project(rows, weights[0]), weights=self.weight[rows])
-        # Leaves say nothing yet, or what the whole node says.
+            problem.data.project(samples, weights[0]), weights=self.weight[samples])
+        # Initial leaf values: all classes alike, or the value of the whole node for regression.
         values = np.zeros((1, problem.n_outputs))
         if not problem.loss.is_classifier:
-            values = problem.fit_leaves(np.zeros(len(rows), dtype=np.int32), rows, 1)
+            values = problem.fit_leaves(np.zeros(len(samples), dtype=np.int32), samples, 1)
         stump = Tree(weights, [threshold], [~0], [~1], np.repeat(values, 2, axis=0))
-        stump, record = self.optimizer._train(
-            stump, problem, rows, self.unit_weight, self.draw_features is not None)
-        if record.get("interrupted"):
+        result = self.optimizer._train(
+            stump, problem, samples, self.unit_weight, self.draw_features is not None)
+        if result.interrupted:
             raise KeyboardInterrupt
-        return stump
+        return result.tree

@@ -1,5 +1,6 @@
-"""Optimizers: each takes a tree and returns a better one."""
+"""Optimizers: each improves a tree."""
 
+from ngdt._algorithm import OptimizerResult, Progress, registry
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._gto.gto import GTO
 from ngdt.optimizers._regrow import Regrow
@@ -9,26 +10,8 @@ from ngdt.optimizers._soft.annealed import Annealed
 from ngdt.optimizers._soft.end_to_end import EndToEnd
 from ngdt.optimizers._tao.tao import TAO
 
-OPTIMIZERS = {
-    "annealed": Annealed,
-    "end_to_end": EndToEnd,
-    "gto": GTO,
-    "regrow": Regrow,
-    "sgd": SGD,
-    "shrink_leaves": ShrinkLeaves,
-    "ssgd": SSGD,
-    "tao": TAO,
-}
+OPTIMIZERS = registry(Annealed, EndToEnd, GTO, Regrow, SGD, ShrinkLeaves, SSGD, TAO)
 
 __all__ = [
-    "GTO",
-    "OPTIMIZERS",
-    "SGD",
-    "SSGD",
-    "TAO",
-    "Annealed",
-    "EndToEnd",
-    "Optimizer",
-    "Regrow",
-    "ShrinkLeaves",
-]
+    "OPTIMIZERS", "Optimizer", "OptimizerResult", "Progress",
+    *(optimizer.__name__ for optimizer in OPTIMIZERS.values())]

@@ -1,4 +1,4 @@
-"""Regrow: give a subtree back to the greedy grower where held-out rows prefer it."""
+"""Regrow: replace subtrees by greedy ones where validation samples favour these."""
 
 from numbers import Real
 from typing import ClassVar
@@ -6,41 +6,47 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._greedy.builder import build, splitter_for
+from ngdt._algorithm import OptimizerResult
+from ngdt._greedy.builder import build
+from ngdt._structure import number_depth_first
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.problem import standard_errors_saved
 
-# Standard errors by which a fresh subtree must win. With 1, hundreds of small subtrees offered
-# enough lucky wins to make a noisy tree look six points better on the rows that chose them.
+# Gain, in standard errors, from which a greedy subtree replaces another. With 1, chance replaced so
+# many of hundreds of small subtrees that the validation accuracy of a noisy tree was six points too
+# high.
 _MIN_GAIN_SE = 2.0
-# Training rows that tell a hopeless comparison at a fraction of the cost of the whole one.
-_PILOT = 500
+# Training samples of the first comparison. It rejects clearly worse subtrees at a small part of the
+# cost.
+_N_PILOT_SAMPLES = 500
 
 
 class Regrow(Optimizer):
-    """Replace subtrees by greedy axis-aligned ones where held-out rows prefer them.
+    """Replace subtrees by greedy axis-aligned ones where validation samples favour these.
 
     Children first, each subtree is compared with a tree of the same remaining depth, grown by
-    information gain on the training rows that reach it. Where the truth is axis-aligned, or where
-    few rows and many noise features make an oblique split a poor guess, the fresh tree wins; the
-    result is a mixture of oblique and axis-aligned splits.
+    information gain on the training samples that reach it. The greedy tree is better where the
+    target depends on single features, or where an oblique split is inaccurate because of few
+    samples and many noise features. The result is a mixture of oblique and axis-aligned splits.
 
-    A step like any optimizer: it ends a chain such as ``optimizer=[SSGD(), Regrow()]``. Without
-    held-out rows it changes nothing.
+    Use it as the last optimizer of a list such as ``optimizer=[SSGD(), Regrow()]``. Without
+    validation samples it changes nothing.
 
     Parameters
     ----------
     min_samples_leaf : float, default=1
-        Least weight of a fresh leaf. Up to 1, there is no limit.
+        Least weight of the training samples in a leaf of a greedy subtree. Only a value above that
+        of the estimator has an effect.
 
     Notes
     -----
-    Deviation: not in the papers. A subtree is replaced if the errors it makes on the held-out rows
-    exceed those of the fresh one by more than two standard errors of the paired difference, so
-    that it takes at least five rows. At nodes with many rows a fresh tree on 500 of them is tried
-    first, and the comparison ends there if it is worse by more than two standard errors.
+    Deviation: not in the papers. A subtree is replaced if its errors on the validation samples
+    exceed those of the greedy one by more than two standard errors of the paired difference. This
+    needs at least five validation samples. At nodes with at least 1000 training samples, a greedy
+    tree on about 500 of them is compared first. If it is worse by more than two standard errors,
+    the subtree is kept.
 
     Examples
     --------
@@ -55,6 +61,8 @@ class Regrow(Optimizer):
     True
     """
 
+    name = "regrow"
+
     _parameter_constraints: ClassVar[dict] = {
         "min_samples_leaf": [Interval(Real, 0, None, closed="left")],
     }
@@ -62,91 +70,89 @@ class Regrow(Optimizer):
     def __init__(self, *, min_samples_leaf=1):
         self.min_samples_leaf = min_samples_leaf
 
-    def optimize(self, tree, problem):
+    def _optimize(self, tree, problem):
         if problem.validation_weight is None or tree.n_internal == 0:
-            return tree, {}
-        return _Regrowth(self, tree, problem).run(), {}
+            return OptimizerResult(tree)
+        return OptimizerResult(_Regrowth(self, tree, problem).run())
 
 
 class _Regrowth:
+    """One run: samples by node, and the errors of the tree so far on the validation samples."""
+
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
-        self.splitter = splitter_for(problem, params.min_samples_leaf)
-        self.trained, self.held_out = (
-            SamplesByLeaf(tree, rows, tree._apply_at(problem.data, rows))
-            for rows in (problem.training_samples, problem.validation_samples))
-        self.errors = problem.errors(
-            tree.values[self.held_out.leaf], self.held_out.samples)
-        self.weight = problem.validation_weight[self.held_out.samples]
+        least = max(problem.min_samples_leaf, params.min_samples_leaf)
+        if least > problem.min_samples_leaf:
+            problem = problem.replace(min_samples_leaf=least)
+        self.limits = problem.replace(max_leaf_nodes=None)
+        self.splitter = self.limits.splitter
+        self.training, self.validation = (
+            SamplesByLeaf(tree, samples, problem.apply(tree, samples))
+            for samples in (problem.training_samples, problem.validation_samples))
+        self.errors = problem.errors(tree, self.validation.samples, self.validation.leaf)
+        self.validation_weight = problem.validation_weight[self.validation.samples]
 
     def run(self):
         depth = self.tree.node_depths()
         limit = max(self.problem.max_depth or 0, self.tree.max_depth)
-        fresh = {}
+        greedy = {}
         for node in range(self.tree.n_internal - 1, -1, -1):
             candidate = self._candidate(node, limit - depth[node])
             if candidate is not None:
-                fresh[node] = candidate
-        return _graft(self.tree, fresh) if fresh else self.tree
+                greedy[node] = candidate
+        return _replace_subtrees(self.tree, greedy) if greedy else self.tree
 
     def _candidate(self, node, max_depth):
-        """The fresh subtree if it wins, else None."""
-        held = self.held_out.slice_of(node)
-        now = self.weight[held] * self.errors[held]
-        # A gain on n rows is at most sqrt(n) standard errors: spares most of the nodes.
-        if np.count_nonzero(now) <= _MIN_GAIN_SE**2:
+        """The greedy subtree at a node if it is better, else None."""
+        validation = self.validation.slice_of(node)
+        errors_now = self.validation_weight[validation] * self.errors[validation]
+        # A gain on n samples is at most sqrt(n) standard errors. This skips most of the nodes.
+        if np.count_nonzero(errors_now) <= _MIN_GAIN_SE**2:
             return None
-        trained = self.trained.samples[self.trained.slice_of(node)]
-        if len(trained) == 0:
+        samples = self.training.samples[self.training.slice_of(node)]
+        if len(samples) == 0:
             return None
-        if len(trained) >= 2 * _PILOT:
-            pilot = trained[:: len(trained) // _PILOT]
-            if self._gain(self._grow(pilot, max_depth), held)[0] < -_MIN_GAIN_SE:
+        if len(samples) >= 2 * _N_PILOT_SAMPLES:
+            pilot = samples[:: len(samples) // _N_PILOT_SAMPLES]
+            if self._gain(self._grow(pilot, max_depth), validation)[0] < -_MIN_GAIN_SE:
                 return None
-        candidate = self._grow(trained, max_depth)
-        score, errors = self._gain(candidate, held)
-        if score <= _MIN_GAIN_SE:
+        candidate = self._grow(samples, max_depth)
+        gain, errors = self._gain(candidate, validation)
+        if gain <= _MIN_GAIN_SE:
             return None
-        self.errors[held] = errors
+        self.errors[validation] = errors
         return candidate
 
-    def _grow(self, rows, max_depth):
-        return build(self.splitter, rows.copy(), max_depth=max_depth).to_tree(self.problem)
+    def _grow(self, samples, max_depth):
+        limits = self.limits.replace(max_depth=max_depth)
+        return build(self.splitter, samples.copy(), limits).to_tree(self.problem)
 
-    def _gain(self, candidate, held):
-        """What a subtree would gain on held-out rows, in standard errors; and its errors there."""
-        samples = self.held_out.samples[held]
-        errors = self.problem.errors(
-            candidate.values[candidate._apply_at(self.problem.data, samples)], samples)
-        weight = self.weight[held]
-        return standard_errors_saved(weight * self.errors[held], weight * errors), errors
+    def _gain(self, candidate, validation):
+        """Gain of a subtree on the validation samples, in standard errors, and its errors there."""
+        errors = self.problem.errors(candidate, self.validation.samples[validation])
+        weight = self.validation_weight[validation]
+        return standard_errors_saved(weight * self.errors[validation], weight * errors), errors
 
 
-def _graft(tree, fresh):
-    """The tree with the subtrees at some nodes replaced; the highest replacement counts."""
-    tree = tree.densify()       # rows of two trees come together
-    weights, thresholds, left, right, values = [], [], [], [], []
-    # Each entry: the tree a child belongs to, its id there, and where its new id goes.
-    waiting = [(tree, 0, None, 0)]
-    while waiting:
-        source, child, children, parent = waiting.pop()
-        if source is tree and child in fresh:
-            source, child = fresh[child], 0 if fresh[child].n_internal else ~0
+def _replace_subtrees(tree, subtrees):
+    """The tree with the subtrees at some nodes replaced; of nested ones, the highest counts."""
+    tree = tree.densify()       # weight vectors of several trees are stacked
+
+    def place(source, child):
+        if source is tree and child in subtrees:
+            return subtrees[child], 0 if subtrees[child].n_internal else ~0
+        return source, child
+
+    def children_of(item):
+        source, child = item
         if child < 0:
-            new = ~len(values)
-            values.append(source.values[~child])
-        else:
-            new = len(weights)
-            weights.append(source.weights[child])
-            thresholds.append(source.thresholds[child])
-            left.append(0)
-            right.append(0)
-            waiting += [
-                (source, source.children_right[child], right, new),
-                (source, source.children_left[child], left, new),
-            ]
-        if children is not None:
-            children[parent] = new
+            return None
+        return (place(source, source.children_left[child]),
+                place(source, source.children_right[child]))
+
+    nodes, leaves, left, right = number_depth_first(place(tree, 0), children_of)
+    weights = [source.weights[node] for source, node in nodes]
     return Tree(
-        np.reshape(weights, (len(weights), tree.n_features)), thresholds,
-        np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), values)
+        np.reshape(weights, (len(nodes), tree.n_features)),
+        [source.thresholds[node] for source, node in nodes], left, right,
+        [source.values[~child] for source, child in leaves])

@@ -1,4 +1,4 @@
-"""Leaf values from the rows that reach the leaves, shrunk towards those of the nodes above."""
+"""ShrinkLeaves: leaf values as means of samples, shrunk towards the means of the ancestors."""
 
 from numbers import Real
 from typing import ClassVar
@@ -6,20 +6,22 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ngdt._algorithm import OptimizerResult
+from ngdt._structure import child_ids, sums_below
 from ngdt.optimizers._base import Optimizer
 
 
 class ShrinkLeaves(Optimizer):
-    """Set leaf values to means of the training rows, shrunk towards the means above.
+    """Set leaf values to means of the training samples, shrunk towards those of the ancestors.
 
-    Ends a chain for regression: training leaves the values where the bound is small, but what a
-    tree is judged by is the squared loss itself, and a leaf with few rows is better off borrowing
-    from its ancestors.
+    Use it as the last optimizer of a list, for regression. Other optimizers choose the leaf values
+    for their own objective, such as a bound on the loss; these are the values for the squared loss
+    itself. Shrinkage reduces the variance of leaves with few samples.
 
     Parameters
     ----------
     pseudo_count : float, default=5.0
-        Samples' worth of the parent's mean that enter each node's.
+        Weight of the mean of the parent in the mean of each node, in samples.
 
     Notes
     -----
@@ -36,6 +38,8 @@ class ShrinkLeaves(Optimizer):
     16
     """
 
+    name = "shrink_leaves"
+
     _parameter_constraints: ClassVar[dict] = {
         "pseudo_count": [Interval(Real, 0, None, closed="left")],
     }
@@ -46,23 +50,23 @@ class ShrinkLeaves(Optimizer):
     def check(self, problem):
         super().check(problem)
         if problem.loss.is_classifier:
-            raise ValueError("ShrinkLeaves averages regression targets; it cannot serve the "
-                             f"{problem.loss.name} loss")
+            raise ValueError("optimizer=ShrinkLeaves() is for regression only")
 
-    def optimize(self, tree, problem):
-        rows, n_leaves = problem.training_samples, tree.n_leaves
-        leaf, weight = tree._apply_at(problem.data, rows), problem.sample_weight[rows]
-        at_leaf = np.zeros((n_leaves, problem.n_outputs))
-        np.add.at(at_leaf, leaf, weight[:, None] * problem.y[rows])
-        # Of every node, then of every leaf; from here on, parents come before their children.
-        total = tree._sums_below(at_leaf)
-        count = tree._sums_below(np.bincount(leaf, weights=weight, minlength=n_leaves))[:, None]
+    def _optimize(self, tree, problem):
+        samples, n_leaves = problem.training_samples, tree.n_leaves
+        leaf, sample_weight = problem.apply(tree, samples), problem.sample_weight[samples]
+        leaf_total = np.zeros((n_leaves, problem.n_outputs))
+        np.add.at(leaf_total, leaf, sample_weight[:, None] * problem.y[samples])
+        # Sums over every node, then over every leaf. Parents come before their children.
+        total = sums_below(tree, leaf_total)
+        weight_at_leaf = np.bincount(leaf, weights=sample_weight, minlength=n_leaves)
+        count = sums_below(tree, weight_at_leaf)[:, None]
         mean = total / np.maximum(count, np.finfo(float).tiny)
-        for node, children in enumerate(tree._children()):
+        for node, children in enumerate(child_ids(tree)):
             for child in children:
                 if count[child] + self.pseudo_count > 0:
                     mean[child] = (total[child] + self.pseudo_count * mean[node]) / (
                         count[child] + self.pseudo_count)
                 else:
                     mean[child] = mean[node]
-        return tree.replace(values=mean[tree.n_internal:]), {}
+        return OptimizerResult(tree.replace(values=mean[tree.n_internal:]))

@@ -1,7 +1,14 @@
-/* A fixed team of threads that meet at barriers a few hundred thousand times per fit.
+/* A fixed number of threads that share tasks and meet at barriers, some 100 000 times per fit.
  *
- * A meeting has to cost less than the work between two of them (about 100 microseconds for a
- * mini-batch), so threads spin, and yield after a while for the sake of shared cores.
+ * A mini-batch takes about 100 microseconds, and a barrier has to cost less than that: threads spin,
+ * and yield the core after a while. With more threads than cores, those that spin keep the others
+ * from their work: see `usable_threads` in _threads.pyx.
+ *
+ * All fields but `size` are atomic, and written by any thread:
+ * next_task  by `next_task`; set to zero by the last thread to arrive at a barrier
+ * n_waiting  by `wait`
+ * barrier    number of barriers passed; by the last thread to arrive
+ * aborted    by `abort`
  */
 #ifndef NGDT_BARRIER_H
 #define NGDT_BARRIER_H
@@ -15,56 +22,59 @@
 #define ngdt_yield() sched_yield()
 #endif
 
+enum { NGDT_SPINS_BEFORE_YIELD = 2000 };
+
 typedef struct {
     int size;
-    atomic_int arrived;
-    atomic_int meeting;
-    atomic_int ticket;
+    atomic_int n_waiting;
+    atomic_int barrier;
+    atomic_int next_task;
     atomic_int aborted;
 } ngdt_threads;
 
-static inline void ngdt_threads_init(ngdt_threads *team, int size)
+static inline void ngdt_threads_init(ngdt_threads *threads, int size)
 {
-    team->size = size;
-    atomic_init(&team->arrived, 0);
-    atomic_init(&team->meeting, 0);
-    atomic_init(&team->ticket, 0);
-    atomic_init(&team->aborted, 0);
+    threads->size = size;
+    atomic_init(&threads->n_waiting, 0);
+    atomic_init(&threads->barrier, 0);
+    atomic_init(&threads->next_task, 0);
+    atomic_init(&threads->aborted, 0);
 }
 
-/* The next piece of work of this phase: 0, 1, 2, ... each handed out once. */
-static inline int ngdt_threads_next_task(ngdt_threads *team)
+/* The next task of this phase: 0, 1, 2, ... each is returned once. */
+static inline int ngdt_threads_next_task(ngdt_threads *threads)
 {
-    if (team->size == 1) {
-        int ticket = atomic_load_explicit(&team->ticket, memory_order_relaxed);
-        atomic_store_explicit(&team->ticket, ticket + 1, memory_order_relaxed);
-        return ticket;
+    if (threads->size == 1) {
+        int task = atomic_load_explicit(&threads->next_task, memory_order_relaxed);
+        atomic_store_explicit(&threads->next_task, task + 1, memory_order_relaxed);
+        return task;
     }
-    return atomic_fetch_add_explicit(&team->ticket, 1, memory_order_relaxed);
+    return atomic_fetch_add_explicit(&threads->next_task, 1, memory_order_relaxed);
 }
 
-/* Send everybody home: a member will never arrive, because it could not be started. */
-static inline void ngdt_threads_abort(ngdt_threads *team)
+/* End all waiting: a thread that could not be started will never arrive. */
+static inline void ngdt_threads_abort(ngdt_threads *threads)
 {
-    atomic_store_explicit(&team->aborted, 1, memory_order_release);
+    atomic_store_explicit(&threads->aborted, 1, memory_order_release);
 }
 
-/* Wait until all have arrived; the last one resets the tickets for the next phase.
- * Returns 0 if the team was sent home. */
-static inline int ngdt_threads_wait(ngdt_threads *team)
+/* Wait until all threads have arrived. The last one resets the tasks for the next phase.
+ * Returns 0 after `abort`. */
+static inline int ngdt_threads_wait(ngdt_threads *threads)
 {
-    int meeting = atomic_load_explicit(&team->meeting, memory_order_acquire);
-    if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) == team->size - 1) {
-        atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&team->ticket, 0, memory_order_relaxed);
-        atomic_store_explicit(&team->meeting, meeting + 1, memory_order_release);
+    int barrier = atomic_load_explicit(&threads->barrier, memory_order_acquire);
+    if (atomic_fetch_add_explicit(&threads->n_waiting, 1, memory_order_acq_rel)
+        == threads->size - 1) {
+        atomic_store_explicit(&threads->n_waiting, 0, memory_order_relaxed);
+        atomic_store_explicit(&threads->next_task, 0, memory_order_relaxed);
+        atomic_store_explicit(&threads->barrier, barrier + 1, memory_order_release);
         return 1;
     }
-    for (int spins = 0; atomic_load_explicit(&team->meeting, memory_order_acquire) == meeting;
-         spins++) {
-        if (atomic_load_explicit(&team->aborted, memory_order_acquire))
+    for (int spins = 0;
+         atomic_load_explicit(&threads->barrier, memory_order_acquire) == barrier; spins++) {
+        if (atomic_load_explicit(&threads->aborted, memory_order_acquire))
             return 0;
-        if (spins > 2000)
+        if (spins > NGDT_SPINS_BEFORE_YIELD)
             ngdt_yield();
     }
     return 1;

@@ -1,4 +1,4 @@
-/* Where a row differs from another, 64 values at a time.
+/* Where a sample differs from another, 64 values at a time.
  *
  * Jumping from one set bit to the next costs no more than there are bits, and no branch per value:
  * measured on images, three times as fast as comparing one by one.

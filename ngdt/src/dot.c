@@ -1,7 +1,8 @@
 #include "dot.h"
 
 /* Function multiversioning picks the AVX2 clone at load time; wheels stay baseline x86-64. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+/* GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. */
+#if __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
 #define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
 #else
 #define CLONES
@@ -94,31 +95,6 @@ SPARSE_DOT(ngdt_sparse_f32_f32, float, float)
 
 DENSE_DOT_SPARSE(ngdt_dense_f64_sparse, double)
 DENSE_DOT_SPARSE(ngdt_dense_f32_sparse, float)
-
-/* Columns of x in any order, which is the order of the sum: each looks for its weight. */
-#define SPARSE_DOT_SPARSE(NAME, TX)                                                               \
-    double NAME(const void *x_, const int32_t *indices, ptrdiff_t n, const double *w,             \
-                const int32_t *columns, ptrdiff_t n_w)                                            \
-    {                                                                                             \
-        const TX *x = (const TX *)x_;                                                             \
-        double sum = 0.0;                                                                         \
-        for (ptrdiff_t j = 0; j < n; j++) {                                                       \
-            ptrdiff_t low = 0, high = n_w;                                                        \
-            while (low < high) {                                                                  \
-                ptrdiff_t middle = low + (high - low) / 2;                                        \
-                if (columns[middle] < indices[j])                                                 \
-                    low = middle + 1;                                                             \
-                else                                                                              \
-                    high = middle;                                                                \
-            }                                                                                     \
-            if (low < n_w && columns[low] == indices[j])                                          \
-                sum += (double)x[j] * w[low];                                                     \
-        }                                                                                         \
-        return sum;                                                                               \
-    }
-
-SPARSE_DOT_SPARSE(ngdt_sparse_f64_sparse, double)
-SPARSE_DOT_SPARSE(ngdt_sparse_f32_sparse, float)
 
 double ngdt_scattered_sparse(const void *x_, const int32_t *indices, ptrdiff_t n, const double *w,
                              const int32_t *columns, ptrdiff_t n_w)

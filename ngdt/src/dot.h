@@ -1,11 +1,12 @@
-/* Dot products and row updates, the only place that chooses between loops and SIMD.
+/* Products of samples with weights, and updates of weights by samples; the only place that chooses
+ * between loops and SIMD. Each costs O(n); none writes anything but its output.
  *
  * All functions sum in one fixed order: a fixed number of partial sums, added pairwise at the
  * end. With contraction off, the result has the same bits whichever clone the machine runs, and a
- * row's score never depends on the batch it came in.
+ * sample's score never depends on the batch it came in.
  *
- * Naming: <layout of x>_<type of x>_<type of w>. `indices` is NULL for dense rows; for sparse rows
- * it holds the column of each of the n stored values.
+ * Naming: <layout of x>_<type of x>_<type of w>. `indices` is NULL for dense samples; for sparse
+ * ones it holds the column of each of the n stored values.
  */
 #ifndef NGDT_DOT_H
 #define NGDT_DOT_H
@@ -23,8 +24,8 @@ double ngdt_sparse_f64_f64(const void *x, const int32_t *indices, ptrdiff_t n, c
 double ngdt_sparse_f32_f32(const void *x, const int32_t *indices, ptrdiff_t n, const void *w);
 
 /* The same with sparse weights: n_w nonzeros of float64, in ascending columns. Each gives the bits
- * of its namesake above with the weights written out. `scattered` does so for a sparse row that is
- * written out too, as float64; its columns must have ascended, without repetition. */
+ * of its dense namesake above with the weights written out. `scattered` does so for a sparse sample
+ * that is written out as float64. */
 typedef double (*ngdt_dot_sparse)(const void *x, const int32_t *indices, ptrdiff_t n,
                                   const double *w, const int32_t *columns, ptrdiff_t n_w);
 
@@ -33,8 +34,6 @@ typedef double (*ngdt_dot_sparse)(const void *x, const int32_t *indices, ptrdiff
                 const int32_t *columns, ptrdiff_t n_w)
 NGDT_DOT_SPARSE(ngdt_dense_f32_sparse);
 NGDT_DOT_SPARSE(ngdt_dense_f64_sparse);
-NGDT_DOT_SPARSE(ngdt_sparse_f32_sparse);
-NGDT_DOT_SPARSE(ngdt_sparse_f64_sparse);
 NGDT_DOT_SPARSE(ngdt_scattered_sparse);
 
 /* w += a * x; x and w float32, x dense or sparse (by indices). */
@@ -46,7 +45,7 @@ void ngdt_add_f64_f64(double a, const void *x, const int32_t *indices, ptrdiff_t
 void ngdt_scale_f32(float a, ptrdiff_t n, float *w);
 /* sum of squares */
 double ngdt_norm2_f32(ptrdiff_t n, const float *w);
-/* out = (x - center) * inverse for a dense row; out is float32, the difference is taken in the
+/* out = (x - center) * inverse for a dense sample; out is float32, the difference is taken in the
  * type of x, so that a float64 feature with a large offset keeps its digits. */
 void ngdt_standardize_f32(const float *x, const float *center, const float *inverse, ptrdiff_t n,
                           float *out);

@@ -1,7 +1,8 @@
-"""Teach Hypothesis the types of ngdt: the module behind the ``hypothesis`` entry point.
+"""Registration of the types of ngdt with Hypothesis, through the ``hypothesis`` entry point.
 
 Hypothesis imports this module whenever it is imported itself, for every project of an environment
-that has ngdt installed. So only the two types are imported here; the strategies wait for their use.
+that has ngdt installed. So only the two types are imported here; the strategies are imported when
+they are used.
 """
 
 from hypothesis import strategies as st

@@ -7,16 +7,17 @@ ascending order of these steps, that is a list of moves like any other for the c
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, ilogb, ldexp
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.math cimport NAN, INFINITY, fabs, ilogb, ldexp
+from libc.stdint cimport int32_t, uint32_t
 
 from ngdt._greedy.columns cimport Columns
-from ngdt._greedy.criterion cimport Criterion, Cut, Moves
-from ngdt._greedy.sort cimport sort_doubles
+from ngdt._greedy.criterion cimport Criterion, Cut
+from ngdt._greedy.moves cimport MoveList
 from ngdt._greedy.splitter cimport Splitter
+from ngdt._samples cimport check_ids
 
 cdef enum:
-    LONGEST = 1 << 27   # steps beyond it would drown the other weights, of which the norm is 1
+    MAX_STEP = 1 << 27   # steps beyond it would drown the other weights, of which the norm is 1
 
 
 cdef class Descent:
@@ -38,18 +39,15 @@ cdef class Descent:
     cdef Criterion _criterion
     cdef const double[::1] _center
     cdef const double[::1] _scale
-    cdef const int32_t[::1] _rows       # of the node
+    cdef const int32_t[::1] _samples    # of the node
     cdef double[::1] _weights
     cdef double[::1] _score             # of each position in the node
     cdef double[::1] _slope
     cdef double[::1] _turn              # steps at which samples change sides,
     cdef int32_t[::1] _turning          # and their positions
-    cdef uint64_t[::1] _order
-    cdef uint64_t[::1] _scratch
     cdef double[::1] _pool              # weight of each label that starts on the left side
     cdef double _gain, _patience
-    cdef Moves _moves
-    cdef object _buffers
+    cdef MoveList _moves
 
     def __init__(self, Splitter splitter, center, scale):
         cdef Py_ssize_t n = len(splitter.used_samples())
@@ -59,16 +57,10 @@ cdef class Descent:
         self._weights = np.empty(splitter.n_features + 1)
         self._score, self._slope, self._turn = np.empty(n), np.empty(n), np.empty(n)
         self._turning = np.empty(n, dtype=np.int32)
-        self._order, self._scratch = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
         self._pool = np.empty(max(1, self._criterion.labels.n))
         # A sample that leaves the left side has to be brought there before.
-        cdef double[::1] z = np.empty(2 * n)
-        cdef double[::1] amount = np.empty(2 * n)
-        cdef int32_t[::1] item = np.empty(2 * n, dtype=np.int32)
-        self._buffers = z, amount, item
-        if n:
-            self._moves.z, self._moves.amount, self._moves.item = &z[0], &amount[0], &item[0]
-        self._moves.has_rest = False
+        self._moves = MoveList(2 * n, n, 1, NAN)
+        self._moves.moves.has_rest = False
 
     @property
     def gain(self):
@@ -80,29 +72,27 @@ cdef class Descent:
         """Weights and threshold in scaled feature space, shape (n_features + 1,)."""
         return np.array(self._weights)
 
-    def start(self, const int32_t[::1] rows, const double[::1] weights, const double[::1] score,
+    def start(self, const int32_t[::1] samples, const double[::1] weights, const double[::1] score,
               double gain):
-        """Take up a node and a hyperplane.
+        """Start on a node and a hyperplane.
 
         Parameters
         ----------
-        rows : ndarray of int32, shape (n,)
-            Rows of the node, each with a positive weight.
+        samples : ndarray of int32, shape (n,)
+            Samples of the node, each with a positive weight.
         weights : ndarray of float64, shape (n_features + 1,)
             Weights and threshold in scaled feature space.
         score : ndarray of float64, shape (n,)
-            Of each row.
+            Of each sample.
         gain : float
             Of the split.
         """
-        self._check(rows.shape[0], score)
-        if weights.shape[0] != self._weights.shape[0]:
-            raise ValueError(
-                f"weights has {weights.shape[0]} entries, expected {self._weights.shape[0]}")
-        self._rows = rows
+        self._check(self._splitter._check_samples(samples), score)
+        self._check_weights(weights)
+        self._samples = samples
         self._weights[:] = weights
-        self._score[:rows.shape[0]] = score
-        self._criterion.start(&rows[0], rows.shape[0])
+        self._score[:samples.shape[0]] = score
+        self._criterion.start(&samples[0], samples.shape[0])
         self._gain = gain / self._criterion.unit
         self._patience = 1.0
         self._normalize()
@@ -127,6 +117,9 @@ cdef class Descent:
         """
         cdef Py_ssize_t k
         cdef double step, before = self._gain
+        check_ids("order", order, 0, self._weights.shape[0])
+        if chance.shape[0] != order.shape[0]:
+            raise ValueError(f"chance has {chance.shape[0]} entries for {order.shape[0]} steps")
         with nogil:
             for k in range(order.shape[0]):
                 self._read_slope(order[k])
@@ -143,7 +136,7 @@ cdef class Descent:
         direction : ndarray of float64, shape (n_features + 1,)
             In scaled feature space.
         slope : ndarray of float64, shape (n,)
-            Score of each row of the node if `direction` were the hyperplane.
+            Score of each sample of the node if `direction` were the hyperplane.
 
         Returns
         -------
@@ -152,7 +145,8 @@ cdef class Descent:
         """
         cdef Py_ssize_t j
         cdef double step
-        self._check(self._rows.shape[0], slope)
+        self._check(self._samples.shape[0], slope)
+        self._check_weights(direction)
         self._slope[:slope.shape[0]] = slope
         with nogil:
             step = self._step(INFINITY)
@@ -163,19 +157,25 @@ cdef class Descent:
 
     cdef int _check(self, Py_ssize_t n, const double[::1] values) except -1:
         if n == 0 or n > self._score.shape[0] or values.shape[0] != n:
-            raise ValueError(f"{values.shape[0]} values for {n} rows")
+            raise ValueError(f"{values.shape[0]} values for {n} samples")
+        return 0
+
+    cdef int _check_weights(self, const double[::1] weights) except -1:
+        if weights.shape[0] != self._weights.shape[0]:
+            raise ValueError(
+                f"weights has {weights.shape[0]} entries, expected {self._weights.shape[0]}")
         return 0
 
     cdef void _read_slope(self, Py_ssize_t j) noexcept nogil:
-        """How the score of each row depends on weight j: its scaled feature, or -1."""
+        """How the score of each sample depends on weight j: its scaled feature, or -1."""
         cdef Py_ssize_t i
         if j == self._splitter.n_features:
-            for i in range(self._rows.shape[0]):
+            for i in range(self._samples.shape[0]):
                 self._slope[i] = -1.0
             return
-        for i in range(self._rows.shape[0]):
+        for i in range(self._samples.shape[0]):
             self._slope[i] = (
-                self._columns.get(self._rows[i], j) - self._center[j]) / self._scale[j]
+                self._columns.get(self._samples[i], j) - self._center[j]) / self._scale[j]
 
     cdef double _step(self, double chance) noexcept nogil:
         """Make the step along the slope that gains most, and return its length; 0 if none does."""
@@ -184,7 +184,7 @@ cdef class Descent:
         cdef Cut cut
         if not self._list_moves():
             return 0.0
-        cut = self._criterion.scan(&self._moves)
+        cut = self._criterion.scan(&self._moves.moves)
         if cut.gain > self._gain + self._criterion.tolerance:
             self._gain = cut.gain
             self._patience = 1.0
@@ -193,7 +193,7 @@ cdef class Descent:
         else:
             self._patience *= 0.9
         step = 0.5 * cut.low + 0.5 * cut.high
-        for i in range(self._rows.shape[0]):
+        for i in range(self._samples.shape[0]):
             self._score[i] += step * self._slope[i]
         return step
 
@@ -204,10 +204,10 @@ cdef class Descent:
         cdef bint starts_left
         for k in range(n_labels):
             self._pool[k] = 0.0
-        for i in range(self._rows.shape[0]):
+        for i in range(self._samples.shape[0]):
             # A slope of zero gives an infinity, or NaN.
             step = -self._score[i] / self._slope[i]
-            if fabs(step) <= LONGEST:
+            if fabs(step) <= MAX_STEP:
                 self._turn[n] = step
                 self._turning[n] = <int32_t> i
                 n += 1
@@ -219,31 +219,26 @@ cdef class Descent:
             if n_labels:
                 self._pool[self._criterion.tag[i]] += self._criterion.amount[i]
             else:
-                m = self._list(m, self._criterion.tag[i], self._criterion.amount[i])
+                m = self._moves.put(
+                    m, 0.0, self._criterion.tag[i], self._criterion.amount[i])
         if n < 2:
             return False
         for k in range(n_labels):
             if self._pool[k] > 0.0:
-                m = self._list(m, k, self._pool[k])
-        sort_doubles(&self._turn[0], &self._order[0], &self._scratch[0], n)
+                m = self._moves.put(m, 0.0, k, self._pool[k])
+        self._moves.sort(&self._turn[0], n)
         # What starts on the left side is there before the first threshold.
         for k in range(m):
-            self._moves.z[k] = self._turn[<uint32_t> self._order[0]]
+            self._moves.moves.z[k] = self._turn[<uint32_t> self._moves.order[0]]
         for k in range(n):
-            e = <uint32_t> self._order[k]
+            e = <uint32_t> self._moves.order[k]
             i = self._turning[e]
-            self._moves.z[m] = self._turn[e]
-            m = self._list(
-                m, self._criterion.tag[i],
+            m = self._moves.put(
+                m, self._turn[e], self._criterion.tag[i],
                 -self._criterion.amount[i] if self._slope[i] > 0.0 else self._criterion.amount[i])
-        self._moves.n = m
+        self._moves.moves.n = m
+        self._moves.moves.first, self._moves.moves.end = 0, m - 1
         return True
-
-    cdef inline Py_ssize_t _list(self, Py_ssize_t m, Py_ssize_t item, double amount) noexcept nogil:
-        """Write move m but for its z; return the number of the next."""
-        self._moves.item[m] = <int32_t> item
-        self._moves.amount[m] = amount
-        return m + 1
 
     cdef void _normalize(self) noexcept nogil:
         """Bring the norm of the weights near 1: by a power of two, which rounds nothing."""
@@ -256,5 +251,5 @@ cdef class Descent:
         factor = ldexp(1.0, -ilogb(norm) // 2)
         for i in range(self._weights.shape[0]):
             self._weights[i] *= factor
-        for i in range(self._rows.shape[0]):
+        for i in range(self._samples.shape[0]):
             self._score[i] *= factor

@@ -1,4 +1,4 @@
-"""OC1: greedy growth with oblique splits, each by coordinate descent on its own impurity."""
+"""OC1: greedy trees with oblique splits, each by coordinate descent on its impurity."""
 
 from numbers import Integral
 from typing import ClassVar
@@ -13,35 +13,35 @@ from ngdt.initializers._random_oblique import ROUNDING, random_direction
 
 
 class OC1(InfoGain):
-    """Greedy tree with oblique splits, moved one coefficient at a time to where they gain most.
+    """Greedy tree with oblique splits, found by coordinate descent on the impurity.
 
-    Each node starts from the best axis-aligned split and, again and again, from a random
-    hyperplane. One coefficient after the other is set to its best value, by an exact scan of all
-    values at which a sample changes sides. A step that gains nothing is taken with a probability
-    that falls each time. Where no coefficient gains any more, random directions are tried, each
-    with its best step. The best hyperplane is kept if it gains more than the axis-aligned split.
+    The descent in a node starts from the best axis-aligned split and then from each of
+    `n_restarts` random hyperplanes. It sets one weight after the other to its best value, by an
+    exact scan of all values at which a sample changes sides. A step that does not raise the gain is
+    taken with a probability that falls each time. When no weight raises the gain any more, random
+    directions are tried, each with its best step. The best hyperplane is kept if its gain is larger
+    than that of the axis-aligned split.
 
     Parameters
     ----------
     n_restarts : int, default=5
-        Random hyperplanes that the descent starts from, besides the axis-aligned split.
+        Number of random hyperplanes from which the descent starts, after the axis-aligned split.
     n_jumps : int, default=5
-        Random directions that are tried where the descent is stuck, until one gains.
-    criterion, min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease
-        As for `InfoGain`.
+        Largest number of random directions that are tried in a local optimum, until one raises the
+        gain.
 
     See Also
     --------
     CO2 : Oblique splits by descent on a bound.
-    RandomOblique : Random hyperplanes that stay where they are.
+    RandomOblique : Random hyperplanes without descent.
 
     Notes
     -----
-    Deviation: of the paper's measures of impurity, splits are judged by entropy (for numbers, by
-    variance), as those of all growers are. Features are scaled, and centred unless they are sparse,
-    so that to change one coefficient turns the plane about the middle of the data. Coefficients
-    take turns in random order. The threshold is a coefficient like any other, but is
-    set anew at the end, to the best one for the projected samples.
+    Deviation: of the paper's measures of impurity, the entropy is used (for regression, the
+    variance), as in all initializers. Features are scaled, and centred unless they are sparse. A
+    change of one weight then turns the plane about the centre of the data. Weights are changed in
+    random order. The threshold is changed like a weight. At the end it is set to the best one for
+    the projected samples.
 
     References
     ----------
@@ -58,94 +58,87 @@ class OC1(InfoGain):
     True
     """
 
+    name = "oc1"
+
     _parameter_constraints: ClassVar[dict] = {
-        **InfoGain._parameter_constraints,
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "n_jumps": [Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_restarts=5,
-        n_jumps=5,
-        *,
-        criterion=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-    ):
-        super().__init__(
-            criterion,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-        )
+    def __init__(self, n_restarts=5, n_jumps=5):
         self.n_restarts = n_restarts
         self.n_jumps = n_jumps
 
-    def _strategy(self, splitter, problem):
-        return OC1Splitter(splitter, problem, self.n_restarts, self.n_jumps)
+    def _strategy(self, problem):
+        return OC1Splitter(problem, self.n_restarts, self.n_jumps)
 
 
 class OC1Splitter(RefinedSplitter):
-    """A split strategy for the builder: axis-aligned and random splits that move."""
+    """A split strategy for the builder: descent from axis-aligned and from random splits."""
 
-    def __init__(self, splitter, problem, n_restarts, n_jumps):
-        super().__init__(splitter, problem)
+    def __init__(self, problem, n_restarts, n_jumps):
+        super().__init__(problem)
         self.n_restarts, self.n_jumps = n_restarts, n_jumps
-        self.n_features = splitter.n_features
+        self.n_features = problem.X.shape[1]
         self.scaling = _coarse(problem.scaling)
-        self.descent = Descent(splitter, self.scaling.center, self.scaling.scale)
+        self.descent = Descent(self.splitter, self.scaling.center, self.scaling.scale)
         self.random = np.random.default_rng(problem.random_state)
 
-    def split(self, rows):
-        best = self.splitter.split(rows)
+    def split(self, samples):
+        best = self.splitter.split(samples)
         if best is None:
             return None
-        start = best._replace(direction=np.eye(1, self.n_features, best.direction)[0])
+        initial = best._replace(direction=np.eye(1, self.n_features, best.direction)[0])
         for restart in range(self.n_restarts + 1):
             if restart:
-                start = self.cut(rows, self._random_hyperplane(self.n_features)[0])
-            found = start and self._descend(rows, start)
+                initial = self.cut(samples, self._random_hyperplane(self.n_features)[0])
+            found = initial and self._descend(samples, initial)
             if found and found.gain > best.gain * (1 + ROUNDING):
                 best = found
         return best
 
     def _random_hyperplane(self, n_weights):
-        """Unit vector of scaled space, of which a last one may be the threshold; as raw weights and
-        threshold, and as it is."""
+        """A random unit vector in scaled space, of the weights or of weights and threshold.
+
+        Returns
+        -------
+        weights, threshold
+            In raw space.
+        scaled : ndarray of shape (n_features + 1,)
+            Weights and threshold in scaled space.
+        """
         unit = random_direction(self.random, n_weights, n_weights)
         scaled = np.append(unit, np.zeros(self.n_features + 1 - n_weights))
         weights, thresholds = self.scaling.to_raw(scaled[None, :-1], scaled[-1:])
         return weights[0], thresholds[0], scaled
 
-    def _descend(self, rows, start):
-        """Move until nothing gains; the split that is reached, cut where it gains most."""
-        scaled = np.append(start.direction * self.scaling.scale,
-                           start.threshold - start.direction @ self.scaling.center)
-        score = self.data.project(rows, start.direction) - start.threshold
-        self.descent.start(rows, scaled, score, start.gain)
+    def _descend(self, samples, initial):
+        """Descend until no step raises the gain; the split there, with its best threshold."""
+        scaled = np.append(*self.scaling.to_scaled(initial.direction, initial.threshold))
+        score = self.data.project(samples, initial.direction) - initial.threshold
+        self.descent.start(samples, scaled, score, initial.gain)
         while True:
-            while self._take_turns():
+            while self._descend_once():
                 pass
-            if not any(self._jump(rows) for _ in range(self.n_jumps)):
+            if not any(self._jump(samples) for _ in range(self.n_jumps)):
                 break
         reached = self.descent.weights
-        return self.cut(rows, self.scaling.to_raw(reached[None, :-1], reached[-1:])[0][0])
+        return self.cut(samples, self.scaling.to_raw(reached[None, :-1], reached[-1:])[0][0])
 
-    def _take_turns(self):
+    def _descend_once(self):
         coefficients = self.random.permutation(self.n_features + 1).astype(np.int32)
         return self.descent.descend(coefficients, self.random.random(len(coefficients)))
 
-    def _jump(self, rows):
+    def _jump(self, samples):
         weights, threshold, scaled = self._random_hyperplane(self.n_features + 1)
-        return self.descent.jump(scaled, self.data.project(rows, weights) - threshold)
+        return self.descent.jump(scaled, self.data.project(samples, weights) - threshold)
 
 
 def _coarse(scaling):
-    """Scales that are powers of two, and centres on a grid: the last digits of the moments, which
-    depend on the order of the rows, and on weights in place of repeated rows, do not matter."""
+    """The scaling with scales rounded to powers of two, and centres rounded to a grid.
+
+    The last digits of the moments depend on the order of the samples, and on weights in place of
+    repeated samples. The splits must not depend on these.
+    """
     scale = 2.0 ** np.round(np.log2(scaling.scale))
     return Scaling(np.round(scaling.center / scale * 16) * scale / 16, scale)

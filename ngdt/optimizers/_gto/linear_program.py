@@ -1,4 +1,4 @@
-"""The linear program that places one plane, and the data that it depends on."""
+"""The linear program for one plane, and its data."""
 
 import warnings
 
@@ -6,31 +6,33 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-# Relative to the largest price, what is cheaper than this the solver cannot tell from nothing.
-_NEGLIGIBLE = 1e-12
-# Relative to the largest, the least price that is a bound well above the solver's tolerance.
-_CLOSE = 1e-5
-_EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+# Price, relative to the largest one, up to which the solver does not distinguish it from zero.
+_NEGLIGIBLE_PRICE = 1e-12
+# Price, relative to the largest one, from which a bound is well above the tolerance of the solver.
+_MIN_DUAL_PRICE = 1e-5
+_TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 def distinct(problem):
-    """The problem with equal rows merged, in an order that depends on nothing but their content.
+    """The problem with equal samples merged and sorted by their content.
 
-    The vertex at which a solver ends depends on the order of the rows. After this, it is the same
-    for any order, and for a row of weight k as for k rows.
+    The vertex at which a solver ends depends on the order of the samples. With merged and sorted
+    samples, the result does not depend on their order, and a sample of weight k is the same as k
+    samples.
 
     Parameters
     ----------
     problem : Problem
-        Of classes.
+        For classification.
 
     Returns
     -------
     Problem
-        Its rows differ in features or class, and have positive weights. Nothing is held out.
+        Its samples differ in features or class, and have positive weights. It has no validation
+        samples.
     """
-    rows = np.flatnonzero(problem.sample_weight > 0)
-    X, y = problem.X[rows], problem.y[rows]
+    samples = np.flatnonzero(problem.sample_weight > 0)
+    X, y = problem.X[samples], problem.y[samples]
     if sparse.issparse(X):
         X.sum_duplicates()
         X.eliminate_zeros()
@@ -38,13 +40,13 @@ def distinct(problem):
         content = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in ends]
     else:
         X += 0.0    # makes -0.0 the same as 0.0
-        content = [row.tobytes() for row in X]
-    keys = np.empty(len(rows), dtype=object)
+        content = [sample.tobytes() for sample in X]
+    keys = np.empty(len(samples), dtype=object)
     keys[:] = [(label, key) for label, key in zip(y[:, 0].tolist(), content, strict=True)]
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, merged = np.unique(keys, return_index=True, return_inverse=True)
     return problem.replace(
         X=X[first], y=y[first], validation_weight=None,
-        sample_weight=np.bincount(place.ravel(), weights=problem.sample_weight[rows]))
+        sample_weight=np.bincount(merged.ravel(), weights=problem.sample_weight[samples]))
 
 
 def place_plane(X, left, right):
@@ -58,25 +60,25 @@ def place_plane(X, left, right):
     X : ndarray or CSR array of shape (n_samples, n_features)
         Float64.
     left, right : ndarray of float64, shape (n_samples,)
-        Price of the error of each sample where it should be on the left, or on the right; not
+        Price of the hinge error of each sample where it should be on the left, or on the right. Not
         negative. A sample may have both.
 
     Returns
     -------
     ndarray of shape (n_features + 1,), or None
-        Weights, and behind them the threshold. None if there is nothing to pay, or if the solver
-        gives up.
+        Weights, followed by the threshold. None if all prices are zero, or if the solver fails.
 
     Notes
     -----
-    What is solved is the dual program: it has an equation per feature and a bounded variable per
-    price, and takes a fraction of the time that the program with a slack per price takes. The plane
-    is the marginal value of its equations. Prices that differ by many orders of magnitude are
-    bounds that the solver cannot tell apart; then the other program is solved.
+    The dual program is solved. It has an equation per feature and a bounded variable per price, and
+    takes a fraction of the time of the primal program, which has a slack variable per price. The
+    plane is the vector of marginals of the equations. The prices are bounds of the dual program. If
+    they differ by many orders of magnitude, the smallest are near the tolerance of the solver. Then
+    the primal program is solved.
     """
     price = np.concatenate([left, right])
     largest = price.max(initial=0.0)
-    paid = np.flatnonzero(price > _NEGLIGIBLE * largest)
+    paid = np.flatnonzero(price > _NEGLIGIBLE_PRICE * largest)
     if len(paid) == 0:
         return None
     n, price = len(left), price[paid] / largest
@@ -84,7 +86,7 @@ def place_plane(X, left, right):
     signed = sparse.csr_array(sparse.hstack(
         [sparse.csr_array(X[paid % n]), -np.ones((len(paid), 1))]).multiply(
             np.where(paid < n, 1.0, -1.0)[:, None]))
-    plane = _solve_dual(signed, price) if price.min() > _CLOSE else None
+    plane = _solve_dual(signed, price) if price.min() > _MIN_DUAL_PRICE else None
     return _solve_primal(signed, price) if plane is None else plane
 
 
@@ -94,7 +96,7 @@ def warn_of_size(who, n_prices, n_features):
     Parameters
     ----------
     who : str
-        Whose programs they are.
+        Name of the algorithm, for the message.
     n_prices : sequence of int
         Number of prices in each of the programs that are solved one after the other.
     n_features : int
@@ -113,7 +115,7 @@ def _solve_dual(signed, price):
     """Maximise the sum of 0 <= a <= price, subject to ``a @ signed = 0``."""
     solved = linprog(
         -np.ones(len(price)), A_eq=signed.T.tocsc(), b_eq=np.zeros(signed.shape[1]),
-        bounds=np.column_stack([np.zeros(len(price)), price]), method="highs", options=_EXACT)
+        bounds=np.column_stack([np.zeros(len(price)), price]), method="highs", options=_TOLERANCES)
     return solved.eqlin.marginals if solved.status == 0 else None
 
 
@@ -124,5 +126,5 @@ def _solve_primal(signed, price):
         np.concatenate([np.zeros(n_weights), price / price.min()]),
         A_ub=sparse.hstack([signed, sparse.diags_array(np.full(n, -1.0))]).tocsc(),
         b_ub=np.full(n, -1.0),
-        bounds=[(None, None)] * n_weights + [(0, None)] * n, method="highs", options=_EXACT)
+        bounds=[(None, None)] * n_weights + [(0, None)] * n, method="highs", options=_TOLERANCES)
     return solved.x[:n_weights] if solved.status == 0 else None

@@ -10,7 +10,7 @@ from numpy.polynomial import Chebyshev
 
 
 class Multilinear:
-    """Errors of the points of a tree whose structure and leaf classes are fixed.
+    """Errors of samples in a tree whose structure and leaf classes are fixed.
 
     Parameters
     ----------
@@ -18,17 +18,17 @@ class Multilinear:
         Each leaf belongs to the class with the largest value.
     label : ndarray of int, shape (n_samples,)
         Class of each sample.
-    weight : ndarray of float64, shape (n_samples,)
+    sample_weight : ndarray of float64, shape (n_samples,)
         Positive; scaled to sum 1 within each class.
     """
 
-    def __init__(self, tree, label, weight):
-        steps = tree.ancestors().toarray()
-        # Hinge errors that add up to the error of each leaf, left and right
-        self._path = np.stack([steps < 0, steps > 0]).astype(np.float64)
+    def __init__(self, tree, label, sample_weight):
+        directions = tree.ancestors().toarray()
+        # For left and right: the nodes whose hinge errors add up to the error of each leaf.
+        self._path = np.stack([directions < 0, directions > 0]).astype(np.float64)
         self._leaf_class = tree.values.argmax(axis=1)
-        self._weight = weight / np.bincount(label, weights=weight)[label]
-        # Of each class: its rows, and its leaves
+        self._weight = sample_weight / np.bincount(label, weights=sample_weight)[label]
+        # For each class: its samples, and its leaves.
         self._classes = [
             (np.flatnonzero(label == c), np.flatnonzero(self._leaf_class == c))
             for c in np.unique(label)]
@@ -41,37 +41,38 @@ class Multilinear:
     def objective(self, hinges):
         """Mean error of each class, summed over classes.
 
-        The error of a point is the product of the errors of the leaves of its class, and the error
-        of a leaf the sum of the hinge errors on the path to it. A class without a leaf adds 1.
+        The error of a sample is the product of the errors of the leaves of its class. The error of
+        a leaf is the sum of the hinge errors on the path to it. A class without a leaf adds 1.
         """
         return sum(
-            self._weight[rows] @ self._leaf_errors(hinges, rows, leaves).prod(axis=1)
-            for rows, leaves in self._classes)
+            self._weight[samples] @ self._leaf_errors(hinges, samples, leaves).prod(axis=1)
+            for samples, leaves in self._classes)
 
     def gradient(self, hinges):
-        """Derivatives of the objective by each hinge error; none is negative."""
+        """Derivatives of the objective with respect to the hinge errors; none is negative."""
         gradient = np.zeros_like(hinges)
-        for rows, leaves in self._classes:
-            by_leaf = self._weight[rows, None] * _products_of_others(
-                self._leaf_errors(hinges, rows, leaves))
-            gradient[:, rows] = by_leaf @ self._path[:, leaves]
+        for samples, leaves in self._classes:
+            by_leaf = self._weight[samples, None] * _products_of_others(
+                self._leaf_errors(hinges, samples, leaves))
+            gradient[:, samples] = by_leaf @ self._path[:, leaves]
         return gradient
 
     def best_step(self, start, end):
-        """Where on the segment between two arrays of hinge errors the objective is smallest.
+        """Position of the smallest objective on the segment between two arrays of hinge errors.
 
-        It is a polynomial there, of a degree that is the largest number of leaves of a class. The
-        least of its values at the ends and where its derivative vanishes is exact but for rounding.
+        On the segment, the objective is a polynomial. Its degree is the largest number of leaves of
+        a class. It is evaluated at the ends and at the zeros of its derivative. The result is exact
+        up to rounding.
 
         Returns
         -------
         float
-            Share of the way, in [0, 1]; 0 only if no other step is better.
+            Share of the segment, in [0, 1]. It is 0 only if no other step is better.
         """
         errors = [
-            (self._weight[rows], self._leaf_errors(start, rows, leaves),
-             self._leaf_errors(end - start, rows, leaves))
-            for rows, leaves in self._classes]
+            (self._weight[samples], self._leaf_errors(start, samples, leaves),
+             self._leaf_errors(end - start, samples, leaves))
+            for samples, leaves in self._classes]
         degree = max(len(leaves) for _, leaves in self._classes)
 
         def along(steps):
@@ -88,14 +89,15 @@ class Multilinear:
             values = along(steps)
             if values.min() < first:
                 return steps[values.argmin()]
-            # A polynomial that grows by orders of magnitude is not resolved near its start.
+            # Where the polynomial grows by orders of magnitude, the interpolation is not accurate
+            # near 0.
             longest *= 0.1
         return 0.0
 
-    def _leaf_errors(self, hinges, rows, leaves):
-        """Errors of some leaves for some rows, shape (n_rows, n_leaves)."""
+    def _leaf_errors(self, hinges, samples, leaves):
+        """Errors of some leaves for some samples, shape (n_samples, n_leaves)."""
         to_left, to_right = self._path[:, leaves]
-        return hinges[0, rows] @ to_left.T + hinges[1, rows] @ to_right.T
+        return hinges[0, samples] @ to_left.T + hinges[1, samples] @ to_right.T
 
 
 def _products_of_others(factors):

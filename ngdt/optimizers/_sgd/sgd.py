@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ngdt._algorithm import OptimizerResult
 from ngdt.inference import RADIUS
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._sgd.input_scale import InputScale
@@ -38,14 +39,9 @@ class SGD(Optimizer):
         gradients are led by the worst errors.
     schedule : {"cosine", "constant", "inverse_sqrt"}, default="cosine"
         Decay of both learning rates.
-    momentum : float in [0, 1), default=0.0
-        The velocity of a row waits while no sample touches the row.
     batch_size : int, default=100
     epochs : int or "auto", default="auto"
         "auto" is 10, or as many as make 10 000 steps and 40 per feature, but at most 300.
-    leaf_update : {"gradient", "closed_form"}, default="gradient"
-        How leaf values learn: by the gradient at the loss-augmented leaf (line 10 of Algorithm 1),
-        or after each epoch as the best values for the samples assigned to the leaf.
     leaf_learning_rate : float or "auto", default="auto"
         Step of the leaf values on the mean gradient of the batch; "auto" is 10 for classification
         and 1 for regression.
@@ -54,8 +50,6 @@ class SGD(Optimizer):
     norm_limit : float or None, default=1.5
         Samples with a norm beyond `norm_limit` times the median are shrunk to it while training. A
         positive factor changes no decision, so that the tree needs no change.
-    patience : int or None, default=None
-        Epochs without improvement on held-out rows after which to stop; None never stops early.
 
     Notes
     -----
@@ -83,6 +77,7 @@ class SGD(Optimizer):
     """
 
     is_stochastic = True
+    name = "sgd"
     metrics = ("loss", "bound", "gradient_share", "n_scored", "active_leaves", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
@@ -90,14 +85,11 @@ class SGD(Optimizer):
         "nu": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "schedule": [StrOptions(set(SCHEDULES))],
-        "momentum": [Interval(Real, 0, 1, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "leaf_update": [StrOptions({"gradient", "closed_form"})],
         "leaf_learning_rate": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "leaf_limit": [Interval(Real, 0, None, closed="neither")],
         "norm_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "patience": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -107,34 +99,28 @@ class SGD(Optimizer):
         nu="auto",
         learning_rate="auto",
         schedule="cosine",
-        momentum=0.0,
         batch_size=100,
         epochs="auto",
-        leaf_update="gradient",
         leaf_learning_rate="auto",
         leaf_limit=12.0,
         norm_limit=1.5,
-        patience=None,
     ):
         self.inference = inference
         self.nu = nu
         self.learning_rate = learning_rate
         self.schedule = schedule
-        self.momentum = momentum
         self.batch_size = batch_size
         self.epochs = epochs
-        self.leaf_update = leaf_update
         self.leaf_learning_rate = leaf_learning_rate
         self.leaf_limit = leaf_limit
         self.norm_limit = norm_limit
-        self.patience = patience
 
     def _assignment(self):
         """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
         return "navigate", "step"
 
-    def optimize(self, tree, problem):
-        """Train; see `Optimizer.optimize`.
+    def _optimize(self, tree, problem):
+        """Train.
 
         Parameters
         ----------
@@ -143,22 +129,21 @@ class SGD(Optimizer):
 
         Returns
         -------
-        tree : Tree
-        history : dict
-            Per epoch: ``loss`` and ``bound`` (means over the visits, each before the step it led
-            to), ``gradient_share`` (samples that move a split; above 0.7 the features or nu are
-            too small, below 0.02 the tree is frozen), ``n_scored`` (dot products per sample),
+        OptimizerResult
+            History, per epoch: ``loss`` and ``bound`` (means over the visits, each before the step
+            it led to), ``gradient_share`` (samples that move a split; above 0.7 the features or nu
+            are too small, below 0.02 the tree is frozen), ``n_scored`` (dot products per sample),
             ``active_leaves``, ``validation`` (mean error on held-out rows).
         """
         if tree.n_internal == 0:
-            return tree, {}
+            return OptimizerResult(tree)
         return self._train(tree, problem, InputScale.measure(problem, self.norm_limit))
 
     def _train(self, tree, problem, space):
         """`optimize` for a tree with splits, in a space that has been measured."""
         run = SGDRun(self, tree, problem, space)
         run.train()
-        return run.best_tree(), run.progress.history
+        return run.progress.result(run.best_tree())
 
 
 class SSGD(SGD):
@@ -175,8 +160,8 @@ class SSGD(SGD):
         How often assignments are renewed: whenever a sample is visited, before every epoch, before
         every so many epochs, or when the mean bound has stopped to improve (the paper's rule).
         ``assignment="navigate", renew="step"`` is `SGD`.
-    inference, nu, learning_rate, schedule, momentum, batch_size, epochs, leaf_update, \
-leaf_learning_rate, leaf_limit, norm_limit, patience
+    inference, nu, learning_rate, schedule, batch_size, epochs, leaf_learning_rate, \
+leaf_limit, norm_limit
         As for `SGD`.
 
     Examples
@@ -189,6 +174,8 @@ leaf_learning_rate, leaf_limit, norm_limit, patience
     >>> tree.fit(X, y).score(X, y) > 0.9
     True
     """
+
+    name = "ssgd"
 
     _parameter_constraints: ClassVar[dict] = {
         **SGD._parameter_constraints,
@@ -208,28 +195,22 @@ leaf_learning_rate, leaf_limit, norm_limit, patience
         nu="auto",
         learning_rate="auto",
         schedule="cosine",
-        momentum=0.0,
         batch_size=100,
         epochs="auto",
-        leaf_update="gradient",
         leaf_learning_rate="auto",
         leaf_limit=12.0,
         norm_limit=1.5,
-        patience=None,
     ):
         super().__init__(
             inference=inference,
             nu=nu,
             learning_rate=learning_rate,
             schedule=schedule,
-            momentum=momentum,
             batch_size=batch_size,
             epochs=epochs,
-            leaf_update=leaf_update,
             leaf_learning_rate=leaf_learning_rate,
             leaf_limit=leaf_limit,
             norm_limit=norm_limit,
-            patience=patience,
         )
         self.assignment = assignment
         self.renew = renew

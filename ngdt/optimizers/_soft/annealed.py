@@ -1,4 +1,4 @@
-"""Annealed soft training of a whole tree: the direct gradient of a bounded likelihood."""
+"""Annealed soft training of a whole tree, by the direct gradient of a bounded loss."""
 
 from numbers import Integral, Real
 from typing import ClassVar
@@ -8,55 +8,60 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt.optimizers._soft.run import SoftOptimizer, SoftSchedule
 
-# What suits data of any size: found on held-out training rows of nine sets.
-_RATE = 0.11        # times 1 / sqrt(n_features)
-# Share of the weights that goes per step. Where features have one scale, as pixels do, those that
-# vary little are better left out, and decay does so; where each has its own, half of it is enough.
+# These defaults were chosen on validation samples of nine training sets.
+# Learning rate times sqrt(n_features).
+_RATE = 0.11
+# Share of the weights that a step removes where all features have one scale, as pixels do. Decay
+# removes features that vary little. Where each feature has its own scale, half of it is used.
 _DECAY = 0.01
-_STEPS, _MAX_EPOCHS = 2250, 300
-_BATCH, _BATCHES = 250, 16
-# Of Gaussian leaves, in units of the targets' own: large, so that the loss is quadratic where it
-# matters.
+# Number of mini-batches, and largest number of epochs.
+_N_STEPS, _MAX_EPOCHS = 2250, 300
+# Largest number of samples per mini-batch, and number of mini-batches per epoch of smaller data.
+_MAX_BATCH_SIZE, _N_BATCHES = 250, 16
+# Variance of Gaussian leaves, in units of that of the targets. It is large, so that the loss of
+# most samples is nearly quadratic.
 _VARIANCE = 4.0
 
 
 class Annealed(SoftOptimizer):
-    """Train a softly routed tree by its gradient while routing turns hard.
+    """Train a tree with soft routing by gradient descent while routing becomes hard.
 
-    The model of Hehn, Kooij & Hamprecht (2020): a sample goes right at node i with probability
-    sigmoid(gamma * s_i), and a leaf is a distribution. All splits follow the gradient of the
-    likelihood together, all leaves an online form of the paper's M-step, and gamma rises until the
-    tree that routes hard is almost the tree that was trained. The result routes hard.
+    The model is that of Hehn, Kooij & Hamprecht (2020). A sample goes right at node i with
+    probability sigmoid(gamma * s_i), and a leaf is a distribution. All splits are trained together
+    by the gradient of the loss. The leaves follow an online form of the paper's M-step. The
+    steepness gamma rises until hard routing gives almost the same tree. The result routes hard.
 
-    Deviation: where the paper alternates the two steps of EM, this follows the gradient directly;
-    weights decay, so that splits never become so steep that they stop learning; the learning rate
-    decays; and the loss of a sample is bounded, so that those that no leaf explains are let go.
+    Deviation: the paper alternates the two steps of EM; here the gradient is followed directly. The
+    weights decay, so that splits do not become so steep that their gradient vanishes. The learning
+    rate decays. The loss of a sample is bounded, so that samples that no leaf predicts well have
+    little influence.
 
     Parameters
     ----------
     gamma : tuple of two floats, default=(1.0, 7.0)
-        Steepness at the start and at the end; it rises linearly.
+        Steepness at the beginning and at the end; it changes linearly.
     q : float or "auto", default="auto"
         The loss of a sample of likelihood V is ``(1 - V**q) / q``, the generalised cross-entropy of
-        Zhang & Sabuncu (2018): bounded by ``1 / q``, and the log loss for q = 0. "auto" is 0.5 for
-        classification. For regression it is 1: with leaves that are Gaussians of twice the spread
-        of the targets, the expected squared error over the leaves, bounded.
+        Zhang & Sabuncu (2018). It is bounded by ``1 / q``, and is the log loss for q = 0. "auto" is
+        0.5 for classification and 1 for regression. The leaves of regression are Gaussians with
+        twice the standard deviation of the targets, for which q = 1 is a bounded form of the
+        expected squared error over the leaves.
     learning_rate : float or "auto", default="auto"
-        Of Adam, at the start; decays as a cosine. "auto" is ``0.11 / sqrt(n_features)``.
+        Initial learning rate of Adam; it decays as a cosine. "auto" is ``0.11 / sqrt(n_features)``.
     weight_decay : float or "auto", default="auto"
-        Decoupled: a step removes ``learning_rate * weight_decay`` of the weights, and decays as a
-        cosine too. "auto" makes that 0.01 where all features have one scale, 0.005 where each has
-        its own.
+        Decoupled weight decay: a step removes the share ``learning_rate * weight_decay`` of the
+        weights. The share decays as a cosine, too. "auto" makes the initial share 0.01 where all
+        features have one scale, and 0.005 where each has its own.
     batch_size : int or "auto", default="auto"
-        "auto" is a sixteenth of the samples, but at most 250.
+        Samples per mini-batch. "auto" is a sixteenth of the samples, but at most 250.
     steps : int or "auto", default="auto"
-        Mini-batches, rounded to whole epochs. "auto" is 2250, but at most 300 epochs.
+        Number of mini-batches, rounded to whole epochs. "auto" is 2250, but at most 300 epochs.
     pseudo_count : float, default=0.1
         Weight of the prior, in samples, in each leaf while it is trained.
     cutoff : float in [0, 1), "auto" or None, default="auto"
-        A subtree that a sample would reach with less than this probability is not visited: the
-        other side takes all of it. None visits every node, which a matrix product makes cheap.
-        "auto" is 0.01 from 2048 internal nodes on. Sparse data are always routed visit by visit.
+        A subtree that a sample reaches with less than this probability is skipped, and its sibling
+        gets the whole probability. None visits every node, by matrix products. "auto" is 0.01 from
+        2048 internal nodes on, and None below. Sparse data are always routed node by node.
 
     References
     ----------
@@ -75,6 +80,8 @@ class Annealed(SoftOptimizer):
     >>> tree.fit(X, y).score(X, y) > 0.95
     True
     """
+
+    name = "annealed"
 
     _parameter_constraints: ClassVar[dict] = {
         "gamma": [tuple],
@@ -117,7 +124,7 @@ class Annealed(SoftOptimizer):
     def _schedule(self, n_samples, problem):
         batch = self.batch_size
         if batch == "auto":
-            batch = min(_BATCH, -(-n_samples // _BATCHES))
+            batch = min(_MAX_BATCH_SIZE, -(-n_samples // _N_BATCHES))
         batch = min(batch, n_samples)
         rate = self.learning_rate
         if rate == "auto":
@@ -147,7 +154,7 @@ class Annealed(SoftOptimizer):
 
     def _epochs(self, steps_per_epoch):
         if self.steps == "auto":
-            return int(np.clip(round(_STEPS / steps_per_epoch), 1, _MAX_EPOCHS))
+            return int(np.clip(round(_N_STEPS / steps_per_epoch), 1, _MAX_EPOCHS))
         return max(1, round(self.steps / steps_per_epoch))
 
 

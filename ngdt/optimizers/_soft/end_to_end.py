@@ -8,50 +8,52 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt.optimizers._soft.run import SoftOptimizer, SoftSchedule, check_image_shape
 
-# Mini-batches per epoch that small data get: as many as those of 1000 samples that MNIST has.
-_BATCHES, _SMALLEST_BATCH = 60, 10
+# Number of mini-batches per epoch of small data, which is that of MNIST with 1000 samples each, and
+# least number of samples per mini-batch.
+_N_BATCHES, _MIN_BATCH_SIZE = 60, 10
 
 
 class EndToEnd(SoftOptimizer):
-    """Expectation-maximisation over an entire tree while routing turns hard.
+    """Expectation-maximisation over an entire tree while routing becomes hard.
 
-    The E-step finds what each leaf is responsible for, eq. 10. The M-step of the leaves is closed,
-    eq. 13, once per epoch; that of the splits is a step of Adam per mini-batch on eq. 14, whose
-    gradient is that of the log-likelihood. The steepness rises after each epoch. The result routes
-    hard, with leaves refitted to the samples that they get.
+    The E-step computes the responsibilities of the leaves, eq. 10. The M-step of the leaves is in
+    closed form, eq. 13, once per epoch. The M-step of the splits is a step of Adam per mini-batch
+    on eq. 14, whose gradient is that of the log-likelihood. The steepness rises after each epoch.
+    The result routes hard, with leaves refitted to the samples that reach them.
 
     Parameters
     ----------
     gamma : float, default=1.0
         Steepness in the first epoch.
     gamma_step : float, default=0.1
-        What each epoch adds to it.
+        Increase of the steepness per epoch.
     epochs : int, default=50
-        The paper chooses from 20, 35, 50 and 65.
+        Number of epochs. The paper chooses from 20, 35, 50 and 65.
     learning_rate : float, default=0.001
-        Of Adam, which is the paper's.
+        Learning rate of Adam; the default is the paper's.
     batch_size : int or "auto", default="auto"
-        "auto" is the paper's 1000, but no more than a 60th of the samples, and at least 10.
-        Deviation: with the paper's small learning rate, the few steps per epoch that small data,
-        and nodes with few samples, would get move the splits hardly at all.
+        Samples per mini-batch. "auto" is the paper's 1000, but no more than a 60th of the samples,
+        and at least 10. Deviation: small data, and nodes with few samples, would have few steps per
+        epoch. With the paper's small learning rate, these hardly change the splits.
     spatial_penalty : float, default=0.0
-        Weight of the sum of squared differences between the weights of neighbouring pixels, eq. 15,
-        in the mean loss of a sample; in scaled feature space.
+        Factor of the sum of squared differences between the weights of neighbouring pixels, eq. 15,
+        which is added to the mean loss of a sample. The weights are those of scaled feature space.
     image_shape : tuple of two or three ints, or None, default=None
-        Rows, columns and, if there are several, channels of the images that the features are.
+        Rows, columns and, if there are several, channels of the images of which the features are
+        the pixels.
     keep_zeros : bool, default=False
-        Whether weights that are zero at the start stay zero, which keeps the splits of
-        `SoftGreedy` with random features, or axis-aligned ones, on their features.
+        Whether weights that are zero in the initial tree stay zero. The splits of `SoftGreedy` with
+        random features, or axis-aligned splits, then keep their features.
     pseudo_count : float, default=0.1
         Weight of the prior, in samples, in each leaf while it is trained.
-        Deviation: without it, a leaf would rule out a class for ever.
+        Deviation: without it, a class whose probability in a leaf is zero could not come back.
     cutoff : float in [0, 1), "auto" or None, default="auto"
         As for `Annealed`.
 
     See Also
     --------
     ngdt.initializers.SoftGreedy : The paper's greedy construction.
-    Annealed : More accurate on all sets that were tried, and faster.
+    Annealed : Faster, and more accurate on all data sets that were tried.
 
     References
     ----------
@@ -69,6 +71,8 @@ class EndToEnd(SoftOptimizer):
     >>> tree.fit(X, y).score(X, y) > 0.9
     True
     """
+
+    name = "end_to_end"
 
     _parameter_constraints: ClassVar[dict] = {
         "gamma": [Interval(Real, 0, 1e6, closed="right")],
@@ -119,7 +123,7 @@ class EndToEnd(SoftOptimizer):
     def _schedule(self, n_samples, problem):
         batch = self.batch_size
         if batch == "auto":
-            batch = int(np.clip(n_samples // _BATCHES, _SMALLEST_BATCH, 1000))
+            batch = int(np.clip(n_samples // _N_BATCHES, _MIN_BATCH_SIZE, 1000))
         return SoftSchedule(
             epochs=self.epochs,
             batch_size=min(batch, n_samples),

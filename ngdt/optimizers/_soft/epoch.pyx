@@ -1,27 +1,18 @@
 """One epoch of soft training: gradients of a bounded likelihood, Adam, and leaves by online EM.
 
-A mini-batch has two phases, as in `_epoch`. First chunks of samples are routed, each by itself.
-Then blocks of nodes take their step, and leaves collect what they are responsible for, from the
-whole batch. Chunks and blocks do not depend on the number of threads, and so the tree does not.
+Visits route the samples of a mini-batch through the tree and back (`routing`); updates let blocks
+of nodes take a step of Adam, and blocks of leaves take theirs (`leaf_model`). With dense routing,
+nearly all time goes into matrix products of the mini-batch with the weights.
 """
 
-from functools import partial
-
 import numpy as np
-
-from ngdt.optimizers._threads import run_threads
 
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
 
-from ngdt.optimizers._soft.routing cimport LeafModel, Routing
-from ngdt.optimizers._threads cimport (
-    ngdt_threads,
-    ngdt_threads_abort,
-    ngdt_threads_init,
-    ngdt_threads_wait,
-    ngdt_threads_next_task,
-)
+from ngdt.optimizers._soft.leaf_model cimport LeafModel
+from ngdt.optimizers._soft.routing cimport Routing
+from ngdt.optimizers._threads cimport MiniBatchLoop, Step, Worker
 
 cdef extern from "soft.h" nogil:
     ctypedef struct ngdt_adam:
@@ -36,23 +27,44 @@ cdef extern from "soft.h" nogil:
                         float *first, float *second) noexcept
 
 CHUNK = 128     # samples that are routed together: they fit the cache, and fill BLAS
-cdef int BLOCK = 128    # nodes whose gradients are one matrix product
+cdef int NODES_PER_TASK = 128       # their gradients are one matrix product
+cdef int LEAVES_PER_TASK = 128
+cdef int SLOTS_AHEAD = 4            # of the sample that is read, which are prefetched
 # Likelihoods are held above this: the inverse, times weights and gamma, must fit float32.
-cdef float LEAST = 1e-20
+cdef float LEAST_LIKELIHOOD = 1e-20
 
 
-cdef class SoftTrainer:
-    """A softly routed tree in scaled feature space that epochs move in place.
+cdef class SoftWorker(Worker):
+    """What a thread owns: memory for gradients, and numbers of the mini-batch.
+
+    Parameters
+    ----------
+    n_columns : int
+        Of the weights.
+    """
+
+    cdef float[:, ::1] gradient
+    cdef ngdt_adam adam
+    cdef double batch_weight    # sum of the sample weights
+
+    def __init__(self, n_columns):
+        self.gradient = np.empty((NODES_PER_TASK, n_columns), dtype=np.float32)
+
+
+cdef class SoftTrainer(MiniBatchLoop):
+    """Moves a softly routed tree in scaled feature space by one epoch after the other.
 
     Parameters
     ----------
     routing : Routing
-        Holds the weights and the model of the leaves.
-    weight : ndarray of float64, shape (n_samples,)
+        Has the weights, which are changed in place, and the model of the leaves.
+    sample_weight : ndarray of float64, shape (n_samples,)
         Training weights, of mean 1.
     q : float
         The loss of a sample is (1 - likelihood**q) / q, which is bounded by 1 / q; for q = 0 it is
         the log loss.
+    weights : ndarray of float32
+        Those of the routing.
     betas, epsilon : of Adam
     mask : ndarray of float32, shape of the weights, or None
         Multiplied with gradients: weights where it is zero stay what they are.
@@ -65,32 +77,36 @@ cdef class SoftTrainer:
     n_threads : int
     """
 
+    # Constant in an epoch.
     cdef Routing routing
     cdef LeafModel model
-    cdef const double[::1] weight
+    cdef const double[::1] sample_weight
     cdef double q
-    cdef float[:, ::1] w
-    cdef float[:, ::1] first
-    cdef float[:, ::1] second
     cdef const float[:, ::1] mask
     cdef bint masked, refit_every_step
     cdef const int32_t[:, ::1] neighbour
-    cdef double spatial_penalty
-    cdef float[:, :, ::1] gradients     # scratch: one block per thread
-    cdef float[::1] value               # likelihood of the slots
-    cdef float[::1] grad_output
+    cdef double spatial_penalty, beta1, beta2, epsilon
+    cdef long long n_steps_before
+    cdef list workers               # one per thread
+    cdef const double[::1] gamma, rate, keep, leaf_rate     # per step
+    # Per slot, written by visits.
+    cdef float[::1] likelihood
+    cdef float[::1] grad_output     # minus the derivative of the loss in the likelihood
     cdef double[::1] slot_weight
-    cdef double beta1, beta2, epsilon
-    cdef long long n_steps
-    cdef int batch_size, chunk, n_threads
-    cdef ngdt_threads team
+    # Per node, written by the update task of its block.
+    cdef float[:, ::1] w
+    cdef float[:, ::1] first_moment
+    cdef float[:, ::1] second_moment
+    # Written by update task 0.
     cdef double sum_loss, sum_weight
 
-    def __init__(self, Routing routing, weight, *, q, weights, betas=(0.9, 0.999), epsilon=1e-8,
-                 mask=None, spatial_penalty=0.0, neighbour=None, refit_every_step=True, n_threads=1):
-        self.routing, self.model, self.weight, self.q = routing, routing.model, weight, q
+    def __init__(self, Routing routing, sample_weight, *, q, weights, betas=(0.9, 0.999),
+                 epsilon=1e-8, mask=None, spatial_penalty=0.0, neighbour=None,
+                 refit_every_step=True, n_threads=1):
+        self.routing, self.model = routing, routing.model
+        self.sample_weight, self.q = sample_weight, q
         self.w = weights
-        self.first, self.second = np.zeros_like(weights), np.zeros_like(weights)
+        self.first_moment, self.second_moment = np.zeros_like(weights), np.zeros_like(weights)
         self.masked = mask is not None
         self.mask = mask
         self.spatial_penalty = spatial_penalty
@@ -98,11 +114,11 @@ cdef class SoftTrainer:
         self.refit_every_step = refit_every_step
         self.beta1, self.beta2 = betas
         self.epsilon = epsilon
-        self.n_steps, self.n_threads = 0, n_threads
-        self.batch_size, self.chunk = routing.batch_size, CHUNK
-        self.gradients = np.empty((n_threads, BLOCK, weights.shape[1]), dtype=np.float32)
-        self.value, self.grad_output = np.empty((2, self.batch_size), dtype=np.float32)
+        self.n_steps_before = 0
+        self.batch_size, self.samples_per_task = routing.batch_size, CHUNK
+        self.likelihood, self.grad_output = np.empty((2, self.batch_size), dtype=np.float32)
         self.slot_weight = np.empty(self.batch_size)
+        self.workers = [SoftWorker(weights.shape[1]) for _ in range(n_threads)]
 
     def epoch(self, const int32_t[::1] order, const double[::1] gamma, const double[::1] rate,
               const double[::1] keep, const double[::1] leaf_rate):
@@ -113,12 +129,10 @@ cdef class SoftTrainer:
         float
             Mean loss over the visits, each before the step that it led to.
         """
+        self.gamma, self.rate, self.keep, self.leaf_rate = gamma, rate, keep, leaf_rate
         self.sum_loss = self.sum_weight = 0.0
-        ngdt_threads_init(&self.team, self.n_threads)
-        run_threads(
-            [partial(self._run, number, order, gamma, rate, keep, leaf_rate)
-             for number in range(self.n_threads)], self._abort)
-        self.n_steps += rate.shape[0]
+        self.run_epoch(order, rate.shape[0], self.workers)
+        self.n_steps_before += rate.shape[0]
         self.model.end_epoch()
         return self.sum_loss / max(self.sum_weight, np.finfo(float).tiny)
 
@@ -126,92 +140,86 @@ cdef class SoftTrainer:
         """The M-step of all leaves, where steps do not take it."""
         self.model.fit_all()
 
-    def _abort(self):
-        ngdt_threads_abort(&self.team)
+    cdef void run(self, Worker worker) noexcept nogil:
+        cdef unsigned int mode = ngdt_flush_tiny()
+        MiniBatchLoop.run(self, worker)
+        ngdt_keep_tiny(mode)
 
-    def _run(self, int number, const int32_t[::1] order, const double[::1] gamma,
-             const double[::1] rate, const double[::1] keep, const double[::1] leaf_rate):
-        cdef Py_ssize_t step, start
-        cdef int n, first, k, ticket, b
-        cdef double total, first_bias, second_bias
-        cdef int m = self.w.shape[0], n_leaves = self.model.n_leaves
-        cdef int n_blocks = (m + BLOCK - 1) // BLOCK
-        cdef int n_pieces = n_blocks + (n_leaves + BLOCK - 1) // BLOCK
-        cdef ngdt_adam adam
+    cdef void visit(
+            self, Worker worker, const Step *step, int first, int stop) noexcept nogil:
+        """Route a chunk of slots forward and backward."""
+        cdef const int32_t *samples = &self.order[step.start]
+        cdef float gamma = <float> self.gamma[step.number]
+        cdef int s, n = stop - first
+        # Reads at random places have to wait for memory: many small ones follow each other at
+        # once, long samples are prefetched.
+        for s in range(first, stop):
+            self.model.read(s, samples[s])
+            self.slot_weight[s] = self.sample_weight[samples[s]]
+        for s in range(first, stop):
+            if s + SLOTS_AHEAD < stop:
+                self.routing.data.prefetch_all(samples[s + SLOTS_AHEAD])
+            self.routing.read(s, samples[s])
+        self.routing.forward(first, n, gamma, &self.likelihood[first])
+        for s in range(first, stop):
+            self.likelihood[s] = max(self.likelihood[s], LEAST_LIKELIHOOD)
+            self.grad_output[s] = <float> (
+                self.slot_weight[s] * pow(self.likelihood[s], self.q - 1.0))
+        self.routing.backward(first, n, gamma, &self.grad_output[first])
+
+    cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
+        """First the tasks of blocks of nodes, then those of blocks of leaves."""
+        cdef ngdt_adam *adam = &(<SoftWorker> worker).adam
+        cdef long long n_steps = self.n_steps_before + step.number + 1
+        # Both moments start at zero and are too small by these factors.
+        cdef double first_bias = 1.0 - pow(self.beta1, n_steps)
+        cdef double second_bias = sqrt(1.0 - pow(self.beta2, n_steps))
+        cdef double total = 0.0
+        cdef int s
+        for s in range(step.n):
+            total += self.slot_weight[s]
+        (<SoftWorker> worker).batch_weight = total
         adam.beta1, adam.beta2 = <float> self.beta1, <float> self.beta2
-        cdef unsigned int mode
-        with nogil:
-            mode = ngdt_flush_tiny()
-            for step in range(rate.shape[0]):
-                start = step * self.batch_size
-                n = <int> min(self.batch_size, order.shape[0] - start)
-                first = self.chunk * ngdt_threads_next_task(&self.team)
-                while first < n:
-                    self._route(&order[start], first, min(self.chunk, n - first), gamma[step])
-                    first = self.chunk * ngdt_threads_next_task(&self.team)
-                if not ngdt_threads_wait(&self.team):
-                    break
-                total = 0.0
-                for b in range(n):
-                    total += self.slot_weight[b]
-                if number == 0:
-                    self._count(n, total)
-                # Both moments start at zero and are too small by these factors.
-                first_bias = 1.0 - pow(self.beta1, self.n_steps + step + 1)
-                second_bias = sqrt(1.0 - pow(self.beta2, self.n_steps + step + 1))
-                adam.rate = <float> (rate[step] * second_bias / first_bias)
-                adam.epsilon = <float> (self.epsilon * second_bias)
-                adam.keep = <float> keep[step]
-                ticket = ngdt_threads_next_task(&self.team)
-                while ticket < n_pieces:
-                    if ticket < n_blocks:
-                        k = ticket * BLOCK
-                        self._move(number, &adam, k, min(BLOCK, m - k), n, total)
-                    else:
-                        k = (ticket - n_blocks) * BLOCK
-                        self._move_leaves(
-                            k, min(BLOCK, n_leaves - k), n, leaf_rate[step], total)
-                    ticket = ngdt_threads_next_task(&self.team)
-                if not ngdt_threads_wait(&self.team):
-                    break
-            ngdt_keep_tiny(mode)
+        adam.rate = <float> (self.rate[step.number] * second_bias / first_bias)
+        adam.epsilon = <float> (self.epsilon * second_bias)
+        adam.keep = <float> self.keep[step.number]
+        return self._n_node_tasks() + (
+            self.model.n_leaves + LEAVES_PER_TASK - 1) // LEAVES_PER_TASK
 
-    cdef void _count(self, int n, double total) noexcept nogil:
-        """Add a batch to the metrics of the epoch."""
-        cdef int b
-        self.sum_weight += total
-        for b in range(n):
-            self.sum_loss += self.slot_weight[b] * self._loss(self.value[b])
+    cdef int _n_node_tasks(self) noexcept nogil:
+        return (<int> self.w.shape[0] + NODES_PER_TASK - 1) // NODES_PER_TASK
 
-    cdef double _loss(self, double value) noexcept nogil:
-        return (1.0 - pow(value, self.q)) / self.q if self.q > 0.0 else -log(value)
+    cdef void update(self, Worker worker, const Step *step, int task) noexcept nogil:
+        cdef int n_node_tasks = self._n_node_tasks(), first
+        if task == 0:
+            self._count(step.n, (<SoftWorker> worker).batch_weight)
+        if task < n_node_tasks:
+            first = task * NODES_PER_TASK
+            self._move_nodes(
+                <SoftWorker> worker, first,
+                min(NODES_PER_TASK, <int> self.w.shape[0] - first), step.n)
+        else:
+            first = (task - n_node_tasks) * LEAVES_PER_TASK
+            self._move_leaves(
+                first, min(LEAVES_PER_TASK, self.model.n_leaves - first), step.n,
+                self.leaf_rate[step.number], (<SoftWorker> worker).batch_weight)
 
-    cdef void _route(
-            self, const int32_t *samples, int first, int n, double gamma) noexcept nogil:
-        cdef int b
-        # What is read at random places is waited for: many small things together, long rows by
-        # asking for them ahead.
-        for b in range(first, first + n):
-            self.model.read(b, samples[b])
-            self.slot_weight[b] = self.weight[samples[b]]
-        for b in range(first, first + n):
-            if b + 4 < first + n:
-                self.routing.rows.prefetch_all(samples[b + 4])
-            self.routing.read(b, samples[b])
-        self.routing.forward(first, n, <float> gamma, &self.value[first])
-        for b in range(first, first + n):
-            self.value[b] = max(self.value[b], LEAST)
-            self.grad_output[b] = <float> (
-                self.slot_weight[b] * pow(self.value[b], self.q - 1.0))
-        self.routing.backward(first, n, <float> gamma, &self.grad_output[first])
+    cdef void _count(self, int n, double batch_weight) noexcept nogil:
+        """Add a mini-batch to the metrics of the epoch."""
+        cdef int s
+        self.sum_weight += batch_weight
+        for s in range(n):
+            self.sum_loss += self.slot_weight[s] * self._loss(self.likelihood[s])
 
-    cdef void _move(
-            self, int number, const ngdt_adam *adam, int node, int n_nodes, int n, double total
-    ) noexcept nogil:
+    cdef double _loss(self, double likelihood) noexcept nogil:
+        return (1.0 - pow(likelihood, self.q)) / self.q if self.q > 0.0 else -log(likelihood)
+
+    cdef void _move_nodes(
+            self, SoftWorker worker, int node, int n_nodes, int n) noexcept nogil:
         """Take the step of a block of nodes."""
-        cdef float *gradient = &self.gradients[number, 0, 0]
+        cdef float *gradient = &worker.gradient[0, 0]
         cdef Py_ssize_t j, size = n_nodes * self.w.shape[1]
-        cdef float scale = <float> (1.0 / total)
+        cdef float scale = <float> (1.0 / worker.batch_weight)
         cdef int i
         if not self.routing.gradient(node, n_nodes, n, gradient):
             return
@@ -219,30 +227,31 @@ cdef class SoftTrainer:
             gradient[j] *= scale
         if self.spatial_penalty > 0.0:
             for i in range(n_nodes):
-                self._smooth(&self.w[node + i, 0], gradient + i * self.w.shape[1])
+                self._add_penalty(&self.w[node + i, 0], gradient + i * self.w.shape[1])
         if self.masked:
             for j in range(size):
                 gradient[j] *= (&self.mask[node, 0])[j]
-        ngdt_adam_step(adam, gradient, size, &self.w[node, 0], &self.first[node, 0],
-                       &self.second[node, 0])
+        ngdt_adam_step(&worker.adam, gradient, size, &self.w[node, 0],
+                       &self.first_moment[node, 0], &self.second_moment[node, 0])
 
-    cdef void _smooth(self, const float *w, float *gradient) noexcept nogil:
+    cdef void _add_penalty(self, const float *w, float *gradient) noexcept nogil:
         """Gradient of spatial_penalty times the sum of (w_i - w_j)^2 over neighbours, Hehn (2020),
         eq. 15."""
         cdef Py_ssize_t k
-        cdef float pull
+        cdef float slope
         for k in range(self.neighbour.shape[0]):
-            pull = <float> (2.0 * self.spatial_penalty) * (
+            slope = <float> (2.0 * self.spatial_penalty) * (
                 w[self.neighbour[k, 0]] - w[self.neighbour[k, 1]])
-            gradient[self.neighbour[k, 0]] += pull
-            gradient[self.neighbour[k, 1]] -= pull
+            gradient[self.neighbour[k, 0]] += slope
+            gradient[self.neighbour[k, 1]] -= slope
 
     cdef void _move_leaves(
-            self, int first, int n_leaves, int n, double rate, double total) noexcept nogil:
+            self, int first, int n_leaves, int n, double rate, double batch_weight
+    ) noexcept nogil:
         cdef int leaf
         for leaf in range(first, first + n_leaves):
-            self.model.begin(leaf)
-            self.routing.collect(leaf, n)
-            self.model.blend(leaf, rate, total)
+            self.model.reset(leaf)
+            self.routing.accumulate_leaf(leaf, n)
+            self.model.update_mean(leaf, rate, batch_weight)
             if self.refit_every_step:
-                self.model.fit(leaf)
+                self.model.m_step(leaf)

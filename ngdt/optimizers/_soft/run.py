@@ -1,4 +1,4 @@
-"""Training with soft routing: what `Annealed` and `EndToEnd` share."""
+"""Training with soft routing: the common part of `Annealed` and `EndToEnd`."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -11,46 +11,52 @@ from scipy import sparse
 from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
+from ngdt._algorithm import OptimizerResult, Progress
 from ngdt._inference import Topology
-from ngdt.optimizers._base import Optimizer, Progress
+from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
-from ngdt.optimizers._soft.routing import Categorical, DenseRouting, Gaussian, SparseRouting
+from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
+from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
+from ngdt.optimizers._threads import usable_threads
 from ngdt.pruning import keep_reached
 
-# How often the hard tree is read out and judged, evenly over the last half of the epochs: routing
-# the training set costs about as much as an epoch.
-_CHECKS = 3
-# Share of a sample below which a subtree is not visited, and the nodes from which on this pays.
-_CUTOFF, _MANY_NODES = 0.01, 2**11
-# A mini-batch may hold nothing heavier, and the inverse of its weight must fit float32.
-_LEAST_WEIGHT = 1e-30
+# Number of evaluations of the hard tree, evenly over the last half of the epochs. Routing the
+# training set costs about as much as an epoch.
+_N_EVALUATIONS = 3
+# Probability below which a subtree is skipped, and number of internal nodes from which this is the
+# faster way.
+_CUTOFF, _MIN_CUTOFF_NODES = 0.01, 2**11
+# Least sample weight. A mini-batch may hold samples of this weight only, and the inverse of its
+# weight must fit float32.
+_MIN_SAMPLE_WEIGHT = 1e-30
 
 
 @dataclass(frozen=True)
 class SoftSchedule:
-    """One run in metrics; schedules map the share of the run that is done to numbers.
+    """Hyper-parameters of one training run.
 
     Attributes
     ----------
     epochs, batch_size : int
     gamma, rate, decay : callable
-        From an array in [0, 1) to the steepness, the learning rate, and the share of the weights
-        that a step removes.
+        Schedules of the steepness, the learning rate, and the share of the weights that a step
+        removes. Each maps an array of finished shares of the run, in [0, 1), to an array.
     q : float
         Loss of a sample: (1 - likelihood**q) / q.
     beta2 : float
-        Of Adam.
+        Decay of the second moments of Adam.
     pseudo_count : float
-        Weight of the prior in each leaf.
+        Weight of the prior in each leaf, in samples.
     variance : float or None
-        Of the targets in a leaf, where they are numbers; None: as the data say.
+        Variance of the targets in a leaf, for regression. None estimates it.
     refit_every_step : bool
-        Leaves follow their running means in every step, or once per epoch.
+        Whether leaves are set to their running means in every step, or once per epoch.
     spatial_penalty : float
+        Factor of the squared differences between the weights of neighbouring pixels.
     image_shape : tuple or None
-        Of which neighbours the spatial_penalty is.
+        Shape of the images in which pixels are neighbours.
     keep_zeros : bool
-        Whether weights that are zero at the start stay zero.
+        Whether weights that are zero in the initial tree stay zero.
     cutoff : float, "auto" or None
     """
 
@@ -71,7 +77,7 @@ class SoftSchedule:
 
 
 class SoftOptimizer(Optimizer):
-    """Base class of optimizers that route softly; a subclass makes the plan."""
+    """Base class of optimizers with soft routing; a subclass makes the schedule."""
 
     is_stochastic = True
     default_init = "random_complete"
@@ -79,10 +85,10 @@ class SoftOptimizer(Optimizer):
 
     @abstractmethod
     def _schedule(self, n_samples, problem):
-        """SoftSchedule for so many training samples."""
+        """The `SoftSchedule` for this number of training samples."""
 
-    def optimize(self, tree, problem):
-        """Train; see `Optimizer.optimize`.
+    def _optimize(self, tree, problem):
+        """Train.
 
         Parameters
         ----------
@@ -91,78 +97,82 @@ class SoftOptimizer(Optimizer):
 
         Returns
         -------
-        tree : Tree
-            Routes hard, has leaves in closed form, and no branch that no training sample reaches.
-        history : dict
-            Per epoch: ``loss`` (mean loss of the soft tree over the visits), ``gamma``, and
-            ``validation``, the mean error of the hard tree on held-out rows, NaN where it was not
-            asked for.
+        OptimizerResult
+            The tree routes hard and has leaf values in closed form. Every branch is reached by a
+            training sample. History, per epoch: ``loss``, the mean loss of the soft tree over the
+            samples as they were visited; ``gamma``; and
+            ``validation``, the mean error of the hard tree on the validation samples, NaN in epochs
+            in which it was not evaluated.
         """
         if tree.n_internal == 0:
-            return tree, {}
-        # The threads of the kernel share the work; BLAS must not start its own below each.
+            return OptimizerResult(tree)
+        # The kernel has threads of its own; BLAS must not start further ones in each.
         with threadpool_limits(1, user_api="blas"):
             return self._train(tree, problem, problem.training_samples, unit_weight(problem))
 
-    def _train(self, tree, problem, rows, weight, keep_zeros=False):
-        """`optimize` for a tree with splits, on some of the rows.
+    def _train(self, tree, problem, samples, sample_weight, keep_zeros=False):
+        """`optimize` for a tree with splits, on some of the samples.
 
-        For those that train many trees on parts of one problem: what is the same for all is
-        measured once, and BLAS kept from starting threads, which takes longer than a small stump.
+        For algorithms that train many trees on parts of one problem. The caller computes the
+        weights once. It also limits the threads of BLAS once, since to start them takes longer than
+        to train a small stump.
 
         Parameters
         ----------
         tree : Tree
         problem : Problem
-        rows : ndarray of int32
-            Each with a positive weight.
-        weight : ndarray of float64, shape (n_samples,)
+        samples : ndarray of int32
+            Samples to train on, each with a positive weight.
+        sample_weight : ndarray of float64, shape (n_samples,)
             As `unit_weight` returns it.
         keep_zeros : bool, default=False
-            Whether weights that are zero at the start stay zero, whatever the plan says.
+            True keeps weights at zero that are zero in the initial tree, whatever the schedule.
         """
-        run = _Run(self, tree, problem, rows, weight, keep_zeros)
+        run = SoftRun(self, tree, problem, samples, sample_weight, keep_zeros)
         run.train()
-        return run.best_tree(), run.progress.history
+        return run.progress.result(run.best_tree())
 
 
-class _Run:
-    """One training run: what lives between epochs."""
+class SoftRun:
+    """One training run: its state between epochs."""
 
-    def __init__(self, params, tree, problem, rows, weight, keep_zeros):
-        self.tree, self.problem, self.rows, self.weight = tree, problem, rows, weight
-        self.scaling, self.held_out = problem.scaling, problem.validation_samples
+    def __init__(self, params, tree, problem, samples, sample_weight, keep_zeros):
+        self.tree, self.problem = tree, problem
+        self.samples, self.sample_weight = samples, sample_weight
+        self.scaling, self.validation_samples = problem.scaling, problem.validation_samples
         self.random = np.random.RandomState(problem.random_state)
-        self.schedule = params._schedule(len(rows), problem)
-        weights, thresholds = self.scaling.to_unit_rows(tree)
+        self.schedule = params._schedule(len(samples), problem)
+        weights, thresholds = self.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
         neighbours = _neighbours(self.schedule.image_shape, problem.X.shape[1])
         self.trainer = SoftTrainer(
-            self._routing(), self.weight, weights=self.weights, q=self.schedule.q,
+            self._routing(), self.sample_weight, weights=self.weights, q=self.schedule.q,
             betas=(0.9, self.schedule.beta2), refit_every_step=self.schedule.refit_every_step,
             mask=self._mask() if keep_zeros or self.schedule.keep_zeros else None,
-            spatial_penalty=self.schedule.spatial_penalty, neighbour=neighbours, n_threads=problem.n_jobs)
+            spatial_penalty=self.schedule.spatial_penalty, neighbour=neighbours,
+            n_threads=usable_threads(problem.n_jobs))
         self.progress = Progress(params, problem, self.schedule.epochs)
         self.best = None
 
     def _mask(self):
         mask = (self.weights != 0).astype(np.float32)
-        mask[:, -1] = 1.0       # a threshold may be zero by chance, and is of no feature
+        mask[:, -1] = 1.0       # the threshold belongs to no feature, and may be zero by chance
         return mask
 
     def _leaf_model(self):
         problem, tree = self.problem, self.tree
-        weight = self.weight[self.rows]
-        weight /= weight.sum()
-        prior_weight = self.schedule.pseudo_count / len(self.rows)
+        samples = self.samples
+        share = self.sample_weight[samples]
+        share /= share.sum()
+        prior_weight = self.schedule.pseudo_count / len(samples)
         if not problem.loss.is_classifier:
             return Gaussian(
-                tree.values.astype(np.float32), problem.y, weight @ problem.y[self.rows],
+                tree.values.astype(np.float32), problem.y, share @ problem.y[samples],
                 prior_weight, self.schedule.batch_size, self.schedule.variance or 1.0,
                 self.schedule.variance is None)
         prior = np.bincount(
-            problem.y[self.rows, 0].astype(np.intp), weights=weight, minlength=problem.n_outputs)
+            problem.y[samples, 0].astype(np.intp), weights=share, minlength=problem.n_outputs)
         return Categorical(
             softmax(tree.values, axis=1).astype(np.float32), problem.y, prior, prior_weight,
             self.schedule.batch_size)
@@ -172,55 +182,58 @@ class _Run:
                      self.scaling, self.schedule.batch_size)
         cutoff = self.schedule.cutoff
         if cutoff == "auto":
-            cutoff = _CUTOFF if self.tree.n_internal >= _MANY_NODES else None
+            cutoff = _CUTOFF if self.tree.n_internal >= _MIN_CUTOFF_NODES else None
         if cutoff is None and not sparse.issparse(self.problem.X):
             return DenseRouting(*arguments)
         return SparseRouting(*arguments, CHUNK, cutoff or 0.0)
 
     def train(self):
         epochs = self.schedule.epochs
-        checks = set()
-        if len(self.held_out):
-            checks.update(np.linspace(epochs // 2, epochs - 1, _CHECKS, dtype=int).tolist())
+        evaluated = set()
+        if len(self.validation_samples):
+            evaluated.update(
+                np.linspace(epochs // 2, epochs - 1, _N_EVALUATIONS, dtype=int).tolist())
         with self.progress.until_interrupted():
             for epoch in range(epochs):
-                self._epoch(epoch, epoch in checks)
+                self._epoch(epoch, epoch in evaluated)
 
-    def _epoch(self, epoch, check):
-        plan = self.schedule
-        n, batch = len(self.rows), plan.batch_size
-        steps = np.arange(-(-n // batch))
-        done = (epoch + steps / len(steps)) / plan.epochs
-        order = self.random.permutation(self.rows)
-        weight = np.add.reduceat(self.weight[order], steps * batch)
-        seen = np.cumsum(weight)
-        if plan.refit_every_step:
-            # A running mean over the weight of one epoch, plain while the first one lasts.
+    def _epoch(self, epoch, evaluate):
+        schedule = self.schedule
+        n, batch_size = len(self.samples), schedule.batch_size
+        steps = np.arange(-(-n // batch_size))
+        done = (epoch + steps / len(steps)) / schedule.epochs
+        order = self.random.permutation(self.samples)
+        batch_weight = np.add.reduceat(self.sample_weight[order], steps * batch_size)
+        seen = np.cumsum(batch_weight)
+        if schedule.refit_every_step:
+            # Leaves are running means over the weight of one epoch. In the first epoch, they are
+            # means over the mini-batches so far.
             seen = np.minimum(seen + epoch * seen[-1], seen[-1])
-        gamma = plan.gamma(done)
+        gamma = schedule.gamma(done)
         loss = self.trainer.epoch(
-            order, gamma, plan.rate(done), 1.0 - plan.decay(done), weight / seen)
-        if not plan.refit_every_step:
+            order, gamma, schedule.rate(done), 1.0 - schedule.decay(done), batch_weight / seen)
+        if not schedule.refit_every_step:
             self.trainer.refit()
         self.progress.report({
-            "loss": loss, "gamma": gamma[-1], "validation": self._check() if check else np.nan})
+            "loss": loss, "gamma": gamma[-1],
+            "validation": self._evaluate_hard_tree() if evaluate else np.nan})
 
-    def _check(self):
-        """Read out the hard tree and keep it if it is the best; its error on held-out rows."""
-        tree, held, problem = self._hard_tree(), self.held_out, self.problem
-        errors = problem.validation_weight[held] * problem.errors(
-            tree.values[tree._apply_at(problem.data, held)], held)
+    def _evaluate_hard_tree(self):
+        """Mean error of the hard tree on the validation samples; keep the tree if it is the best.
+        """
+        tree, samples, problem = self._hard_tree(), self.validation_samples, self.problem
+        errors = problem.validation_weight[samples] * problem.errors(tree, samples)
         if self.best is None or errors.sum() <= self.best[0]:
             self.best = errors.sum(), tree
-        return errors.sum() / problem.validation_weight[held].sum()
+        return errors.sum() / problem.validation_weight[samples].sum()
 
     def _hard_tree(self):
-        problem, rows = self.problem, self.rows
+        problem, samples = self.problem, self.samples
         weights, thresholds = self.scaling.to_raw(
             self.weights[:, :-1].astype(np.float64), -self.weights[:, -1].astype(np.float64))
         tree = self.tree.replace(weights=weights, thresholds=thresholds)
-        leaf = tree._apply_at(problem.data, rows)
-        tree = tree.replace(values=problem.fit_leaves(leaf, rows, tree.n_leaves))
+        leaf = problem.apply(tree, samples)
+        tree = tree.replace(values=problem.fit_leaves(leaf, samples, tree.n_leaves))
         return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
 
     def best_tree(self):
@@ -228,15 +241,15 @@ class _Run:
 
 
 def unit_weight(problem):
-    """Training weights, of mean 1 over the rows that have one, as mini-batches take them."""
+    """Sample weights with mean 1 over the training samples, as mini-batches use them."""
     present = problem.sample_weight > 0
-    weight = problem.sample_weight / problem.sample_weight.mean(where=present)
-    weight[present] = np.maximum(weight[present], _LEAST_WEIGHT)
-    return weight
+    sample_weight = problem.sample_weight / problem.sample_weight.mean(where=present)
+    sample_weight[present] = np.maximum(sample_weight[present], _MIN_SAMPLE_WEIGHT)
+    return sample_weight
 
 
 def check_image_shape(shape, n_features):
-    """Raise a ValueError unless so many features make an image of that shape."""
+    """Raise a ValueError unless an image of this shape has this number of features."""
     if not (len(shape) in (2, 3) and all(isinstance(n, Integral) and n > 0 for n in shape)
             and prod(shape) == n_features):
         raise ValueError(
@@ -245,7 +258,7 @@ def check_image_shape(shape, n_features):
 
 
 def _neighbours(image_shape, n_features):
-    """Pairs of features that lie side by side, or one below the other, in an image."""
+    """Pairs of features that are horizontal or vertical neighbours in an image."""
     if image_shape is None:
         return np.empty((0, 2), dtype=np.int32)
     index = np.arange(n_features, dtype=np.int32).reshape(image_shape)

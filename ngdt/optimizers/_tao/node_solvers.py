@@ -1,4 +1,4 @@
-"""How TAO fits one split to the samples that care which side they are sent to."""
+"""Solvers of TAO for one split: a weighted binary classification of samples."""
 
 from operator import itemgetter
 from queue import SimpleQueue
@@ -24,12 +24,13 @@ class NodeProblem(NamedTuple):
     ----------
     node : int
     samples : ndarray of int32, shape (n,)
+        Samples with different losses on the two sides.
     target : ndarray of float64, shape (n,)
-        1 for samples that are better off on the right, -1 for the others; both occur.
+        1 for samples with the smaller loss on the right, -1 for the others. Solvers need both.
     cost : ndarray of float64, shape (n,)
-        What a sample loses on the wrong side, times its weight.
+        Loss on the worse side minus loss on the better side, times the weight of the sample.
     C : float
-        Weight of the costs against the penalty.
+        Factor of the costs against the penalty.
     """
 
     node: int
@@ -43,7 +44,7 @@ _PENALTY = {"l1": abs, "l2": lambda weights: 0.5 * weights * weights}
 
 
 class NewtonSolver:
-    """Linear splits by `LinearSolver`, which lowers the penalised loss from any start.
+    """Linear splits by `LinearSolver`, which lowers the penalised loss of the present split.
 
     Parameters
     ----------
@@ -58,11 +59,11 @@ class NewtonSolver:
             problem.data, self.scaling, params.node_loss, params.penalty)
 
     def penalties(self, weights):
-        """The penalty of each row of weights, dense or CSR, which are those of raw features."""
+        """Penalty of each weight vector; the weights, dense or CSR, are those of raw features."""
         return self.penalty(weights * self.scaling.scale).sum(axis=1)
 
     def fit(self, problem, weights, threshold):
-        """A split in place of the present one.
+        """Fit a split, starting from the present one.
 
         Parameters
         ----------
@@ -76,30 +77,31 @@ class NewtonSolver:
         threshold : float
         """
         scaling = self.scaling
-        start = weights * scaling.scale, weights @ scaling.center - threshold
-        found = self._minimise(
-            problem.samples, problem.target, problem.C * problem.cost, *start)
-        if found[1] == start[1] and np.array_equal(found[0], start[0]):
-            return weights, threshold   # and not what rounding makes of them on the way back
-        weights = found[0] / scaling.scale
-        return weights, weights @ scaling.center - found[1]
+        initial = weights * scaling.scale, weights @ scaling.center - threshold
+        fitted = self._minimise(
+            problem.samples, problem.target, problem.C * problem.cost, *initial)
+        if fitted[1] == initial[1] and np.array_equal(fitted[0], initial[0]):
+            return weights, threshold   # to scale them back would add rounding errors
+        weights = fitted[0] / scaling.scale
+        return weights, weights @ scaling.center - fitted[1]
 
     def _minimise(self, samples, target, cost, weights, intercept):
-        """Weights and intercept in scaled space, better than these."""
+        """Weights and intercept in scaled space whose penalised loss is not above that of these."""
         return self.solver.fit(samples, target, cost, weights, intercept)[:2]
 
 
 class LiblinearSolver(NewtonSolver):
-    """The same by LIBLINEAR, unless that leaves the penalised loss higher than it was."""
+    """Linear splits by LIBLINEAR, unless the penalised loss of the present split is lower."""
 
-    # Its random numbers are those of the whole process: one fit at a time, or they interleave.
+    # LIBLINEAR has one generator of random numbers per process. Only one fit at a time gives the
+    # same numbers in every run.
     _lock = Lock()
 
     def __init__(self, params, problem):
         super().__init__(params, problem)
         self.X = problem.X
-        # Without a step: says what the penalised loss of a split is, taken at a good scale.
-        self.judge = LinearSolver(
+        # Without steps: computes the penalised loss of a split at its best scale.
+        self.evaluator = LinearSolver(
             problem.data, self.scaling, params.node_loss, params.penalty, max_steps=0)
         if params.node_loss == "logistic":
             self.model = LogisticRegression(solver="liblinear")
@@ -107,26 +109,27 @@ class LiblinearSolver(NewtonSolver):
         else:
             self.model = LinearSVC(dual=False)
             penalty = {"penalty": params.penalty}
-        # The intercept is the weight of a constant feature there, and penalised: a large feature.
+        # LIBLINEAR penalises the intercept, as the weight of a constant feature. A large constant
+        # makes this penalty small.
         self.model.set_params(intercept_scaling=100.0, max_iter=10_000, random_state=0, **penalty)
 
     def _minimise(self, samples, target, cost, weights, intercept):
         model = clone(self.model).set_params(C=cost.max())
         with self._lock:
             model.fit(self._scaled(samples), target, sample_weight=cost / cost.max())
-        starts = (weights, intercept), (model.coef_[0], model.intercept_[0])
-        fits = [self.judge.fit(samples, target, cost, *start) for start in starts]
+        candidates = (weights, intercept), (model.coef_[0], model.intercept_[0])
+        fits = [self.evaluator.fit(samples, target, cost, *split) for split in candidates]
         return min(fits, key=itemgetter(2))[:2]
 
     def _scaled(self, samples):
         X = self.scaling.transform(self.X[samples])
-        if sparse.issparse(X):      # LIBLINEAR counts by 32 bits only
+        if sparse.issparse(X):      # LIBLINEAR takes 32-bit indices only
             X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
         return X
 
 
 def _logistic_penalty(penalty):
-    """Its name was deprecated in favour of a number."""
+    """The penalty as a parameter of LogisticRegression; since 1.8, it is the number `l1_ratio`."""
     if parse_version(sklearn.__version__) < parse_version("1.8"):
         return {"penalty": penalty}
     return {"l1_ratio": float(penalty == "l1")}
@@ -136,23 +139,24 @@ OBLIQUE_SOLVERS = {"newton": NewtonSolver, "liblinear": LiblinearSolver}
 
 
 class AxisSolver:
-    """The axis-aligned split that sends the least weight of samples the wrong way."""
+    """The axis-aligned split with the least cost of misrouted samples."""
 
     def __init__(self, problem):
         self.data = problem.data
-        # Read by all splitters, written before each search: nodes of a level share no samples.
+        # All splitters read these arrays. Before its search, each thread writes the entries of its
+        # own samples only: nodes of one level share no samples.
         self.right, self.cost = np.zeros((self.data.n_samples, 1)), problem.sample_weight.copy()
-        # A splitter serves one thread at a time.
+        # Only one thread at a time may use a splitter.
         self.splitters = SimpleQueue()
         for _ in range(problem.n_jobs):
             self.splitters.put(Splitter(problem.X, self.right, self.cost, 2, "misclassification"))
 
     def penalties(self, weights):
-        """None."""
+        """Zeros: axis-aligned splits are not penalised."""
         return np.zeros(weights.shape[0])
 
     def fit(self, problem, weights, threshold):
-        """As for `NewtonSolver`; the present split plays no part."""
+        """As for `NewtonSolver`; the result does not depend on the present split."""
         right, cost = problem.target > 0, problem.cost
         self.right[problem.samples, 0], self.cost[problem.samples] = right, cost
         splitter = self.splitters.get()
@@ -167,5 +171,5 @@ class AxisSolver:
         above = self.data.project(problem.samples, weights) > split.threshold
         if 2.0 * cost[above != right].sum() <= cost.sum():
             return weights, split.threshold
-        # The other way round: right is where x < the next number, which is x <= threshold.
+        # In the opposite direction, right is x < the next number, which is x <= threshold.
         return -weights, -np.nextafter(split.threshold, np.inf)

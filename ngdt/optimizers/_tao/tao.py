@@ -1,4 +1,4 @@
-"""TAO: node after node, each fitted to what the rest of the tree makes of its samples."""
+"""TAO: alternating optimization over the nodes, each fitted with the rest of the tree fixed."""
 
 from itertools import chain
 from numbers import Integral, Real
@@ -10,58 +10,66 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from ngdt._loss import LOSSES, Loss, get_loss
-from ngdt._tree import SPARSE_SHARE
-from ngdt.optimizers._base import Optimizer, Progress
+from ngdt._algorithm import Progress
+from ngdt.losses import LOSSES, Loss, get_loss
+from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
+from ngdt.optimizers._tao.weights import compact_weights, replace_weights
 from ngdt.pruning import collapse_pure, keep_reached
 
-# Passes over which the objective must have fallen: that of a surrogate does not fall in each.
-_PATIENCE = {"error": 1, "surrogate": 3}
+# Number of passes over which the objective must have fallen. That of a surrogate need not fall in
+# each pass.
+_PATIENCE_PASSES = {"error": 1, "surrogate": 3}
 
 
 class TAO(Optimizer):
-    """Tree alternating optimization: fit all nodes of a level to the tree around them.
+    """Tree alternating optimization: fit the nodes level by level, with the other levels fixed.
 
-    A pass goes from the deepest level to the root, leaves first. What a node is fitted to are the
-    samples that reach it and fare better on one side than on the other: the better side is their
-    binary label, and the difference of the losses their weight. Samples of which both sides make
-    the same do not matter. Nodes of one level share no samples, and are fitted side by side.
+    A pass refits the leaves, and then the nodes from the deepest level to the root. A node is
+    fitted to the samples that reach it and have a smaller loss on one side than on the other. The
+    better side is their binary label, and the difference of the losses is their weight. Samples
+    with the same loss on both sides have no influence. Nodes of one level share no samples and are
+    fitted in parallel. TAO is the subject of US patent application 2022/0318641.
 
     Parameters
     ----------
     C : float, default=0.1
-        Weight of the losses against the penalty: the smaller, the sparser and the smaller the tree.
+        Factor of the losses against the penalty. A smaller C makes a sparser and smaller tree.
     penalty : {"l1", "l2"}, default="l1"
-        Of split weights, in the scaled features of the estimator's `standardize`. "l1" makes most
-        of them zero; "l2" is often the more accurate.
+        Penalty of the split weights, for features scaled by the estimator's `standardize`. "l1"
+        makes most weights zero; "l2" is often more accurate.
     alpha : float, default=0.5
         The penalty of a node is multiplied by the share of the samples that reach it to this power,
-        so that deep nodes, which see few, are not silenced; up to 10. 0 is the paper's.
+        at most 10. Without it, deep nodes, which few samples reach, lose their weights first. 0 is
+        the paper's.
     loss : str, Loss or None, default=None
-        What says which side is better. None: the misclassification of classes ("zero_one"), the
-        estimator's own loss for numbers. Else that loss, by name or as an object.
+        Loss by which the better side of a sample is chosen: "zero_one" for misclassification, or
+        another loss by name or as an object. None is "zero_one" for classification and the
+        estimator's own loss for regression.
     node : {"oblique", "axis"}, default="oblique"
-        Kind of the split. That of an axis-aligned node is exact, over all features, thresholds and
-        both directions; what concerns penalties and linear classifiers is without effect there.
+        Type of the splits. The search for an axis-aligned split is exact, over all features,
+        thresholds and both directions. Parameters of penalties and linear classifiers have no
+        effect on it.
     node_loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss of the linear classifier in a node.
     solver : {"newton", "liblinear"}, default="newton"
-        How the linear classifier in a node is fitted. "newton" is ours, and starts from the weights
-        that the node has; "liblinear", as in the paper, is scikit-learn's, which starts from zero,
-        copies the samples of a node, and serves one thread at a time. Both minimise the same.
+        Solver of the linear classifier in a node. "newton" is this package's own and starts from
+        the present weights of the node. "liblinear", as in the paper, is scikit-learn's. It starts
+        from zero, copies the samples of a node, and runs in one thread at a time. Both minimise the
+        same objective.
     accept : {"surrogate", "error"}, default="surrogate"
-        When a node takes its new split: "error" if that sends no more of its samples, by weight,
-        the wrong way, so that the training loss never rises; "surrogate" if the penalised loss of
-        an oblique split does not rise, which no solver lets it, and always for an axis-aligned one,
-        which is the best there is. An overfitted tree can become sparse only by the latter.
+        When a node takes its new split. "error": if the weight of the misrouted samples does not
+        rise, so that the training loss never rises. "surrogate": if the penalised loss of an
+        oblique split does not rise, which every solver ensures; an axis-aligned split is always
+        taken, as it is the best one. An overfitted tree can become sparse only with "surrogate".
     max_passes : int, default=14
+        Largest number of passes.
     tol : float, default=0.005
         Training ends when a pass lowers the training loss by less than this share ("error"), or
-        three passes the objective ("surrogate").
+        when three passes lower the objective by less than this share ("surrogate").
     n_jobs : int or None, default=None
-        Threads that share the nodes of a level, -1 for all cores; None: the `n_jobs` of the
+        Number of threads for the nodes of a level, -1 for all cores. None is the `n_jobs` of the
         estimator. The tree does not depend on it.
 
     See Also
@@ -72,10 +80,10 @@ class TAO(Optimizer):
     -----
     The objective is ``C * (sum of losses) + sum of share**alpha * penalty`` over the nodes. Under
     "error" the last tree is returned, under "surrogate" the one with the lowest objective after any
-    pass. Nodes without samples and pure subtrees are left alone during training, and removed
-    afterwards; what is left is stored with sparse rows of weights where these take less memory
-    (`Tree.compact`). There is nothing random: a sample of weight k is the same as k samples,
-    to the tolerance of the solver.
+    pass. Nodes without samples and pure subtrees are not changed during training, and removed
+    afterwards. The weights of the result are sparse where this takes less memory (`Tree.compact`).
+    Training is deterministic. A sample of weight k is the same as k samples, to the tolerance of
+    the solver.
 
     Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule of
     acceptance.
@@ -96,6 +104,7 @@ class TAO(Optimizer):
     True
     """
 
+    name = "tao"
     metrics = ("objective", "loss", "n_nonzero", "n_nodes", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
@@ -106,7 +115,7 @@ class TAO(Optimizer):
         "node": [StrOptions({"oblique", "axis"})],
         "node_loss": [StrOptions({"squared_hinge", "logistic"})],
         "solver": [StrOptions(set(OBLIQUE_SOLVERS))],
-        "accept": [StrOptions(set(_PATIENCE))],
+        "accept": [StrOptions(set(_PATIENCE_PASSES))],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="both")],
         "n_jobs": [Interval(Integral, None, -1, closed="right"),
@@ -146,14 +155,14 @@ class TAO(Optimizer):
         if self.loss == "zero_one":
             if not loss.is_classifier:
                 raise ValueError(
-                    f"TAO(loss='zero_one') is for classes and does not fit the {loss.name} loss "
-                    "of the estimator")
+                    "TAO(loss='zero_one') is for classification and does not fit the "
+                    f"{loss.name} loss of the estimator")
         elif self.loss is not None and get_loss(self.loss).is_classifier != loss.is_classifier:
             raise ValueError(
                 f"TAO(loss={self.loss!r}) does not fit the {loss.name} loss of the estimator")
 
-    def optimize(self, tree, problem):
-        """Train; see `Optimizer.optimize`.
+    def _optimize(self, tree, problem):
+        """Train.
 
         Parameters
         ----------
@@ -162,31 +171,29 @@ class TAO(Optimizer):
 
         Returns
         -------
-        tree : Tree
-            Without branches that no training sample reaches.
-        history : dict
-            Per pass: ``objective``; ``loss``, the mean training loss; ``n_nonzero`` weights and
-            ``n_nodes``, both of the nodes that samples reach; and ``validation``, the mean error on
-            held-out rows, NaN without them.
+        OptimizerResult
+            Every branch of the tree is reached by a training sample. History, per pass:
+            ``objective``; ``loss``, the mean training loss; ``n_nonzero`` weights and ``n_nodes``,
+            both of the nodes that samples reach; and ``validation``, the mean error on the
+            validation samples, NaN without them.
         """
-        problem.check_shapes(tree)
         n_jobs = problem.n_jobs if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         problem = problem.replace(n_jobs=min(n_jobs, tree.n_leaves))
-        run = _Run(self, tree, problem)
-        # Threads share the nodes; BLAS must not start its own below each.
+        run = TAORun(self, tree, problem)
+        # The nodes are fitted by several threads; BLAS must not start further ones in each.
         with threadpool_limits(1, user_api="blas"):
             run.train()
-        return run.result(), run.progress.history
+        return run.progress.result(run.result(), converged=run.converged)
 
 
-class _Run:
-    """One training run: the tree as it is, the best so far, and where the samples are."""
+class TAORun:
+    """One training run: the present tree, the best one so far, and the leaves of the samples."""
 
     def __init__(self, params, tree, problem):
         self.params, self.problem, self.tree = params, problem, tree
-        self.weights = _compact(tree.weights)
-        self.data, self.rows = problem.data, problem.training_samples
-        self.total = problem.sample_weight[self.rows].sum()
+        self.weights = compact_weights(tree.weights)
+        self.data, self.training_samples = problem.data, problem.training_samples
+        self.total_weight = problem.sample_weight[self.training_samples].sum()
         depth = tree.node_depths()
         self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
         if params.node == "axis":
@@ -194,65 +201,67 @@ class _Run:
         else:
             self.solver = OBLIQUE_SOLVERS[params.solver](params, problem)
         self.in_threads = Parallel(problem.n_jobs, require="sharedmem")
-        self.progress = Progress(params, problem, params.max_passes)
-        self._refit_leaves(tree._apply_at(self.data, self.rows))
-        self.best = np.inf, self.tree, self.samples
+        self.progress, self.converged = Progress(params, problem, params.max_passes), False
+        self._refit_leaves(problem.apply(tree, self.training_samples))
+        self.best = np.inf, self.tree, self.samples_by_leaf
 
     def train(self):
-        patience = _PATIENCE[self.params.accept]
+        patience = _PATIENCE_PASSES[self.params.accept]
         lowest = [self._objective(self._metrics()) if self.params.accept == "error" else np.inf]
         with self.progress.until_interrupted():
-            for number in range(self.params.max_passes):
+            for n_passes in range(1, self.params.max_passes + 1):
                 before = self.tree
                 self._pass()
                 lowest.append(self.best[0])
-                if self.tree == before or (number + 1 >= patience and not (
+                if self.tree == before or (n_passes >= patience and not (
                         lowest[-1] < (1.0 - self.params.tol) * lowest[-1 - patience])):
+                    self.converged = True
                     break
 
     def _pass(self):
         for nodes in reversed(self.levels):
             self._fit_nodes(nodes)
-        self._refit_leaves(self.reached[np.argsort(self.samples.samples)])
+        self._refit_leaves(self.reached[np.argsort(self.samples_by_leaf.samples)])
         metrics = self._metrics()
-        goal = self._objective(metrics)
-        if goal <= self.best[0]:
-            self.best = goal, self.tree, self.samples
+        objective = self._objective(metrics)
+        if objective <= self.best[0]:
+            self.best = objective, self.tree, self.samples_by_leaf
         self.progress.report(metrics)
 
     def _objective(self, metrics):
         return metrics["loss" if self.params.accept == "error" else "objective"]
 
     def result(self):
-        """The best tree, without what no sample reaches and splits of what is pure; compact."""
-        _, tree, samples = self.best
-        reached = np.bincount(samples.leaf, minlength=tree.n_leaves) > 0
-        leaf = (np.cumsum(reached) - 1)[samples.leaf]   # leaves that stay keep their order
-        problem, rows = self.problem, samples.samples
+        """The best tree, compact, without branches that no sample reaches and pure subtrees."""
+        _, tree, by_leaf = self.best
+        reached = np.bincount(by_leaf.leaf, minlength=tree.n_leaves) > 0
+        leaf = (np.cumsum(reached) - 1)[by_leaf.leaf]   # the remaining leaves keep their order
+        problem, samples = self.problem, by_leaf.samples
         return collapse_pure(
-            keep_reached(tree, reached), leaf, problem.y[rows], problem.sample_weight[rows], problem.loss,
+            keep_reached(tree, reached), leaf, problem.y[samples], problem.sample_weight[samples],
+            problem.loss,
         ).compact()
 
-    def _losses(self, values, rows):
-        """What a node weighs: losses of rows that are predicted by these leaf values."""
+    def _losses(self, values, samples):
+        """Losses of samples with these leaf values, by which the better side is chosen."""
         problem, loss = self.problem, self.params.loss
         if loss == "zero_one" or (loss is None and problem.loss.is_classifier):
-            return problem.errors(values, rows)
+            return problem.prediction_errors(values, samples)
         loss = problem.loss if loss is None else get_loss(loss)
-        return loss.value(values, problem.y[rows])
+        return loss.value(values, problem.y[samples])
 
     def _refit_leaves(self, leaf):
-        """Sort the rows by their leaves, and give these their best values if they are better."""
+        """Sort the samples by their leaves, and refit each leaf whose loss does not rise by it."""
         problem = self.problem
-        self.samples = SamplesByLeaf(self.tree, self.rows, leaf)
-        # During a pass: leaf that each sample reaches from its node of the level that is done.
-        self.reached = self.samples.leaf.copy()
-        leaf, rows = self.samples.leaf, self.samples.samples
-        n_leaves, weight = self.tree.n_leaves, problem.sample_weight[rows]
+        self.samples_by_leaf = SamplesByLeaf(self.tree, self.training_samples, leaf)
+        # During a pass: the leaf that each sample reaches from its node of the last fitted level.
+        self.reached = self.samples_by_leaf.leaf.copy()
+        leaf, samples = self.samples_by_leaf.leaf, self.samples_by_leaf.samples
+        n_leaves, sample_weight = self.tree.n_leaves, problem.sample_weight[samples]
         old = self.tree.values
-        new = problem.fit_leaves(leaf, rows, n_leaves)
+        new = problem.fit_leaves(leaf, samples, n_leaves)
         before, after = (
-            np.bincount(leaf, weight * self._losses(values[leaf], rows), n_leaves)
+            np.bincount(leaf, sample_weight * self._losses(values[leaf], samples), n_leaves)
             for values in (old, new))
         better = (after <= before) & (np.bincount(leaf, minlength=n_leaves) > 0)
         self.tree = self.tree.replace(values=np.where(better[:, None], new, old))
@@ -260,131 +269,112 @@ class _Run:
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
         problems = self._node_problems(nodes)
-        # Not each by itself: to hand a small node to a thread takes as long as to fit it.
-        n_parts = 4 * self.problem.n_jobs
-        parts = self.in_threads(
-            delayed(self._fit_each)(problems[k::n_parts]) for k in range(n_parts))
-        thresholds, rows = self.tree.thresholds.copy(), {}
-        for node, row, threshold in chain.from_iterable(parts):
-            rows[node], thresholds[node] = row, threshold
-        self.weights = _compact(_replace_rows(self.weights, rows))
+        # A task is several nodes: to start a task takes as long as to fit a small node.
+        n_tasks = 4 * self.problem.n_jobs
+        fitted = self.in_threads(
+            delayed(self._fit_each)(problems[k::n_tasks]) for k in range(n_tasks))
+        thresholds, vectors = self.tree.thresholds.copy(), {}
+        for node, vector, threshold in chain.from_iterable(fitted):
+            vectors[node], thresholds[node] = vector, threshold
+        self.weights = compact_weights(replace_weights(self.weights, vectors))
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
 
     def _fit_each(self, problems):
         return [self._fit_node(*problem) for problem in problems]
 
     def _node_problems(self, nodes):
-        """What each node is to be fitted to, unless it is pure or nobody cares.
+        """The `NodeProblem` of each node, unless it is pure or all its costs are zero.
 
-        With each, where all its samples are, and the leaves they would reach on the left and right.
+        With each come the slice of all its samples, and the leaves that these reach if they go left
+        or right.
         """
-        problem, tree, samples = self.problem, self.tree, self.samples
-        slices = [samples.slice_of(node) for node in nodes]
-        counts = np.array([here.stop - here.start for here in slices])
-        place = np.concatenate([np.arange(here.start, here.stop) for here in slices])
-        if len(place) == 0:
+        problem, tree, by_leaf = self.problem, self.tree, self.samples_by_leaf
+        slices = [by_leaf.slice_of(node) for node in nodes]
+        counts = np.array([s.stop - s.start for s in slices])
+        positions = np.concatenate([np.arange(s.start, s.stop) for s in slices])
+        if len(positions) == 0:
             return []
-        rows = samples.samples[place]
-        # They are where they went before, and go on from there as the level below has found.
-        middle = np.array([samples.slice_of(child).stop for child in tree.children_left[nodes]])
-        is_right = place >= np.repeat(middle, counts)
+        samples = by_leaf.samples[positions]
+        # On the side that a sample took before, its leaf is known from the level below. On the
+        # other side, it is computed.
+        middle = np.array([by_leaf.slice_of(child).stop for child in tree.children_left[nodes]])
+        is_right = positions >= np.repeat(middle, counts)
         other_child = np.where(is_right, *(
             np.repeat(children[nodes], counts)
             for children in (tree.children_left, tree.children_right)))
-        own = self.reached[place]
-        parts = (np.array_split(whole, problem.n_jobs) for whole in (rows, other_child))
+        own = self.reached[positions]
+        parts = (np.array_split(array, problem.n_jobs) for array in (samples, other_child))
         other = np.concatenate(self.in_threads(
-            delayed(tree._apply_below)(self.data, *part) for part in zip(*parts, strict=True)))
+            delayed(tree.apply_samples)(self.data, *part) for part in zip(*parts, strict=True)))
         leaves = np.where(is_right, [other, own], [own, other])
-        left, right = (self._losses(tree.values[leaf], rows) for leaf in leaves)
-        gain = problem.sample_weight[rows] * (left - right)    # of going right
+        left, right = (self._losses(tree.values[leaf], samples) for leaf in leaves)
+        gain = problem.sample_weight[samples] * (left - right)    # by going right
         problems, end = [], 0
-        for node, here, count in zip(nodes, slices, counts, strict=True):
-            start, end = end, end + count
-            care = start + np.flatnonzero(gain[start:end])
-            if len(care) and np.ptp(problem.y[rows[start:end]], axis=0).any():
-                share = problem.sample_weight[rows[start:end]].sum() / self.total
+        for node, position, count in zip(nodes, slices, counts, strict=True):
+            begin, end = end, end + count
+            used = begin + np.flatnonzero(gain[begin:end])
+            if len(used) and np.ptp(problem.y[samples[begin:end]], axis=0).any():
+                share = problem.sample_weight[samples[begin:end]].sum() / self.total_weight
                 problems.append((NodeProblem(
-                    node, rows[care], np.sign(gain[care]), np.abs(gain[care]),
-                    self.params.C / share**self.params.alpha), here, leaves[:, start:end]))
+                    node, samples[used], np.sign(gain[used]), np.abs(gain[used]),
+                    self.params.C / share**self.params.alpha), position, leaves[:, begin:end]))
         return problems
 
-    def _fit_node(self, problem, here, leaves):
-        """A node with its new split, or the one that it has; of the weights, those not zero."""
-        weights, threshold = self._dense_row(problem.node), self.tree.thresholds[problem.node]
+    def _fit_node(self, problem, position, leaves):
+        """Fit one node: its id, nonzero weights and threshold; the present split may be kept.
+
+        Several threads run this at once. Each writes `self.reached` at the samples of its own node
+        only. Nodes of one level share no samples, so no two threads write the same entry.
+        """
+        weights, threshold = self._dense_weights(problem.node), self.tree.thresholds[problem.node]
         side = problem.target[0]
         if (problem.target == side).all():
-            new = np.zeros_like(weights), -side     # all samples go there
+            new = np.zeros_like(weights), -side     # sends all samples to this side
         else:
             new = self.solver.fit(problem, weights, threshold)
-            if self.params.accept == "error" and (
-                    self._misrouted_weight(problem, *new) > self._misrouted_weight(problem, weights, threshold)):
-                new = weights, threshold
+            if self.params.accept == "error":
+                old = weights, threshold
+                if self._misrouted_weight(problem, *new) > self._misrouted_weight(problem, *old):
+                    new = old
         if new[0] is not weights:
-            right = self._goes_right(self.samples.samples[here], *new)
-            self.reached[here] = np.where(right, leaves[1], leaves[0])
-        columns = np.flatnonzero(new[0])
-        return problem.node, (columns, new[0][columns]), new[1]
+            right = self._goes_right(self.samples_by_leaf.samples[position], *new)
+            self.reached[position] = np.where(right, leaves[1], leaves[0])
+        features = np.flatnonzero(new[0])
+        return problem.node, (features, new[0][features]), new[1]
 
-    def _dense_row(self, node):
+    def _dense_weights(self, node):
         weights = self.weights
         if not sparse.issparse(weights):
             return weights[node]
-        row, stored = np.zeros(weights.shape[1]), slice(*weights.indptr[node:node + 2])
-        row[weights.indices[stored]] = weights.data[stored]
-        return row
+        vector, stored = np.zeros(weights.shape[1]), slice(*weights.indptr[node:node + 2])
+        vector[weights.indices[stored]] = weights.data[stored]
+        return vector
 
     def _misrouted_weight(self, problem, weights, threshold):
         """Cost of the samples that a split sends to the worse side."""
         right = self._goes_right(problem.samples, weights, threshold)
         return problem.cost[right != (problem.target > 0)].sum()
 
-    def _goes_right(self, rows, weights, threshold):
-        return self.data.project(rows, weights) - threshold > 0.0
+    def _goes_right(self, samples, weights, threshold):
+        return self.data.project(samples, weights) - threshold > 0.0
 
     def _metrics(self):
-        problem, samples, tree = self.problem, self.samples, self.tree
-        weight = problem.sample_weight[samples.samples]
-        loss = weight @ self._losses(tree.values[samples.leaf], samples.samples)
-        reach = np.array([weight[samples.slice_of(node)].sum() for node in range(tree.n_internal)])
-        alive = np.flatnonzero(reach)
-        share = (reach[alive] / self.total) ** self.params.alpha
-        penalty = share @ self.solver.penalties(self.weights[alive])
-        validation, held = np.nan, problem.validation_samples
-        if len(held):
-            errors = problem.errors(tree.values[tree._apply_at(self.data, held)], held)
-            validation = np.average(errors, weights=problem.validation_weight[held])
+        problem, by_leaf, tree = self.problem, self.samples_by_leaf, self.tree
+        sample_weight = problem.sample_weight[by_leaf.samples]
+        loss = sample_weight @ self._losses(tree.values[by_leaf.leaf], by_leaf.samples)
+        weighted_n_node_samples = np.array([
+            sample_weight[by_leaf.slice_of(node)].sum() for node in range(tree.n_internal)])
+        reached = np.flatnonzero(weighted_n_node_samples)
+        share = (weighted_n_node_samples[reached] / self.total_weight) ** self.params.alpha
+        penalty = share @ self.solver.penalties(self.weights[reached])
+        validation, samples = np.nan, problem.validation_samples
+        if len(samples):
+            validation = np.average(
+                problem.errors(tree, samples), weights=problem.validation_weight[samples])
         return {
             "objective": self.params.C * loss + penalty,
-            "loss": loss / self.total,
-            "n_nonzero": (self.weights[alive] != 0).sum(),
-            "n_nodes": len(alive),
+            "loss": loss / self.total_weight,
+            "n_nonzero": (self.weights[reached] != 0).sum(),
+            "n_nodes": len(reached),
             "validation": validation,
         }
-
-
-def _replace_rows(weights, rows):
-    """Weights with some rows replaced, each by its columns and values there."""
-    if not rows:
-        return weights
-    if not sparse.issparse(weights):
-        weights = weights.copy()
-        for node, (columns, values) in rows.items():
-            weights[node] = 0.0
-            weights[node, columns] = values
-        return weights
-    columns, values = zip(*rows.values(), strict=True)
-    starts = np.cumsum([0, *map(len, columns)])
-    new = sparse.csr_array((np.concatenate(values), np.concatenate(columns), starts),
-                           shape=(len(rows), weights.shape[1]))
-    source = np.arange(weights.shape[0])
-    source[list(rows)] = weights.shape[0] + np.arange(len(rows))
-    return sparse.vstack([weights, new], format="csr")[source]
-
-
-def _compact(weights):
-    """The weights in the form that is the faster one to multiply with."""
-    few = (weights != 0).sum() < SPARSE_SHARE * np.prod(weights.shape)
-    if few:
-        return sparse.csr_array(weights)
-    return weights.toarray() if sparse.issparse(weights) else weights

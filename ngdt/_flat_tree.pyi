@@ -1,0 +1,38 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class FlatTree:
+    thresholds: NDArray[np.float64]
+    children_left: NDArray[np.int32]
+    children_right: NDArray[np.int32]
+    values: NDArray[np.float64]
+    n_internal: int
+    n_features: int
+    n_outputs: int
+    max_depth: int
+    is_sparse: bool
+
+    def __init__(
+        self,
+        dense: NDArray[np.float64] | None,
+        csr: tuple[NDArray[Any], ...] | None,
+        n_features: int,
+        thresholds: NDArray[np.float64],
+        children_left: NDArray[np.int32],
+        children_right: NDArray[np.int32],
+        values: NDArray[np.float64],
+        node_depths: NDArray[np.int32],
+        leaf_depths: NDArray[np.int32],
+    ) -> None: ...
+    @property
+    def weights(self) -> NDArray[np.float64] | sparse.csr_array: ...
+    @property
+    def n_leaves(self) -> int: ...
+    @property
+    def n_nonzero(self) -> int: ...
+    def dense_weights(self, nodes: Any) -> NDArray[np.float64]: ...

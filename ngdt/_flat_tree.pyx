@@ -1,0 +1,137 @@
+"""Kernels of the flat tree: the leaf that each sample reaches, and scores.
+
+The score of a sample at a node is one dot product of length n_features, or of the nonzeros of the
+node where weights are sparse; to route a sample costs one per node of its path.
+
+Arrays are read-only, in float64 and int32. Dense weights are one C-contiguous matrix; sparse ones
+are in CSR form with ascending columns. Nothing is written but the output, so any number of threads
+may use a tree at once.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from libc.stdint cimport int32_t
+
+from ngdt._samples cimport Reader, Sample, Samples, check_ids
+
+
+cdef class FlatTree:
+    """The arrays of a tree, as kernels read them. `Tree` checks them and has the public methods.
+
+    Parameters
+    ----------
+    dense : ndarray of float64, shape (n_internal, n_features), or None
+    csr : tuple (nonzeros, columns, starts), or None
+        The weights are in one of these two forms.
+    n_features : int
+    thresholds, children_left, children_right, values : ndarray
+        As for `Tree`: checked, read-only, float64 or int32.
+    node_depths, leaf_depths : ndarray of int32
+    """
+
+    def __init__(self, dense, csr, n_features, thresholds, children_left, children_right, values,
+                 node_depths, leaf_depths):
+        self.thresholds = self._thresholds = thresholds
+        self.children_left = self._left = children_left
+        self.children_right = self._right = children_right
+        self.values = values
+        self._node_depths, self._leaf_depths = node_depths, leaf_depths
+        self.n_internal, self.n_features = len(thresholds), n_features
+        self.n_outputs, self.max_depth = values.shape[1], leaf_depths.max()
+        self._set_weights(dense, csr)
+
+    cdef void _set_weights(self, dense, csr):
+        cdef Py_ssize_t address
+        self.is_sparse = dense is None
+        self._dense, self._csr = dense, csr
+        self._weights = dense
+        if self.is_sparse:
+            data, columns, starts = csr
+            self._starts = starts.astype(np.int64)
+            address = data.ctypes.data
+            self._nonzeros = <const double *> address
+            address = columns.ctypes.data
+            self._columns = <const int32_t *> address
+
+    @property
+    def weights(self):
+        if not self.is_sparse:
+            return self._dense
+        # Made anew each time: a scipy matrix lets itself be changed, its buffers do not.
+        return sparse.csr_array(self._csr, shape=(self.n_internal, self.n_features))
+
+    @property
+    def n_nonzero(self):
+        return len(self._csr[0]) if self.is_sparse else int(np.count_nonzero(self._dense))
+
+    @property
+    def n_leaves(self):
+        return self.n_internal + 1
+
+    def dense_weights(self, nodes):
+        """Weights of some nodes as a dense array, whatever the tree stores.
+
+        Parameters
+        ----------
+        nodes : slice or array-like of int
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_features)
+        """
+        weights = self.weights[nodes]
+        return weights.toarray() if self.is_sparse else weights
+
+    def _samples(self, X):
+        """The samples of a matrix that was checked, which has to be as wide as the tree."""
+        data = Samples(X)
+        self._check_width(data)
+        return data
+
+    cdef int _check_width(self, Samples data) except -1:
+        if data.n_features != self.n_features:
+            raise ValueError(
+                f"X has {data.n_features} features, but the tree was built for {self.n_features}")
+        return 0
+
+    def _route(self, Samples data, const int32_t[::1] samples, const int32_t[::1] start):
+        """Leaf of each sample: `Tree.apply_samples` with the weights in the form they have."""
+        cdef bint has_samples = samples is not None, has_start = start is not None
+        cdef Py_ssize_t n = samples.shape[0] if has_samples else data.n_samples
+        self._check_width(data)
+        if has_samples:
+            check_ids("samples", samples, 0, data.n_samples)
+        if has_start:
+            if start.shape[0] != n:
+                raise ValueError(f"start has {start.shape[0]} entries for {n} samples")
+            check_ids("start", start, -self.n_leaves, self.n_internal)
+        cdef Reader reader = Reader(data, self.is_sparse)
+        out = np.empty(n, dtype=np.int32)
+        cdef int32_t[::1] leaf = out
+        cdef int root = 0 if self.n_internal else ~0
+        cdef Py_ssize_t i
+        cdef Sample x
+        with nogil:
+            for i in range(n):
+                if i + 1 < n and (not has_start or start[i + 1] >= 0):
+                    reader.prefetch(samples[i + 1] if has_samples else i + 1)
+                x = reader.get(samples[i] if has_samples else i)
+                leaf[i] = self.leaf_below(&x, start[i] if has_start else root)
+        return out
+
+    def _scores(self, Samples data):
+        """Score of every sample at every node, shape (n_samples, n_internal)."""
+        self._check_width(data)
+        cdef Reader reader = Reader(data, self.is_sparse)
+        out = np.empty((data.n_samples, self.n_internal))
+        cdef double[:, ::1] score = out
+        cdef Py_ssize_t i
+        cdef int node
+        cdef Sample x
+        with nogil:
+            for i in range(data.n_samples):
+                x = reader.get(i)
+                for node in range(self.n_internal):
+                    score[i, node] = self.score(&x, node)
+        return out

@@ -1,0 +1,151 @@
+"""Enforce the limits of the fitted tree on the trees that optimizers return."""
+
+import numpy as np
+from scipy.special import xlogy
+
+from ngdt._structure import child_ids, sums_below
+from ngdt.pruning import collapse, keep_reached, prune_to_size
+
+
+def enforce_limits(tree, problem):
+    """The tree without leaves that no sample reaches, and within the limits of the problem.
+
+    A leaf with fewer than `min_samples_leaf` samples is removed with the split above it, and its
+    samples go to the other side. A split of fewer than `min_samples_split` samples, or one that
+    decreases the impurity by less than `min_impurity_decrease`, becomes a leaf. The rest is pruned
+    to `max_leaf_nodes` leaves with the least training error. Leaves that receive samples are
+    refitted, all others keep their values. If the tree is within the limits, the cost is one pass
+    over the samples.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+        Its training and validation samples are counted, without their weights.
+
+    Returns
+    -------
+    Tree
+        The tree itself if it is within all limits.
+    """
+    samples, weight = _present(problem)
+    leaf = before = problem.apply(tree, samples)
+    # The values of these leaves are their ids in the given tree.
+    small = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
+    while True:
+        keep = _large_leaves(small, leaf, problem.min_samples_leaf)
+        if keep.all():
+            break
+        small = keep_reached(small, keep)
+        leaf = problem.apply(small, samples)
+    small = collapse(small, _forbidden_splits(small, problem, samples, weight, leaf))
+    if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
+        small = prune_to_size(small, *training_error(small, problem), problem.max_leaf_nodes)
+    if small.n_leaves == tree.n_leaves:
+        return tree
+    return _with_values(small, tree, problem, samples, before)
+
+
+def training_error(tree, problem):
+    """Error of each node as a leaf, and of each leaf, with their best values.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+
+    Returns
+    -------
+    node_error : ndarray of shape (n_internal,)
+    leaf_error : ndarray of shape (n_leaves,)
+        Weight of the misclassified samples, or the sum of squared errors.
+    """
+    samples, weight = _present(problem)
+    sums = _sums(tree, problem, samples, weight, problem.apply(tree, samples))
+    if problem.loss.is_classifier:
+        error = sums.sum(axis=1) - sums.max(axis=1)
+    else:
+        error = _squared_error(sums)
+    return error[:tree.n_internal], error[tree.n_internal:]
+
+
+def _present(problem):
+    """Training and validation samples, and the weights of all samples."""
+    weight = problem.sample_weight
+    if problem.validation_weight is not None:
+        weight = weight + problem.validation_weight
+    return np.flatnonzero(weight > 0).astype(np.int32), weight
+
+
+def _large_leaves(tree, leaf, min_samples_leaf):
+    """Whether each leaf is kept: if it has enough samples; of two small siblings, the larger."""
+    count = np.bincount(leaf, minlength=tree.n_leaves)
+    keep = count >= min_samples_leaf
+    left, right = ~tree.children_left, ~tree.children_right
+    pairs = (left >= 0) & (right >= 0)
+    left, right = left[pairs], right[pairs]
+    both_small = ~keep[left] & ~keep[right]
+    left, right = left[both_small], right[both_small]
+    keep[np.where(count[left] >= count[right], left, right)] |= count[left] + count[right] > 0
+    if not keep.any():
+        keep[count.argmax()] = True
+    if tree.n_leaves == 1:
+        keep[:] = True
+    return keep
+
+
+def _forbidden_splits(tree, problem, samples, weight, leaf):
+    """Whether each node has too few samples to be split, or a split with too small a gain."""
+    m = tree.n_internal
+    forbidden = np.zeros(m, dtype=bool)
+    if problem.min_samples_split > 2:
+        count = np.bincount(leaf, minlength=tree.n_leaves)
+        forbidden |= sums_below(tree, count)[:m] < problem.min_samples_split
+    if problem.min_impurity_decrease > 0:
+        sums = _sums(tree, problem, samples, weight, leaf)
+        impurity = _entropy(sums) if problem.loss.is_classifier else _squared_error(sums)
+        decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)
+        least = problem.min_impurity_decrease * weight.sum()
+        forbidden |= decrease * (1 + 1e-10) < least
+    return forbidden
+
+
+def _sums(tree, problem, samples, weight, leaf):
+    """For each node, then for each leaf: weight of each class, or moments of the targets."""
+    y, weight = problem.y[samples], weight[samples]
+    if problem.loss.is_classifier:
+        per_sample = np.zeros((tree.n_leaves, problem.n_outputs))
+        np.add.at(per_sample, (leaf, y[:, 0].astype(np.intp)), weight)
+    else:
+        moments = weight[:, None] * np.concatenate([np.ones((len(y), 1)), y, y**2], axis=1)
+        per_sample = np.zeros((tree.n_leaves, moments.shape[1]))
+        np.add.at(per_sample, leaf, moments)
+    return sums_below(tree, per_sample)
+
+
+def _entropy(count):
+    """Entropy in bits times weight."""
+    total = count.sum(axis=1)
+    return (xlogy(total, total) - xlogy(count, count).sum(axis=1)) / np.log(2.0)
+
+
+def _squared_error(moments):
+    """Sum of squared deviations from the mean, over all targets."""
+    n_targets = (moments.shape[1] - 1) // 2
+    total = np.maximum(moments[:, :1], np.finfo(float).tiny)
+    sums, squares = moments[:, 1:1 + n_targets], moments[:, 1 + n_targets:]
+    return np.maximum(squares - sums**2 / total, 0.0).sum(axis=1)
+
+
+def _with_values(small, tree, problem, samples, before):
+    """The pruned tree with the values of the given one, refitted where a leaf gained samples."""
+    leaf = problem.apply(small, samples)
+    origin = small.values[:, 0].astype(np.intp)
+    changed = np.zeros(small.n_leaves, dtype=bool)
+    changed[leaf[origin[leaf] != before]] = True
+    values = tree.values[origin]
+    if changed.any():
+        training = problem.sample_weight[samples] > 0
+        fitted = problem.fit_leaves(leaf[training], samples[training], small.n_leaves)
+        values = np.where(changed[:, None], fitted, values)
+    return small.replace(values=values)

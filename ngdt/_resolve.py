@@ -1,0 +1,146 @@
+"""Resolve the parameters of an estimator to an initializer, optimizers, loss and baseline."""
+
+from difflib import get_close_matches
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._tree import Tree
+from ngdt.initializers import INITIALIZERS, InfoGain, Initializer
+from ngdt.losses import get_loss
+from ngdt.optimizers import OPTIMIZERS, Optimizer, Regrow, ShrinkLeaves
+
+# Largest number of features for which soft training is the default. It multiplies every sample with
+# every weight vector, which takes too long with more features.
+MAX_SOFT_FEATURES = 4096
+
+# Types that a parameter may have, besides a name; for error messages.
+_TYPES = {
+    "init": "an Initializer, a Tree, a fitted estimator of this package, a fitted scikit-learn "
+            "decision tree",
+    "optimizer": "None, an Optimizer, a list of these",
+}
+
+
+def resolve_loss(estimator, default):
+    """The loss that the parameters of an estimator mean. It must fit the task."""
+    loss = get_loss(default if estimator.loss is None else estimator.loss)
+    if loss.is_classifier != is_classifier(estimator):
+        task = "classification" if loss.is_classifier else "regression"
+        raise ValueError(
+            f"loss={estimator.loss!r} is for {task} and does not fit {type(estimator).__name__}")
+    return loss
+
+
+def resolve_optimizers(estimator, fresh):
+    """The optimizers that the parameters of an estimator mean, in order.
+
+    An object or a list is used as it is. A stochastic optimizer that is given by name, or is the
+    default, is followed by `Regrow` and, for regression, by `ShrinkLeaves`.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    fresh : bool
+        Whether ``init="auto"`` makes a new initial tree.
+
+    Returns
+    -------
+    list of Optimizer
+    """
+    given = estimator.optimizer
+    if given is None:
+        return []
+    if isinstance(given, (list, tuple)):
+        return [_named("optimizer", optimizer, OPTIMIZERS, Optimizer) for optimizer in given]
+    optimizer = _named(
+        "optimizer", _default_optimizer(estimator, fresh) if is_auto(given) else given,
+        OPTIMIZERS, Optimizer)
+    if not (isinstance(given, str) and optimizer.is_stochastic):
+        return [optimizer]
+    if is_classifier(estimator):
+        return [optimizer, Regrow()]
+    return [optimizer, Regrow(min_samples_leaf=5), ShrinkLeaves()]
+
+
+def _default_optimizer(estimator, fresh):
+    """Soft training for classifiers, unless an initial tree is given or X has many features."""
+    soft = fresh and is_classifier(estimator) and estimator.n_features_in_ <= MAX_SOFT_FEATURES
+    return "annealed" if soft else "ssgd"
+
+
+def resolve_init(estimator, optimizers, classes):
+    """The initializer, or the initial tree, of the optimizers.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    optimizers : list of Optimizer
+    classes : ndarray or None
+        Classes in y, for a classifier.
+
+    Returns
+    -------
+    Initializer or Tree
+    """
+    init = estimator.init
+    if is_auto(init):
+        return INITIALIZERS[optimizers[0].default_init if optimizers else "info_gain"]()
+    if isinstance(init, FrozenEstimator):
+        init = init.estimator
+    if isinstance(init, BaseDecisionTree) or hasattr(type(init), "get_n_leaves"):
+        check_is_fitted(init, msg=(
+            "init=%(name)s is not fitted. (Cloning an estimator, as a grid search does, drops "
+            "the fitted state of the estimators in it: pass the Tree instead.)"))
+        _check_same_task(estimator, init, classes)
+        init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
+    return init if isinstance(init, Tree) else _named("init", init, INITIALIZERS, Initializer)
+
+
+def resolve_baseline(init, optimizers, fresh):
+    """The baseline of the trained tree: the greedy tree if the initial tree is a default.
+
+    Returns
+    -------
+    Initializer or None
+        None means the initial tree.
+    """
+    if fresh and optimizers and not isinstance(init, InfoGain):
+        return InfoGain()
+    return None
+
+
+def _check_same_task(estimator, fitted, classes):
+    if is_classifier(fitted) != is_classifier(estimator):
+        task = "classification" if is_classifier(fitted) else "regression"
+        raise ValueError(
+            f"init={type(fitted).__name__} is for {task} and does not fit "
+            f"{type(estimator).__name__}")
+    if is_classifier(estimator) and not np.array_equal(fitted.classes_, classes):
+        raise ValueError(
+            f"init was fitted for the classes {fitted.classes_}, but y contains {classes}")
+
+
+def is_auto(value):
+    """Whether a parameter is "auto"."""
+    return isinstance(value, str) and value == "auto"
+
+
+def _named(parameter, value, registry, base):
+    """The algorithm that a parameter means: an object, or the one of this name."""
+    known = ["auto", *registry] if parameter == "init" else ["auto", *registry, None]
+    if isinstance(value, str):
+        if value not in registry:
+            close = get_close_matches(value.lower(), registry, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"{parameter}={value!r} is unknown; known are {known}.{hint}")
+        return registry[value]()
+    if not isinstance(value, base):
+        is_class = isinstance(value, type) and issubclass(value, base)
+        hint = f": pass an object, {value.__name__}()" if is_class else ""
+        raise TypeError(
+            f"{parameter} must be {_TYPES[parameter]} or one of {known}, got {value!r}{hint}")
+    return value

@@ -1,0 +1,189 @@
+"""Structure of trees: children, parents, paths, sums along paths, numbering.
+
+Functions here that number nodes and leaves together use one id space: node i is i, leaf j is
+n_internal + j. Parents come before children.
+"""
+
+import numpy as np
+from scipy import sparse
+
+
+def child_ids(tree):
+    """Left and right child of each node.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    ndarray of int32, shape (n_internal, 2)
+    """
+    children = np.stack([tree.children_left, tree.children_right], axis=1)
+    return np.where(children < 0, tree.n_internal + ~children, children)
+
+
+def parents(tree):
+    """Parent of each node, then of each leaf; -1 for the root.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    ndarray of int32, shape (n_internal + n_leaves,)
+    """
+    parent = np.full(tree.n_internal + tree.n_leaves, -1, dtype=np.int32)
+    parent[child_ids(tree)] = np.arange(tree.n_internal, dtype=np.int32)[:, None]
+    return parent
+
+
+def paths(tree, leaf):
+    """Internal nodes on the paths to some leaves, with the directions taken there.
+
+    Costs the lengths of these paths, and O(n_internal).
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : ndarray of int, shape (n,)
+
+    Returns
+    -------
+    CSR matrix of int8, shape (n, n_internal)
+        +1 where the path goes right, -1 where it goes left; columns from the root down.
+    """
+    ends = np.cumsum(tree._leaf_depths[leaf], dtype=np.int64)
+    indptr = np.concatenate([[0], ends])
+    nodes = np.empty(indptr[-1], dtype=np.int32)
+    directions = np.empty(indptr[-1], dtype=np.int8)
+    parent = parents(tree)
+    is_right = np.zeros(len(parent), dtype=bool)
+    is_right[child_ids(tree)[:, 1]] = True
+    # All paths go up together; those that have reached the root drop out.
+    at = tree.n_internal + np.asarray(leaf)
+    while (going := parent[at] >= 0).any():
+        at, ends = at[going], ends[going] - 1
+        directions[ends] = np.where(is_right[at], 1, -1)
+        at = nodes[ends] = parent[at]
+    return sparse.csr_matrix((directions, nodes, indptr), shape=(len(leaf), tree.n_internal))
+
+
+def decision_path(tree, leaf):
+    """Internal nodes that samples visit whose leaves are known.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : ndarray of int, shape (n_samples,)
+
+    Returns
+    -------
+    CSR matrix of bool, shape (n_samples, n_internal)
+        True where the sample passes through the node.
+    """
+    is_reached = np.bincount(leaf, minlength=tree.n_leaves) > 0
+    place = np.cumsum(is_reached) - 1
+    return paths(tree, np.flatnonzero(is_reached))[place[leaf]].astype(bool)
+
+
+def sums_above_leaves(tree, at_node):
+    """Sums of what there is at the nodes of each path.
+
+    Parameters
+    ----------
+    tree : Tree
+    at_node : ndarray of shape (n_internal,)
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+    """
+    total = [0] * (tree.n_internal + tree.n_leaves)
+    for node, (children, own) in enumerate(
+            zip(child_ids(tree).tolist(), at_node.tolist(), strict=True)):
+        for child in children:
+            total[child] = total[node] + own
+    return np.array(total[tree.n_internal:])
+
+
+def sums_below(tree, at_leaf):
+    """Sums of what there is at the leaves below every node, then at every leaf.
+
+    Parameters
+    ----------
+    tree : Tree
+    at_leaf : ndarray of shape (n_leaves,) or (n_leaves, n)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_internal + n_leaves,) or (n_internal + n_leaves, n)
+    """
+    sums = np.concatenate([np.zeros((tree.n_internal, *at_leaf.shape[1:])), at_leaf])
+    for node, children in reversed(list(enumerate(child_ids(tree).tolist()))):
+        for child in children:
+            sums[node] += sums[child]
+    return sums
+
+
+def number_depth_first(root, children_of):
+    """Number the nodes and leaves of a linked tree depth first, left first.
+
+    Parameters
+    ----------
+    root : object
+    children_of : callable
+        Returns the left and the right child of a node, and None for a leaf.
+
+    Returns
+    -------
+    nodes, leaves : list
+        The internal nodes and the leaves, in the order of their numbers.
+    children_left, children_right : ndarray of int32, shape (n_internal,)
+        As in `Tree`.
+    """
+    nodes, leaves, left, right = [], [], [], []
+    # Each entry: a node, and where its number belongs.
+    waiting = [(root, None, 0)]
+    while waiting:
+        node, side, parent = waiting.pop()
+        children = children_of(node)
+        if children is None:
+            number = ~len(leaves)
+            leaves.append(node)
+        else:
+            number = len(nodes)
+            nodes.append(node)
+            left.append(0)
+            right.append(0)
+            waiting += [(children[1], right, number), (children[0], left, number)]
+        if side is not None:
+            side[parent] = number
+    return nodes, leaves, np.array(left, dtype=np.int32), np.array(right, dtype=np.int32)
+
+
+def flip_matrix(nodes, decisions, counts, n_internal):
+    """Flipped decisions of samples as a CSR matrix.
+
+    Parameters
+    ----------
+    nodes : ndarray of int32, shape (n_samples, n)
+        Nodes with flipped decisions, in the first places of each row.
+    decisions : ndarray of int8, shape (n_samples, n)
+        Their new decisions, +1 for right and -1 for left.
+    counts : ndarray of int32, shape (n_samples,)
+        Number of flips of each sample.
+    n_internal : int
+
+    Returns
+    -------
+    CSR matrix of int8, shape (n_samples, n_internal)
+    """
+    used = np.arange(nodes.shape[1]) < counts[:, None]
+    indptr = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=indptr[1:])
+    flips = sparse.csr_matrix(
+        (decisions[used], nodes[used], indptr), shape=(len(counts), n_internal))
+    flips.sort_indices()
+    return flips

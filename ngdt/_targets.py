@@ -1,0 +1,175 @@
+"""Encoding of y as the targets of training, and decoding of the leaf values."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from ngdt._scaling import power_of_two
+from ngdt._validation import error_prefix
+
+
+@dataclass(frozen=True)
+class ClassTargets:
+    """Labels as class indices.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, sorted.
+    """
+
+    classes: np.ndarray
+
+    @property
+    def n_outputs(self):
+        """Number of values per leaf."""
+        return len(self.classes)
+
+    @classmethod
+    def fit(cls, y, classes=None):
+        """The encoding of the labels of y, or of given labels.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+        classes : ndarray, default=None
+            All labels that may occur, sorted.
+        """
+        check_classification_targets(y)
+        return cls(np.unique(y) if classes is None else classes)
+
+    def encode(self, y):
+        """Index of each label.
+
+        Raises
+        ------
+        ValueError
+            If y contains an unknown label.
+        """
+        check_classification_targets(y)
+        found, targets = np.unique(y, return_inverse=True)
+        unknown = np.setdiff1d(found, self.classes)
+        if unknown.size:
+            raise ValueError(f"y contains the labels {unknown}, but the classes are {self.classes}")
+        return np.searchsorted(self.classes, found)[targets]
+
+    def apply_class_weight(self, class_weight, targets, sample_weight):
+        """Sample weights, multiplied by the weights of their classes.
+
+        Parameters
+        ----------
+        class_weight : dict, "balanced" or None
+        targets : ndarray of int, shape (n_samples,)
+        sample_weight : ndarray of shape (n_samples,)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if class_weight is None:
+            return sample_weight
+        if isinstance(class_weight, str):
+            total = np.bincount(targets, weights=sample_weight, minlength=len(self.classes))
+            # Classes of weight zero are not counted: they have no samples to give weight to.
+            by_class = total.sum() / np.count_nonzero(total) / np.where(total == 0, 1, total)
+        else:
+            with error_prefix("class_weight"):
+                by_class = compute_class_weight(
+                    class_weight, classes=self.classes, y=self.classes)
+            if (by_class < 0).any() or not np.isfinite(by_class).all():
+                raise ValueError("class_weight must be finite and not negative")
+        sample_weight = sample_weight * by_class[targets]
+        if not sample_weight.any():
+            raise ValueError("class_weight and sample_weight leave no sample of positive weight")
+        return sample_weight
+
+    def scale_leaf_values(self, tree):
+        """The same tree: leaf values of classification are not scaled."""
+        return tree
+
+    def unscale_leaf_values(self, tree):
+        """The same tree: leaf values of classification are not scaled."""
+        return tree
+
+    def scale_impurity(self, decrease):
+        """The same impurity decrease, in bits."""
+        return decrease
+
+
+@dataclass(frozen=True)
+class RegressionTargets:
+    """Standardised targets, so that step sizes and bounds do not depend on the units of y.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_targets,)
+        Mean and standard deviation of each target.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def n_outputs(self):
+        """Number of values per leaf."""
+        return len(self.center)
+
+    @classmethod
+    def fit(cls, y, sample_weight):
+        """Weighted mean and standard deviation of each target; the scale of a constant one is 1.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : ndarray of shape (n_samples,)
+        """
+        y = _as_columns(y)
+        # In units of a power of two, squares do not overflow and nothing is rounded.
+        unit = power_of_two(np.abs(y).max(axis=0))
+        y = y / unit
+        center = np.average(y, axis=0, weights=sample_weight)
+        scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=sample_weight))
+        # The mean of equal numbers may differ from them in the last digits.
+        constant = scale <= 1e-14 * np.abs(center)
+        return cls(unit * center, np.where(constant, 1.0, unit * scale))
+
+    def encode(self, y):
+        """Standardised targets, shape (n_samples, n_targets).
+
+        Raises
+        ------
+        ValueError
+            If the number of targets is not `n_outputs`.
+        """
+        y = _as_columns(y)
+        if y.shape[1] != self.n_outputs:
+            raise ValueError(
+                f"y has {y.shape[1]} targets, but the initial tree has {self.n_outputs}")
+        return (y - self.center) / self.scale
+
+    def scale_leaf_values(self, tree):
+        """The tree with leaf values in units of the standardised targets."""
+        return tree.replace(values=(tree.values - self.center) / self.scale)
+
+    def unscale_leaf_values(self, tree):
+        """The tree with leaf values in the units of y."""
+        return tree.replace(values=tree.values * self.scale + self.center)
+
+    def scale_impurity(self, decrease):
+        """A decrease of the mean squared error, averaged over targets, in the units of training.
+
+        Training sums squared errors over the standardised targets, so that each target has the same
+        influence.
+        """
+        largest = self.scale.max()      # whose square may overflow
+        relative = np.mean((self.scale / largest) ** 2)
+        return self.n_outputs * (decrease / largest / largest) / relative
+
+
+def _as_columns(y):
+    if sparse.issparse(y):
+        raise TypeError("y must be a dense array, got a sparse matrix")
+    return np.asarray(y, dtype=np.float64).reshape(len(y), -1)

@@ -1,0 +1,316 @@
+"""Base class of the classifier and the regressor."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from math import ceil
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ngdt._importances import feature_importances
+from ngdt._loss import Loss
+from ngdt._resolve import (
+    is_auto,
+    resolve_baseline,
+    resolve_init,
+    resolve_loss,
+    resolve_optimizers,
+)
+from ngdt._selection import train
+from ngdt._structure import decision_path, sums_below
+from ngdt._tree import Tree
+from ngdt._validation import CHECK_X_PARAMS, canonical_csr, check_weight, error_prefix
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
+from ngdt.problem import Problem
+
+
+def has_optimizer(estimator: "ObliqueTree") -> bool:
+    """Whether `partial_fit` is available. Raises an AttributeError that says why not."""
+    if estimator.optimizer is None:
+        raise AttributeError("partial_fit continues an optimizer, but optimizer=None")
+    return True
+
+
+class ObliqueTree(BaseEstimator):
+    """Base class of the estimators.
+
+    A subclass implements `_encode_targets` and sets the name of the default loss.
+    """
+
+    _default_loss: ClassVar[str]
+    _check_y_params: ClassVar[dict] = {}
+
+    __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
+
+    _parameter_constraints: ClassVar[dict] = {
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right")],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        # These three are validated when they are resolved, and by the objects themselves.
+        "init": "no_validation",
+        "optimizer": "no_validation",
+        "loss": "no_validation",
+        "validation_fraction": [
+            StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
+        "standardize": ["boolean", StrOptions({"auto", "global"})],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 8,
+        *,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        validation_fraction: float | Literal["auto"] | None = "auto",
+        standardize: bool | Literal["auto", "global"] = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict], Any] | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.optimizer = optimizer
+        self.loss = loss
+        self.validation_fraction = validation_fraction
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train a tree.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The type is kept if it is float32 or float64. A C-contiguous array is then not copied.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Labels of any type, or regression targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored. None gives all samples weight 1.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If `fit` fails, the estimator is unchanged.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C ended the training. The estimator is then fitted with the best tree so far.
+            Before the first epoch there is none, and KeyboardInterrupt is raised.
+        """
+        resume = self.warm_start and hasattr(self, "tree_")
+        return self._fit(
+            X, y, sample_weight, resume=resume, fresh=not resume and is_auto(self.init),
+            validation_fraction=self.validation_fraction)
+
+    def _fit(self, X, y, sample_weight, **options):
+        before = dict(vars(self))
+        try:
+            interrupted = self._fit_checked(X, y, sample_weight, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        if interrupted:
+            warnings.warn(
+                f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
+                "found until then.", ConvergenceWarning, stacklevel=4)
+        return self
+
+    def _fit_checked(self, X, y, sample_weight, *, resume, fresh, validation_fraction,
+                     limit=True, classes=None):
+        """Train, set all fitted attributes together, and return whether Ctrl-C was pressed."""
+        X, y = validate_data(
+            self, X, y, reset=not resume, **CHECK_X_PARAMS, **self._check_y_params)
+        X = canonical_csr(X) if sparse.issparse(X) else X
+        sample_weight = check_weight(sample_weight, X.shape[0])
+        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
+        encoder = fitted["_targets"]
+        optimizers = resolve_optimizers(self, fresh)
+        init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
+        problem = self._problem(X, targets, sample_weight, encoder)
+        if isinstance(init, Tree):
+            with error_prefix("init"):
+                problem.check_shapes(init)
+            init = encoder.scale_leaf_values(init)
+        _ = problem.moments     # raises a ValueError for features whose range is too large
+        result = train(
+            problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
+            validation_fraction=validation_fraction, limit=limit)
+        interrupted = result.interrupted
+        try:
+            fitted |= _described(problem, result, encoder)
+        except KeyboardInterrupt:
+            # The tree is trained, and the rest takes little time.
+            interrupted = True
+            fitted |= _described(problem, result, encoder)
+        vars(self).update(fitted)
+        return interrupted
+
+    @abstractmethod
+    def _encode_targets(self, y, sample_weight, resume, classes):
+        """Fitted attributes that depend on y, encoded targets, and sample weights."""
+
+    def _problem(self, X, targets, sample_weight, encoder):
+        loss = resolve_loss(self, self._default_loss)
+        n_samples = np.count_nonzero(sample_weight)
+        return Problem(
+            X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss,
+            n_outputs=encoder.n_outputs, sample_weight=sample_weight, max_depth=self.max_depth,
+            min_samples_split=_count(self.min_samples_split, n_samples, 2),
+            min_samples_leaf=_count(self.min_samples_leaf, n_samples, 1),
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease),
+            standardize=self.standardize,
+            random_state=int(check_random_state(self.random_state).randint(
+                np.iinfo(np.int32).max)),
+            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
+            callback=self.callback)
+
+    def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            False skips the validation of X, which is far slower than a prediction for one sample.
+            X must then be a C-contiguous array or a CSR matrix of finite float32 or float64.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            From 0 to ``get_n_leaves() - 1``.
+        """
+        return self._route(X, check_input)[2]
+
+    def _route(self, X, check_input):
+        """The tree, the samples in the form that it reads, and the leaf that each of them reaches.
+
+        `tree_` is read once, since another thread may replace it at any time by `partial_fit`.
+        """
+        if check_input or not hasattr(self, "tree_"):   # check_is_fitted is as slow as a sample
+            check_is_fitted(self)
+        tree = self.tree_
+        if check_input:
+            X = validate_data(self, X, reset=False, **CHECK_X_PARAMS)
+        data = tree._samples(X)
+        return tree, data, tree.apply_samples(data)
+
+    def _predictions(self, X, check_input):
+        tree, data, leaf = self._route(X, check_input)
+        return tree.leaf_predictions(leaf, data)
+
+    def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
+        """Internal nodes on the path of each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        CSR matrix of bool, shape (n_samples, n_internal)
+        """
+        tree, _, leaf = self._route(X, True)
+        return decision_path(tree, leaf)
+
+    def get_depth(self) -> int:
+        """Depth of the tree: the largest number of splits between the root and a leaf.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves of the tree.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def n_node_samples(self) -> np.ndarray:
+        """Number of training samples at each internal node, then at each leaf.
+
+        ndarray of int, shape (n_internal + n_leaves,). Samples of weight 0 are not counted,
+        validation samples are.
+        """
+        check_is_fitted(self)
+        return self._n_node_samples
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "tree_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _count(given, n_samples, least):
+    """A number of samples, from a number or a share of all samples."""
+    return given if isinstance(given, Integral) else max(least, ceil(given * n_samples))
+
+
+def _described(problem, result, encoder):
+    """Fitted attributes that depend on the tree."""
+    tree, samples = result.tree, problem.training_samples
+    leaf = problem.apply(tree, samples)
+    n_samples_at_leaf = np.bincount(leaf, minlength=tree.n_leaves)
+    sample_weight_at_leaf = np.bincount(
+        leaf, weights=problem.sample_weight[samples], minlength=tree.n_leaves)
+    return {
+        "tree_": encoder.unscale_leaf_values(tree),
+        "history_": result.history,
+        "n_iter_": len(result.history["optimizer"]),
+        "baseline_kept_": result.baseline_kept,
+        "feature_importances_": feature_importances(
+            tree, problem.moments.std, sample_weight_at_leaf),
+        "_n_node_samples": sums_below(tree, n_samples_at_leaf).astype(np.intp),
+    }

@@ -1,0 +1,278 @@
+"""Classification trees."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metaestimators import available_if
+
+from ngdt._loss import Loss
+from ngdt._targets import ClassTargets
+from ngdt._tree import Tree
+from ngdt.estimators._base import ObliqueTree, has_optimizer
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
+
+
+class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
+    """Classification tree with oblique splits, trained as a whole.
+
+    All splits and leaves of an initial tree (`init`) are improved together by one or more
+    optimizers (`optimizer`). The default trains a complete tree that routes softly, after Hehn et
+    al. (2020), while routing becomes hard. With more than 4096 features, it grows a tree greedily
+    instead, and minimises an upper bound on its log loss by stochastic gradient descent, after
+    Norouzi et al. (2015). In both cases, the fitted tree routes hard, and the baseline is the
+    greedy tree of depth `max_depth`.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=8
+        Largest number of splits between the root and a leaf of a tree that is grown. None sets no
+        limit. "random_complete" makes no deeper trees than 8, or than the depth that gives each
+        class 32 leaves if that is larger. A tree given as `init` keeps its depth.
+    min_samples_split : int or float, default=2
+        Least number of training samples of a node that is split; a float is a share of all samples.
+        Sample weights do not count, as in scikit-learn.
+    min_samples_leaf : int or float, default=1
+        Least number of training samples in a leaf of the fitted tree; a float is a share of all.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of the fitted tree. None sets no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the entropy, in bits, by a split, times the share of the samples,
+        by weight, that reach it.
+    init : str, Initializer, Tree or fitted estimator, default="auto"
+        The initial tree: the name of an initializer, such as "info_gain", "co2" or
+        "random_complete", or an object (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted
+        ngdt tree or scikit-learn decision tree for the same features and classes. Cloning drops the
+        fitted state of an estimator, so in a grid search pass a `Tree`. "auto" depends on the first
+        optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
+        all others and for none.
+    optimizer : str, Optimizer, list of these, or None, default="auto"
+        Improves the initial tree: a name, such as "annealed", "ssgd", "sgd", "end_to_end" or
+        "regrow", or an object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the
+        initial tree, by default the greedy one. "auto" is "annealed" if `init` is "auto", too, and
+        X has up to 4096 features. Otherwise, and to continue from a fitted tree, it is "ssgd".
+    loss : str, Loss or None, default=None
+        Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss. Soft training minimises
+        a loss of its own; there, this loss only sets the values of the leaves at the end.
+    validation_fraction : float in [0, 1), "auto" or None, default="auto"
+        Share of the samples of each class that are validation samples. Optimizers do not train on
+        them. By one half, epochs and subtrees are chosen. By the other half, the trained tree is
+        compared with the baseline, which is the initial tree or, with ``init="auto"``, the greedy
+        tree. "auto" is 0.1 from 2000 samples on and 0 below, and below 20 000 samples 3-fold
+        cross-validation replaces the comparison. With 0 and None, there are no validation samples,
+        and the trained tree is kept. A tree given as `init` is not a baseline.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
+        the same total weight.
+    standardize : {"auto", "global", True, False}, default="auto"
+        How features are scaled while split weights are trained: each by its spread (True), all by
+        one number ("global"), or not at all (False). "auto" is "global" for dense data whose
+        features have about the same range, and True otherwise. The scaling is folded into the
+        result: `tree_` takes raw features. Sparse data are scaled, never centred.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The tree does not depend on it.
+    verbose : int, default=0
+        Positive prints a line per epoch.
+    callback : callable or None, default=None
+        Called after each epoch with a dict of the epoch's metrics.
+    warm_start : bool, default=False
+        Whether `fit` takes the tree of the previous fit as the initial tree, instead of `init`.
+    random_state : int, RandomState or None, default=None
+        Seed of the validation samples, of random initial trees and of the optimizers.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    n_classes_ : int
+        Number of labels.
+    n_outputs_ : int
+        Always 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, if X had names.
+    tree_ : Tree
+        The tree. A leaf value is an unnormalised log-probability per class.
+    history_ : dict of lists
+        One entry per epoch. `optimizer` is the name of the optimizer. The other columns are
+        metrics, NaN where the optimizer does not record them.
+    n_iter_ : int
+        Number of epochs.
+    baseline_kept_ : bool
+        Whether the baseline, which is the initial tree or, with ``init="auto"``, the greedy tree,
+        was kept because the trained tree was not clearly better on validation samples or folds.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
+        normalised in each node and averaged over the nodes by the weight of the samples that
+        reach them. The sum is 1, or 0 for a tree without splits.
+
+    References
+    ----------
+    M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
+    decision trees." NIPS 2015.
+
+    T. M. Hehn, J. F. P. Kooij, F. A. Hamprecht. "End-to-end learning of decision trees and
+    forests." International Journal of Computer Vision 128, 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
+    >>> tree.tree_
+    Tree(n_internal=2, n_leaves=3, n_features=4, n_outputs=3, max_depth=2)
+    >>> tree.predict(X[:2])
+    array([0, 0])
+    """
+
+    _default_loss = "log"
+
+    __metadata_request__predict_proba: ClassVar[dict] = {"check_input": UNUSED}
+    __metadata_request__predict_log_proba: ClassVar[dict] = {"check_input": UNUSED}
+
+    _parameter_constraints: ClassVar[dict] = {
+        **ObliqueTree._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 8,
+        *,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        validation_fraction: float | Literal["auto"] | None = "auto",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        standardize: bool | Literal["auto", "global"] = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict], Any] | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            init=init,
+            optimizer=optimizer,
+            loss=loss,
+            validation_fraction=validation_fraction,
+            standardize=standardize,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            warm_start=warm_start,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    @available_if(has_optimizer)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Run the optimizer on these samples, from the present tree.
+
+        The first call makes the initial tree, as `fit` does. There are no validation samples. Not
+        available with ``optimizer=None``. With "auto", the optimizer is "ssgd". Soft training is
+        not suited to samples that come in batches: it runs its whole schedule at each call, and
+        keeps only branches and leaves that the given samples reach.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), default=None
+            All labels that may occur. Required at the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        resume = hasattr(self, "tree_")
+        if not resume and classes is None:
+            raise ValueError("classes must be given at the first call of partial_fit")
+        if classes is not None:
+            classes = np.unique(classes)
+            if resume and not np.array_equal(classes, self.classes_):
+                raise ValueError(
+                    f"classes={classes} differ from those of the first call, {self.classes_}")
+        return self._fit(
+            X, y, sample_weight, resume=resume, fresh=False, validation_fraction=None, limit=False,
+            classes=classes)
+
+    def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Most probable label of each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        best = self._predictions(X, check_input).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Probability of each label: the softmax of the leaf values.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return softmax(self._predictions(X, check_input), axis=1)
+
+    def predict_log_proba(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Logarithm of the probability of each label.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return log_softmax(self._predictions(X, check_input), axis=1)
+
+    def _encode_targets(self, y, sample_weight, resume, classes):
+        encoder = self._targets if resume else ClassTargets.fit(y, classes)
+        targets = encoder.encode(y)
+        weight = encoder.apply_class_weight(self.class_weight, targets, sample_weight)
+        fitted = {"_targets": encoder, "classes_": encoder.classes,
+                  "n_classes_": len(encoder.classes), "n_outputs_": 1}
+        return fitted, targets, weight

@@ -1,0 +1,176 @@
+"""Regression trees."""
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils.metaestimators import available_if
+
+from ngdt._targets import RegressionTargets
+from ngdt.estimators._base import ObliqueTree, has_optimizer
+
+
+class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
+    """Regression tree with oblique splits and constant leaves, trained as a whole.
+
+    All splits and leaves of an initial tree (`init`) are improved together by one or more
+    optimizers (`optimizer`). The default grows the initial tree greedily and minimises an upper
+    bound on the squared error of the tree by stochastic gradient descent, after Norouzi et al.
+    (2015).
+
+    Parameters
+    ----------
+    max_depth : int or None, default=8
+        Largest number of splits between the root and a leaf of a tree that is grown. None sets no
+        limit. A tree given as `init` keeps its depth.
+    min_samples_split : int or float, default=2
+        Least number of training samples of a node that is split; a float is a share of all samples.
+        Sample weights do not count, as in scikit-learn.
+    min_samples_leaf : int or float, default=1
+        Least number of training samples in a leaf of the fitted tree; a float is a share of all.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of the fitted tree. None sets no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the mean squared error by a split, times the share of the samples,
+        by weight, that reach it. Several targets have the same influence, each
+        in units of its variance.
+    init : str, Initializer, Tree or fitted estimator, default="auto"
+        The initial tree: the name of an initializer, such as "info_gain", "co2" or
+        "random_complete", or an object (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted
+        ngdt tree or scikit-learn decision tree for the same features and targets. Cloning drops the
+        fitted state of an estimator, so in a grid search pass a `Tree`. "auto" depends on the first
+        optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
+        all others and for none.
+    optimizer : str, Optimizer, list of these, or None, default="auto"
+        Improves the initial tree: a name, such as "ssgd", "sgd", "annealed" or "regrow", or an
+        object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the initial tree, by
+        default the greedy one. "auto" is "ssgd".
+    loss : str, Loss or None, default=None
+        Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss. Soft training
+        minimises a loss of its own, with Gaussian leaves; there, this loss only sets the values of
+        the leaves at the end.
+    validation_fraction : float in [0, 1), "auto" or None, default="auto"
+        Share of the samples that are validation samples. Optimizers do not train on them. By one
+        half, epochs and subtrees are chosen. By the other half, the trained tree is compared with
+        the baseline, which is the initial tree or, with ``init="auto"``, the greedy tree. "auto" is
+        0.1 from 2000 samples on and 0 below, and below 20 000 samples 3-fold cross-validation
+        replaces the comparison. With 0 and None, there are no validation samples, and the trained
+        tree is kept. A tree given as `init` is not a baseline.
+    standardize : {"auto", "global", True, False}, default="auto"
+        How features are scaled while split weights are trained: each by its spread (True), all by
+        one number ("global"), or not at all (False). "auto" is "global" for dense data whose
+        features have about the same range, and True otherwise. The scaling is folded into the
+        result: `tree_` takes raw features. Sparse data are scaled, never centred.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The tree does not depend on it.
+    verbose : int, default=0
+        Positive prints a line per epoch.
+    callback : callable or None, default=None
+        Called after each epoch with a dict of the epoch's metrics.
+    warm_start : bool, default=False
+        Whether `fit` takes the tree of the previous fit as the initial tree, instead of `init`.
+    random_state : int, RandomState or None, default=None
+        Seed of the validation samples, of random initial trees and of the optimizers.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of targets.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, if X had names.
+    tree_ : Tree
+        The tree. Leaf values are in the units of y.
+    history_ : dict of lists
+        One entry per epoch. `optimizer` is the name of the optimizer. The other columns are
+        metrics, NaN where the optimizer does not record them. Losses are those of the standardised
+        targets.
+    n_iter_ : int
+        Number of epochs.
+    baseline_kept_ : bool
+        Whether the baseline, which is the initial tree or, with ``init="auto"``, the greedy tree,
+        was kept because the trained tree was not clearly better on validation samples or folds.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
+        normalised in each node and averaged over the nodes by the weight of the samples that
+        reach them. The sum is 1, or 0 for a tree without splits.
+
+    Notes
+    -----
+    Each target is standardised while the tree is trained, so that step sizes and bounds do not
+    depend on its unit. Afterwards the leaf values are transformed back. Later calls of
+    `partial_fit`, and of `fit` with `warm_start`, keep the mean and the scale of the first call.
+
+    References
+    ----------
+    M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
+    decision trees." NIPS 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import ObliqueTreeRegressor
+    >>> X, y = np.arange(20.0).reshape(-1, 1), np.repeat([1.0, 5.0], 10)
+    >>> tree = ObliqueTreeRegressor(max_depth=1, optimizer=None).fit(X, y)
+    >>> tree.tree_
+    Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
+    >>> tree.predict([[0.5], [15.0]])
+    array([1., 5.])
+    """
+
+    _default_loss = "squared"
+    _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
+
+    @available_if(has_optimizer)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Run the optimizer on these samples, from the present tree.
+
+        The first call makes the initial tree, as `fit` does. There are no validation samples. Not
+        available with ``optimizer=None``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit(
+            X, y, sample_weight, resume=hasattr(self, "tree_"), fresh=False,
+            validation_fraction=None, limit=False)
+
+    def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Value of the leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
+        """
+        values = self._predictions(X, check_input)
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+    def _encode_targets(self, y, sample_weight, resume, classes):
+        encoder = self._targets if resume else RegressionTargets.fit(y, sample_weight)
+        fitted = {"_targets": encoder, "n_outputs_": encoder.n_outputs}
+        return fitted, encoder.encode(y), sample_weight
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,248 @@
+"""What leaves say about targets, fitted by an online form of the EM algorithm.
+
+`density` and `accumulate` cost one operation per slot, or per slot and target. The M-step of a leaf
+uses running means of h, what the leaf is responsible for of a sample, and of h times what the model
+needs of the target: `accumulate` sums them over a mini-batch, `update_mean` moves the running means
+towards those of the mini-batch, and `m_step` fits the leaf to them.
+
+Targets are read into slots by `read`, in visits, one slot per sample. All else of a leaf is written
+in updates, by the task that the leaf belongs to.
+"""
+
+import numpy as np
+
+from libc.string cimport memcpy, memset
+
+cdef extern from "soft.h" nogil:
+    void ngdt_exp_neg(float a, Py_ssize_t n, float *x) noexcept
+    void ngdt_gather(
+        const float *table, const int32_t *label, Py_ssize_t n, float *out) noexcept
+    void ngdt_sum_by_label(const int32_t *label, const float *x, Py_ssize_t n, int k,
+                           float *sums) noexcept
+
+cdef enum:
+    SLOTS_PER_SUM = 64      # slots whose densities fit the stack
+
+
+cdef class LeafModel:
+    """What a leaf says about targets. Subclasses override the kernels.
+
+    `density` and `accumulate` take a list of n slots, or the n consecutive ones from `first` on
+    where `slots` is NULL.
+    """
+
+    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
+        pass
+
+    cdef void density(
+            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
+        pass
+
+    cdef void accumulate(
+            self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
+    ) noexcept nogil:
+        """Add responsibilities: `grad_value`, M of the leaf, times the density."""
+
+    cdef void reset(self, int leaf) noexcept nogil:
+        """Forget the sums of the last mini-batch."""
+
+    cdef void update_mean(self, int leaf, double rate, double total) noexcept nogil:
+        """Move the running means towards those of the mini-batch, whose sample weights sum to
+        `total`."""
+
+    cdef void m_step(self, int leaf) noexcept nogil:
+        """The parameters that fit the running means best."""
+
+    def fit_all(self):
+        cdef int leaf
+        for leaf in range(self.n_leaves):
+            self.m_step(leaf)
+
+    def end_epoch(self):
+        """Refit what all leaves have in common."""
+
+
+cdef class Categorical(LeafModel):
+    """Probabilities of classes: Hehn et al. (2020), eq. 13.
+
+    Parameters
+    ----------
+    parameters : ndarray of float32, shape (n_leaves, n_classes)
+        Initial probabilities; changed in place.
+    y : ndarray of float64, shape (n_samples, 1)
+    prior : ndarray of shape (n_classes,)
+    prior_weight : float
+        Weight of the prior in each leaf, as a share of all samples.
+    batch_size : int
+    """
+
+    cdef const double[:, ::1] y
+    cdef double[::1] prior
+    cdef float[:, ::1] sums         # per leaf and class: of h, over the density
+    cdef int32_t[::1] label         # per slot
+    cdef int n_classes
+
+    def __init__(self, parameters, y, prior, prior_weight, batch_size):
+        self.n_leaves, self.n_classes = parameters.shape
+        self.parameters = parameters
+        self._parameters = parameters
+        self._mean = np.zeros_like(parameters)
+        self.sums = np.zeros_like(parameters)
+        self.y, self.prior, self.prior_weight = y, prior, prior_weight
+        self.label = np.zeros(batch_size, dtype=np.int32)
+
+    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
+        self.label[slot] = <int32_t> self.y[sample, 0]
+
+    cdef void density(
+            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
+        cdef const float *probability = &self._parameters[leaf, 0]
+        cdef int i
+        if slots == NULL:
+            ngdt_gather(probability, &self.label[first], n, out)
+        else:
+            for i in range(n):
+                out[i] = probability[self.label[slots[i]]]
+
+    cdef void reset(self, int leaf) noexcept nogil:
+        memset(&self.sums[leaf, 0], 0, self.n_classes * sizeof(float))
+
+    cdef void accumulate(
+            self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
+    ) noexcept nogil:
+        cdef float *sums = &self.sums[leaf, 0]
+        cdef int i
+        if slots == NULL:
+            ngdt_sum_by_label(&self.label[first], grad_value, n, self.n_classes, sums)
+        else:
+            for i in range(n):
+                sums[self.label[slots[i]]] += grad_value[i]
+
+    cdef void update_mean(self, int leaf, double rate, double total) noexcept nogil:
+        cdef int c
+        for c in range(self.n_classes):
+            # The density depends on the class only: times it here, once.
+            self._mean[leaf, c] += <float> (rate * (
+                self.sums[leaf, c] * self._parameters[leaf, c] / total - self._mean[leaf, c]))
+
+    cdef void m_step(self, int leaf) noexcept nogil:
+        cdef double total = self.prior_weight
+        cdef int c
+        for c in range(self.n_classes):
+            total += self._mean[leaf, c]
+        for c in range(self.n_classes):
+            self._parameters[leaf, c] = <float> (
+                (self._mean[leaf, c] + self.prior_weight * self.prior[c]) / total)
+
+
+cdef class Gaussian(LeafModel):
+    """Normal densities with a mean per leaf and one variance, up to a common factor.
+
+    Parameters
+    ----------
+    parameters : ndarray of float32, shape (n_leaves, n_targets)
+        Initial means; changed in place.
+    y : ndarray of float64, shape (n_samples, n_targets)
+    prior : ndarray of shape (n_targets,)
+    prior_weight : float
+    batch_size : int
+    variance : float
+    fit_variance : bool
+        Whether `end_epoch` sets the variance to what the running means say.
+    """
+
+    cdef const double[:, ::1] y
+    cdef double[::1] prior
+    cdef double[:, ::1] sums        # per leaf: of h y and, in the last columns, of h and h e^2
+    cdef float[:, ::1] target       # (n_targets, batch_size)
+    cdef readonly double variance
+    cdef bint fit_variance
+    cdef int n_targets
+
+    def __init__(
+            self, parameters, y, prior, prior_weight, batch_size, variance, fit_variance):
+        self.n_leaves, self.n_targets = parameters.shape
+        self.parameters = parameters
+        self._parameters = parameters
+        self._mean = np.zeros((self.n_leaves, self.n_targets + 2), dtype=np.float32)
+        self.sums = np.zeros((self.n_leaves, self.n_targets + 2))
+        self.y, self.prior, self.prior_weight = y, prior, prior_weight
+        self.target = np.zeros((self.n_targets, batch_size), dtype=np.float32)
+        self.variance, self.fit_variance = variance, fit_variance
+
+    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
+        cdef int t
+        for t in range(self.n_targets):
+            self.target[t, slot] = <float> self.y[sample, t]
+
+    cdef void _squares(
+            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
+        """Squared distances of the targets from the mean of the leaf."""
+        cdef int t, i
+        cdef float mean, e
+        cdef const float *target
+        memset(out, 0, n * sizeof(float))
+        for t in range(self.n_targets):
+            mean, target = self._parameters[leaf, t], &self.target[t, 0]
+            if slots == NULL:
+                for i in range(n):
+                    e = target[first + i] - mean
+                    out[i] += e * e
+            else:
+                for i in range(n):
+                    e = target[slots[i]] - mean
+                    out[i] += e * e
+
+    cdef void density(
+            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
+        self._squares(leaf, slots, first, n, out)
+        ngdt_exp_neg(<float> (0.5 / self.variance), n, out)
+
+    cdef void reset(self, int leaf) noexcept nogil:
+        memset(&self.sums[leaf, 0], 0, (self.n_targets + 2) * sizeof(double))
+
+    cdef void accumulate(
+            self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
+    ) noexcept nogil:
+        cdef int start = 0
+        while start < n:
+            self._accumulate(
+                leaf, slots + start if slots != NULL else NULL, first + start,
+                min(<int> SLOTS_PER_SUM, n - start), grad_value + start)
+            start += SLOTS_PER_SUM
+
+    cdef void _accumulate(
+            self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
+    ) noexcept nogil:
+        cdef double *sums = &self.sums[leaf, 0]
+        cdef float[SLOTS_PER_SUM] squares, density
+        cdef double h
+        cdef int i, t
+        self._squares(leaf, slots, first, n, squares)
+        memcpy(density, squares, n * sizeof(float))
+        ngdt_exp_neg(<float> (0.5 / self.variance), n, density)
+        for i in range(n):
+            h = grad_value[i] * density[i]
+            for t in range(self.n_targets):
+                sums[t] += h * self.target[t, slots[i] if slots != NULL else first + i]
+            sums[self.n_targets] += h
+            sums[self.n_targets + 1] += h * squares[i]
+
+    cdef void update_mean(self, int leaf, double rate, double total) noexcept nogil:
+        cdef int t
+        for t in range(self.n_targets + 2):
+            self._mean[leaf, t] += <float> (
+                rate * (self.sums[leaf, t] / total - self._mean[leaf, t]))
+
+    cdef void m_step(self, int leaf) noexcept nogil:
+        cdef double total = self.prior_weight + self._mean[leaf, self.n_targets]
+        cdef int t
+        for t in range(self.n_targets):
+            self._parameters[leaf, t] = <float> (
+                (self._mean[leaf, t] + self.prior_weight * self.prior[t]) / total)
+
+    def end_epoch(self):
+        responsible, squares = np.asarray(self._mean)[:, -2:].sum(axis=0, dtype=np.float64)
+        if self.fit_variance and responsible > 0:
+            # Not so small that the log-likelihood leaves the range of the loss.
+            self.variance = max(squares / (self.n_targets * responsible), 1e-6)

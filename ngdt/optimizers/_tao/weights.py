@@ -1,0 +1,53 @@
+"""Split weights of a tree under training, dense or sparse."""
+
+import numpy as np
+from scipy import sparse
+
+from ngdt._tree import SPARSE_SHARE
+
+
+def replace_weights(weights, vectors):
+    """Weights with the vectors of some nodes replaced.
+
+    Parameters
+    ----------
+    weights : ndarray or CSR array of shape (n_internal, n_features)
+    vectors : dict of int to tuple
+        For each of these nodes, its features with nonzero weights, and the weights.
+
+    Returns
+    -------
+    ndarray or CSR array of shape (n_internal, n_features)
+    """
+    if not vectors:
+        return weights
+    if not sparse.issparse(weights):
+        weights = weights.copy()
+        for node, (features, values) in vectors.items():
+            weights[node] = 0.0
+            weights[node, features] = values
+        return weights
+    features, values = zip(*vectors.values(), strict=True)
+    indptr = np.cumsum([0, *map(len, features)])
+    new = sparse.csr_array((np.concatenate(values), np.concatenate(features), indptr),
+                           shape=(len(vectors), weights.shape[1]))
+    source = np.arange(weights.shape[0])
+    source[list(vectors)] = weights.shape[0] + np.arange(len(vectors))
+    return sparse.vstack([weights, new], format="csr")[source]
+
+
+def compact_weights(weights):
+    """The weights, dense or sparse, whichever is faster in products.
+
+    Parameters
+    ----------
+    weights : ndarray or CSR array of shape (n_internal, n_features)
+
+    Returns
+    -------
+    ndarray or CSR array of shape (n_internal, n_features)
+    """
+    is_sparse = (weights != 0).sum() < SPARSE_SHARE * np.prod(weights.shape)
+    if is_sparse:
+        return sparse.csr_array(weights)
+    return weights.toarray() if sparse.issparse(weights) else weights

@@ -1,0 +1,115 @@
+"""Threads that share the work on each mini-batch.
+
+A mini-batch has two phases, each ended by a barrier:
+
+1. visit: tasks are ranges of slots. A task reads the tree and writes its slots.
+2. update: tasks are parts of the tree. A task reads all slots and writes its part.
+
+No two tasks of a phase write the same memory, and the tasks do not depend on the number of threads.
+So neither does the result, whichever thread takes which task.
+"""
+
+import threading
+from functools import partial
+
+import joblib
+
+
+def usable_threads(n_jobs):
+    """Number of threads for `n_jobs`: no more than there are cores.
+
+    Threads wait for each other at every mini-batch. With more threads than cores, those that wait
+    take the cores of those that work.
+
+    Parameters
+    ----------
+    n_jobs : int
+
+    Returns
+    -------
+    int
+    """
+    return 1 if n_jobs == 1 else min(n_jobs, joblib.cpu_count())
+
+
+def run_threads(calls, abort):
+    """Make all calls at once, the first in this thread and each other one in its own.
+
+    Plain threads: all of them must run at once, which a shared pool does not promise.
+
+    Parameters
+    ----------
+    calls : list of callable
+    abort : callable
+        Ends the waiting of the others: called if a call in this thread, or the start of another
+        thread, fails.
+    """
+    threads = [threading.Thread(target=call) for call in calls[1:]]
+    try:
+        for thread in threads:
+            thread.start()
+        calls[0]()
+    except BaseException:
+        # Ctrl-C before all have started: those that wait for the others would never return.
+        abort()
+        raise
+    finally:
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+
+
+cdef class MiniBatchLoop:
+    """The two phases of each mini-batch of an epoch; subclasses override what the tasks do.
+
+    - ``visit(worker, step, first, stop)``: write the slots from `first` to `stop`.
+    - ``begin_updates(worker, step)``: number of update tasks. Each thread calls it, and may write
+      its own `worker` only.
+    - ``update(worker, step, task)``: write one part of the tree.
+
+    Subclasses set `batch_size` and `samples_per_task`, the samples of a visit.
+    """
+
+    cdef run_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers):
+        """Visit the samples in the given order, with a thread for each worker."""
+        self.order, self.n_steps = order, n_steps
+        ngdt_threads_init(&self.threads, len(workers))
+        run_threads([partial(self._run, worker) for worker in workers], self._abort)
+
+    def _run(self, Worker worker):
+        with nogil:
+            self.run(worker)
+
+    def _abort(self):
+        ngdt_threads_abort(&self.threads)
+
+    cdef void run(self, Worker worker) noexcept nogil:
+        """What each thread does in an epoch."""
+        cdef Step step
+        cdef int first, task, n_tasks
+        for step.number in range(self.n_steps):
+            step.start = step.number * self.batch_size
+            step.n = <int> min(self.batch_size, self.order.shape[0] - step.start)
+            first = self.samples_per_task * ngdt_threads_next_task(&self.threads)
+            while first < step.n:
+                self.visit(worker, &step, first, min(first + self.samples_per_task, step.n))
+                first = self.samples_per_task * ngdt_threads_next_task(&self.threads)
+            if not ngdt_threads_wait(&self.threads):
+                return
+            n_tasks = self.begin_updates(worker, &step)
+            task = ngdt_threads_next_task(&self.threads)
+            while task < n_tasks:
+                self.update(worker, &step, task)
+                task = ngdt_threads_next_task(&self.threads)
+            if not ngdt_threads_wait(&self.threads):
+                return
+
+    cdef void visit(
+            self, Worker worker, const Step *step, int first, int stop) noexcept nogil:
+        pass
+
+    cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
+        return 0
+
+    cdef void update(self, Worker worker, const Step *step, int task) noexcept nogil:
+        pass

@@ -1,0 +1,273 @@
+"""Trees for a decreasing sequence of C, each trained from the one before."""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import mean_squared_error, zero_one_loss
+from sklearn.utils.multiclass import type_of_target
+
+from ngdt._validation import check_matrix, error_prefix
+from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.optimizers import TAO
+from ngdt.path._cost import Spread, prediction_cost
+from ngdt.plotting import plot_path
+
+# First and last value if Cs is a number of values.
+LARGEST_C, SMALLEST_C = 1.0, 1e-3
+
+
+@dataclass(frozen=True)
+class TAOPath:
+    """Trees of a path with their errors, sizes and costs: the result of `tao_path`.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+        Values of C, in descending order.
+    trees : list of Tree
+        A tree for each C.
+    train_error, validation_error : ndarray of shape (n_Cs,)
+        Share of misclassified samples, or for regression the mean squared error. The validation
+        error is NaN without validation samples.
+    n_nonzero, n_internal, n_leaves : ndarray of int, shape (n_Cs,)
+        Number of nonzero weights, splits and leaves of each tree.
+    path_length, n_multiplications : Spread
+        Cost of predictions for the training samples, as in `prediction_cost`; ``path_length.mean``,
+        ``.min`` and ``.max`` are arrays of shape (n_Cs,).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import tao_path
+    >>> path = tao_path(*load_iris(return_X_y=True), Cs=[1.0, 0.1, 0.01])
+    >>> bool(path.n_internal[-1] <= path.n_internal[0])
+    True
+    """
+
+    Cs: np.ndarray
+    trees: list
+    train_error: np.ndarray
+    validation_error: np.ndarray
+    n_nonzero: np.ndarray
+    n_internal: np.ndarray
+    n_leaves: np.ndarray
+    path_length: Spread
+    n_multiplications: Spread
+
+    def plot(self, *, axes=None):
+        """Plot errors, sizes and costs over C; see `ngdt.plotting.plot_path`.
+
+        Parameters
+        ----------
+        axes : sequence of four matplotlib Axes, default=None
+            Where to draw. None makes a new figure.
+
+        Returns
+        -------
+        list of matplotlib Axes
+        """
+        return plot_path(self, axes=axes)
+
+
+def tao_path(
+    X,
+    y,
+    *,
+    Cs=10,
+    estimator=None,
+    X_val=None,
+    y_val=None,
+    sample_weight=None,
+    verbose=0,
+):
+    """Train trees for a decreasing sequence of C, each from the previous one.
+
+    The largest C hardly limits the tree; the smallest leaves few nonzero weights and few splits. As
+    with the lasso, one parameter controls the size of the model.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+        Class labels of any type, or targets for regression.
+    Cs : int or array-like of float, default=10
+        Values of `C` of :class:`~ngdt.optimizers.TAO`, in any order. An int is a number of values,
+        spaced evenly on a log scale from 1 to 0.001. The useful range depends on the data: C
+        multiplies the *sum* of the losses, so with more samples the same tree needs a smaller C.
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor, default=None
+        The estimator to fit for each C. Its `optimizer` is a :class:`~ngdt.optimizers.TAO`, whose C
+        is replaced, or "tao". It is trained on all samples: `validation_fraction` has no effect.
+        None takes the default estimator with TAO: a regressor if y has floating-point values that
+        are not all integers, else a classifier.
+    X_val, y_val : array-like, default=None
+        Samples for `validation_error` only, not used in training.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Not negative. Samples of weight zero are ignored.
+    verbose : int, default=0
+        If positive, a line is printed for each C.
+
+    Returns
+    -------
+    TAOPath
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If Ctrl-C ended the training. The path then ends with the best tree so far for that C.
+
+    See Also
+    --------
+    ngdt.TAOPathCV : Chooses C by cross-validation.
+
+    Notes
+    -----
+    To predict labels with a tree of the path, make it the initial tree of an estimator without an
+    optimizer: ``ObliqueTreeClassifier(init=path.trees[3], optimizer=None).fit(X, y)``.
+
+    References
+    ----------
+    Carreira-Perpinan & Tavallali (2018), Alternating Optimization of Decision Trees, with
+    Application to Learning Sparse Oblique Trees, NeurIPS 31, section 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ngdt import tao_path
+    >>> X, y = load_digits(return_X_y=True)
+    >>> path = tao_path(X[:1200], y[:1200], Cs=[0.3, 0.03], X_val=X[1200:], y_val=y[1200:])
+    >>> bool(path.n_nonzero[1] < path.n_nonzero[0])
+    True
+    """
+    if (X_val is None) != (y_val is None):
+        given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
+        raise ValueError(
+            f"X_val and y_val must be given together, but {given} is given without {missing}")
+    if estimator is None:
+        continuous = type_of_target(y, input_name="y").startswith("continuous")
+        estimator = (ObliqueTreeRegressor if continuous else ObliqueTreeClassifier)(optimizer=TAO())
+    model = warm_started(estimator)
+    error = zero_one_loss if is_classifier(model) else mean_squared_error
+    Cs, trees, columns = check_Cs(Cs), [], []
+    X = check_matrix(X)     # once, not once for each C
+    if X_val is not None and (np.shape(X_val)[1:] != X.shape[1:]
+                              or np.shape(X_val)[:1] != np.shape(y_val)[:1]):
+        raise ValueError(
+            f"X_val and y_val must be samples of {X.shape[1]} features and their targets, "
+            f"got shapes {np.shape(X_val)} and {np.shape(y_val)}")
+    for C, interrupted in fits(model, Cs, X, y, sample_weight):
+        tree = model.tree_
+        trees.append(tree)
+        columns.append((
+            error(y, model.predict(X), sample_weight=sample_weight),
+            np.nan if X_val is None else error(y_val, model.predict(X_val)),
+            tree.n_nonzero, tree.n_internal, tree.n_leaves,
+            *prediction_cost(tree, X, sample_weight=sample_weight)))
+        if verbose:
+            train, validation, *sizes = columns[-1][:4]
+            print(f"[tao_path] C {C:.4g}  train {train:.4g}  validation {validation:.4g}  "
+                  "nonzeros {}  splits {}".format(*sizes))
+        if interrupted:
+            warnings.warn(
+                f"Training was interrupted at C={C:.4g}, where the path ends.",
+                ConvergenceWarning, stacklevel=2)
+            break
+    *metrics, path_length, n_multiplications = zip(*columns, strict=True)
+    return TAOPath(
+        Cs[:len(trees)], trees, *map(np.array, metrics),
+        *(Spread(*np.array(spreads).T) for spreads in (path_length, n_multiplications)))
+
+
+def check_Cs(Cs):
+    """Distinct values of C in descending order.
+
+    Parameters
+    ----------
+    Cs : int or array-like of float
+
+    Returns
+    -------
+    ndarray of shape (n_Cs,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are not positive and finite.
+    """
+    if isinstance(Cs, Integral) and not isinstance(Cs, bool):
+        if Cs < 1:
+            raise ValueError(f"Cs must be a positive int or an array of values of C, got {Cs}")
+        return np.geomspace(LARGEST_C, SMALLEST_C, Cs) if Cs > 1 else np.array([LARGEST_C])
+    with error_prefix("Cs"):
+        values = np.asarray(Cs, dtype=np.float64)
+    if values.ndim != 1 or not len(values) or not ((values > 0) & np.isfinite(values)).all():
+        raise ValueError(
+            f"Cs must be a positive int or a 1-d array of positive, finite values, got {Cs!r}")
+    return np.unique(values)[::-1]
+
+
+def warm_started(estimator):
+    """A copy of an estimator that trains on all samples and starts each `fit` from its tree.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+
+    Returns
+    -------
+    ObliqueTreeClassifier or ObliqueTreeRegressor
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is another estimator, or its optimizer is not TAO.
+    """
+    if not isinstance(estimator, (ObliqueTreeClassifier, ObliqueTreeRegressor)):
+        raise TypeError(
+            "estimator must be an ObliqueTreeClassifier or ObliqueTreeRegressor, "
+            f"got {estimator!r}")
+    named = isinstance(estimator.optimizer, str) and estimator.optimizer == "tao"
+    optimizer = TAO() if named else estimator.optimizer
+    if not isinstance(optimizer, TAO):
+        raise ValueError(
+            f"the optimizer of estimator must be 'tao' or an instance of TAO, "
+            f"got {estimator.optimizer!r}")
+    model = clone(estimator)
+    return model.set_params(
+        optimizer=clone(optimizer), validation_fraction=None, warm_start=True)
+
+
+def fits(model, Cs, X, y, sample_weight):
+    """Fit a model for each C in turn.
+
+    Parameters
+    ----------
+    model : ObliqueTreeClassifier or ObliqueTreeRegressor
+        As `warm_started` returns it.
+    Cs : ndarray of shape (n_Cs,)
+    X, y, sample_weight : array-like
+
+    Yields
+    ------
+    C : float
+    interrupted : bool
+        Whether Ctrl-C ended the training.
+    """
+    for C in Cs:
+        model.set_params(optimizer__C=C)
+        interrupted = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            try:
+                model.fit(X, y, sample_weight)
+            except ConvergenceWarning:
+                interrupted = True
+        yield C, interrupted

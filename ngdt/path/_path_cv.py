@@ -1,0 +1,287 @@
+"""Choice of C by cross-validation."""
+
+import warnings
+from collections.abc import Iterable
+from copy import deepcopy
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ngdt._validation import CHECK_X_PARAMS, check_weight
+from ngdt.estimators import ObliqueTreeClassifier
+from ngdt.optimizers import TAO
+from ngdt.path._path import check_Cs, fits, warm_started
+
+
+class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
+    """Tree trained by TAO, with C chosen by cross-validation.
+
+    For every fold, trees for all `Cs` are trained on the other folds, each from the previous one
+    (see `ngdt.tao_path`), and scored on the fold. The path is then trained once more on all
+    samples, down to the chosen C. TAO is the subject of US patent application 2022/0318641.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor, default=None
+        The estimator to fit for each C. Its `optimizer` is a :class:`~ngdt.optimizers.TAO`, whose C
+        is replaced, or "tao". It is trained on all samples of the other folds:
+        `validation_fraction` has no effect. None takes ``ObliqueTreeClassifier(optimizer="tao")``.
+    Cs : int or array-like of float, default=10
+        As for `ngdt.tao_path`.
+    cv : int, cross-validation splitter or iterable, default=None
+        As in scikit-learn: None stands for 5 folds, stratified for a classifier. Samples of weight
+        zero are in no fold.
+    scoring : str, callable or None, default=None
+        As in scikit-learn: a name, or ``scorer(estimator, X, y)``. None stands for accuracy or R2.
+        A C whose score is NaN or infinite in any fold is not chosen.
+    rule : {"best", "one_standard_error"}, default="best"
+        Which C is chosen: the one with the best mean score, or, for a smaller tree, the smallest
+        one whose mean score is within one standard error of the best.
+    n_jobs : int or None, default=None
+        Number of folds that are trained in parallel, as in joblib.
+
+    Attributes
+    ----------
+    C_ : float
+        The chosen C.
+    Cs_ : ndarray of shape (n_Cs,)
+        All values of C, in descending order.
+    scores_ : ndarray of shape (n_folds, n_Cs)
+        Score of each fold for each C.
+    estimator_ : ObliqueTreeClassifier or ObliqueTreeRegressor
+        The estimator fitted on all samples.
+    tree_ : Tree
+        The tree of `estimator_`.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in the order of the leaf values. Only for classification.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, if X had names.
+
+    See Also
+    --------
+    ngdt.tao_path : Trees for all values of C.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen, C. Stone. "Classification and regression trees." Wadsworth,
+    1984, section 3.4.3: the rule of one standard error.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ngdt import ObliqueTreeClassifier, TAOPathCV
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = TAOPathCV(
+    ...     ObliqueTreeClassifier(max_depth=5, optimizer="tao"), Cs=[0.3, 0.03, 0.003], cv=2)
+    >>> search.fit(X, y).C_ in (0.3, 0.03)
+    True
+    >>> search.scores_.shape
+    (2, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "rule": [StrOptions({"best", "one_standard_error"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self, estimator=None, *, Cs=10, cv=None, scoring=None, rule="best", n_jobs=None
+    ):
+        self.estimator = estimator
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Choose C and train on all samples.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights for training and for the scores. Not negative; samples of weight zero are
+            ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is invalid, or no C has finite scores in all folds.
+
+        Warns
+        -----
+        UserWarning
+            If some C has a score that is not finite.
+        """
+        estimator = self._estimator()
+        self.estimator_ = warm_started(estimator)
+        X, y = validate_data(self, X, y, **CHECK_X_PARAMS, **self.estimator_._check_y_params)
+        weight = None if sample_weight is None else check_weight(sample_weight, X.shape[0])
+        self.Cs_ = check_Cs(self.Cs)
+        folds = _folds(self.cv, X, y, weight, is_classifier(self))
+        self.scores_ = np.array(Parallel(self.n_jobs)(
+            delayed(_scores)(estimator, self.Cs_, X, y, weight, train, test, self._scorer())
+            for train, test in folds))
+        _check_scores(self.scores_, self.Cs_)
+        self.C_ = self.Cs_[_choose(self.scores_, self.rule)]
+        for _ in _uninterrupted(
+                self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight):
+            pass
+        self.tree_ = self.estimator_.tree_
+        if hasattr(self, "feature_names_in_"):
+            self.estimator_.feature_names_in_ = self.feature_names_in_
+        if is_classifier(self):
+            self.classes_ = self.estimator_.classes_
+        return self
+
+    def _estimator(self):
+        return ObliqueTreeClassifier(optimizer=TAO()) if self.estimator is None else self.estimator
+
+    def _scorer(self):
+        default = "accuracy" if is_classifier(self._estimator()) else "r2"
+        return get_scorer(default if self.scoring is None else self.scoring)
+
+    def _checked(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **CHECK_X_PARAMS)
+
+    def predict(self, X):
+        """Predict class labels or regression targets with `estimator_`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
+        """
+        X = self._checked(X)
+        return self.estimator_.predict(X, check_input=False)
+
+    @available_if(lambda self: is_classifier(self._estimator()))
+    def predict_proba(self, X):
+        """Predict class probabilities with `estimator_`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        X = self._checked(X)
+        return self.estimator_.predict_proba(X, check_input=False)
+
+    def score(self, X, y, sample_weight=None):
+        """Score on given data, by `scoring`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        return self._scorer()(self, X, y, **_weighed(sample_weight))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._estimator())
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = deepcopy(inner.classifier_tags)
+        tags.regressor_tags = deepcopy(inner.regressor_tags)
+        tags.target_tags = deepcopy(inner.target_tags)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        return tags
+
+
+def _folds(cv, X, y, weight, stratify):
+    """Indices of the training and test samples of each fold; none has weight zero."""
+    present = np.ones(len(y), dtype=bool) if weight is None else weight > 0
+    samples = np.flatnonzero(present)
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        # Given folds are indices of all samples, those of weight zero included.
+        every = np.arange(len(y))
+        folds = [tuple(every[part][present[part]] for part in fold) for fold in cv]
+    else:
+        splitter = check_cv(cv, y[samples], classifier=stratify)
+        folds = [tuple(samples[part] for part in fold)
+                 for fold in splitter.split(X[samples], y[samples])]
+    if not all(len(part) for fold in folds for part in fold):
+        raise ValueError(
+            "cv must give each fold at least one training and one test sample of positive weight")
+    return folds
+
+
+def _weighed(weight):
+    """Keyword arguments of a scorer; not every scorer takes weights."""
+    return {} if weight is None else {"sample_weight": weight}
+
+
+def _uninterrupted(model, *arguments):
+    """As `fits`, but yield the model, and raise if Ctrl-C ended the training.
+
+    The values of C of an unfinished path cannot be compared.
+    """
+    for _, interrupted in fits(model, *arguments):
+        if interrupted:
+            raise KeyboardInterrupt
+        yield model
+
+
+def _scores(estimator, Cs, X, y, weight, train, test, scorer):
+    """Scores of the path of one fold."""
+    weights = [None if weight is None else weight[part] for part in (train, test)]
+    models = _uninterrupted(warm_started(estimator), Cs, X[train], y[train], weights[0])
+    return [scorer(model, X[test], y[test], **_weighed(weights[1])) for model in models]
+
+
+def _check_scores(scores, Cs):
+    """Warn of values of C that cannot be chosen, and raise where none can be."""
+    failed = ~np.isfinite(scores).all(axis=0)
+    if failed.all():
+        raise ValueError(
+            "no C can be chosen: for each, the score of at least one fold is not finite. Choose "
+            "scoring and cv such that every fold has a score (R2 needs two samples in each fold, "
+            "roc_auc both classes)")
+    if failed.any():
+        warnings.warn(
+            f"For C = {', '.join(f'{C:.4g}' for C in Cs[failed])}, the score of at least one fold "
+            "is NaN or infinite. These values rank last.", UserWarning, stacklevel=3)
+
+
+def _choose(scores, rule):
+    """Index of the chosen C; of equally good ones, the smallest."""
+    with np.errstate(invalid="ignore"):
+        mean = np.where(np.isfinite(scores).all(axis=0), scores.mean(axis=0), -np.inf)
+    limit = mean.max()
+    if rule == "one_standard_error" and len(scores) > 1:
+        limit -= scores[:, mean.argmax()].std(ddof=1) / np.sqrt(len(scores))
+    return np.flatnonzero(mean >= limit)[-1]

@@ -1,0 +1,66 @@
+"""Training curves."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt.plotting._style import BLUE, RED, import_pyplot
+
+
+def plot_history(history, *, ax=None):
+    """Plot the training loss and its upper bound by epoch.
+
+    Parameters
+    ----------
+    history : mapping or fitted estimator
+        The metrics by epoch, ``history_`` of an estimator, or the estimator itself. The entries
+        "bound" and "loss" are drawn as lines.
+    ax : matplotlib Axes, default=None
+        Where to draw. None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> from ngdt.plotting import plot_history
+    >>> ax = plot_history({"loss": [1.0, 0.5], "bound": [2.0, 0.8]})
+    >>> [line.get_label() for line in ax.get_lines()]
+    ['upper bound', 'training loss']
+    """
+    if not isinstance(history, Mapping):
+        if not hasattr(history, "fit"):
+            raise TypeError(
+                f"history must be a mapping or a fitted estimator, got {type(history).__name__}"
+            )
+        check_is_fitted(history, "history_")
+        history = history.history_
+    plt = import_pyplot()
+    if ax is None:
+        _, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+    lines = (
+        ("bound", "upper bound", {"color": RED}),
+        ("loss", "training loss", {"color": BLUE}),
+    )
+    lowest = np.inf
+    for key, label, style in lines:
+        values = np.asarray(history.get(key, []), dtype=float)
+        if len(values) and not np.isnan(values).all():
+            lowest = min(lowest, np.nanmin(values))
+            marker = "o" if len(values) < 3 else ""
+            ax.plot(range(1, len(values) + 1), values, label=label, marker=marker, **style)
+    ax.set(xlabel="epoch", ylabel="loss (mean over training samples)")
+    if ax.get_lines():
+        ax.legend(frameon=False)
+    else:
+        ax.text(0.5, 0.5, "no loss was recorded", ha="center", transform=ax.transAxes)
+    if ax.get_lines() and lowest > 0:
+        ax.set_yscale("log")  # the loss falls steeply in the first epochs
+        ax.yaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    return ax

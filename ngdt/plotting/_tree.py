@@ -1,0 +1,224 @@
+"""A plot of a whole tree."""
+
+from functools import partial
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+
+from ngdt._labels import class_names_of, feature_names_of, tree_of
+from ngdt._validation import check_matrix
+from ngdt.plotting._style import direction_keys, import_pyplot
+from ngdt.plotting._weights import check_shape, children, draw_split, short
+
+
+def _layout(tree, max_depth):
+    """Positions of nodes and leaves: {id: (x, depth)}; leaves and cut subtrees are one unit apart.
+
+    Ids are as in the tree: >= 0 for an internal node, ~leaf for a leaf. A node is above the middle
+    of its two children.
+    """
+    depth, order = {}, []
+    stack = [(0 if tree.n_internal else ~0, 0)]
+    while stack:  # an explicit stack: a chain may be deeper than Python's recursion limit
+        item, depth[item] = stack.pop()
+        order.append(item)
+        if item >= 0 and depth[item] < max_depth:
+            stack += [(child, depth[item] + 1) for child in reversed(children(tree, item))]
+    ends = [item for item in order if item < 0 or depth[item] == max_depth]
+    x = {item: float(position) for position, item in enumerate(ends)}
+    for item in reversed(order):
+        if item not in x:
+            left, right = children(tree, item)
+            x[item] = 0.5 * (x[left] + x[right])
+    return {item: (x[item], depth[item]) for item in order}
+
+
+def _class_colors(n_classes):
+    """A colour for each class; they repeat from the 21st class on."""
+    colors = import_pyplot().get_cmap("tab10" if n_classes <= 10 else "tab20").colors
+    return [colors[c % len(colors)] for c in range(n_classes)]
+
+
+def _draw_legend(canvas, x_root, signs, class_names):
+    """Explain the colours beside the root, which is alone on its level, if there is room."""
+    from matplotlib.patches import Patch
+
+    keys = direction_keys() if signs else []
+    if class_names is not None and len(class_names) <= 20:
+        colors = _class_colors(len(class_names))
+        keys += [Patch(color=color, label=f"class {name}")
+                 for color, name in zip(colors, class_names, strict=True)]
+    if not keys:
+        return
+    n_columns = 1 + (len(keys) > 7)
+    low, high = canvas.get_xlim()
+    side, units = max(("left", x_root - low), ("right", high - x_root), key=lambda pair: pair[1])
+    room = (units - 0.4) / (high - low) * canvas.figure.bbox.width / canvas.figure.dpi   # inches
+    if room > n_columns * (0.4 + 0.055 * max(len(key.get_label()) for key in keys)):
+        canvas.legend(
+            handles=keys, loc=f"upper {side}", ncols=n_columns, fontsize=7, frameon=False)
+
+
+def _draw_class_distribution(ax, values, class_names):
+    k = len(values)
+    ax.bar(range(k), softmax(values), color=_class_colors(k), width=0.9)
+    ax.set(xticks=[], yticks=[], ylim=(0, 1.05), xlim=(-0.6, k - 0.4))
+    ax.set_title(class_names[np.argmax(values)], fontsize=9, pad=2)
+    ax.spines[["top", "left", "right"]].set_visible(False)
+
+
+def _draw_values(ax, values):
+    ax.set_axis_off()
+    text = "\n".join(f"{value:.4g}" for value in values[:3])
+    ax.text(0.5, 1.0, text, ha="center", va="top", transform=ax.transAxes, fontsize=9)
+
+
+def _draw_mean(ax, mean, count, title, **style):
+    ax.set(xticks=[], yticks=[])
+    ax.set_title(f"{title} ({count})", fontsize=9, pad=2)
+    ax.spines[:].set_color("0.8")
+    if count:
+        ax.imshow(mean, cmap="gray_r", **style)
+
+
+def _leaf_means(tree, X):
+    """Number of samples in each leaf and their mean."""
+    X = check_matrix(X)
+    leaf = tree.apply(X)
+    count = np.bincount(leaf, minlength=tree.n_leaves)
+    member = sparse.csr_array(
+        (np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(tree.n_leaves, len(leaf)))
+    total = member @ X
+    total = total.toarray() if sparse.issparse(total) else total
+    return count, total / np.maximum(count, 1)[:, None]
+
+
+def _leaf_drawer(tree, class_names, shape, X):
+    """The function ``draw(axes, leaf)`` that draws a leaf.
+
+    It draws the mean of the samples if X is given, else the class distribution, or the leaf values
+    for regression, where `class_names` is None.
+    """
+    if X is None:
+        draw = _draw_values if class_names is None else partial(
+            _draw_class_distribution, class_names=class_names)
+        return lambda ax, leaf: draw(ax, tree.values[leaf])
+    if shape is None:
+        raise ValueError(
+            "shape must be given with X, since leaves are drawn as images: pass (rows, columns)")
+    counts, means = _leaf_means(tree, X)
+    name = (lambda values: f"{values[0]:.4g}") if class_names is None else (
+        lambda values: class_names[np.argmax(values)])
+    style = {"vmin": means.min(), "vmax": means.max()}
+    return lambda ax, leaf: _draw_mean(
+        ax, means[leaf].reshape(shape), counts[leaf], name(tree.values[leaf]), **style)
+
+
+def _n_leaves_below(tree, node):
+    count, stack = 0, [node]
+    while stack:
+        item = stack.pop()
+        if item < 0:
+            count += 1
+        else:
+            stack += children(tree, item)
+    return count
+
+
+def plot_tree(
+    model, *, shape=None, X=None, max_depth=3, feature_names=None, class_names=None, figure=None
+):
+    """Plot a tree: the weights of each node and the class distribution of each leaf.
+
+    A sample goes to the right if its score is above the threshold. Red weights are positive, blue
+    ones negative. A split on a single feature is written as a condition; samples that meet it go to
+    the right.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+        The tree to plot. The leaf values of a `Tree` with two or more outputs are taken as
+        unnormalized log-probabilities, as for the log loss.
+    shape : tuple of (int, int), default=None
+        Shape of an image, if the features are its pixels.
+    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+        Images of that shape. A leaf is then drawn as the mean of the images that reach it. Its
+        title is the class or value, and the number of images.
+    max_depth : int or None, default=3
+        Levels of splits to draw. A subtree below them is drawn as its number of leaves. None draws
+        all levels.
+    feature_names : sequence of str, default=None
+        Names of the features, for nodes without `shape`; long names are cut. None takes
+        ``feature_names_in_`` of the estimator.
+    class_names : sequence, default=None
+        Names of the classes. None takes ``classes_`` of the estimator.
+    figure : matplotlib Figure, default=None
+        Where to draw. None makes a new figure whose size fits the tree.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure drawn on.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.plotting import plot_tree
+    >>> tree = Tree([[1.0, -1.0]], [0.0], [~0], [~1], [[2.0, 0.0], [0.0, 2.0]])
+    >>> len(plot_tree(tree).axes)  # a canvas for the branches, one split, two leaves
+    4
+    """
+    plt = import_pyplot()
+    tree = tree_of(model)
+    check_shape(shape, tree.n_features)
+    if max_depth is None:
+        max_depth = max(1, tree.max_depth)
+    if not isinstance(max_depth, Integral) or max_depth < 1:
+        raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
+    feature_names = short(feature_names_of(model, tree, feature_names))
+    class_names = short(class_names_of(model, tree, class_names))
+    draw_node = partial(draw_split, tree=tree, shape=shape, feature_names=feature_names)
+    draw_leaf = _leaf_drawer(tree, class_names, shape, X)
+    has_bars = tree.n_nonzero > tree.n_internal     # beyond splits on a single feature
+
+    positions = _layout(tree, max_depth)
+    width = 1 + max(x for x, _ in positions.values())
+    height = 1 + max(depth for _, depth in positions.values())
+    if figure is None:
+        # Names need more room than images, most of all next to bars.
+        unit = 1.05 if shape is not None else max(
+            1.5, 0.155 * max(map(len, feature_names)) * has_bars)
+        figure = plt.figure(figsize=(max(3.0, unit * width), 1.5 * height))
+    # In units of the layout: half the height of the bars, and a line of text of 0.17 inches.
+    above_leaf = 0.25 + 0.17 * height * figure.dpi / figure.bbox.height
+    canvas = figure.add_axes((0, 0, 1, 1))
+    canvas.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
+    canvas.set_axis_off()
+    if tree.n_internal:
+        _draw_legend(
+            canvas, positions[0][0], signs=shape is not None or has_bars,
+            class_names=class_names if X is None else None)
+
+    def new_axes(x, depth, w, h):
+        """Axes of size (w, h) around (x, depth), in units of the layout."""
+        left, bottom = (x + 0.5 - w / 2) / width, 1 - (depth + 0.5 + h / 2) / height
+        return figure.add_axes((left, bottom, w / width, h / height))
+
+    for item, (x, depth) in positions.items():
+        if item < 0:
+            # An image is square, and its title needs room above.
+            position = (x, depth, 0.72, 0.5) if X is None else (x, depth + 0.06, 0.72, 0.6)
+            draw_leaf(new_axes(*position), ~item)
+        elif depth == max_depth:
+            box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.8"}
+            text = f"{_n_leaves_below(tree, item)}\nleaves"
+            canvas.text(x, depth, text, ha="center", va="center", fontsize=8, bbox=box)
+        else:
+            for child in children(tree, item):
+                # A line to a leaf ends above the title of the leaf.
+                end = (positions[child][0], positions[child][1] - above_leaf * (child < 0))
+                canvas.plot(*zip((x, depth), end, strict=True), color="0.7", zorder=0)
+            draw_node(new_axes(x, depth, 0.8, 0.72), node=item)
+    return figure
