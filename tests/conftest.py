@@ -1,11 +1,20 @@
-"""Hypothesis profiles and the folder of the data sets."""
+"""Hypothesis profiles, processes that share the tests, data sets, and an optimizer that only looks.
+"""
 
 import os
 from pathlib import Path
 
+# Before numpy is loaded: processes that share the cores must not each start as many BLAS threads.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for library in ("OPENBLAS", "OMP", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings
+from sklearn.datasets import load_diabetes, load_digits, load_iris
+
+from ngdt.optimizers import Optimizer, OptimizerResult
 
 # No deadline: the first example pays for imports, and the machines that run this are shared. The
 # default draws the same examples every time, so that a patch fails for what it changed; "nightly"
@@ -15,6 +24,21 @@ settings.register_profile("nightly", max_examples=2000, deadline=None, print_blo
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Share the whole suite out to all cores, if pytest-xdist is there; a file is run right here.
+
+    `-n` takes precedence: with `-n 0`, everything runs in one process.
+    """
+    options = config.option
+    is_worker = hasattr(config, "workerinput")
+    if (config.args_source is pytest.Config.ArgsSource.TESTPATHS and not is_worker
+            and getattr(options, "numprocesses", 0) is None and not options.collectonly):
+        options.numprocesses = "auto"
+        if options.dist == "no":
+            options.dist = "worksteal"      # what is left of a slow half goes to the other
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +54,45 @@ def load_data():
             return dict(arrays)
 
     return load
+
+
+def read_only(X, y):
+    """The arrays, which a test cannot change for the others."""
+    X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
+    X.flags.writeable = y.flags.writeable = False
+    return X, y
+
+
+@pytest.fixture(scope="session")
+def iris():
+    return read_only(*load_iris(return_X_y=True))
+
+
+@pytest.fixture(scope="session")
+def diabetes():
+    return read_only(*load_diabetes(return_X_y=True))
+
+
+@pytest.fixture(scope="session")
+def all_digits():
+    return read_only(*load_digits(return_X_y=True))
+
+
+@pytest.fixture(scope="session")
+def digits(all_digits):
+    """The first 600 of them."""
+    X, y = all_digits
+    return X[:600], y[:600]
+
+
+@pytest.fixture
+def spy():
+    """An optimizer that keeps the problems it is given, as `seen`, and returns the tree."""
+    class Spy(Optimizer):
+        seen = []       # noqa: RUF012  clones share it, so that the test can read it
+
+        def _optimize(self, tree, problem):
+            self.seen.append(problem)
+            return OptimizerResult(tree)
+
+    return Spy()

@@ -1,0 +1,176 @@
+"""Ctrl-C at any moment of a fit: before there is a tree, between the epochs, and afterwards."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import ngdt._selection
+import ngdt.estimators._base
+from helpers import StopAt
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.initializers import InfoGain
+from ngdt.optimizers import SSGD, Annealed, Optimizer, OptimizerResult, Regrow
+
+BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+FRACTIONS = pytest.mark.parametrize("fraction", ["auto", 0.3, None])
+
+
+class Interruption:
+    """Stands for a function, and raises KeyboardInterrupt at the given calls."""
+
+    def __init__(self, monkeypatch, owner, name, *calls):
+        self.original, self.calls, self.seen = getattr(owner, name), calls, []
+        monkeypatch.setattr(owner, name, lambda *arguments, **options: self(*arguments, **options))
+
+    def __call__(self, *arguments, **options):
+        self.seen.append(arguments)
+        if len(self.seen) in self.calls:
+            raise KeyboardInterrupt
+        return self.original(*arguments, **options)
+
+
+def fit_interrupted(model, X, y, n_epochs):
+    with pytest.warns(ConvergenceWarning, match=f"interrupted after {n_epochs} epochs") as caught:
+        assert model.fit(X, y) is model
+    assert caught[0].filename == __file__
+    assert model.n_iter_ == n_epochs
+    assert len(model.history_["optimizer"]) == n_epochs
+    assert not model.baseline_kept_
+    assert model.n_node_samples[0] == len(y)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@BOTH
+@FRACTIONS
+def test_while_subtrees_are_regrown(estimator, fraction, digits, monkeypatch):
+    X, y = digits
+    stop = Interruption(monkeypatch, Regrow, "_optimize", 1)
+    model = estimator(
+        3, optimizer=[SSGD(epochs=4), Regrow()], validation_fraction=fraction, random_state=0)
+    fit_interrupted(model, X, y, 4)
+    ((_, trained, _),) = stop.seen
+    alone = model._targets.unscale_leaf_values(trained).predict(X)
+    np.testing.assert_allclose(model.tree_.predict(X), alone)
+
+
+@BOTH
+@pytest.mark.parametrize("fraction", ["auto", 0.3])
+def test_while_the_baseline_grows(estimator, fraction, digits, monkeypatch):
+    X, y = digits
+    stop = Interruption(monkeypatch, InfoGain, "_initialize", 1)
+    quick = Annealed(steps=60, batch_size=60)
+    model = estimator(3, optimizer=quick, validation_fraction=fraction, random_state=0)
+    n_epochs = 60 // -(-420 // 60) if fraction == 0.3 else 6
+    with pytest.warns(ConvergenceWarning, match="interrupted after"):
+        model.fit(X, y)
+    assert len(stop.seen) == 1
+    assert model.n_iter_ >= n_epochs - 1
+    assert not model.baseline_kept_
+    assert model.get_n_leaves() > 1
+    assert model.predict(X).shape == y.shape
+    # It is the tree that the optimizer made.
+    without = estimator(3, init="random_complete", optimizer=quick, random_state=0)
+    if fraction == "auto":
+        assert model.tree_ == without.set_params(validation_fraction=None).fit(X, y).tree_
+
+
+class Wrecker(Optimizer):
+    """Returns the same splits with leaves that know nothing."""
+
+    is_stochastic = True
+
+    def _optimize(self, tree, problem):
+        return OptimizerResult(tree.replace(values=np.zeros_like(tree.values)))
+
+
+def test_while_a_baseline_that_won_grows_from_all_samples(digits, monkeypatch):
+    X, y = digits
+    stop = Interruption(monkeypatch, InfoGain, "_initialize", 2)
+    model = ObliqueTreeClassifier(4, optimizer=Wrecker(), validation_fraction=0.3)
+    fit_interrupted(model, X, y, 0)
+    assert len(stop.seen) == 2
+    assert not model.tree_.values.any()
+
+
+@pytest.mark.parametrize("call", [2, 3])
+@pytest.mark.parametrize("told", [False, True])
+def test_while_folds_are_trained(call, told, digits):
+    class Stopped(SSGD):
+        calls = 0
+
+        def _optimize(self, tree, problem):
+            Stopped.calls += 1
+            if call != Stopped.calls:
+                return super()._optimize(tree, problem)
+            if told:
+                return OptimizerResult(tree, interrupted=True)
+            raise KeyboardInterrupt
+
+    X, y = digits
+    X, y = X[:300], y[:300]     # few, so that the folds are asked
+    model = ObliqueTreeClassifier(3, optimizer=Stopped(epochs=3), random_state=0)
+    fit_interrupted(model, X, y, 3)
+    assert Stopped.calls == call
+    trained = ObliqueTreeClassifier(
+        3, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0).fit(X, y)
+    assert model.tree_ == trained.tree_
+
+
+@BOTH
+def test_while_the_limits_are_enforced(estimator, iris, monkeypatch):
+    stop = Interruption(monkeypatch, ngdt._selection, "enforce_limits", 1)
+    model = estimator(
+        4, optimizer=SSGD(epochs=3), validation_fraction=None, min_samples_leaf=10, random_state=0)
+    fit_interrupted(model, *iris, 3)
+    assert len(stop.seen) == 2
+    assert model.n_node_samples.min() >= 10
+    monkeypatch.undo()
+    assert model.tree_ == estimator(**model.get_params(deep=False)).fit(*iris).tree_
+
+
+@BOTH
+def test_while_importances_are_computed(estimator, iris, monkeypatch):
+    stop = Interruption(monkeypatch, ngdt.estimators._base, "feature_importances", 1)
+    model = estimator(3, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0)
+    fit_interrupted(model, *iris, 3)
+    assert len(stop.seen) == 2
+    monkeypatch.undo()
+    assert model.tree_ == estimator(**model.get_params(deep=False)).fit(*iris).tree_
+
+
+@BOTH
+def test_twice(estimator, iris, monkeypatch):
+    Interruption(monkeypatch, ngdt.estimators._base, "feature_importances", 1, 2)
+    model = estimator(3, optimizer=SSGD(epochs=3))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*iris)
+    with pytest.raises(NotFittedError):
+        model.predict(iris[0])
+
+
+@BOTH
+@pytest.mark.parametrize(("owner", "name"), [
+    (InfoGain, "_initialize"), (SSGD, "_optimize"), (ngdt.estimators._base, "train")])
+def test_before_the_first_epoch(estimator, owner, name, iris, monkeypatch):
+    X, y = iris
+    fitted = estimator(3, optimizer=SSGD(epochs=3), random_state=0).fit(X, y)
+    before = dict(vars(fitted))
+    Interruption(monkeypatch, owner, name, 1, 2)
+    fresh = estimator(3, optimizer=SSGD(epochs=3))
+    for model in (fresh, fitted):
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+    assert {name for name in vars(fresh) if name.endswith("_")} == set()
+    assert vars(fitted) == before
+
+
+@BOTH
+def test_in_partial_fit(estimator, iris):
+    X, y = iris
+    classes = {"classes": [0, 1, 2]} if estimator is ObliqueTreeClassifier else {}
+    model = estimator(3, optimizer=[SSGD(epochs=5), Regrow()], callback=StopAt(2), random_state=0)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs"):
+        model.partial_fit(X, y, **classes)
+    assert model.predict(X).shape == y.shape

@@ -1,0 +1,126 @@
+"""What a fitted estimator holds and predicts."""
+
+
+import numpy as np
+import pytest
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.initializers import InfoGain
+from ngdt.optimizers import SSGD
+
+BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+
+
+def test_classifier_attributes_and_shapes(digits):
+    X, y = digits
+    fitted = ObliqueTreeClassifier(4, optimizer=SSGD(epochs=3), random_state=0).fit(X, y)
+    leaves = fitted.tree_.n_leaves
+    assert fitted.n_features_in_ == 64
+    assert fitted.n_classes_ == fitted.tree_.n_outputs == 10
+    assert fitted.n_outputs_ == 1
+    assert fitted.tree_.max_depth <= 4
+    assert set(fitted.apply(X)) <= set(range(leaves))
+    assert fitted.decision_path(X).shape == (600, leaves - 1)
+    assert fitted.predict_proba(X).shape == (600, 10)
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1)
+    np.testing.assert_allclose(fitted.predict_log_proba(X), np.log(fitted.predict_proba(X)))
+    np.testing.assert_array_equal(
+        fitted.classes_[fitted.predict_proba(X).argmax(axis=1)], fitted.predict(X))
+
+
+def test_the_default_beats_its_greedy_start(digits):
+    X, y = digits
+    greedy = ObliqueTreeClassifier(5, optimizer=None).fit(X[:400], y[:400])
+    tree = ObliqueTreeClassifier(5, random_state=0).fit(X[:400], y[:400])
+    assert tree.score(X[400:], y[400:]) > greedy.score(X[400:], y[400:]) + 0.05
+
+
+def test_the_default_regressor_lowers_the_error_of_its_start_on_new_rows(diabetes):
+    X, y = diabetes
+    greedy = ObliqueTreeRegressor(6, optimizer=None).fit(X[:300], y[:300])
+    tree = ObliqueTreeRegressor(6, random_state=0).fit(X[:300], y[:300])
+    assert tree.score(X[300:], y[300:]) > greedy.score(X[300:], y[300:]) + 0.05
+
+
+@pytest.mark.parametrize("labels", [
+    np.array(["setosa", "versicolor", "virginica"]),
+    np.array(["a", "b", "c"], dtype=object),
+    np.array([-7, 0, 1000]),
+    np.array([0.5, 1.5, 2.5]).round().astype(np.int8),
+])
+def test_labels_of_any_type(iris, labels):
+    X, y = iris
+    fitted = ObliqueTreeClassifier(3, optimizer=SSGD(epochs=3), random_state=0).fit(X, labels[y])
+    plain = ObliqueTreeClassifier(3, optimizer=SSGD(epochs=3), random_state=0).fit(X, y)
+    assert fitted.classes_.dtype == labels.dtype
+    if len(np.unique(labels)) == 3:
+        np.testing.assert_array_equal(fitted.predict(X), labels[plain.predict(X)])
+
+
+def test_two_booleans(iris):
+    X, y = iris
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, y == 0)
+    assert fitted.predict(X).dtype == bool
+    assert fitted.score(X, y == 0) == 1.0
+
+
+@pytest.mark.parametrize("optimizer", [None, "ssgd"])
+def test_regression_of_several_targets(diabetes, optimizer):
+    X, y = diabetes
+    Y = np.column_stack([y, -1e6 * y, np.full_like(y, 3.0)])
+    fitted = ObliqueTreeRegressor(3, optimizer=optimizer, random_state=0).fit(X, Y)
+    assert fitted.predict(X).shape == Y.shape
+    assert fitted.n_outputs_ == 3
+    np.testing.assert_allclose(
+        fitted.predict(X)[:, 1], -1e6 * fitted.predict(X)[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(fitted.predict(X)[:, 2], 3.0)
+
+
+def test_one_column_of_targets_is_predicted_as_a_vector(diabetes):
+    X, y = diabetes
+    vector, column = (
+        ObliqueTreeRegressor(3, optimizer=None).fit(X, target).predict(X)
+        for target in (y, y[:, None]))
+    assert column.shape == y.shape
+    np.testing.assert_array_equal(vector, column)
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**900])     # scales without rounding
+def test_units_of_the_target_do_not_matter(diabetes, unit):
+    X, y = diabetes
+    tree = ObliqueTreeRegressor(3, optimizer=SSGD(epochs=3), random_state=0)
+    one, other = (tree.fit(X, scale * y).predict(X) for scale in (1.0, unit))
+    np.testing.assert_allclose(other, unit * one, rtol=1e-9)
+
+
+@BOTH
+@pytest.mark.parametrize("optimizer", [None, SSGD(), "ssgd"])
+@pytest.mark.parametrize(("X", "y"), [
+    ([[1.0, 2.0]], [1]),  # one sample
+    ([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]),  # one feature
+    ([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]], [5, 5, 5]),  # one class, one value
+    ([[1.0, 2.0], [1.0, 2.0]], [0, 1]),  # nothing to tell rows apart
+])
+def test_degenerate_data_give_a_sensible_tree(estimator, optimizer, X, y):
+    fitted = estimator(3, init=InfoGain(), optimizer=optimizer, random_state=0).fit(X, y)
+    assert np.isfinite(fitted.tree_.values).all()
+    if len(np.unique(X, axis=0)) == len(X) and optimizer != "ssgd":  # the name shrinks leaves
+        np.testing.assert_allclose(fitted.predict(X), y)
+    if len(set(y)) == 1:
+        assert fitted.tree_.n_leaves == 1
+
+
+@BOTH
+def test_no_depth_is_one_leaf(estimator, iris):
+    fitted = estimator(0).fit(*iris)
+    assert fitted.tree_.n_leaves == 1
+    assert not fitted.feature_importances_.any()
+
+
+@BOTH
+def test_unlimited_depth_fits_the_training_rows(estimator, iris):
+    X, y = iris
+    X, first = np.unique(X, axis=0, return_index=True)
+    # Leaves of less weight than their number of classes would be smoothed into a tie.
+    fitted = estimator(None, optimizer=None).fit(X, y[first], np.full(len(X), 10.0))
+    assert fitted.score(X, y[first]) == pytest.approx(1.0)

@@ -1,0 +1,238 @@
+"""The parameters init, optimizer and loss, and what is refused."""
+
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from helpers import serves
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.initializers import INITIALIZERS, InfoGain
+from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.optimizers import (
+    OPTIMIZERS,
+    SGD,
+    SSGD,
+    Optimizer,
+    OptimizerResult,
+    Regrow,
+    ShrinkLeaves,
+)
+
+BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+
+
+LOSS = {ObliqueTreeClassifier: LogLoss(), ObliqueTreeRegressor: SquaredLoss()}
+
+
+@pytest.mark.parametrize(("estimator", "name"), [
+    (estimator, name) for estimator, loss in LOSS.items() for name in sorted(INITIALIZERS)
+    if serves(INITIALIZERS[name](), loss)])
+def test_a_start_by_name_is_the_start_by_object(iris, name, estimator):
+    one, other = (
+        estimator(3, init=init, optimizer=None, random_state=0).fit(*iris)
+        for init in (name, INITIALIZERS[name]()))
+    assert one.tree_ == other.tree_
+
+
+@pytest.mark.parametrize(("estimator", "name"), [
+    (estimator, name) for estimator, loss in LOSS.items() for name in sorted(OPTIMIZERS)
+    if serves(OPTIMIZERS[name](), loss)])
+def test_an_optimizer_by_object_and_in_a_list(iris, name, estimator):
+    trees = [
+        estimator(2, optimizer=optimizer, random_state=0).fit(*iris).tree_
+        for optimizer in (OPTIMIZERS[name](), [name], (OPTIMIZERS[name](),))]
+    assert trees.count(trees[0]) == 3
+
+
+@BOTH
+@pytest.mark.parametrize("name", sorted(
+    name for name, optimizer in OPTIMIZERS.items() if optimizer.is_stochastic))
+def test_the_name_of_an_optimizer_brings_its_finishing_steps(estimator, name, digits):
+    X, y = digits
+    finish = [Regrow()] if estimator is ObliqueTreeClassifier else [
+        Regrow(min_samples_leaf=5), ShrinkLeaves()]
+    one, other = (
+        estimator(3, optimizer=optimizer, validation_fraction=0.3, random_state=0).fit(X, y).tree_
+        for optimizer in (name, [name, *finish]))
+    assert one == other
+
+
+def test_a_list_runs_in_order_and_the_history_is_one_table(iris):
+    chain = [SGD(epochs=2), _Other(), SSGD(epochs=3)]
+    fitted = ObliqueTreeClassifier(
+        2, optimizer=chain, validation_fraction=None, random_state=0).fit(*iris)
+    history = fitted.history_
+    assert history["optimizer"] == ["SGD"] * 2 + ["_Other"] + ["SSGD"] * 3
+    assert fitted.n_iter_ == 6
+    assert {len(column) for column in history.values()} == {6}
+    assert np.isnan(history["bound"]).tolist() == [False] * 2 + [True] + [False] * 3
+    np.testing.assert_array_equal(history["special"], [np.nan] * 2 + [7] + [np.nan] * 3)
+    bound, loss = np.array(history["bound"]), np.array(history["loss"])
+    assert (bound[[0, 1, 3, 4, 5]] >= loss[[0, 1, 3, 4, 5]] - 1e-9).all()
+
+
+class _Other(Optimizer):
+    def _optimize(self, tree, problem):
+        return OptimizerResult(tree, {"special": [7]})
+
+
+def test_an_impossible_step_is_refused_before_any_step_runs(iris, spy):
+    class Impossible(Optimizer):
+        def check(self, problem):
+            raise ValueError("Impossible does not work with the log loss")
+
+        def _optimize(self, tree, problem):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="Impossible does not work"):
+        ObliqueTreeClassifier(optimizer=[spy, Impossible()]).fit(*iris)
+    assert spy.seen == []
+
+
+def test_a_tree_as_start(iris):
+    start = ObliqueTreeClassifier(3, optimizer=None).fit(*iris).tree_
+    kept = ObliqueTreeClassifier(init=start, optimizer=None).fit(*iris)
+    assert kept.tree_ == start
+    assert clone(kept).fit(*iris).tree_ == start  # a tree survives cloning
+    trained = ObliqueTreeClassifier(
+        init=start, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0).fit(*iris)
+    assert trained.tree_ != start
+    assert trained.tree_.n_internal == start.n_internal
+
+
+@pytest.mark.parametrize("freeze", [False, True])
+def test_a_fitted_estimator_as_start(iris, freeze):
+    X, y = iris
+    for fitted in (ObliqueTreeClassifier(2, optimizer=None), DecisionTreeClassifier(max_depth=2)):
+        fitted.fit(X, y)
+        init = FrozenEstimator(fitted) if freeze else fitted
+        kept = ObliqueTreeClassifier(init=init, optimizer=None).fit(X, y)
+        np.testing.assert_array_equal(kept.predict(X), fitted.predict(X))
+
+
+def test_a_fitted_regressor_as_start_keeps_its_units(diabetes):
+    X, y = diabetes
+    X = X.astype(np.float32)
+    for targets in (1000 + y, np.column_stack([y, 1e3 * y])):
+        for fitted in (ObliqueTreeRegressor(3, optimizer=None),
+                       DecisionTreeRegressor(max_depth=3, random_state=0)):
+            fitted.fit(X, targets)
+            kept = ObliqueTreeRegressor(init=fitted, optimizer=None).fit(X, targets)
+            np.testing.assert_allclose(kept.predict(X), fitted.predict(X))
+
+
+def test_a_start_that_does_not_fit_is_refused(iris, diabetes):
+    X, y = iris
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, y)
+    with pytest.raises(ValueError, match="init: the tree is for 4 features, but the data have 3"):
+        ObliqueTreeClassifier(init=fitted).fit(X[:, :3], y)
+    with pytest.raises(ValueError, match="init: the tree is for 3 outputs, but the data have 2"):
+        ObliqueTreeClassifier(init=fitted.tree_).fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match=r"init was fitted for the classes \[0 1 2\]"):
+        ObliqueTreeClassifier(init=fitted).fit(X, y + 1)
+    with pytest.raises(ValueError, match="for classification and does not fit ObliqueTree"):
+        ObliqueTreeRegressor(init=fitted).fit(X, y)
+    for unfitted in (ObliqueTreeClassifier(), DecisionTreeClassifier()):
+        with pytest.raises(NotFittedError, match="pass the Tree instead"):
+            ObliqueTreeClassifier(init=unfitted).fit(X, y)
+
+
+@BOTH
+@pytest.mark.parametrize(("parameter", "value", "error"), [
+    ("max_depth", -1, ValueError),
+    ("max_depth", 2.5, ValueError),
+    ("init", "best", ValueError),
+    ("init", 3, TypeError),
+    ("init", LogisticRegression(), TypeError),
+    ("optimizer", "adam", ValueError),
+    ("optimizer", ["ssgd", "adam"], ValueError),
+    ("optimizer", InfoGain(), TypeError),
+    ("optimizer", SSGD, TypeError),
+    ("optimizer", [None], TypeError),
+    ("loss", "hinge", ValueError),
+    ("loss", 1, TypeError),
+    ("validation_fraction", 1.0, ValueError),
+    ("validation_fraction", -0.1, ValueError),
+    ("validation_fraction", "some", ValueError),
+    ("standardize", "local", ValueError),
+    ("n_jobs", 1.5, ValueError),
+    ("n_jobs", 0, ValueError),
+    ("callback", 1, ValueError),
+    ("warm_start", "yes", ValueError),
+    ("random_state", "seed", ValueError),
+])
+def test_bad_parameters_are_named(estimator, iris, parameter, value, error):
+    with pytest.raises(error, match=parameter):
+        estimator(**{parameter: value}).fit(*iris)
+
+
+def test_a_class_in_place_of_an_object_is_told_how_to_make_one(iris):
+    with pytest.raises(TypeError, match=r"pass an object, SSGD\(\)"):
+        ObliqueTreeClassifier(optimizer=SSGD).fit(*iris)
+    with pytest.raises(TypeError, match=r"pass an object, InfoGain\(\)"):
+        ObliqueTreeClassifier(init=InfoGain).fit(*iris)
+
+
+def test_unknown_names_list_the_known_ones(iris):
+    for parameter, registry in (("init", INITIALIZERS), ("optimizer", OPTIMIZERS)):
+        with pytest.raises(ValueError, match="unknown") as caught:
+            ObliqueTreeClassifier(**{parameter: "nonsense"}).fit(*iris)
+        known = ["auto", *registry, *([None] if parameter == "optimizer" else [])]
+        assert str(caught.value) == f"{parameter}='nonsense' is unknown; known are {known}."
+
+
+@pytest.mark.parametrize(("parameter", "given", "close"), [
+    ("optimizer", "toa", "tao"), ("optimizer", "TAO", "tao"), ("init", "infogain", "info_gain")])
+def test_a_name_that_is_nearly_known_is_suggested(iris, parameter, given, close):
+    with pytest.raises(ValueError, match=rf"known are \['auto', .*\]\. Did you mean '{close}'\?"):
+        ObliqueTreeClassifier(**{parameter: given}).fit(*iris)
+
+
+@pytest.mark.parametrize("loss", ["log", LogLoss(), LogLoss(pseudo_count=1.0)])
+def test_loss_by_name_and_by_object(iris, loss):
+    plain, named = (
+        ObliqueTreeClassifier(
+            2, loss=choice, optimizer=SSGD(epochs=3), random_state=0).fit(*iris).tree_
+        for choice in (None, loss))
+    assert plain == named
+
+
+def test_a_loss_of_the_other_task_is_refused(iris):
+    with pytest.raises(ValueError, match=r"loss='squared' is for regression.*TreeClassifier"):
+        ObliqueTreeClassifier(loss="squared").fit(*iris)
+    with pytest.raises(ValueError, match="is for classification and does not fit Oblique"):
+        ObliqueTreeRegressor(loss=LogLoss()).fit(*iris)
+    ObliqueTreeRegressor(1, loss=SquaredLoss(), optimizer=None).fit(*iris)
+
+
+@pytest.mark.parametrize(("X", "y", "message"), [
+    ([[np.nan], [1.0]], [0, 1], "X contains NaN"),
+    ([[np.inf], [1.0]], [0, 1], "X contains infinity"),
+    (np.empty((0, 2)), [], "0 sample"),
+    (np.empty((2, 0)), [0, 1], "0 feature"),
+    ([[1.0], [2.0]], [0, 1, 1], "inconsistent"),
+    ([1.0, 2.0], [0, 1], "2D array"),
+    ([[[1.0]], [[2.0]]], [0, 1], "dim 3"),
+])
+@BOTH
+def test_bad_data_are_refused(estimator, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(X, y)
+
+
+def test_bad_targets_are_refused(iris):
+    X, y = iris
+    for target in (np.where(y == 0, np.nan, y), np.where(y == 0, np.inf, y)):
+        for estimator in (ObliqueTreeClassifier(), ObliqueTreeRegressor()):
+            with pytest.raises(ValueError, match="y contains"):
+                estimator.fit(X, target)
+    with pytest.raises(ValueError, match="continuous"):
+        ObliqueTreeClassifier().fit(X, X[:, 0])
+    with pytest.raises(TypeError, match="y must be a dense array"):
+        ObliqueTreeRegressor().fit(X, sparse.csr_matrix(y[:, None]))

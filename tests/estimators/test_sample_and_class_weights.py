@@ -1,0 +1,71 @@
+"""Weights of samples and classes."""
+
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.optimizers import SSGD
+
+BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+
+
+def test_dict_and_balanced_class_weight_are_row_weights(iris):
+    X, y = iris[0][:120], iris[1][:120]  # 50, 50, 20
+    by_class = np.array([0.8, 0.8, 2.0])
+    balanced = ObliqueTreeClassifier(3, optimizer=None, class_weight="balanced").fit(X, y)
+    given = ObliqueTreeClassifier(
+        3, optimizer=None, class_weight=dict(enumerate(by_class))).fit(X, y)
+    weighted = ObliqueTreeClassifier(3, optimizer=None).fit(X, y, by_class[y])
+    np.testing.assert_allclose(balanced.predict_proba(X), weighted.predict_proba(X))
+    np.testing.assert_array_equal(given.predict_proba(X), weighted.predict_proba(X))
+
+
+def test_balanced_class_weight_counts_by_sample_weight(iris):
+    X, y = iris
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    estimator = ObliqueTreeClassifier(3, optimizer=None, class_weight="balanced")
+    weighted = clone(estimator).fit(X, y, weight)
+    repeated = clone(estimator).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
+
+
+@BOTH
+def test_rows_of_no_weight_take_no_part(estimator, iris):
+    X, y = iris
+    weight = np.ones(len(y))
+    weight[::3] = 0
+    noise = np.where(weight == 0, (y + 1) % 3, y)
+    parameters = dict(max_depth=3, optimizer=SSGD(epochs=3), random_state=0)
+    fitted = estimator(**parameters).fit(X, noise, weight)
+    clean = estimator(**parameters).fit(X, y, weight)
+    np.testing.assert_array_equal(fitted.predict(X), clean.predict(X))
+
+
+@BOTH
+@pytest.mark.parametrize(("weight", "message"), [
+    ([1.0] * 149, "sample_weight must have shape"),
+    ([[1.0]] * 150, "sample_weight must have shape"),
+    ([-1.0] + [1.0] * 149, "sample_weight must not be negative"),
+    ([0.0] * 150, "sample_weight must not be zero"),
+    (["heavy"] * 150, "sample_weight: could not convert"),
+    ([np.nan] * 150, "sample_weight contains NaN"),
+    ([np.inf] * 150, "sample_weight contains infinity"),
+])
+def test_bad_weights_are_refused(estimator, iris, weight, message):
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(*iris, weight)
+
+
+@pytest.mark.parametrize(("class_weight", "message"), [
+    ({0: 1.0, 1: 1.0, 2: -1.0}, "class_weight must be finite and not negative"),
+    ({0: 1.0, 1: 1.0, 2: np.nan}, "class_weight must be finite and not negative"),
+    ({0: 0.0, 1: 0.0, 2: 0.0}, "class_weight and sample_weight leave no sample"),
+    ({0: 1.0, "virginica": 2.0}, r"not in class_weight"),
+    ({0: 1.0, 1: 1.0, 2: "much"}, "class_weight: could not convert"),
+    ("evenly", "class_weight"),
+])
+def test_bad_class_weights_are_refused(iris, class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        ObliqueTreeClassifier(class_weight=class_weight).fit(*iris)

@@ -1,0 +1,156 @@
+"""Between y as the user has it and the targets of training."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.utils import compute_sample_weight
+
+from ngdt import Tree
+from ngdt._targets import ClassTargets, RegressionTargets
+
+LABELS = pytest.mark.parametrize("labels", [
+    np.array([-3, 0, 7]), np.array(["a", "b", "long"]), np.array(["a", "b", "c"], dtype=object),
+    np.array([False, True])], ids=str)
+
+
+def stump(values):
+    return Tree([[1.0]], [0.0], [~0], [~1], values)
+
+
+# --- classes -------------------------------------------------------------------------------------
+
+
+@LABELS
+def test_labels_become_indices_of_sorted_classes(labels):
+    y = labels[np.random.default_rng(0).permutation(np.arange(30) % len(labels))]
+    targets = ClassTargets.fit(y)
+    np.testing.assert_array_equal(targets.classes, labels)
+    assert targets.n_outputs == len(labels)
+    np.testing.assert_array_equal(targets.classes[targets.encode(y)], y)
+    np.testing.assert_array_equal(targets.encode(labels[-1:]), [len(labels) - 1])
+
+
+def test_classes_may_be_given():
+    targets = ClassTargets.fit(np.array([5, 5, 1]), np.array([1, 3, 5]))
+    assert targets.n_outputs == 3
+    np.testing.assert_array_equal(targets.encode(np.array([5, 1])), [2, 0])
+
+
+def test_labels_that_are_not_known_are_named():
+    targets = ClassTargets.fit(np.array([1, 3, 5]))
+    with pytest.raises(ValueError, match=r"labels \[2 6\], but the classes are \[1 3 5\]"):
+        targets.encode(np.array([1, 6, 2]))
+    with pytest.raises(ValueError, match="continuous"):
+        ClassTargets.fit(np.array([0.5, 1.5]))
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 2.0, 2: 0.5}])
+def test_class_weights_are_those_of_scikit_learn(class_weight):
+    y = np.repeat([0, 1, 2], [10, 25, 5])
+    targets = ClassTargets.fit(y)
+    np.testing.assert_allclose(
+        targets.apply_class_weight(class_weight, y, np.ones(40)),
+        compute_sample_weight(class_weight, y))
+    weight = np.random.default_rng(0).integers(0, 4, 40)
+    again = np.repeat(np.arange(40), weight)
+    weighted = targets.apply_class_weight(class_weight, y, weight.astype(float))
+    repeated = targets.apply_class_weight(class_weight, y[again], np.ones(len(again)))
+    np.testing.assert_allclose(weighted[again] / weight[again], repeated)
+    assert not weighted[weight == 0].any()
+
+
+def test_a_class_without_weight_is_not_balanced():
+    y = np.array([0, 0, 1, 2])
+    weight = np.array([1.0, 1.0, 4.0, 0.0])
+    balanced = ClassTargets.fit(y).apply_class_weight("balanced", y, weight)
+    np.testing.assert_allclose(balanced, [1.5, 1.5, 3.0, 0.0])
+
+
+@pytest.mark.parametrize(("class_weight", "message"), [
+    ({0: -1.0}, "class_weight must be finite and not negative"),
+    ({0: np.inf}, "class_weight must be finite and not negative"),
+    ({0: 0.0, 1: 0.0}, "leave no sample of positive weight")])
+def test_impossible_class_weights_are_refused(class_weight, message):
+    y = np.array([0, 1])
+    with pytest.raises(ValueError, match=message):
+        ClassTargets.fit(y).apply_class_weight(class_weight, y, np.ones(2))
+
+
+def test_trees_and_impurities_of_classes_stay():
+    targets, tree = ClassTargets.fit(np.array([0, 1])), stump(np.eye(2))
+    assert targets.scale_leaf_values(tree) is tree
+    assert targets.unscale_leaf_values(tree) is tree
+    assert targets.scale_impurity(0.3) == 0.3
+
+
+# --- regression ----------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 99), st.integers(1, 3), st.sampled_from([1e-300, 1e-150, 1.0, 1e6, 1e300]),
+       st.sampled_from([0.0, 1.0, 1e6]))
+def test_targets_are_standardised_in_any_unit(seed, n_targets, unit, offset):
+    random = np.random.default_rng(seed)
+    y = unit / 1e8 * (random.normal(size=(40, n_targets)) + offset)
+    weight = random.choice([0.0, 1.0, 2.5], 40)
+    weight[:2] = 1.0
+    targets = RegressionTargets.fit(y, weight)
+    assert targets.n_outputs == n_targets
+    encoded = targets.encode(y)
+    assert encoded.shape == (40, n_targets)
+    atol = 1e-9 * max(1.0, offset)
+    np.testing.assert_allclose(np.average(encoded, axis=0, weights=weight), 0.0, atol=atol)
+    np.testing.assert_allclose(np.average(encoded**2, axis=0, weights=weight), 1.0, rtol=1e-6)
+    # The way back, for the values of leaves
+    tree = stump(encoded[:2])
+    np.testing.assert_allclose(targets.unscale_leaf_values(tree).values, y[:2], rtol=1e-9)
+    np.testing.assert_allclose(
+        targets.scale_leaf_values(targets.unscale_leaf_values(tree)).values, tree.values,
+        rtol=1e-6, atol=atol)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e300, 1e-300])
+def test_a_constant_target_is_centred_only(value):
+    targets = RegressionTargets.fit(np.full(7, value), np.full(7, 0.3))
+    assert targets.scale == [1.0]
+    np.testing.assert_allclose(targets.encode(np.full(7, value)), 0.0, atol=1e-15 * abs(value))
+
+
+def test_samples_of_weight_zero_do_not_count():
+    y, weight = np.array([1.0, 3.0, 1e9]), np.array([1.0, 1.0, 0.0])
+    targets = RegressionTargets.fit(y, weight)
+    np.testing.assert_allclose([*targets.center, *targets.scale], [2.0, 1.0])
+
+
+def test_targets_are_dense_and_of_one_number():
+    y = np.ones((4, 2))
+    targets = RegressionTargets.fit(y, np.ones(4))
+    with pytest.raises(ValueError, match="y has 3 targets, but the initial tree has 2"):
+        targets.encode(np.ones((4, 3)))
+    with pytest.raises(TypeError, match="y must be a dense array"):
+        RegressionTargets.fit(sparse.csr_array(y), np.ones(4))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-150, 1e150, 1e250])
+@pytest.mark.parametrize("n_targets", [1, 3])
+def test_impurity_decreases_of_training_are_those_of_the_user(n_targets, unit):
+    random = np.random.default_rng(0)
+    one, weight = random.normal(size=(50, 1)), random.random(50)
+    y = unit * np.hstack([one] * n_targets)
+    targets, right = RegressionTargets.fit(y, weight), one[:, 0] > 0.4
+
+    def decrease(y):
+        """Of the squared error summed over targets, by a split."""
+        def variance(rows):
+            mean = np.average(y[rows], axis=0, weights=weight[rows])
+            return weight[rows] @ ((y[rows] - mean) ** 2).sum(axis=1)
+
+        everywhere = np.ones(50, dtype=bool)
+        return (variance(everywhere) - variance(right) - variance(~right)) / weight.sum()
+
+    assert targets.scale_impurity(0.0) == 0.0
+    if unit <= 1e150:   # or squares overflow
+        given = decrease(y / unit) * unit**2 / n_targets    # a mean over the targets
+        assert targets.scale_impurity(given) == pytest.approx(
+            decrease(targets.encode(y)), rel=1e-9)

@@ -1,0 +1,101 @@
+"""Validation samples, and the baseline that a trained tree has to beat."""
+
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._selection import hold_out
+from ngdt.optimizers import SSGD, Optimizer, OptimizerResult
+
+BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+
+
+def test_held_out_rows_are_stratified_and_rare_classes_stay():
+    labels = np.repeat([0, 1, 2], [900, 95, 5])
+    weight = np.arange(1000) + 1.0
+    training, validation = hold_out(weight, 0.1, labels, seed=0)
+    np.testing.assert_array_equal(training + validation, weight)
+    assert not (training * validation).any()
+    assert np.bincount(labels[validation > 0], minlength=3).tolist() == [90, 9, 0]
+
+
+def test_held_out_rows_depend_on_the_seed_alone():
+    labels = np.random.default_rng(0).integers(0, 3, 500)
+    one, same, other = (hold_out(np.ones(500), 0.2, labels, seed)[1] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+
+
+def test_absent_rows_are_not_held_out():
+    weight = np.tile([0.0, 1.0], 500)
+    _, validation = hold_out(weight, 0.1, None, seed=0)
+    assert np.count_nonzero(validation) == np.count_nonzero(validation[1::2]) == 50
+
+
+@pytest.mark.parametrize("fraction", [0, None, 1e-9])
+def test_nothing_held_out(fraction):
+    training, validation = hold_out(np.ones(50), fraction, None, seed=0)
+    assert validation is None
+    assert training.all()
+
+
+@pytest.mark.parametrize(("rows", "held"), [(1999, 0), (2000, 200)])
+def test_auto_holds_out_a_tenth_of_many_rows(rows, held):
+    validation = hold_out(np.ones(rows), "auto", None, seed=0)[1]
+    assert (0 if validation is None else np.count_nonzero(validation)) == held
+
+
+class _Wrecker(Optimizer):
+    """Returns the same splits with leaves that know nothing."""
+
+    is_stochastic = True
+
+    def _optimize(self, tree, problem):
+        return OptimizerResult(tree.replace(values=np.zeros_like(tree.values)))
+
+
+@BOTH
+@pytest.mark.parametrize("fraction", [0.2, "auto"])
+def test_a_worse_result_loses_to_the_start_grown_on_all_rows(estimator, fraction, digits):
+    fitted = estimator(4, optimizer=_Wrecker(), validation_fraction=fraction).fit(*digits)
+    assert fitted.baseline_kept_
+    assert fitted.tree_ == estimator(4, optimizer=None).fit(*digits).tree_
+
+
+@pytest.mark.parametrize("fraction", [0.2, "auto"])
+def test_a_better_result_wins_against_the_start(fraction, digits):
+    fitted = ObliqueTreeClassifier(
+        4, optimizer=SSGD(epochs=60), validation_fraction=fraction, random_state=0).fit(*digits)
+    assert not fitted.baseline_kept_
+
+
+@pytest.mark.parametrize("fraction", [0.2, "auto"])
+def test_a_given_tree_does_not_compete(fraction, digits):
+    # It may have been fitted on the very rows that would have to judge it.
+    start = ObliqueTreeClassifier(None, optimizer=None).fit(*digits)
+    fitted = ObliqueTreeClassifier(
+        init=start, optimizer=_Wrecker(), validation_fraction=fraction).fit(*digits)
+    assert not fitted.baseline_kept_
+    assert fitted.tree_ != start.tree_
+
+
+def test_ctrl_c_in_training_leaves_its_tree_and_asks_no_folds(digits):
+    class Interrupted(_Wrecker):
+        calls = 0
+
+        def _optimize(self, tree, problem):
+            Interrupted.calls += 1
+            return OptimizerResult(tree, interrupted=True)
+
+    with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
+        fitted = ObliqueTreeClassifier(4, optimizer=Interrupted()).fit(*digits)
+    assert Interrupted.calls == 1
+    assert fitted.tree_ == ObliqueTreeClassifier(4, optimizer=None).fit(*digits).tree_
+
+
+def test_without_held_out_rows_nothing_competes(digits):
+    fitted = ObliqueTreeClassifier(4, optimizer=_Wrecker(), validation_fraction=None).fit(*digits)
+    assert not fitted.baseline_kept_
+    assert not fitted.tree_.values.any()

@@ -1,0 +1,104 @@
+"""Training that goes on: warm_start, partial_fit, Ctrl-C."""
+
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from helpers import StopAt
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.optimizers import SSGD
+
+BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+
+
+@BOTH
+def test_warm_start_goes_on_from_the_tree(estimator, iris):
+    X, y = iris
+    cold = estimator(3, optimizer=None, validation_fraction=None).fit(X, y)
+    warm = clone(cold).set_params(warm_start=True).fit(X, y)
+    structure = warm.tree_
+    starts = []
+
+    class Watched(SSGD):
+        def _optimize(self, tree, problem):
+            starts.append(tree)
+            return super()._optimize(tree, problem)
+
+    warm.set_params(optimizer=Watched(epochs=3), max_depth=1, random_state=0).fit(X, y)
+    (start,) = starts
+    for name in ("weights", "thresholds", "children_left", "children_right"):
+        np.testing.assert_array_equal(getattr(start, name), getattr(structure, name))
+    np.testing.assert_allclose(warm._targets.unscale_leaf_values(start).values, structure.values)
+    assert warm.tree_ != structure
+    assert warm.tree_.max_depth == structure.max_depth == 3
+    restarted = warm.set_params(optimizer=None, warm_start=False).fit(X, y)
+    assert restarted.tree_ == clone(warm).fit(X, y).tree_
+
+
+def test_warm_start_refuses_other_data(iris):
+    X, y = iris
+    warm = ObliqueTreeClassifier(2, optimizer=None, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        warm.fit(X[:, :3], y)
+    with pytest.raises(ValueError, match=r"y contains the labels \[3\]"):
+        warm.fit(X, y + 1)
+    warm.fit(X[:100], y[:100])  # a label less is fine
+    assert warm.n_classes_ == 3
+    warm = ObliqueTreeRegressor(2, optimizer=None, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="y has 2 targets, but the initial tree has 1"):
+        warm.fit(X, np.column_stack([y, y]))
+
+
+def test_partial_fit_of_a_classifier(digits):
+    X, y = digits
+    estimator = ObliqueTreeClassifier(5, optimizer=SSGD(epochs=20), random_state=0)
+    estimator.partial_fit(X[:200], y[:200], classes=range(10))
+    before = estimator.score(X[400:], y[400:])
+    for start in (0, 200):
+        estimator.partial_fit(X[start:start + 200], y[start:start + 200])
+    assert estimator.score(X[400:], y[400:]) > before
+    one = y == 1
+    estimator.partial_fit(X[one], y[one])
+    assert estimator.n_classes_ == 10
+
+
+def test_partial_fit_wants_all_classes_first(iris):
+    X, y = iris
+    estimator = ObliqueTreeClassifier(2, optimizer=SSGD(epochs=3))
+    with pytest.raises(ValueError, match="classes must be given"):
+        estimator.partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"y contains the labels \[2\]"):
+        estimator.partial_fit(X, y, classes=[0, 1])
+    estimator.partial_fit(X[:50], y[:50], classes=[2, 0, 1])
+    with pytest.raises(ValueError, match="differ from those of the first call"):
+        estimator.partial_fit(X, y, classes=[0, 1])
+
+
+def test_partial_fit_of_a_regressor(diabetes):
+    X, y = diabetes
+    estimator = ObliqueTreeRegressor(3, optimizer=SSGD(epochs=3), random_state=0)
+    estimator.partial_fit(X[:200], y[:200])
+    scale = estimator.predict(X).std()
+    estimator.partial_fit(X[200:], y[200:], sample_weight=np.ones(len(y) - 200))
+    assert 0.5 * scale < estimator.predict(X).std() < 2 * scale
+
+
+@BOTH
+def test_without_an_optimizer_there_is_nothing_to_go_on_with(estimator):
+    assert not hasattr(estimator(optimizer=None), "partial_fit")
+    assert hasattr(estimator(), "partial_fit")
+
+
+@BOTH
+def test_ctrl_c_leaves_the_best_tree_so_far(estimator, iris):
+    X, y = iris
+    fitted = estimator(
+        3, optimizer=["ssgd", "sgd"], validation_fraction=None, callback=StopAt(3), random_state=0)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 3 epochs") as caught:
+        assert fitted.fit(X, y) is fitted
+    assert caught[0].filename == __file__
+    assert fitted.n_iter_ == 3
+    assert set(fitted.history_["optimizer"]) == {"SSGD"}  # the chain ends too
+    assert fitted.predict(X).shape == y.shape

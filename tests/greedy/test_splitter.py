@@ -1,0 +1,85 @@
+"""The split search against exhaustive search, over every kind of feature that it treats apart."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from helpers import make_problem
+from ngdt._greedy.splitter import Split
+from reference.splits import best_split, entropy, variance
+
+IMPURITY = {"log": entropy, "squared": variance}
+
+
+def columns(n, rng):
+    """One feature of each kind that the search treats in a way of its own."""
+    normal = rng.normal(size=n)
+    whole = rng.integers(0, 256, n)
+    return {
+        "continuous": normal,
+        "bytes": whole * (rng.random(n) < 0.3),
+        "standardised bytes": (whole - 33.3) / 77.7,
+        "thousandths": np.round(normal, 3),
+        "more steps than a grid has": rng.integers(0, 100_000, n),
+        "three values": rng.integers(0, 3, n) * 1.5 - 1,
+        "half zeros, half continuous": normal * (rng.random(n) < 0.5),
+        "background inside the range": np.where(rng.random(n) < 0.6, 0.2, normal),
+        "equal in the upper bits": 1e9 + 1e-4 * normal,
+        "heavy tails": np.exp(40 * normal),
+        "subnormal": whole * 5e-324,
+        "the whole range": np.sign(normal) * 1.7e308 * rng.random(n),
+        "two far values": np.where(normal > 0, 1.7e308, -1.7e308),
+        "late odd value": np.where(np.arange(n) == n - 1, 0.5, 2 * rng.integers(0, 9, n)),
+        "neighbouring numbers": 1 + np.spacing(1.0) * rng.integers(0, 5, n),
+        "signed zeros": np.where(normal > 0, 0.0, -0.0) + (rng.random(n) < 0.3),
+        "constant": np.full(n, 3.3),
+    }
+
+
+@pytest.mark.parametrize("n", [5, 23, 200])
+@pytest.mark.parametrize("n_classes", [2, 11])
+@pytest.mark.parametrize("form", ["float64", "float32", "csr", "fractional weights", "variance"])
+def test_finds_the_best_split_of_every_kind_of_feature(n, n_classes, form):
+    rng = np.random.default_rng(n)
+    y = rng.integers(0, n_classes, n)
+    weight = rng.choice([0.3, 1.0, 2.2], n) if form == "fractional weights" else np.ones(n)
+    loss = "squared" if form == "variance" else "log"
+    for name, column in columns(n, rng).items():
+        X = column.astype(np.float64)[:, None]
+        if form == "float32":
+            X = np.clip(X, -3e38, 3e38).astype(np.float32)
+        problem = make_problem(sparse.csr_matrix(X) if form == "csr" else X, y, loss, weight)
+        splitter = problem.splitter
+        split = splitter.split(splitter.used_samples())
+        expected = best_split(X, problem.y, weight, IMPURITY[loss])
+        if expected is None:
+            assert split is None, name
+            continue
+        assert split.gain == pytest.approx(expected[0], rel=1e-9), name
+        assert (split.direction, split.threshold) == expected[1:], name
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("loss", ["log", "squared"])
+def test_best_split_of_many_columns_is_the_best_of_each(kind, loss):
+    rng = np.random.default_rng(0)
+    n, p = 1000, 300    # more features, entries and grid points than fit into one block
+    y = rng.integers(0, 5, n)
+    X = np.zeros((n, p))
+    X[:, ::3] = rng.normal(size=(n, 100)) * (rng.random((n, 100)) < 0.8)
+    X[:, 1::3] = rng.integers(0, 3000, (n, 100)) * (rng.random((n, 100)) < 0.8)
+    X[:, 2::3] = rng.integers(0, 3, (n, 100))
+    X[:, 271] = X[:, 290] = (y < 2) + 3 * (rng.random(n) < 0.1)
+
+    def best(X):
+        X = sparse.csr_matrix(X) if kind == "csr" else np.ascontiguousarray(X)
+        splitter = make_problem(X, y, loss).splitter
+        return splitter.split(splitter.used_samples())
+
+    each = [best(X[:, [j]]) for j in range(p)]
+    j = int(np.argmax([split.gain for split in each]))
+    assert best(X) == Split(j, each[j].threshold, each[j].gain)
+    assert j == 271
+    # As the leading column, or as the last one
+    assert best(X[:, 271:]).direction == 0
+    assert best(np.delete(X[:, :272], np.s_[:10], axis=1)).direction == 261

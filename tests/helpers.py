@@ -1,0 +1,198 @@
+"""Problems, trees and checks that the tests of several modules share."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_iris
+
+from ngdt.losses import LOSSES, LogLoss, SquaredLoss
+from ngdt.optimizers import SGD, EndToEnd
+from ngdt.problem import Problem
+from ngdt.testing.strategies import trees
+from reference import splits
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+# Losses with the impurity that greedy splits lower.
+TASKS = pytest.mark.parametrize(("loss", "impurity"), [
+    (LogLoss(), splits.entropy), (SquaredLoss(), splits.variance)])
+
+
+# --- problems ------------------------------------------------------------------------------------
+
+
+def make_problem(X, y, loss="log", sample_weight=None, *, n_outputs=None, **fields):
+    """A problem of labels 0, 1, ..., or of regression targets; all weights are 1 by default."""
+    loss = LOSSES[loss]() if isinstance(loss, str) else loss
+    if n_outputs is None:
+        n_outputs = (
+            int(np.max(y)) + 1 if loss.is_classifier else np.reshape(y, (len(y), -1)).shape[1])
+    if sample_weight is None:
+        sample_weight = np.ones(X.shape[0])
+    return Problem(X, loss.encode(np.asarray(y), n_outputs), loss, n_outputs,
+                   np.asarray(sample_weight, dtype=np.float64), **fields)
+
+
+def iris_problem(loss=None, form=np.asarray, **fields):
+    """150 samples, every third of them for validation; two targets for regression."""
+    X, y = load_iris(return_X_y=True)
+    loss = loss or LogLoss()
+    if not loss.is_classifier:
+        y = np.column_stack([X[:, 3], y]) - 1.0
+    validation_weight = (np.arange(len(X)) % 3 == 0).astype(float)
+    return make_problem(form(X), y, loss, 1.0 - validation_weight,
+                        validation_weight=validation_weight, **fields)
+
+
+def oblique_problem(loss, *, form=np.asarray, seed=0, n=80, max_depth=4):
+    """Classes or values on the two sides of a plane, with some noise, and the dense samples.
+
+    Some samples have weight 0.
+    """
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3)).round(1)
+    y = (X @ [1.0, -1.0, 0.5] > 0.2) ^ (random.random(n) < 0.05)
+    y = y.astype(float)[:, None] if loss.is_classifier else y[:, None] + 0.1 * X[:, :1]
+    weight = random.choice([0.0, 0.5, 1.0, 2.0], n)
+    return Problem(
+        form(X), y, loss, 2 if loss.is_classifier else 1, weight, max_depth=max_depth), X
+
+
+@st.composite
+def hard_problems(draw):
+    """Trees and problems of any unit, with constant features and weights of very different size."""
+    tree = draw(trees())
+    random = np.random.default_rng(draw(st.integers(0, 2**16)))
+    n, p, k = draw(st.integers(1, 30)), tree.n_features, tree.n_outputs
+    standardize = draw(st.sampled_from(["auto", "global", True, False]))
+    # Training is in float32: without scaling, features must fit it, squares included.
+    scale = draw(st.sampled_from([1.0, 1e-10, 1e10] + (
+        [1e-120, 1e-30, 1e30, 1e120] if standardize else [])))
+    dtype = np.float32 if 1e-31 < scale < 1e31 and draw(st.booleans()) else np.float64
+    X = random.normal(size=(n, p)) * scale
+    X += draw(st.sampled_from([0.0, 1e6])) * scale
+    X[:, random.random(p) < draw(st.sampled_from([0.0, 0.5, 1.0]))] = scale     # constant
+    X = X.astype(dtype)
+    classes = draw(st.booleans())
+    if classes:
+        loss, y = LogLoss(), random.integers(0, draw(st.integers(1, k)), (n, 1)).astype(float)
+    else:
+        loss, y = SquaredLoss(), random.normal(size=(n, k))
+    weight = random.choice([0.0, 0.0, 1e-6, 1.0, 1e6], n)
+    weight[random.integers(n)] = 1.0
+    validation = (weight == 0).astype(float) if (weight == 0).any() else None
+    return tree, Problem(
+        sparse.csr_array(X) if draw(st.booleans()) else X, y, loss, k, weight, validation,
+        max_depth=3, standardize=standardize)
+
+
+# --- algorithms of the registries ----------------------------------------------------------------
+
+# Enough training for what does not depend on how long it is, by the names of parameters.
+SHORT = {
+    "epochs": 5, "steps": 200, "max_iter": 3, "max_passes": 3,
+    "stump": EndToEnd(epochs=20), "optimizer": SGD(epochs=5)}
+
+
+def short(algorithm):
+    """An initializer or optimizer that trains for a short time."""
+    parameters = SHORT.keys() & algorithm().get_params(deep=False).keys()
+    return algorithm(**{name: SHORT[name] for name in parameters})
+
+
+def serves(algorithm, loss):
+    """Whether an initializer or optimizer takes problems of this loss."""
+    problem = Problem(np.ones((1, 1)), np.zeros((1, 1)), loss, 1, np.ones(1))
+    try:
+        algorithm.check(problem)
+    except ValueError:
+        return False
+    return True
+
+
+# --- trees ---------------------------------------------------------------------------------------
+
+
+def random_children(random, m, chain=False):
+    """Left and right children of a tree of m nodes, grown at random places or as a chain."""
+    children = np.zeros((2, m), dtype=np.int32)
+    slots = [(0, 0), (1, 0)]
+    for node in range(1, m):
+        side, parent = slots.pop(-1 if chain else random.integers(len(slots)))
+        children[side, parent] = node
+        slots += [(0, node), (1, node)]
+    for leaf, (side, parent) in enumerate(slots):
+        children[side, parent] = ~leaf
+    return children
+
+
+def complete_children(depth):
+    """Left and right children of a complete tree: node i has the children 2i + 1 and 2i + 2."""
+    m = 2**depth - 1
+    child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
+    child[child >= m] = ~(child[child >= m] - m)
+    return child.T.copy()
+
+
+def nested(tree, X, weight):
+    """A tree of axis-aligned splits in the form of `reference.splits.grow`."""
+    leaf = tree.apply(X)
+
+    def node(i):
+        if i < 0:
+            return tuple(np.flatnonzero((leaf == ~i) & (weight > 0)).tolist())
+        (feature,) = np.flatnonzero(tree.weights[i])
+        return (feature, tree.thresholds[i],
+                node(tree.children_left[i]), node(tree.children_right[i]))
+
+    return node(0 if tree.n_internal else ~0)
+
+
+# --- checks --------------------------------------------------------------------------------------
+
+
+class StopAt:
+    """Callback that interrupts training at the end of an epoch, counted over all optimizers."""
+
+    def __init__(self, epoch):
+        self.epoch, self.seen = epoch, []
+
+    def __call__(self, progress):
+        self.seen.append(progress)
+        if len(self.seen) == self.epoch:
+            raise KeyboardInterrupt
+
+
+def assert_other_threads_run(epoch):
+    """Check that a kernel lets go of the interpreter.
+
+    ``epoch(times)`` returns a function that runs the kernel over `times` times its samples.
+    """
+    def timed(times):
+        run = epoch(times)
+        start = time.perf_counter()
+        run()
+        return start, time.perf_counter()
+
+    start, end = timed(1)
+    times = max(1, int(np.ceil(0.4 / (end - start))))
+    ticks, over = [], threading.Event()
+
+    def tick():
+        while not over.wait(0.002):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        start, end = timed(times)
+    finally:
+        over.set()
+        thread.join()
+    # Not at the edges, where the epoch's Python code lets others have a turn.
+    margin = 0.1 * (end - start)
+    inside = [tick for tick in ticks if start + margin < tick < end - margin]
+    assert len(inside) >= 3

@@ -1,0 +1,64 @@
+"""RandomComplete: random splits of a complete tree, and the leaves that fit them."""
+
+import numpy as np
+import pytest
+
+from helpers import FORMS, iris_problem
+from ngdt._scaling import Scaling
+from ngdt.initializers import RandomComplete
+from ngdt.losses import LogLoss
+
+
+@pytest.fixture
+def problem():
+    return iris_problem(max_depth=4)
+
+
+@FORMS
+@pytest.mark.parametrize("standardize", [True, "global", False])
+def test_random_complete(form, standardize):
+    problem = iris_problem(LogLoss(), form, max_depth=4, standardize=standardize)
+    tree = RandomComplete(5).initialize(problem)
+    assert (tree.n_internal, tree.n_leaves, tree.max_depth) == (31, 32, 5)
+    assert np.bincount(tree.node_depths()).tolist() == [1, 2, 4, 8, 16]
+    scaling = Scaling.fit(problem.X, problem.sample_weight, standardize)
+    rows = np.column_stack(scaling.to_scaled(tree.densify().weights, tree.thresholds))
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-9)
+    rows = np.abs(rows).mean(axis=0)
+    assert rows.max() < 2 * rows.min()      # no feature comes before another, nor the threshold
+    train = problem.sample_weight > 0
+    leaf = tree.apply(problem.X)
+    np.testing.assert_array_equal(tree.values, problem.loss.fit_leaves(
+        leaf[train], problem.y[train], problem.sample_weight[train], 32, 3))
+    empty = np.setdiff1d(np.arange(32), leaf[train])
+    unsplit = RandomComplete(0).initialize(problem)
+    np.testing.assert_allclose(tree.values[empty], np.tile(unsplit.values, (len(empty), 1)))
+    assert len(empty) > 0
+
+
+def test_random_complete_depends_on_the_seed_alone(problem):
+    one, same, other = (RandomComplete().initialize(problem.replace(random_state=seed))
+                        for seed in (3, 3, 4))
+    assert one == same
+    assert not np.array_equal(one.weights, other.weights)
+    held_out_lies = problem.replace(y=np.where(problem.sample_weight[:, None] > 0, problem.y, 0.0))
+    assert RandomComplete().initialize(held_out_lies.replace(random_state=3)) == one
+
+
+@pytest.mark.parametrize(("own", "of_problem", "depth"), [
+    (None, 3, 3), (None, None, 8), (2, 3, 2), (4, None, 4), (0, 3, 0), (None, 0, 0), (None, 21, 8),
+    (9, 3, 9)])
+def test_depth_of_random_complete(problem, own, of_problem, depth):
+    assert RandomComplete(own).initialize(problem.replace(max_depth=of_problem)).max_depth == depth
+
+
+def test_many_classes_get_more_levels(problem):
+    many = problem.replace(max_depth=None, n_outputs=32)      # 32 leaves each
+    assert RandomComplete().initialize(many).max_depth == 10
+    assert RandomComplete().initialize(many.replace(max_depth=9)).max_depth == 9
+
+
+@pytest.mark.parametrize(("own", "of_problem"), [(21, 3), (-1, 3), (2.5, 3)])
+def test_impossible_depths_are_named(problem, own, of_problem):
+    with pytest.raises(ValueError, match="max_depth"):
+        RandomComplete(own).initialize(problem.replace(max_depth=of_problem))

@@ -1,0 +1,120 @@
+"""RandomOblique: the best of its directions, by an exhaustive search over their projections."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, load_wine
+
+from helpers import FORMS, TASKS, make_problem
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._scaling import Scaling
+from ngdt.initializers import RandomOblique
+from ngdt.initializers._random_oblique import random_direction
+from ngdt.losses import LogLoss, SquaredLoss
+from reference import splits as naive_splits
+
+
+@FORMS
+@TASKS
+@given(st.integers(0, 50), st.sampled_from([None, 1, 2]), st.integers(1, 6))
+def test_a_split_is_the_best_of_all_candidates_and_thresholds(
+        form, loss, impurity, seed, n_nonzero, n_candidates):
+    random = np.random.default_rng(seed)
+    X = random.integers(-3, 4, (12, 3)) * np.array([1.0, 10.0, 0.1])
+    y, weight = random.integers(0, 3, 12), random.choice([0.0, 0.5, 1.0, 3.0], 12)
+    used = weight > 0
+    problem = make_problem(form(X), y, loss, weight, max_depth=1, random_state=seed)
+    tree = RandomOblique(n_candidates, n_nonzero).initialize(problem)
+    data = problem.y[used], weight[used], impurity
+
+    scale = Scaling.fit(problem.X, weight).scale
+    draws = np.random.default_rng(seed)
+    best = [naive_splits.best_split((X[used] @ direction)[:, None], *data) for direction in (
+        random_direction(draws, 3, n_nonzero or 3) / scale for _ in range(n_candidates))]
+    gains = [split[0] for split in best if split is not None]
+    assert tree.n_internal == bool(gains)
+    if gains:
+        (direction,), (threshold,) = tree.weights, tree.thresholds
+        right = X[used] @ direction > threshold
+        reached = impurity(*data[:2]) - sum(
+            impurity(data[0][side], data[1][side]) for side in (right, ~right))
+        assert reached == pytest.approx(max(gains), rel=1e-6, abs=1e-9)
+        assert np.linalg.norm(direction * scale) == pytest.approx(1)
+        assert np.count_nonzero(direction) == (n_nonzero or 3)
+
+
+@pytest.mark.parametrize("n_nonzero", [1, 2, 5])
+def test_directions_are_uniform_on_the_sphere(n_nonzero):
+    random = np.random.default_rng(0)
+    drawn = np.array([random_direction(random, 5, n_nonzero) for _ in range(4000)])
+    np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1.0)
+    assert (np.count_nonzero(drawn, axis=1) == n_nonzero).all()
+    # Moments of the sphere in n_nonzero dimensions, over features drawn without preference.
+    np.testing.assert_allclose(drawn.mean(axis=0), 0.0, atol=0.03)
+    np.testing.assert_allclose(drawn.T @ drawn / len(drawn), np.eye(5) / 5, atol=0.03)
+
+
+@FORMS
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
+def test_weight_is_repetition(form, loss):
+    X, y = load_wine(return_X_y=True)
+    random = np.random.default_rng(0)
+    weight = random.integers(0, 4, len(y))
+    again = random.permutation(np.repeat(np.arange(len(y)), weight))
+    one, other = (
+        RandomOblique(20).initialize(
+            make_problem(form(X[rows]), y[rows], loss, weights, max_depth=5))
+        for rows, weights in ((np.arange(len(y)), weight), (again, None)))
+    assert one.n_leaves > 3
+    np.testing.assert_array_equal(one.apply(X[weight > 0]), other.apply(X[weight > 0]))
+    np.testing.assert_allclose(one.weights, other.weights)
+
+
+def test_features_may_have_any_unit():
+    X, y = load_iris(return_X_y=True)
+    units = np.array([1e-6, 1.0, 2.0**20, 3.0])
+    one, other = (
+        RandomOblique().initialize(make_problem(data, y, LogLoss(), max_depth=4, standardize=True))
+        for data in (X, X * units))
+    np.testing.assert_allclose(one.weights, other.weights * units)
+    np.testing.assert_array_equal(one.apply(X), other.apply(X * units))
+
+
+def test_the_seed_settles_the_tree():
+    X, y = load_iris(return_X_y=True)
+    one, same, other = (
+        ObliqueTreeClassifier(3, init="random", optimizer=None, random_state=seed).fit(X, y).tree_
+        for seed in (0, 0, 1))
+    assert one == same
+    assert not np.array_equal(one.weights[0], other.weights[0])
+
+
+def test_more_candidates_gain_more():
+    problem = make_problem(*load_wine(return_X_y=True), LogLoss(), max_depth=1)
+    gains = []
+    for n_candidates in (1, 10, 100):
+        # The first candidates of the many are those of the few.
+        tree = RandomOblique(n_candidates).initialize(problem)
+        right = tree.apply(problem.X) == 1
+        gains.append(-sum(
+            naive_splits.entropy(problem.y[side], problem.sample_weight[side])
+            for side in (right, ~right)))
+    assert gains == sorted(gains)
+    assert gains[0] < gains[-1]
+
+
+def test_float32_is_enough():
+    X, y = load_iris(return_X_y=True)
+    tree = ObliqueTreeClassifier(3, init="random", optimizer=None, random_state=0)
+    assert tree.fit(X.astype(np.float32), y).score(X.astype(np.float32), y) > 0.95
+
+
+@pytest.mark.parametrize(("parameters", "name"), [
+    ({"n_candidates": 0}, "n_candidates"), ({"n_nonzero": 0}, "n_nonzero"),
+    ({"n_nonzero": 2}, "n_nonzero=2 is more than the 1 features"),
+    ({"n_candidates": 2.5}, "n_candidates")])
+def test_bad_parameters_are_named(parameters, name):
+    with pytest.raises((ValueError, TypeError), match=name):
+        ObliqueTreeRegressor(2, init=RandomOblique(**parameters)).fit(
+            [[0.0], [1.0], [2.0]], [0.0, 1.0, 5.0])

@@ -1,0 +1,119 @@
+"""Sample weights, targets and features near the limits of floating point."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._samples import Samples
+from ngdt._scaling import Scaling
+from ngdt.losses import SquaredLoss
+from ngdt.optimizers import SGD, SSGD
+from ngdt.optimizers._sgd import input_scale
+from ngdt.optimizers._sgd.epoch import SGDTrainer, TrainingSamples
+from ngdt.optimizers._sgd.updates import TrainedTree
+
+
+@pytest.mark.parametrize("best_assignment", [False, True])
+def test_samples_of_weight_zero_do_not_move_the_leaves(best_assignment):
+    # Relative to their mean, positive sample weights may round to zero.
+    tree = Tree(np.ones((1, 1)), [0.0], [~0], [~1], [[-2.0], [2.0]])
+    x = np.array([[-1.0], [1.0], [-1.5], [1.5]])
+    weights, thresholds = tree.weights.astype(np.float32), tree.thresholds.copy()
+    trained = TrainedTree(
+        tree, weights, thresholds, tree.values.copy(), SquaredLoss(), nu=1e12,
+        leaf_limit=12.0, max_leaf_step=0.25)
+    samples = TrainingSamples(
+        Samples(x), x.copy(), np.array([0.0, 0.0, 1.0, 0.0]), Scaling(np.zeros(1), np.ones(1)),
+        np.inf)
+    trainer = SGDTrainer(
+        trained, samples, radius=1, best_assignment=best_assignment, batch_size=2, n_threads=1)
+    order, rates = np.array([0, 1, 3, 1], dtype=np.int32), np.full(2, 0.1)
+    metrics = trainer.epoch(order, rates, rates)
+    np.testing.assert_array_equal(trainer.values, tree.values)
+    np.testing.assert_array_equal(weights, [[1.0]])
+    assert metrics["loss"] == metrics["bound"] == 0.0
+    trainer.epoch(np.array([0, 2], dtype=np.int32), rates[:1], rates[:1])
+    assert np.isfinite(trainer.values).all()
+    assert (trainer.values != tree.values).sum() == 1
+
+
+@pytest.mark.parametrize("optimizer", [SGD(epochs=3), SSGD(epochs=3)])
+def test_sample_weights_that_are_nothing_beside_the_others(optimizer):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 5))
+    y = X[:, 0] + X[:, 1] > 0
+    weight = np.where(np.arange(300) % 2, 10.0, 5e-324)
+    fits = [
+        ObliqueTreeClassifier(
+            3, optimizer=optimizer, random_state=seed, validation_fraction=None).fit(X, y, weight)
+        for seed in range(4)]
+    for fit in fits:
+        assert np.isfinite(fit.tree_.weights).all()
+        assert fit.score(X, y, weight) > 0.8
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_targets_many_standard_deviations_away(loss):
+    X = np.random.default_rng(0).normal(size=(3000, 3))
+    y = np.where(X[:, 0] > 2.6, 1000.0, 0.0)
+    assert y.max() - y.mean() > 12 * y.std()
+    exact = Tree([[1.0, 0.0, 0.0]], [2.6], [~0], [~1], [[0.0], [1000.0]])
+    optimizer = SSGD(epochs=1, learning_rate=1e-9, leaf_learning_rate=0.0)
+    fit = ObliqueTreeRegressor(
+        loss=loss, init=exact, optimizer=optimizer, validation_fraction=None).fit(X, y)
+    np.testing.assert_allclose(fit.tree_.values, exact.values, atol=1e-9)
+    assert fit.score(X, y) > 0.999
+
+
+def test_leaf_values_follow_targets_that_move_away():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = X[:, 0]
+    fit = ObliqueTreeRegressor(2, optimizer=SSGD(epochs=20), random_state=0).partial_fit(X, y)
+    for _ in range(3):
+        fit.partial_fit(X, 100.0 + y)
+    assert fit.predict(X).mean() == pytest.approx(100.0, abs=0.2)
+
+
+UNIFORM = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 6))
+LARGEST = np.finfo(np.float32).max
+
+
+@pytest.mark.parametrize("norm_limit", [1.5, None])
+@pytest.mark.parametrize("X", [
+    (UNIFORM * (LARGEST / 2)).astype(np.float32),
+    np.where(UNIFORM > 0.0, LARGEST, -LARGEST) / np.float32(2),
+    sparse.csr_array(UNIFORM * 1e-320),
+])
+@pytest.mark.filterwarnings("ignore:(overflow|invalid value):RuntimeWarning")
+def test_features_near_the_limits_of_their_type(X, norm_limit, capfd):
+    y = UNIFORM[:, 0] > 0.0
+    init = Tree(np.eye(1, 6), [0.0], [~0], [~1], np.eye(2))
+    fit = ObliqueTreeClassifier(
+        init=init, optimizer=SGD(epochs=2, norm_limit=norm_limit), random_state=0).fit(X, y)
+    assert np.isfinite(fit.tree_.weights).all()
+    assert fit.score(X, y) > 0.5
+    assert capfd.readouterr().err == ""     # LAPACK writes there
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_whose_range_their_type_cannot_hold_are_refused(form, dtype):
+    X = UNIFORM.astype(dtype)
+    X[:2, 3] = [-0.6 * np.finfo(dtype).max, 0.6 * np.finfo(dtype).max]
+    y = UNIFORM[:, 0] > 0.0
+    model = ObliqueTreeClassifier(1, optimizer=None)
+    with pytest.raises(ValueError, match=rf"feature 3 .* does not fit {np.dtype(dtype)}: scale X"):
+        model.fit(form(X), y)
+    model.fit(form(X), y, np.arange(200) > 1)   # samples of weight 0 are not looked at
+
+
+def test_a_singular_value_that_does_not_converge_is_bounded(monkeypatch):
+    def fail(*arguments, **options):
+        raise ArpackNoConvergence("", np.empty(0), np.empty(0))
+
+    monkeypatch.setattr(input_scale, "svds", fail)
+    for X in (UNIFORM, sparse.csr_array(UNIFORM)):
+        largest = np.linalg.norm(UNIFORM, 2)
+        assert largest <= input_scale._largest_singular_value(X) <= np.sqrt(6) * largest

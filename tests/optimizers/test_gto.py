@@ -1,0 +1,355 @@
+"""GTO against double loops: objective, gradient, segments, linear programs, and the descent."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import Polynomial
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+
+from helpers import FORMS, StopAt, complete_children, make_problem
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt.initializers import GreedyLP, _greedy_lp
+from ngdt.optimizers import GTO
+from ngdt.optimizers._gto import gto as _gto
+from ngdt.optimizers._gto.gto import _FrankWolfe
+from ngdt.optimizers._gto.linear_program import warn_of_size
+from ngdt.optimizers._gto.multilinear import Multilinear
+from ngdt.testing.strategies import trees
+from reference.gto import (
+    numeric_derivative,
+    objective,
+    paths_of,
+    plane_cost,
+    strictly_classified,
+)
+
+
+@st.composite
+def points(draw, *, min_internal=1):
+    """A small tree of two or three classes, and points with labels and weights."""
+    n, p, k = draw(st.integers(1, 6)), draw(st.integers(1, 3)), draw(st.integers(2, 3))
+    tree = draw(trees(
+        n_internal=st.integers(min_internal, 5), n_features=st.just(p), n_outputs=st.just(k)))
+    halves = st.integers(-6, 6).map(lambda whole: whole / 2)
+    X = np.array(draw(st.lists(st.lists(halves, min_size=p, max_size=p), min_size=n, max_size=n)))
+    label = np.array(draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)))
+    weight = np.array(draw(st.lists(
+        st.sampled_from([0.5, 1.0, 3.0]), min_size=n, max_size=n)))
+    return tree, X, label, weight
+
+
+def planes_of(tree):
+    return np.column_stack([tree.densify().weights, tree.thresholds])
+
+
+def scores(X, planes):
+    return X @ planes[:, :-1].T - planes[:, -1]
+
+
+# --- the multilinear program ----------------------------------------------------------------------
+
+
+@settings(max_examples=100)
+@given(points())
+def test_the_objective_is_a_double_loop(problem):
+    tree, X, label, weight = problem
+    program = Multilinear(tree, label, weight)
+    planes, leaf_class = planes_of(tree), tree.values.argmax(axis=1)
+    assert program.objective(program.hinges(scores(X, planes))) == pytest.approx(
+        objective(X, label, weight, planes, paths_of(tree), leaf_class), rel=1e-12)
+
+
+@settings(max_examples=100)
+@given(points(), st.sampled_from([1.0, 4.0, 32.0]))
+def test_the_objective_is_zero_where_every_point_is_strictly_classified(problem, factor):
+    tree, X, label, weight = problem
+    planes, leaf_class = factor * planes_of(tree), tree.values.argmax(axis=1)
+    # Half of the time, labels that the tree gets right, so that both cases occur.
+    if label.sum() % 2:
+        label = leaf_class[tree.apply(X)]
+    program = Multilinear(tree, label, weight)
+    value = program.objective(program.hinges(scores(X, planes)))
+    assert (value == 0) == strictly_classified(X, label, planes, paths_of(tree), leaf_class)
+
+
+@given(points())
+def test_strictly_classified_points_get_a_margin_by_scaling(problem):
+    tree, X, _, weight = problem
+    planes = planes_of(tree)
+    assume((scores(X, planes) != 0).all())
+    label = tree.values.argmax(axis=1)[tree.apply(X)]
+    program = Multilinear(tree, label, weight)
+    assert program.objective(program.hinges(scores(X, 2.0**6 * planes))) == 0
+
+
+@settings(max_examples=50)
+@given(points(), st.data())
+def test_the_gradient_is_the_derivative(problem, data):
+    tree, X, label, weight = problem
+    program = Multilinear(tree, label, weight)
+    hinges = program.hinges(scores(X, planes_of(tree)))
+    gradient = program.gradient(hinges)
+    assert (gradient >= 0).all()
+    index = tuple(data.draw(st.integers(0, size - 1)) for size in hinges.shape)
+    assert gradient[index] == pytest.approx(
+        numeric_derivative(program.objective, hinges, index), rel=1e-5, abs=1e-5)
+
+
+@settings(max_examples=50)
+@given(points(), st.integers(0, 1000))
+def test_a_step_is_the_best_of_its_segment(problem, seed):
+    tree, X, label, weight = problem
+    program = Multilinear(tree, label, weight)
+    start = program.hinges(scores(X, planes_of(tree)))
+    elsewhere = np.random.default_rng(seed).normal(size=(tree.n_internal, X.shape[1] + 1))
+    end = program.hinges(scores(X, elsewhere))
+    step = program.best_step(start, end)
+    assert 0 <= step <= 1
+
+    def value(share):
+        return program.objective(start + share * (end - start))
+
+    grid = np.linspace(0, 1, 401)
+    least = min(value(share) for share in grid)
+    assert value(step) <= least + 1e-9 * max(1.0, value(0.0))
+    if step == 0:
+        assert least >= value(0.0) * (1 - 1e-12)
+
+
+def test_a_segment_of_known_polynomial():
+    # One leaf of each class, and one point of either: (2 - t)^1 + ... has its minimum inside.
+    tree = Tree([[1.0], [1.0]], [0.0, 0.0], [~0, ~1], [1, ~2], [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    program = Multilinear(tree, np.array([1]), np.ones(1))
+    start, end = np.zeros((2, 1, 2)), np.zeros((2, 1, 2))
+    # Leaves 0 and 2 are of class 1: the errors are left_0, and right_0 + right_1.
+    start[0, 0, 0], end[0, 0, 0] = 1.0, 0.0
+    start[1, 0, 1], end[1, 0, 1] = 1.0, 6.0
+    start[1, 0, 0], end[1, 0, 0] = 1.0, 1.0
+    along = Polynomial([1.0, -1.0]) * Polynomial([2.0, 5.0])    # rises, then falls to zero
+    assert program.objective(start + 0.3 * (end - start)) == pytest.approx(along(0.3))
+    assert program.best_step(start, end) == 1.0
+    end[0, 0, 0], start[1, 0, 1], end[1, 0, 1] = 2.0, 1.0, -0.5
+    along = Polynomial([1.0, 1.0]) * Polynomial([2.0, -1.5])
+    assert program.best_step(start, end) == 1.0
+    start[0, 0, 0], end[0, 0, 0], start[1, 0, 1], end[1, 0, 1] = 3.0, 1.0, 0.0, 4.0
+    along = Polynomial([3.0, -2.0]) * Polynomial([1.0, 4.0])
+    assert program.best_step(start, end) in (0.0, 1.0)
+    start[0, 0, 0], end[0, 0, 0], start[1, 0, 1], end[1, 0, 1] = 3.0, -3.0, 0.0, -4.0
+    along = Polynomial([3.0, -6.0]) * Polynomial([1.0, -4.0])
+    assert program.best_step(start, end) == pytest.approx(along.deriv().roots()[0])
+
+
+def test_a_segment_that_rises_by_orders_of_magnitude_behind_its_minimum():
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[1.0, 0.0], [1.0, 0.0]])
+    program = Multilinear(tree, np.array([0]), np.ones(1))
+    start, end = np.ones((2, 1, 1)), np.full((2, 1, 1), 1e9)
+    end[0] = 1 - 3e9
+    # (1 - 3e9 t) (1 + 1e9 t) falls at once, and beyond every bound only behind its root.
+    step = program.best_step(start, end)
+    assert program.objective(start + step * (end - start)) < 0
+
+
+# --- the descent ----------------------------------------------------------------------------------
+
+
+def noisy(seed=0, n=80, p=2, k=2, form=np.asarray):
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1, 1, size=(n, p))
+    y = np.floor(k * (np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + 1) / 2).clip(0, k - 1)
+    flip = random.random(n) < 0.05
+    y[flip] = random.integers(0, k, flip.sum())
+    return make_problem(form(X), y.astype(int), n_outputs=k)
+
+
+@FORMS
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("start", ["greedy_lp", "info_gain"])
+def test_the_objective_never_rises_and_the_best_tree_is_kept(form, k, start):
+    for seed in range(3):
+        problem = noisy(seed, k=k, form=form)
+        X, y = problem.X, problem.y[:, 0].astype(int)
+        model = ObliqueTreeClassifier(
+            2, max_leaf_nodes=4, init=start, optimizer="gto", validation_fraction=None).fit(X, y)
+        history = model.history_
+        assert (np.diff(history["objective"]) <= 0).all()
+        assert min(history["gap"]) >= 0
+        assert 1 - model.score(X, y) <= min(history["error"]) + 1e-12
+        greedy = ObliqueTreeClassifier(
+            2, max_leaf_nodes=4, init=start, optimizer=None).fit(X, y)
+        assert model.score(X, y) >= greedy.score(X, y)
+        assert model.tree_.n_leaves == greedy.tree_.n_leaves
+
+
+@FORMS
+def test_each_linear_program_is_solved(form):
+    problem = noisy(form=form, n=30)
+    start = GreedyLP().initialize(problem.replace(max_leaf_nodes=4))
+    run = _FrankWolfe(GTO(), start, problem)
+    X = run.X.toarray() if sparse.issparse(run.X) else run.X
+    left, right = prices = run.program.gradient(run._hinges(run.planes))
+    goal = run._solve(prices)
+    n, p = X.shape
+    rows = np.column_stack([X, -np.ones(n)])
+    for node, plane in enumerate(goal):
+        least = linprog(
+            np.concatenate([np.zeros(p + 1), left[:, node], right[:, node]]),
+            A_ub=np.block([[rows, -np.eye(n), np.zeros((n, n))],
+                           [-rows, np.zeros((n, n)), -np.eye(n)]]),
+            b_ub=-np.ones(2 * n), bounds=[(None, None)] * (p + 1) + [(0, None)] * (2 * n)).fun
+        assert plane_cost(X, left[:, node], right[:, node], plane) == pytest.approx(
+            least, rel=1e-6, abs=1e-7)
+
+
+def test_figures_are_those_of_the_tree_of_the_iteration():
+    problem = noisy()
+    start = GreedyLP().initialize(problem.replace(max_leaf_nodes=4))
+    run = _FrankWolfe(GTO(max_iter=1), start, problem)
+    planes = run.planes.copy()
+    history = run.run().history
+    scaled = np.asarray(run.X)
+    paths, leaf_class = paths_of(start), start.values.argmax(axis=1)
+    label = problem.y[:, 0].astype(int)
+    first = objective(scaled, label, problem.sample_weight, planes, paths, leaf_class)
+    assert history["objective"][0] == pytest.approx(first)
+    prices = run.program.gradient(run.program.hinges(scores(scaled, planes)))
+    goal = run._solve(prices)
+    gap = sum(
+        plane_cost(scaled, prices[0][:, node], prices[1][:, node], planes[node])
+        - plane_cost(scaled, prices[0][:, node], prices[1][:, node], goal[node])
+        for node in range(start.n_internal))
+    assert history["gap"][0] == pytest.approx(gap)
+    wrong = start.predict(problem.X).argmax(axis=1) != label
+    assert history["error"][0] == pytest.approx(wrong.mean())
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5])
+def test_a_disturbed_tree_is_found_again(seed):
+    random = np.random.default_rng(seed)
+    X = random.uniform(size=(200, 3))
+    weights, thresholds = random.normal(size=(3, 3)), np.zeros(3)
+    thresholds[0] = 0.5 * weights[0].sum()
+    thresholds[1:] = np.quantile(X @ weights[1:].T, 0.5, axis=0)
+    truth = Tree(weights, thresholds, [1, ~0, ~2], [2, ~1, ~3], np.eye(2)[[0, 1, 1, 0]])
+    y = truth.predict(X).argmax(axis=1)
+    disturbed = Tree(weights + 0.2 * random.normal(size=(3, 3)), thresholds, [1, ~0, ~2],
+                     [2, ~1, ~3], truth.values)
+    model = ObliqueTreeClassifier(
+        init=disturbed, optimizer="gto", validation_fraction=None).fit(X, y)
+    assert (disturbed.predict(X).argmax(axis=1) == y).mean() < 0.9
+    assert model.score(X, y) == 1.0
+    assert model.history_["objective"][-1] < 0.1 * model.history_["objective"][0]
+
+
+def test_it_stops_where_nothing_is_to_be_gained():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = ObliqueTreeClassifier(
+        2, init="oc1", optimizer=GTO(), validation_fraction=None, random_state=0).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert model.history_["objective"][-1] < 1e-6
+    assert model.n_iter_ < 100
+    fewer = ObliqueTreeClassifier(
+        2, init="oc1", optimizer=GTO(max_iter=2), validation_fraction=None, random_state=0)
+    assert fewer.fit(X, y).n_iter_ == 2
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+@FORMS
+def test_weight_is_repetition_to_the_last_bit(load, form):
+    X, y = load(return_X_y=True)
+    random = np.random.default_rng(0)
+    weight = random.integers(0, 4, len(y))
+    again = random.permutation(np.repeat(np.arange(len(y)), weight))
+    one = make_problem(form(X), y, sample_weight=weight, max_leaf_nodes=3)
+    other = make_problem(form(X[again]), y[again], max_leaf_nodes=3)
+    assert (GTO(max_iter=5).optimize(GreedyLP().initialize(one), one).tree
+            == GTO(max_iter=5).optimize(GreedyLP().initialize(other), other).tree)
+
+
+def test_threads_change_nothing():
+    problem = noisy(n=60)
+    start = GreedyLP().initialize(problem.replace(max_leaf_nodes=5))
+    one, two = (GTO(max_iter=4).optimize(start, problem.replace(n_jobs=n)) for n in (1, 2))
+    assert one.tree == two.tree
+    assert one.history == two.history
+
+
+def test_ctrl_c_leaves_the_best_tree():
+    problem, interrupt = noisy(), StopAt(2)
+    X, y = problem.X, problem.y[:, 0].astype(int)
+    model = ObliqueTreeClassifier(
+        2, optimizer="gto", validation_fraction=None, callback=interrupt)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2"):
+        model.fit(X, y)
+    assert [progress["optimizer"] for progress in interrupt.seen] == ["GTO", "GTO"]
+    assert 1 - model.score(X, y) == pytest.approx(min(model.history_["error"]))
+
+
+def test_a_class_without_a_leaf_adds_one_and_moves_nothing():
+    tree = Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    X = np.array([[-3.0, 0.0], [3.0, 0.0], [1.0, 1.0]])
+    program = Multilinear(tree, np.array([0, 1, 2]), np.ones(3))
+    hinges = program.hinges(scores(X, planes_of(tree)))
+    assert program.objective(hinges) == 1.0
+    assert (program.gradient(hinges)[:, 2] == 0).all()
+
+
+def test_leaves_that_no_point_reaches_keep_their_values():
+    start = Tree([[1.0], [1.0]], [0.0, 50.0], [~0, ~1], [1, ~2],
+                 [[3.0, 0.0], [0.0, 3.0], [7.0, 0.0]])
+    X = np.array([[-2.0], [-3.0], [2.0], [3.0]])
+    tree = GTO().optimize(start, make_problem(X, [0, 0, 1, 1])).tree
+    assert tree.predict(X).argmax(axis=1).tolist() == [0, 0, 1, 1]
+    assert tree.values[2].tolist() == [7.0, 0.0]
+
+
+def test_a_tree_of_one_leaf_stays():
+    tree = Tree(np.empty((0, 2)), [], [], [], [[0.0, 1.0]])
+    assert GTO().optimize(tree, make_problem(np.eye(2), [0, 1])).tree is tree
+
+
+def test_numbers_are_refused_by_name():
+    # Its own initializer is for classification only, too, and is checked first.
+    for init, who in (("auto", "GreedyLP"), ("info_gain", "GTO")):
+        with pytest.raises(ValueError, match=rf"{who}.*is for classification only"):
+            ObliqueTreeRegressor(optimizer="gto", init=init).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_programs_that_take_minutes_are_announced(monkeypatch):
+    warn_of_size("GTO", [15_000, 15_000], 16)   # seconds: nothing to say
+    with pytest.warns(UserWarning, match=r"60000 variables and 785 .* first 2 .* 39 min"):
+        warn_of_size("GTO", [30_000, 60_000], 784)
+    # Each announces the programs that it is about to solve.
+    asked = []
+    for module in (_gto, _greedy_lp):
+        monkeypatch.setattr(module, "warn_of_size", lambda *about: asked.append(about))
+    problem = noisy(n=30)
+    start = GreedyLP().initialize(problem.replace(max_leaf_nodes=3))
+    assert asked == [("GreedyLP", [30], 2)]
+    run = _FrankWolfe(GTO(), start, problem)
+    prices = run.program.gradient(run._hinges(run.planes))
+    GTO(max_iter=2).optimize(start, problem)
+    (who, sizes, p), = asked[1:]
+    assert (who, p) == ("GTO", 2)
+    # An iteration of its own, on the same rows in another order
+    assert sorted(sizes) == sorted((prices > 0).sum(axis=(0, 1)))
+
+
+def test_a_tree_too_large_for_the_product_is_refused():
+    depth = 9
+    m = 2**depth - 1
+    random = np.random.default_rng(0)
+    tree = Tree(random.normal(size=(m, 2)), np.zeros(m), *complete_children(depth),
+                np.tile([[1.0, 0.0]], (m + 1, 1)))
+    with pytest.raises(ValueError, match=r"GTO.*overflows.*512 leaves"):
+        GTO().optimize(tree, make_problem(random.normal(size=(20, 2)), np.arange(20) % 2))
+
+
+@pytest.mark.parametrize(("parameters", "name"), [
+    ({"max_iter": 0}, "max_iter"), ({"tol": -1.0}, "tol")])
+def test_bad_parameters_are_named(parameters, name):
+    with pytest.raises(ValueError, match=name):
+        ObliqueTreeClassifier(optimizer=GTO(**parameters)).fit([[0.0], [1.0]], [0, 1])

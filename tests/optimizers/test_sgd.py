@@ -1,0 +1,436 @@
+"""SGD and SSGD: what each parameter does, what is kept, and that nothing ever overflows."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+from helpers import FORMS, StopAt, hard_problems, iris_problem
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._samples import Samples
+from ngdt.initializers import InfoGain
+from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.optimizers import SGD, SSGD
+from ngdt.optimizers._sgd import input_scale
+from ngdt.optimizers._sgd import run as _sgd
+
+
+@pytest.fixture
+def problem():
+    """150 rows, 50 of them held out."""
+    return iris_problem(max_depth=3)
+
+
+@pytest.fixture
+def all_trained(problem):
+    """The last tree is returned, since nothing is held out."""
+    return problem.replace(validation_weight=None)
+
+
+def of_targets(problem):
+    """The same rows, for regression; and a start."""
+    problem = problem.replace(loss=SquaredLoss(), n_outputs=1)
+    return problem, InfoGain().initialize(problem)
+
+
+@pytest.fixture
+def start(problem):
+    return InfoGain().initialize(problem)
+
+
+class _Watched(_sgd.SGDTrainer):
+    """Writes down how it is called. Epochs without a step only measure gradient shares."""
+
+    def __init__(self, *arguments, **parameters):
+        super().__init__(*arguments, **parameters)
+        tree, samples = arguments
+        self.parameters = {
+            **parameters, "nu": tree.nu,
+            "leaf_limit": tree.leaf_limit, "norm_limit": samples.norm_limit}
+        self.n_assignments, self.shares = 0, []
+        self.assigned_before, self.rates, self.leaf_rates, self.trees = [], [], [], []
+        _Watched.last = self
+
+    def assign(self, samples):
+        super().assign(samples)
+        self.n_assignments += 1
+
+    def epoch(self, order, rate, leaf_rate):
+        if not rate.any():
+            figures = super().epoch(order, rate, leaf_rate)
+            self.shares.append(figures["gradient_share"])
+            return figures
+        if not self.trees:
+            self.trees.append(self.snapshot())
+        self.assigned_before.append(self.n_assignments)
+        self.rates.append(rate)
+        self.leaf_rates.append(leaf_rate)
+        figures = super().epoch(order, rate, leaf_rate)
+        self.trees.append(self.snapshot())
+        return figures
+
+    def snapshot(self):
+        return self.weights.astype(np.float64), self.thresholds.copy(), self.values.copy()
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    """Run an optimizer; return tree, history and the trainer that it used."""
+    monkeypatch.setattr(_sgd, "SGDTrainer", _Watched)
+
+    def run(optimizer, tree, problem):
+        result = optimizer.optimize(tree, problem)
+        tree, history = result.tree, result.history
+        return tree, history, _Watched.last
+
+    return run
+
+
+# --- parameters do what they say -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("renew", "before_each_epoch"), [
+    ("step", [0] * 7),
+    ("epoch", [1, 2, 3, 4, 5, 6, 7]),
+    (1, [1, 2, 3, 4, 5, 6, 7]),
+    (3, [1, 1, 1, 2, 2, 2, 3]),
+])
+@pytest.mark.parametrize("rule", ["best", "navigate"])
+def test_renewal_by_epochs(watch, problem, start, rule, renew, before_each_epoch):
+    optimizer = SSGD(assignment=rule, renew=renew, epochs=7)
+    assert watch(optimizer, start, problem)[2].assigned_before == before_each_epoch
+
+
+def test_renewal_when_the_bound_stops_to_fall(watch, problem, start):
+    _, history, trainer = watch(SSGD(renew="plateau", epochs=40), start, problem)
+    bound = np.array(history["bound"])
+    stalled = bound[1:] > 0.999 * bound[:-1]
+    renewed = np.diff(trainer.assigned_before)      # before epochs 1, 2, ...
+    np.testing.assert_array_equal(renewed, [1, *stalled[:-1]])
+    assert 0 < stalled.sum() < len(stalled)
+
+
+def test_sgd_is_ssgd_that_navigates_at_each_step(all_trained, start):
+    one, other, best = (
+        optimizer.optimize(start, all_trained).tree for optimizer in (
+            SGD(epochs=5), SSGD(assignment="navigate", renew="step", epochs=5), SSGD(epochs=5)))
+    assert one == other
+    assert one != best
+
+
+@pytest.mark.parametrize(("schedule", "factor"), [
+    ("constant", lambda epochs: np.ones_like(epochs)),
+    ("cosine", lambda epochs: (1 + np.cos(np.pi * epochs / 4)) / 2),
+    ("inverse_sqrt", lambda epochs: (1 + epochs) ** -0.5),
+])
+def test_schedules_decay_both_rates(watch, problem, start, schedule, factor):
+    _, _, trainer = watch(
+        SGD(schedule=schedule, epochs=4, batch_size=10, learning_rate=0.25, nu=16.0,
+            leaf_learning_rate=3.0), start, problem)
+    done = factor(np.arange(40) / 10)       # 100 rows, ten steps per epoch
+    np.testing.assert_allclose(np.concatenate(trainer.rates), 0.25 * 4.0 * done, rtol=1e-12)
+    np.testing.assert_allclose(np.concatenate(trainer.leaf_rates), 3.0 * done, rtol=1e-12)
+
+
+def test_batch_size_and_ball_reach_the_trainer(watch, problem, start):
+    _, _, trainer = watch(
+        SGD(epochs=1, batch_size=32, nu=3.0, leaf_limit=7.0), start, problem)
+    assert len(trainer.rates[0]) == 4       # 100 rows
+    wanted = {"batch_size": 32, "nu": 3.0, "leaf_limit": 7.0}
+    assert {name: trainer.parameters[name] for name in wanted} == wanted
+
+
+def test_automatic_number_of_epochs(watch, problem, start):
+    optimizer = SGD(batch_size=1)           # 100 steps per epoch
+    assert len(watch(optimizer, start, problem)[1]["loss"]) == 100
+
+
+def test_leaves_do_not_move_at_rate_zero_and_stay_within_their_limit(problem, start):
+    problem = problem.replace(validation_weight=None)
+    still = SGD(leaf_learning_rate=0, epochs=2).optimize(start, problem).tree
+    np.testing.assert_array_equal(still.values, start.values)
+    assert still != start
+    clipped = SGD(leaf_limit=0.5, epochs=2).optimize(start, problem).tree
+    assert np.abs(clipped.values).max() == 0.5
+
+
+@pytest.mark.parametrize(("kind", "loss"), [
+    ("fast", LogLoss()), ("full", SquaredLoss())])
+def test_automatic_inference(problem, start, kind, loss):
+    if not loss.is_classifier:
+        problem, start = of_targets(problem)
+    auto, named, other = (
+        SGD(inference=inference, epochs=3).optimize(start, problem).history["bound"]
+        for inference in ("auto", kind, {"fast": "full", "full": "fast"}[kind]))
+    assert auto == named
+    assert auto != other
+
+
+@pytest.mark.parametrize(("parameter", "value"), [
+    ("inference", "both"), ("nu", 0.0), ("nu", -1.0), ("nu", "large"), ("nu", None),
+    ("learning_rate", 0.0), ("schedule", "linear"),
+    ("batch_size", 0), ("batch_size", 1.5), ("epochs", 0), ("epochs", "many"),
+    ("leaf_learning_rate", -1.0), ("leaf_limit", 0.0),
+    ("norm_limit", 0.0),
+    ("assignment", "worst"), ("renew", 0), ("renew", "never"),
+])
+def test_bad_parameters_are_named(parameter, value):
+    classes = [SSGD] if parameter in ("assignment", "renew") else [SGD, SSGD]
+    for optimizer in classes:
+        estimator = ObliqueTreeClassifier(1, optimizer=optimizer(**{parameter: value}))
+        with pytest.raises(ValueError, match=f"'{parameter}' parameter of {optimizer.__name__}"):
+            estimator.fit([[0.0], [1.0]], [0, 1])
+
+
+# --- the space of training -----------------------------------------------------------------------
+
+
+@FORMS
+@pytest.mark.parametrize("norm_limit", [None, 0.8])
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
+def test_automatic_nu(watch, problem, start, form, norm_limit, loss):
+    if not loss.is_classifier:
+        problem, start = of_targets(problem)
+    problem = problem.replace(X=form(problem.X), standardize=True)
+    _, _, trainer = watch(SGD(norm_limit=norm_limit, epochs=1), start, problem)
+    used = problem.sample_weight > 0
+    X, y = load_iris().data[used], problem.y[used]
+    if form is np.asarray:
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    else:
+        Z = X / np.sqrt((X**2).mean(axis=0))
+    norms = np.sqrt((Z**2).sum(axis=1) + 1)
+    limit = np.inf if norm_limit is None else norm_limit * np.median(norms)
+    Z = Z * np.minimum(1, limit / norms)[:, None]
+    if form is np.asarray:
+        Z = Z - Z.mean(axis=0)
+    sigma2 = np.linalg.eigvalsh(Z.T @ Z / len(Z))[-1]
+    worst = np.max([loss.value(np.tile(theta, (len(y), 1)), y) for theta in start.values], axis=0)
+    assert trainer.parameters["nu"] == pytest.approx(4 * worst.mean() ** 2 / sigma2, rel=1e-6)
+    assert trainer.parameters["norm_limit"] == pytest.approx(limit, rel=1e-9)
+
+
+@FORMS
+@pytest.mark.parametrize("standardize", [True, "global", False])
+def test_start_keeps_its_decisions_and_its_leaves(problem, start, form, standardize):
+    problem = problem.replace(X=form(problem.X), standardize=standardize)
+    frozen = SGD(learning_rate=1e-30, leaf_learning_rate=0, epochs=1)
+    tree = frozen.optimize(start, problem).tree
+    # Training rows: a held-out one may lie on a threshold, where rounding decides.
+    rows = problem.X[problem.sample_weight > 0]
+    np.testing.assert_array_equal(tree.apply(rows), start.apply(rows))
+    np.testing.assert_array_equal(tree.values, start.values)
+    assert tree != start        # it was scaled
+
+
+def test_start_is_shrunk_only_where_that_moves_more_samples(watch, problem, start):
+    sizes = []
+    for scale in (1.0, 0.25, 0.0625):
+        # Worse leaves make longer flips pay.
+        mild = Tree(start.weights, start.thresholds, start.children_left, start.children_right,
+                    scale * start.values)
+        trainer = watch(SGD(nu=1e9, epochs=1, norm_limit=None), mild, problem)[2]
+        weights, thresholds, _ = trainer.trees[0]
+        norms = np.sqrt((weights**2).sum(axis=1) + thresholds**2)
+        assert len(trainer.shares) == 5
+        least = _sgd._MIN_GRADIENT_SHARE * trainer.shares[-1]
+        enough = [share >= least for share in trainer.shares].index(True)
+        np.testing.assert_allclose(norms, 0.5**enough, rtol=1e-5)
+        sizes.append(enough)
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+
+
+def test_an_unsplit_tree_is_returned_as_it_is(problem):
+    leaf = InfoGain().initialize(problem.replace(max_depth=0))
+    assert SGD().optimize(leaf, problem).tree is leaf
+
+
+@pytest.mark.parametrize("shape", [(8, 9), (8, 20), (30, 5), (1, 4), (4, 1)])
+@FORMS
+def test_largest_singular_value(form, shape):
+    X = np.random.default_rng(0).integers(-4, 5, shape).astype(float)
+    X -= X.mean(axis=0)         # without rounding for eight rows: 1' X is zero
+    for scale in (1.0, 1e-160, 1e150):
+        value = input_scale._largest_singular_value(form(X * scale))
+        assert value == pytest.approx(scale * np.linalg.svd(X)[1][0], rel=1e-9)
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_training_rows_that_are_all_alike(n_features):
+    # Grown trees do not split them, but a given one may.
+    tree = Tree(np.ones((1, n_features)), [0.5], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    fitted = ObliqueTreeClassifier(init=tree, optimizer=SGD(epochs=3)).fit(
+        np.ones((6, n_features)), [0, 1, 0, 1, 1, 1])
+    assert fitted.predict(np.ones((1, n_features))) == [1]
+
+
+# --- history, kept tree, Ctrl-C ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", [
+    SGD(epochs=8), SGD(epochs=8, inference="full"), SSGD(epochs=8),
+    SSGD(epochs=8, assignment="navigate", renew=4)], ids=str)
+def test_history(problem, start, optimizer):
+    history = optimizer.optimize(start, problem).history
+    assert set(history) == {
+        "loss", "bound", "gradient_share", "n_scored", "active_leaves", "validation"}
+    assert {len(column) for column in history.values()} == {8}
+    column = {name: np.array(values) for name, values in history.items()}
+    assert (column["bound"] > column["loss"]).all()
+    assert (column["loss"] > 0).all()
+    for share in ("gradient_share", "validation"):
+        assert (column[share] >= 0).all()
+        assert (column[share] <= 1).all()
+    assert column["gradient_share"].any()
+    assert (column["active_leaves"] >= 2).all()
+    assert (column["active_leaves"] <= start.n_leaves).all()
+    assert (column["n_scored"] >= 1).all()
+    assert (column["n_scored"] <= start.n_internal).all()
+
+
+def test_validation_is_the_weighted_error_of_the_tree(problem):
+    # Steps too small to see; on training rows, since others may lie on a threshold.
+    frozen = SGD(learning_rate=1e-30, leaf_learning_rate=0, epochs=1)
+    start = InfoGain().initialize(problem.replace(max_depth=1))
+    weight = problem.sample_weight * np.arange(len(problem.sample_weight))
+    wrong = start.predict(problem.X).argmax(axis=1) != problem.y[:, 0]
+    history = frozen.optimize(start, problem.replace(validation_weight=weight)).history
+    assert history["validation"] == pytest.approx([np.average(wrong, weights=weight)])
+    assert np.average(wrong, weights=weight) != pytest.approx(wrong[weight > 0].mean(), rel=1e-3)
+    unknown = frozen.optimize(start, problem.replace(validation_weight=None)).history["validation"]
+    assert np.isnan(unknown).all()
+
+
+@pytest.mark.parametrize(("errors", "kept"), [
+    # errors of four held-out rows: of the start, then after each of three epochs
+    ([[9, 9, 9, 9], [8, 8, 8, 8], [7, 7, 7, 7], [6, 6, 6, 6]], 3),  # the last is best
+    ([[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]], 0),  # clearly the start
+    ([[9, 9, 9, 9], [1, 1, 1, 1], [2, 2, 2, 2], [2, 2, 2, 2]], 1),  # clearly an early one
+    # It leads by 1 with a standard error of sqrt(1), which is no lead beyond it.
+    ([[9, 9, 9, 9], [0, 2, 2, 2], [1, 2, 2, 2], [1, 2, 2, 2]], 3),
+    # It leads by 4 - 1 = 3 with a standard error of sqrt(17)
+    ([[9, 9, 9, 9], [0, 3, 2, 2], [7, 7, 7, 7], [4, 2, 2, 2]], 3),
+    # ... and by 3 with a standard error of sqrt(5).
+    ([[9, 9, 9, 9], [0, 2, 2, 2], [7, 7, 7, 7], [2, 3, 2, 2]], 1),
+    ([[9, 9, 9, 9], [1, 1, 1, 1], [1, 1, 1, 1], [9, 9, 9, 9]], 2),  # the later one of equals
+])
+def test_the_best_tree_must_lead_by_its_standard_error(
+        watch, monkeypatch, problem, start, errors, kept):
+    rows = iter(np.array(errors, dtype=float))
+    monkeypatch.setattr(_sgd.SGDRun, "_weighted_errors", lambda run: next(rows))
+    tree, _, trainer = watch(SGD(epochs=3, schedule="constant"), start, problem)
+    candidates = [values for _, _, values in trainer.trees]
+    assert len({values.tobytes() for values in candidates}) == 4
+    np.testing.assert_array_equal(tree.values, candidates[kept])
+    scaling = input_scale.InputScale.measure(problem, 1.5).scaling
+    weights, thresholds = scaling.to_raw(*trainer.trees[kept][:2])
+    np.testing.assert_array_equal(tree.weights, weights)
+    np.testing.assert_array_equal(tree.thresholds, thresholds)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("optimizer", [SGD, SSGD])
+def test_ctrl_c_returns_what_as_many_epochs_return(all_trained, start, optimizer, n_jobs):
+    problem = all_trained
+    result = optimizer(epochs=9, schedule="constant").optimize(
+        start, problem.replace(callback=StopAt(4), n_jobs=n_jobs))
+    interrupted, history = result.tree, result.history
+    short = optimizer(epochs=4, schedule="constant").optimize(start, problem).tree
+    longer = optimizer(epochs=9, schedule="constant").optimize(start, problem).tree
+    assert result.interrupted is True
+    assert result.converged is False
+    assert len(history["loss"]) == 4
+    assert interrupted == short
+    assert interrupted != longer
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_leaves_a_fitted_estimator(n_jobs):
+    X, y = load_iris(return_X_y=True)
+    common = dict(max_depth=2, validation_fraction=None, random_state=0)
+    estimator = ObliqueTreeClassifier(
+        optimizer=SSGD(epochs=9, schedule="constant"), n_jobs=n_jobs, callback=StopAt(2),
+        **common)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs"):
+        estimator.fit(X, y)
+    short = ObliqueTreeClassifier(optimizer=SSGD(epochs=2, schedule="constant"), **common)
+    assert estimator.tree_ == short.fit(X, y).tree_
+
+
+# --- threads and forms of the data ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+@pytest.mark.parametrize("optimizer", [SGD(epochs=3), SSGD(epochs=3, renew=2)])
+@FORMS
+def test_n_jobs_changes_no_bit(estimator, optimizer, form):
+    X, y = load_iris(return_X_y=True)
+    one, two, three = (
+        estimator(3, optimizer=optimizer, n_jobs=n_jobs, validation_fraction=0.2, random_state=0)
+        .fit(form(X), y) for n_jobs in (1, 2, 3))
+    assert one.tree_ == two.tree_ == three.tree_
+    assert one.history_ == two.history_ == three.history_
+
+
+def test_one_entry_per_row_makes_dense_and_sparse_training_equal():
+    # No sum has two terms, so that none depends on an order.
+    random = np.random.default_rng(0)
+    X = np.zeros((200, 6))
+    X[np.arange(200), random.integers(0, 6, 200)] = random.integers(-8, 8, 200) / 4
+    y = (X.sum(axis=1) > 0) + (X[:, 0] != 0)
+    trees = [
+        ObliqueTreeClassifier(
+            4, optimizer=SSGD(epochs=5, nu=100.0, batch_size=16), standardize=False,
+            validation_fraction=None, random_state=0).fit(form(X.astype(dtype)), y).tree_
+        for form in (np.asarray, sparse.csr_matrix) for dtype in (np.float32, np.float64)]
+    assert trees.count(trees[0]) == 4
+    assert (trees[0].weights != 0).sum() > 2 * trees[0].n_internal     # it was trained
+
+
+@FORMS
+def test_type_of_the_data_does_not_matter_where_both_are_exact(form):
+    X, y = load_iris(return_X_y=True)
+    X = np.round(4 * X) / 4
+    single, double = (
+        ObliqueTreeClassifier(
+            3, optimizer=SSGD(epochs=5, nu=25.0), standardize=False, validation_fraction=None,
+            random_state=0).fit(form(X.astype(dtype)), y).tree_
+        for dtype in (np.float32, np.float64))
+    assert single == double
+
+
+def test_sparse_data_decide_as_dense_data_beyond_rounding(problem, start):
+    problem = problem.replace(standardize=False, validation_weight=None)
+    dense, other = (
+        SGD(nu=100.0, epochs=3).optimize(start, problem.replace(X=form(problem.X))).tree
+        for form in (np.asarray, sparse.csr_array))
+    assert (dense.apply(problem.X) == other.apply(problem.X)).mean() > 0.95
+    assert (dense.apply(problem.X) != start.apply(problem.X)).any()
+
+
+# --- nothing overflows ---------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(hard_problems(), st.sampled_from([
+    SGD(epochs=3, batch_size=4), SSGD(epochs=3, batch_size=4),
+    SSGD(epochs=3, batch_size=1, nu=1e6, learning_rate=10.0, leaf_learning_rate=1e3),
+    SSGD(epochs=3, renew="epoch", norm_limit=None)]))
+def test_training_stays_finite(case, optimizer):
+    tree, problem = case
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        result = optimizer.optimize(tree, problem)
+        trained, history = result.tree, result.history
+    for part in (trained.weights, trained.thresholds, trained.values):
+        assert np.isfinite(part).all()
+    for name, column in history.items():
+        assert name == "validation" or np.isfinite(column).all()
+    rows = np.arange(problem.X.shape[0], dtype=np.int32)
+    assert np.isfinite(trained.values[trained.apply_samples(Samples(problem.X), rows)]).all()

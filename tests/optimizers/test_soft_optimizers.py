@@ -1,0 +1,492 @@
+"""Annealed, EndToEnd and RandomComplete: what comes out, and that nothing ever overflows."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+from helpers import FORMS, StopAt, hard_problems, iris_problem
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._samples import Samples
+from ngdt.initializers import InfoGain, RandomComplete
+from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.optimizers import Annealed, EndToEnd
+from ngdt.optimizers._soft import run as _soft
+from ngdt.problem import Problem
+
+LOSSES = pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
+# Ten epochs of the 100 training rows of `problem`, the last mini-batch of each a short one.
+QUICK = {
+    "annealed": Annealed(steps=40, batch_size=30),
+    "annealed, cut off": Annealed(steps=40, batch_size=30, cutoff=0.05),
+    "end to end": EndToEnd(epochs=10, batch_size=30, learning_rate=0.05),
+    "end to end, cut off": EndToEnd(epochs=10, batch_size=30, learning_rate=0.05, cutoff=0.05),
+}
+OPTIMIZERS = pytest.mark.parametrize("optimizer", QUICK.values(), ids=QUICK)
+SHORT = pytest.mark.parametrize("optimizer", [QUICK["annealed"], QUICK["end to end"]], ids=str)
+
+
+@pytest.fixture
+def problem():
+    return iris_problem(max_depth=4)
+
+
+def run(optimizer, problem, start=None):
+    initial = RandomComplete().initialize(problem) if start is None else start
+    return optimizer.optimize(initial, problem)
+
+
+def same_splits(one, other):
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in (
+        "weights", "thresholds", "children_left", "children_right"))
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    """The arguments of all epochs of all runs to come."""
+    calls = []
+
+    class Watched(_soft.SoftTrainer):
+        def epoch(self, *arguments):
+            calls.append(arguments)
+            return super().epoch(*arguments)
+
+    monkeypatch.setattr(_soft, "SoftTrainer", Watched)
+    return calls
+
+
+# --- what comes out ------------------------------------------------------------------------------
+
+
+@OPTIMIZERS
+@FORMS
+@LOSSES
+def test_leaves_are_the_best_for_the_hard_tree_and_none_is_dead(optimizer, form, loss):
+    problem = iris_problem(loss, form, max_depth=4)
+    weight = problem.sample_weight * (1 + np.arange(150) % 4)
+    problem = problem.replace(sample_weight=weight)
+    tree = run(optimizer, problem).tree
+    rows = np.flatnonzero(weight)
+    leaf = tree.apply(problem.X)[rows]
+    assert tree.n_internal >= 1
+    assert len(np.unique(leaf)) == tree.n_leaves
+    np.testing.assert_array_equal(tree.values, loss.fit_leaves(
+        leaf, problem.y[rows], weight[rows], tree.n_leaves, problem.n_outputs))
+    assert len(np.unique(tree.predict(problem.X), axis=0)) <= tree.n_leaves
+
+
+def test_it_is_well_above_the_greedy_tree_on_digits():
+    X, y = load_digits(return_X_y=True)
+    greedy = ObliqueTreeClassifier(5, init="info_gain", optimizer=None).fit(X[:1200], y[:1200])
+    tree = ObliqueTreeClassifier(
+        5, init="random_complete", optimizer=Annealed(steps=1500), validation_fraction=None,
+        random_state=0).fit(X[:1200], y[:1200])
+    assert tree.tree_.max_depth <= 5
+    assert tree.score(X[1200:], y[1200:]) > greedy.score(X[1200:], y[1200:]) + 0.12
+
+
+def test_several_targets_of_an_oblique_step():
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(900, 5))
+    sides = X @ random.normal(size=(5, 2)) > 0
+    y = np.column_stack([sides[:, 0], 3.0 * sides[:, 1] - sides[:, 0], sides.sum(axis=1)])
+    greedy = ObliqueTreeRegressor(3, init="info_gain", optimizer=None).fit(X[:600], y[:600])
+    tree = ObliqueTreeRegressor(
+        3, init="random_complete", optimizer=Annealed(steps=1500), validation_fraction=None,
+        random_state=0).fit(X[:600], y[:600])
+    assert tree.score(X[600:], y[600:]) > 0.9
+    assert tree.score(X[600:], y[600:]) > greedy.score(X[600:], y[600:]) + 0.2
+
+
+@SHORT
+def test_history(problem, optimizer):
+    history = run(optimizer, problem).history
+    assert set(history) == {"loss", "gamma", "validation"}
+    assert {len(column) for column in history.values()} == {10}
+    assert history["loss"][-1] < history["loss"][0]
+    assert (np.diff(history["gamma"]) > 0).all()
+    checked = np.isfinite(history["validation"])
+    assert not checked[:5].any()
+    np.testing.assert_array_equal(np.flatnonzero(checked), [5, 7, 9])
+    unknown = run(optimizer, problem.replace(validation_weight=None)).history
+    assert np.isnan(unknown["validation"]).all()
+    assert unknown["loss"] == history["loss"]       # held-out rows change nothing else
+
+
+@SHORT
+def test_the_tree_with_the_fewest_held_out_errors_is_kept(monkeypatch, problem, optimizer):
+    candidates, hard_tree = [], _soft.SoftRun._hard_tree
+
+    def watched(run):
+        candidates.append(hard_tree(run))
+        return candidates[-1]
+
+    monkeypatch.setattr(_soft.SoftRun, "_hard_tree", watched)
+    problem = problem.replace(
+        validation_weight=problem.validation_weight * (1 + np.arange(150) % 5))
+    result = run(optimizer, problem)
+    tree, history = result.tree, result.history
+    held = np.flatnonzero(problem.validation_weight)
+    errors = [np.average(
+        problem.prediction_errors(candidate.predict(problem.X[held]), held),
+        weights=problem.validation_weight[held]) for candidate in candidates]
+    recorded = np.array(history["validation"])
+    np.testing.assert_allclose(recorded[np.isfinite(recorded)], errors, atol=1e-12)
+    last_best = max(i for i, error in enumerate(errors) if error <= min(errors) + 1e-12)
+    assert tree is candidates[last_best]
+    assert max(errors) > min(errors)
+
+
+def test_a_tree_without_splits_is_returned_as_it_is(problem):
+    leaf = RandomComplete(0).initialize(problem)
+    assert leaf.n_internal == 0
+    for optimizer in (Annealed(), EndToEnd()):
+        assert optimizer.optimize(leaf, problem).tree is leaf
+
+
+# --- schedules and parameters --------------------------------------------------------------------
+
+
+def test_schedules_of_annealed(watch, problem):
+    weight = problem.sample_weight * (1 + np.arange(150) % 2)
+    run(Annealed(gamma=(2.0, 6.0), learning_rate=0.4, weight_decay=0.1, steps=40, batch_size=30),
+        problem.replace(sample_weight=weight))
+    rows = np.flatnonzero(weight)
+    orders, gamma, rate, keep, leaf_rate = zip(*watch, strict=True)
+    for order in orders:
+        np.testing.assert_array_equal(np.sort(order), rows)
+    assert len({order.tobytes() for order in orders}) == 10
+    done = np.arange(40) / 40
+    np.testing.assert_allclose(np.concatenate(gamma), 2.0 + 4.0 * done)
+    np.testing.assert_allclose(np.concatenate(rate), 0.2 * (1 + np.cos(np.pi * done)))
+    np.testing.assert_allclose(
+        np.concatenate(keep), 1 - 0.1 * np.concatenate(rate), rtol=1e-12)
+    batches = [order[k:k + 30] for order in orders for k in (0, 30, 60, 90)]
+    weights = np.array([weight[batch].sum() for batch in batches])
+    # A mean over the weight of one epoch: where a short batch counts less.
+    expected = weights / np.minimum(np.cumsum(weights), weight.sum())
+    np.testing.assert_allclose(np.concatenate(leaf_rate), expected)
+
+
+def test_schedules_of_end_to_end(watch, problem):
+    run(EndToEnd(gamma=0.5, gamma_step=0.25, learning_rate=0.02, epochs=7, batch_size=40), problem)
+    for epoch, (order, gamma, rate, keep, leaf_rate) in enumerate(watch):
+        assert len(order) == 100
+        np.testing.assert_array_equal(gamma, 0.5 + 0.25 * epoch)
+        np.testing.assert_array_equal(rate, 0.02)
+        np.testing.assert_array_equal(keep, 1.0)
+        np.testing.assert_allclose(leaf_rate, [1, 1 / 2, 1 / 5])
+    assert len(watch) == 7
+
+
+@pytest.mark.parametrize(("n", "batch"), [
+    (7, 1), (160, 10), (161, 11), (4000, 250), (4001, 250), (100_000, 250)])
+def test_automatic_sizes(problem, n, batch):
+    plan = Annealed()._schedule(n, problem)
+    assert plan.batch_size == batch
+    steps = plan.epochs * -(-n // batch)
+    assert steps == (7 * 300 if n == 7 else pytest.approx(2250, rel=0.1))
+    assert Annealed(steps=3)._schedule(n, problem).epochs == 1
+    assert plan.q == 0.5
+    assert Annealed()._schedule(n, problem.replace(loss=SquaredLoss())).q == 1.0
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
+def test_the_leaves_of_an_epoch_do_not_depend_on_its_mini_batches(loss):
+    # Eq. 13 is about all samples: splits that stand still make each epoch an exact EM step.
+    problem = iris_problem(loss, max_depth=4)
+    problem = problem.replace(sample_weight=problem.sample_weight * (1 + np.arange(150) % 3))
+    start, leaves = RandomComplete().initialize(problem), []
+    for batch_size in (100, 30, 7):
+        optimizer = EndToEnd(epochs=3, learning_rate=1e-30, batch_size=batch_size)
+        training = _soft.SoftRun(
+            optimizer, start, problem, problem.training_samples, _soft.unit_weight(problem), False)
+        before = training.model.parameters.copy()
+        training.train()
+        leaves.append(training.model.parameters)
+    np.testing.assert_allclose(leaves[1], leaves[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(leaves[2], leaves[0], rtol=1e-4, atol=1e-5)
+    assert np.abs(leaves[0] - before).max() > 0.1
+
+
+@pytest.mark.parametrize("cutoff", [None, 0.05])
+def test_keep_zeros(cutoff):
+    X, y = load_digits(return_X_y=True)
+    X, y = np.sign(X[:300, 20:45] - 8) + 1.0, y[:300]
+    problem = Problem(X, y[:, None].astype(float), LogLoss(), 10, np.ones(300), max_depth=3,
+                      standardize=False)
+    start = InfoGain().initialize(problem)
+    # A threshold of zero is of no feature, and may move.
+    start = Tree(start.weights, np.zeros(start.n_internal), start.children_left,
+                 start.children_right, start.values)
+    optimizer = EndToEnd(epochs=3, learning_rate=0.02, batch_size=50, cutoff=cutoff)
+    free = run(optimizer, problem, start).tree
+    optimizer.keep_zeros = True
+    kept = run(optimizer, problem, start).tree
+    assert (np.count_nonzero(kept.weights, axis=1) == 1).all()
+    assert (kept.thresholds != 0).all()
+    assert (np.count_nonzero(free.weights, axis=1) > 10).all()
+
+
+def test_the_spatial_penalty_makes_weights_smooth():
+    X, y = load_digits(return_X_y=True)
+    problem = Problem(X[:300].copy(), y[:300, None].astype(float), LogLoss(), 10, np.ones(300),
+                      max_depth=3, standardize="global")
+    roughness = []
+    for penalty in (0.0, 0.1):
+        optimizer = EndToEnd(epochs=15, learning_rate=0.02, batch_size=50,
+                             spatial_penalty=penalty, image_shape=(8, 8))
+        images = run(optimizer, problem).tree.weights.reshape(-1, 8, 8)
+        steps = [np.square(np.diff(images, axis=axis)).sum() for axis in (1, 2)]
+        roughness.append(sum(steps) / np.square(images).sum())
+    assert roughness[1] < 0.3 * roughness[0]
+
+
+@pytest.mark.parametrize(("optimizer", "message"), [
+    (Annealed(gamma=3.0), "'gamma' parameter of Annealed"),
+    (Annealed(gamma=[1.0, 2.0]), "'gamma' parameter of Annealed"),
+    (Annealed(gamma=(1.0,)), "gamma must be two positive numbers"),
+    (Annealed(gamma=(0.0, 2.0)), "gamma must be two positive numbers"),
+    (Annealed(gamma=(1.0, np.inf)), "gamma must be two positive numbers"),
+    (Annealed(gamma=(1.0, np.nan)), "gamma must be two positive numbers"),
+    (Annealed(gamma=("1", 2.0)), "gamma must be two positive numbers"),
+    (Annealed(q=1.1), "'q' parameter of Annealed"),
+    (Annealed(q=-0.1), "'q' parameter of Annealed"),
+    (Annealed(learning_rate=0), "'learning_rate' parameter of Annealed"),
+    (Annealed(weight_decay=-1.0), "'weight_decay' parameter of Annealed"),
+    (Annealed(weight_decay=21.0, learning_rate=0.05), "weight_decay=21.0 .* at most .* 20"),
+    (Annealed(batch_size=0), "'batch_size' parameter of Annealed"),
+    (Annealed(steps=2.5), "'steps' parameter of Annealed"),
+    (Annealed(pseudo_count=0.0), "'pseudo_count' parameter of Annealed"),
+    (Annealed(cutoff=1.0), "'cutoff' parameter of Annealed"),
+    (Annealed(cutoff="never"), "'cutoff' parameter of Annealed"),
+    (EndToEnd(gamma=0.0), "'gamma' parameter of EndToEnd"),
+    (EndToEnd(gamma_step=-1.0), "'gamma_step' parameter of EndToEnd"),
+    (EndToEnd(epochs=0), "'epochs' parameter of EndToEnd"),
+    (EndToEnd(learning_rate="auto"), "'learning_rate' parameter of EndToEnd"),
+    (EndToEnd(batch_size=0), "'batch_size' parameter of EndToEnd"),
+    (EndToEnd(spatial_penalty=-1.0), "'spatial_penalty' parameter of EndToEnd"),
+    (EndToEnd(spatial_penalty=1.0), "spatial_penalty needs image_shape"),
+    (EndToEnd(image_shape=[2, 2]), "'image_shape' parameter of EndToEnd"),
+    (EndToEnd(image_shape=(4,)), r"image_shape=\(4,\) does not make the 4 features"),
+    (EndToEnd(image_shape=(2, 3)), r"image_shape=\(2, 3\) does not make the 4 features"),
+    (EndToEnd(image_shape=(-2, -2)), r"image_shape=\(-2, -2\) does not make"),
+    (EndToEnd(image_shape=(1.0, 4.0)), r"image_shape=\(1.0, 4.0\) does not make"),
+    (EndToEnd(image_shape=("a", 4)), r"image_shape=\('a', 4\) does not make"),
+    (EndToEnd(keep_zeros="yes"), "'keep_zeros' parameter of EndToEnd"),
+    (EndToEnd(cutoff=-0.1), "'cutoff' parameter of EndToEnd"),
+])
+def test_bad_parameters_are_named(optimizer, message):
+    estimator = ObliqueTreeClassifier(1, init="random_complete", optimizer=optimizer)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(*load_iris(return_X_y=True))
+
+
+# --- weights, threads, forms of the data ---------------------------------------------------------
+
+
+@OPTIMIZERS
+@FORMS
+@LOSSES
+def test_n_jobs_changes_no_bit(optimizer, form, loss):
+    problem = iris_problem(loss, form, max_depth=7)     # more than one block of nodes
+    results = [run(optimizer, problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 2, 3)]
+    for result in results[1:]:
+        assert result.tree == results[0].tree
+        np.testing.assert_equal(result.history, results[0].history)
+    assert run(optimizer, problem.replace(random_state=1)).tree != results[0].tree
+
+
+@SHORT
+@FORMS
+@LOSSES
+def test_rows_of_no_weight_are_as_if_absent(optimizer, form, loss):
+    problem = iris_problem(loss, form, max_depth=4, standardize=False)
+    weight = problem.sample_weight
+    X, y = load_iris().data, problem.y.copy()
+    X[weight == 0] = 1e6
+    y[weight == 0] = 2.0
+    results = []
+    for rows in (slice(None), weight > 0):
+        part = problem.replace(
+            X=form(X[rows]), y=y[rows], sample_weight=weight[rows], validation_weight=None)
+        results.append(run(optimizer, part))
+    one, other = results
+    assert one.tree == other.tree
+    np.testing.assert_equal(one.history, other.history)
+
+
+@SHORT
+@LOSSES
+def test_twice_all_weights_are_the_same_weights(optimizer, loss):
+    problem = iris_problem(loss, max_depth=4)
+    problem = problem.replace(sample_weight=problem.sample_weight * (1 + np.arange(150) % 4))
+    start = RandomComplete().initialize(problem)
+    one, two = (run(optimizer, problem.replace(sample_weight=factor * problem.sample_weight), start)
+                for factor in (1.0, 2.0))
+    assert same_splits(one.tree, two.tree)
+    np.testing.assert_equal(one.history, two.history)
+    # A leaf of the log loss has a fixed pseudo-count besides.
+    np.testing.assert_allclose(
+        one.tree.values, two.tree.values, atol=0 if loss.name != "log" else 1)
+    assert not same_splits(
+        one.tree, run(optimizer, iris_problem(loss, max_depth=4), start).tree)
+
+
+@SHORT
+def test_a_type_that_holds_the_data_exactly_does_not_matter(problem, optimizer):
+    X = np.round(4 * problem.X) / 4
+    for form in (np.asarray, sparse.csr_array):
+        single, double = (
+            run(optimizer, problem.replace(X=form(X.astype(dtype)), standardize=False)).tree
+            for dtype in (np.float32, np.float64))
+        assert single == double
+
+
+@OPTIMIZERS
+def test_sparse_data_train_as_dense_data_up_to_rounding(problem, optimizer):
+    problem = problem.replace(standardize=False)
+    dense, other = (run(optimizer, problem.replace(X=form(problem.X)))
+                    for form in (np.asarray, sparse.csr_array))
+    np.testing.assert_allclose(dense.history["loss"], other.history["loss"], rtol=1e-2)
+    assert (dense.tree.predict(problem.X).argmax(axis=1)
+            == other.tree.predict(problem.X).argmax(axis=1)).mean() > 0.95
+
+
+@SHORT
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_data_are_neither_changed_nor_copied(optimizer, dtype):
+    random = np.random.default_rng(0)
+    X = random.random((20_000, 300)).astype(dtype)
+    before = X.copy()
+    X.setflags(write=False)
+    y = (X[:, :1] > 0.5).astype(float)
+    problem = Problem(X, y, LogLoss(), 2, np.ones(len(X)), max_depth=3)
+    optimizer = type(optimizer)(**optimizer.get_params() | (
+        dict(steps=10, batch_size=250) if isinstance(optimizer, Annealed)
+        else dict(epochs=1, batch_size=250)))
+    start = RandomComplete().initialize(problem)
+    tracemalloc.start()
+    optimizer.optimize(start, problem)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * X.nbytes
+    np.testing.assert_array_equal(X, before)
+
+
+# --- Ctrl-C --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_returns_what_as_many_epochs_return(problem, n_jobs):
+    problem = problem.replace(validation_weight=None)
+    common = dict(learning_rate=0.05, batch_size=30)
+    # Of 30 epochs, the tree is read out after 16 and 18, and so on.
+    for epochs, last in ((9, 1), (9, 4), (30, 17)):
+        result = run(EndToEnd(epochs=epochs, **common),
+                     problem.replace(callback=StopAt(last), n_jobs=n_jobs))
+        assert result.interrupted is True
+        assert {len(column) for column in result.history.values()} == {last}
+        assert result.tree == run(EndToEnd(epochs=last, **common), problem).tree
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@SHORT
+@pytest.mark.parametrize("last", [1, 7])
+def test_ctrl_c_leaves_a_fitted_estimator(optimizer, n_jobs, last):
+    X, y = load_iris(return_X_y=True)
+    estimator = ObliqueTreeClassifier(
+        3, init="random_complete", optimizer=optimizer, n_jobs=n_jobs, callback=StopAt(last),
+        validation_fraction=0.2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=f"interrupted after {last} epochs"):
+        estimator.fit(X, y)
+    assert estimator.n_iter_ == last
+    assert estimator.predict_proba(X).shape == (150, 3)
+    assert estimator.score(X, y) > 0.5
+
+
+# --- odd data ------------------------------------------------------------------------------------
+
+
+@SHORT
+@FORMS
+@pytest.mark.parametrize(("X", "y"), [
+    (load_iris().data, np.zeros(150)),
+    (load_iris().data[:1], np.ones(1)),
+    (load_iris().data[:, :1], load_iris().target),
+    (np.ones((8, 3)), np.arange(8) % 2),
+    (np.zeros((8, 3)), np.arange(8) % 2),
+    (np.arange(2.0)[:, None], np.arange(2)),
+], ids=["one class", "one sample", "one feature", "constant", "zeros", "two samples"])
+def test_degenerate_data(optimizer, form, X, y):
+    for estimator in (ObliqueTreeClassifier, ObliqueTreeRegressor):
+        fitted = estimator(3, init="random_complete", optimizer=optimizer, random_state=0,
+                           validation_fraction=None).fit(form(X), y)
+        # Where X tells nothing, the mean or any class of equals is best.
+        baseline = (y == 0).mean() if estimator is ObliqueTreeClassifier else 0.0
+        if len(y) > 1:
+            assert fitted.score(form(X), y) >= baseline - 1e-9
+        assert np.isfinite(fitted.tree_.values).all()
+
+
+@SHORT
+@FORMS
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+@pytest.mark.parametrize("standardize", [True, "global"])
+def test_the_unit_of_the_data_does_not_matter(optimizer, form, scale, standardize):
+    problem = iris_problem(LogLoss(), form, max_depth=4, standardize=standardize)
+    plain, scaled = (run(optimizer, problem.replace(X=problem.X * factor))
+                     for factor in (1.0, 2.0 ** np.round(np.log2(scale))))
+    np.testing.assert_equal(scaled.history, plain.history)
+    np.testing.assert_array_equal(scaled.tree.values, plain.tree.values)
+
+
+@settings(max_examples=60)
+@given(hard_problems(), st.sampled_from([
+    Annealed(steps=12, batch_size=4), Annealed(steps=12, batch_size=4, cutoff=0.1, q=0.0),
+    Annealed(steps=12, batch_size=1, gamma=(50.0, 500.0), learning_rate=10.0, weight_decay=0.0),
+    Annealed(steps=12, pseudo_count=1e-30, q=0.0),
+    EndToEnd(epochs=3, batch_size=4, learning_rate=1.0, gamma=100.0, gamma_step=100.0),
+    EndToEnd(epochs=3, batch_size=1, cutoff=0.3, keep_zeros=True, learning_rate=0.1)]))
+def test_training_stays_finite(case, optimizer):
+    tree, problem = case
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        result = optimizer.optimize(tree, problem)
+        trained, history = result.tree, result.history
+    for part in (trained.weights, trained.thresholds, trained.values):
+        assert np.isfinite(part).all()
+    for name, column in history.items():
+        assert name == "validation" or np.isfinite(column).all()
+    rows = np.flatnonzero(problem.sample_weight).astype(np.int32)
+    leaf = trained.apply_samples(Samples(problem.X), rows)
+    assert tree.n_internal == 0 or len(np.unique(leaf)) == trained.n_leaves
+
+
+@pytest.mark.parametrize("least", [1e-60, 1e-300])
+@SHORT
+def test_weights_of_any_size(problem, optimizer, least):
+    # One sample at a time: some mini-batches weigh next to nothing.
+    optimizer = type(optimizer)(**optimizer.get_params() | dict(batch_size=1))
+    weight = np.where(np.arange(150) % 2, problem.sample_weight, least)
+    result = run(optimizer, problem.replace(sample_weight=weight))
+    assert np.isfinite(result.tree.weights).all()
+    assert np.isfinite(result.history["loss"]).all()
+
+
+@SHORT
+def test_leaves_that_rule_a_class_out(problem, optimizer):
+    # A given tree may say that what is in the data cannot be.
+    start = RandomComplete().initialize(problem)
+    impossible = np.tile([0.0, -1e4, -1e4], (start.n_leaves, 1))
+    result = run(optimizer, problem, Tree(
+        start.weights, start.thresholds, start.children_left, start.children_right, impossible))
+    assert np.isfinite(result.tree.weights).all()
+    assert np.isfinite(result.history["loss"]).all()
+    assert problem.errors(result.tree, np.arange(150, dtype=np.int32)).mean() < 0.2

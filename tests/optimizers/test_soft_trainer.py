@@ -1,0 +1,466 @@
+"""The kernels of soft training, against sums over all leaves and against themselves."""
+
+from functools import cache, partial
+
+import numpy as np
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import softmax
+
+from helpers import assert_other_threads_run, complete_children, random_children
+from ngdt import Tree
+from ngdt._inference import Topology
+from ngdt._samples import Samples
+from ngdt._scaling import Scaling
+from ngdt.inference import soft_predict_proba
+from ngdt.optimizers._soft import leaf_model as leaf_models
+from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
+from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
+from ngdt.optimizers._soft.run import _neighbours
+from ngdt.testing.strategies import problems
+from reference import inference as naive
+from reference import soft as naive_soft
+from reference.soft import NaiveTrainer
+
+QS = pytest.mark.parametrize("q", [0.0, 0.25, 0.5, 1.0])
+# Gaussians that fit their variance, and that keep it.
+LEAVES = pytest.mark.parametrize("leaves", ["categorical", "gaussian", "wide gaussian"])
+# dense rows as a matrix, and visited one by one; sparse rows
+ROUTINGS = pytest.mark.parametrize("routing", ["matrix", "visits", "csr"])
+# Adam's step is 10 times the gradient: epsilon drowns the second moment.
+PLAIN = dict(betas=(0.0, 0.0), epsilon=1e6)
+PLAIN_RATE = 1e7
+
+
+class Case:
+    """A random tree of any shape, data and leaves."""
+
+    def __init__(self, leaves, seed, *, n=23, p=3, m=9, k=3, centred=True, cutoff=0.0, tree=None,
+                 X=None, y=None, **options):
+        self.random = random = np.random.default_rng(seed)
+        self.leaves, self.cutoff, self.options = leaves, cutoff, options
+        self.tree = tree or Tree(
+            random.normal(size=(m, p)), random.normal(size=m), *random_children(random, m),
+            random.normal(size=(m + 1, k)))
+        m, k, p = self.tree.n_internal, self.tree.n_outputs, self.tree.n_features
+        self.X = random.normal(size=(n, p)) if X is None else X
+        self.n = self.X.shape[0]
+        if y is not None:
+            self.y = y
+        elif leaves == "categorical":
+            self.y = random.integers(0, k, (self.n, 1)).astype(float)
+        else:
+            self.y = random.normal(size=(self.n, k))
+        self.weight = random.choice([0.5, 1.0, 2.0], self.n)
+        self.scaling = Scaling(
+            np.linspace(-0.5, 0.5, p) if centred else np.zeros(p), np.linspace(0.5, 2, p))
+        weights, thresholds = self.scaling.to_scaled(
+            self.tree.densify().weights, self.tree.thresholds)
+        self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
+        self.prior = softmax(random.normal(size=k))
+        self.prior_weight = 0.01
+        self.parameters = self.tree.values.astype(np.float32)
+        if leaves == "categorical":
+            self.parameters = softmax(self.parameters, axis=1)
+
+    def model(self, module, *batch_size):
+        arguments = self.parameters.copy(), self.y, self.prior, self.prior_weight, *batch_size
+        if self.leaves == "categorical":
+            return module.Categorical(*arguments)
+        return module.Gaussian(*arguments, *((1.0, True) if self.leaves == "gaussian"
+                                             else (4.0, False)))
+
+    def kernel(self, routing, batch_size, n_threads=1):
+        """SGDTrainer, weights and model, which it changes in place."""
+        weights, model = self.weights.copy(), self.model(leaf_models, batch_size)
+        X = sparse.csr_array(self.X) if routing == "csr" else self.X
+        arguments = (
+            Topology(self.tree), weights, model, Samples(X), self.scaling, batch_size)
+        route = (DenseRouting(*arguments) if routing == "matrix"
+                 else SparseRouting(*arguments, CHUNK, self.cutoff))
+        trainer = SoftTrainer(
+            route, self.weight, weights=weights, n_threads=n_threads, **self.options)
+        return trainer, weights, model
+
+    def naive(self, penalty=0.0):
+        options = {name: value for name, value in self.options.items()
+                   if name not in ("spatial_penalty", "neighbour")}
+        return NaiveTrainer(
+            self.tree, self.weights, self.model(naive_soft), self.X, self.weight, self.scaling,
+            cutoff=self.cutoff, penalty=penalty, **options)
+
+    def order(self):
+        return self.random.permutation(self.n).astype(np.int32)
+
+
+def case_for(routing, leaves, seed, **parameters):
+    # Sparse rows are not centred, and a cutoff is nothing that the matrix product knows.
+    return Case(leaves, seed, centred=routing != "csr", **parameters)
+
+
+def schedule(*columns):
+    """Gamma, rate, keep and leaf rate per step."""
+    return tuple(np.atleast_1d(np.array(column, dtype=float)) for column in columns)
+
+
+def still(gamma):
+    """One step that changes nothing."""
+    return schedule(gamma, 0.0, 1.0, 0.0)
+
+
+def likelihoods(case, routing, gamma):
+    """Of each sample; for the log loss."""
+    case.options |= dict(refit_every_step=False)
+    trainer, _, _ = case.kernel(routing, 1)
+    return np.exp([
+        -trainer.epoch(np.array([i], dtype=np.int32), *still(gamma)) for i in range(case.n)])
+
+
+def gradient(case, routing, gamma, batch=None):
+    """What one step of `PLAIN` Adam says it is."""
+    case.options |= PLAIN
+    batch = np.arange(case.n, dtype=np.int32) if batch is None else batch
+    trainer, weights, _ = case.kernel(routing, len(batch))
+    trainer.epoch(batch, *schedule(gamma, PLAIN_RATE, 1.0, 0.0))
+    return (case.weights.astype(np.float64) - weights) / 10
+
+
+def assert_close(kernel, reference, tolerance=2e-5):
+    np.testing.assert_allclose(
+        kernel, reference, rtol=tolerance, atol=tolerance * np.abs(reference).max())
+
+
+# --- routing and gradients -----------------------------------------------------------------------
+
+
+@QS
+@LEAVES
+def test_the_gradient_of_the_reference_is_that_of_finite_differences(q, leaves):
+    case = Case(leaves, 5, q=q)
+    naive_trainer, batch = case.naive(), case.order()[:11]
+    gradient = naive_trainer.gradient(batch, 1.7)
+    step, rows = 1e-5, naive_trainer.rows
+    differences = np.empty_like(gradient)
+    for at in np.ndindex(rows.shape):
+        ends = []
+        for side in (1, -1):
+            rows[at] += side * step
+            ends.append(naive_trainer.loss(batch, 1.7))
+            rows[at] -= side * step
+        differences[at] = (ends[0] - ends[1]) / (2 * step)
+    assert_close(gradient, differences, 1e-6)
+
+
+@LEAVES
+@ROUTINGS
+@pytest.mark.parametrize("gamma", [0.3, 1.0, 7.0])
+def test_the_likelihood_is_a_sum_over_leaves(leaves, routing, gamma):
+    case = case_for(routing, leaves, 1, q=0.0)
+    expected = case.naive().likelihood(np.arange(case.n), gamma)
+    assert_close(likelihoods(case, routing, gamma), expected, 1e-5)
+    assert np.ptp(expected) > 0.05
+
+
+@QS
+@LEAVES
+@ROUTINGS
+def test_the_gradient_and_the_loss_are_those_of_the_reference(q, leaves, routing):
+    # n is more than one chunk of samples; the second tree has more than one block of nodes.
+    for seed, n, m in ((2, 23, 9), (3, 150, 70)):
+        case = case_for(routing, leaves, seed, q=q, n=n, m=m)
+        naive_trainer, batch = case.naive(), case.order()
+        assert_close(gradient(case, routing, 2.0, batch), naive_trainer.gradient(batch, 2.0))
+        trainer, _, _ = case.kernel(routing, n)
+        loss = trainer.epoch(batch, *still(2.0))
+        assert loss == pytest.approx(naive_trainer.loss(batch, 2.0), rel=1e-5)
+
+
+@given(problems(n_internal=st.integers(1, 6), scales=st.just(1.0)),
+       st.sampled_from([0.0, 0.05, 0.3, 0.6]), st.sampled_from([0.0, 0.5]),
+       st.sampled_from([0.5, 4.0]))
+def test_any_tree_is_routed_as_the_reference_routes_it(problem, cutoff, q, gamma):
+    # Scores of zero are frequent here: a tie goes right where only one side can be visited.
+    tree, X, y, loss = problem
+    leaves = "categorical" if loss.is_classifier else "gaussian"
+    X, y = naive.dense(X), loss.encode(y, tree.n_outputs)
+    case = Case(leaves, 0, tree=tree, X=X, y=y, centred=False, cutoff=cutoff, q=q)
+    case.scaling = Scaling(np.zeros(tree.n_features), np.ones(tree.n_features))
+    case.weights = np.column_stack([tree.weights, -tree.thresholds]).astype(np.float32)
+    batch = np.arange(case.n, dtype=np.int32)
+    naive_trainer = case.naive()
+    right = naive_trainer.right(batch, gamma)
+    event(f"cut off: {bool(np.isin(right, [0, 1]).any())}")
+    for routing in ("visits", "csr") if cutoff else ("matrix", "visits", "csr"):
+        trainer, _, model = case.kernel(routing, case.n)
+        loss = trainer.epoch(batch, *schedule(gamma, 0.0, 1.0, 1.0))
+        assert loss == pytest.approx(naive_trainer.loss(batch, gamma), rel=1e-4, abs=1e-5)
+        reference = case.naive()
+        reference.step(batch, gamma, 0.0, 1.0, 1.0)
+        np.testing.assert_allclose(
+            model.parameters, reference.model.parameters, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            gradient(case, routing, gamma), naive_trainer.gradient(batch, gamma),
+            rtol=1e-3, atol=1e-4)
+
+
+def test_a_gamma_that_grows_routes_hard():
+    case = Case("categorical", 14, q=0.0, n=60)
+    leaves = softmax(case.tree.values, axis=1)
+    hard = leaves[case.tree.apply(case.X)]
+    assert len(np.unique(hard, axis=0)) > 4
+    soft = soft_predict_proba(case.tree, case.X, 1e6)
+    np.testing.assert_allclose(soft, hard, atol=1e-6)
+    np.testing.assert_array_equal(soft_predict_proba(case.tree, case.X, 1e308), hard)
+    of_target = hard[np.arange(60), case.y[:, 0].astype(int)]
+    for routing in ("matrix", "visits"):
+        np.testing.assert_allclose(likelihoods(case, routing, 1e6), of_target, rtol=1e-5)
+    assert np.abs(soft_predict_proba(case.tree, case.X, 1.0) - hard).max() > 0.3
+
+
+def test_predicted_probabilities_are_what_the_kernel_trains():
+    case = Case("categorical", 8, q=0.0, n=20)
+    proba = soft_predict_proba(case.tree, case.X, 1.3)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    of_target = proba[np.arange(20), case.y[:, 0].astype(int)]
+    np.testing.assert_allclose(likelihoods(case, "matrix", 1.3), of_target, rtol=1e-5)
+
+
+# --- leaves --------------------------------------------------------------------------------------
+
+
+@QS
+@LEAVES
+@ROUTINGS
+def test_leaves_are_fitted_to_what_they_are_responsible_for(q, leaves, routing):
+    case = case_for(routing, leaves, 6, q=q, n=90)
+    batch = case.order()
+    trainer, weights, model = case.kernel(routing, case.n)
+    trainer.epoch(batch, *schedule(2.0, 0.0, 1.0, 1.0))
+    reference = case.naive()
+    share = reference.share(batch, 2.0)
+    if q == 0:
+        np.testing.assert_allclose(
+            share.sum(axis=1), case.weight[batch] / case.weight[batch].sum())   # eq. 10
+    reference.model.mean = reference.model.collect(batch, share)
+    reference.model.end_epoch()
+    reference.model.fit()
+    assert_close(model.parameters, reference.model.parameters)
+    if leaves != "categorical":
+        assert model.variance == pytest.approx(reference.model.variance, rel=1e-5)
+    np.testing.assert_array_equal(weights, case.weights)
+    assert np.abs(model.parameters - case.parameters).max() > 0.1
+
+
+@LEAVES
+def test_exact_em_never_lowers_the_likelihood(leaves):
+    case = Case(leaves, 7, q=0.0, n=80, m=12, refit_every_step=False)
+    case.prior_weight = 1e-9
+    trainer, _, model = case.kernel("matrix", case.n)
+    order, losses = case.order(), []
+    for _ in range(30):
+        # The kernel leaves out the factor of a normal density that depends on the variance only.
+        factor = 0.0 if leaves == "categorical" else 1.5 * np.log(model.variance)
+        losses.append(trainer.epoch(order, *schedule(2.0, 0.0, 1.0, 1.0)) + factor)
+        trainer.refit()
+    assert (np.diff(losses) < 1e-6).all()
+    assert losses[-1] < losses[0] - 0.05
+
+
+# --- steps ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("refit_every_step", [True, False])
+@QS
+@LEAVES
+@ROUTINGS
+def test_epochs_are_those_of_the_reference(q, leaves, routing, refit_every_step):
+    case = case_for(routing, leaves, 9, q=q, n=50, betas=(0.9, 0.95),
+                    refit_every_step=refit_every_step)
+    trainer, weights, model = case.kernel(routing, 8)
+    reference = case.naive()
+    for epoch in range(2):
+        order, steps = case.order(), np.arange(7)       # the last batch is a short one
+        run = schedule(1.0 + 0.3 * steps, 0.1 - 0.01 * steps, 0.97 + 0.004 * steps,
+                       1 / (1.0 + steps + 7 * epoch))
+        loss = trainer.epoch(order, *run)
+        assert loss == pytest.approx(reference.epoch(order, *run, 8), rel=1e-4)
+        if not refit_every_step:
+            trainer.refit()
+            reference.model.fit()
+        np.testing.assert_allclose(weights, reference.rows, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(
+            model.parameters, reference.model.parameters, rtol=1e-3, atol=1e-4)
+    assert np.median(np.abs(weights - case.weights)) > 0.05
+
+
+@pytest.mark.parametrize("image_shape", [(2, 6), (3, 4), (12, 1), (2, 3, 2)])
+@ROUTINGS
+def test_the_penalty_is_a_laplacian(image_shape, routing):
+    case = case_for(routing, "categorical", 10, p=12, q=0.0)
+    batch = case.order()
+    expected = case.naive(0.7 * naive_soft.laplacian(image_shape)).gradient(batch, 1.5) + (
+        0.7 * case.weights @ naive_soft.laplacian(image_shape))
+    plain = gradient(case, routing, 1.5, batch)
+    case.options |= dict(spatial_penalty=0.7, neighbour=_neighbours(image_shape, 12))
+    penalised = gradient(case, routing, 1.5, batch)
+    assert_close(penalised, expected)
+    np.testing.assert_array_equal(penalised[:, -1], plain[:, -1])   # nothing is beside a threshold
+    assert np.abs(penalised - plain).max() > 1
+
+
+@ROUTINGS
+def test_a_mask_keeps_weights_as_they_are(routing):
+    case = case_for(routing, "categorical", 11, p=6, q=0.5)
+    case.weights[case.random.random(case.weights.shape) < 0.5] = 0.0
+    mask = (case.weights != 0).astype(np.float32)
+    case.options |= dict(mask=mask, spatial_penalty=0.1, neighbour=_neighbours((2, 3), 6))
+    trainer, weights, _ = case.kernel(routing, 8)
+    for _ in range(3):
+        trainer.epoch(case.order(), *schedule([2.0] * 3, [0.1] * 3, [0.99] * 3, [0.5] * 3))
+    np.testing.assert_array_equal(weights[mask == 0], 0.0)
+    assert (weights != case.weights)[mask == 1].all()
+
+
+# --- what is not visited -------------------------------------------------------------------------
+
+
+@QS
+@LEAVES
+@pytest.mark.parametrize("cutoff", [0.02, 0.1, 0.4])
+@pytest.mark.parametrize("routing", ["visits", "csr"])
+def test_what_is_cut_off_goes_hard_to_the_other_side(q, leaves, cutoff, routing):
+    case = case_for(routing, leaves, 12, q=q, n=80, m=30, cutoff=cutoff)
+    reference, batch = case.naive(), case.order()
+    right = reference.right(batch, 2.0)
+    mu = naive_soft.reach(case.tree, right)
+    np.testing.assert_allclose(mu.sum(axis=1), 1.0)     # nothing is lost
+    assert mu[mu > 0].min() >= cutoff
+    trainer, _, model = case.kernel(routing, case.n)
+    loss = trainer.epoch(batch, *schedule(2.0, 0.0, 1.0, 1.0))
+    assert loss == pytest.approx(reference.loss(batch, 2.0), rel=1e-5)
+    assert_close(gradient(case, routing, 2.0, batch), reference.gradient(batch, 2.0))
+    reference.step(batch, 2.0, 0.0, 1.0, 1.0)
+    assert_close(model.parameters, reference.model.parameters)
+    # It is another loss than that of the whole tree.
+    case.cutoff = 0.0
+    assert abs(case.naive().loss(batch, 2.0) - loss) > 1e-4 * loss
+
+
+def complete(depth, p=2, k=2, scale=1.0, seed=0):
+    random = np.random.default_rng(seed)
+    m = 2**depth - 1
+    return Tree(scale * random.normal(size=(m, p)), scale * random.normal(size=m),
+                *complete_children(depth), random.normal(size=(m + 1, k)))
+
+
+@pytest.mark.parametrize("cutoff", [1 / 64, 1 / 100, 0.0099])
+def test_each_level_has_room_for_all_its_visits(cutoff):
+    # Coins all the way: down to level 6 all nodes are visited, and from there on all ties go right.
+    tree = complete(12, scale=0.0)
+    case = Case("categorical", 0, tree=tree, n=2 * CHUNK + 5, q=0.0, cutoff=cutoff)
+    trainer, _, model = case.kernel("visits", case.n)
+    trainer.epoch(case.order(), *schedule(1.0, 0.0, 1.0, 1.0))
+    visited = (np.arange(2**12) + 1) % 64 == 0
+    prior = np.tile(case.prior, (2**12, 1))
+    np.testing.assert_allclose(model.parameters[~visited], prior[~visited], rtol=1e-6)
+    reference = case.naive()
+    classes = case.y == np.arange(2)
+    density = reference.model.parameters[visited]
+    joint = density[:, case.y[:, 0].astype(int)]
+    share = case.weight * joint / joint.sum(axis=0) / case.weight.sum()
+    expected = share @ classes + case.prior_weight * case.prior
+    np.testing.assert_allclose(
+        model.parameters[visited], expected / expected.sum(axis=1, keepdims=True), rtol=1e-4)
+
+
+# --- nothing overflows ---------------------------------------------------------------------------
+
+
+@cache
+def deep_tree():
+    return complete(18)
+
+
+@LEAVES
+@pytest.mark.parametrize("q", [0.0, 0.5])
+@pytest.mark.parametrize(("routing", "cutoff"), [("matrix", 0.0), ("visits", 0.01)])
+def test_deep_steep_trees_stay_finite(q, leaves, routing, cutoff):
+    case = Case(leaves, 3, tree=deep_tree(), n=6, cutoff=cutoff, q=q, betas=(0.9, 0.95))
+    case.parameters[::2] = [1.0, 0.0] if leaves == "categorical" else [1e3, -1e3]
+    trainer, weights, model = case.kernel(routing, 3)
+    for gamma in (1.0, 500.0):
+        loss = trainer.epoch(
+            case.order(), *schedule([gamma] * 2, [0.5] * 2, [0.99] * 2, [0.5] * 2))
+        assert np.isfinite(loss)
+        assert np.isfinite(weights).all()
+        assert np.isfinite(model.parameters).all()
+    assert (weights != case.weights).any()
+
+
+@ROUTINGS
+@pytest.mark.parametrize("small", [1e-8, 1e-12, 1e-30, 0.0])
+def test_a_small_probability_is_not_lost_beside_a_large_one(routing, small):
+    # All of the sample goes right, where its class hardly is.
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0, 0.0], [0.0, 0.0]])
+    case = Case("categorical", 0, tree=tree, X=np.array([[5.0]]), y=np.array([[0.0]]), q=0.0,
+                centred=False)
+    case.parameters[:] = [[0.9, 0.1], [small, 1.0 - small]]
+    trainer, weights, model = case.kernel(routing, 1)
+    loss = trainer.epoch(np.zeros(1, dtype=np.int32), *schedule(50.0, 0.1, 1.0, 0.5))
+    if small > 1e-20:
+        assert loss == pytest.approx(-np.log(small), rel=1e-5)
+    assert loss > 18
+    for numbers in (loss, weights, model.parameters):
+        assert np.isfinite(numbers).all()
+
+
+# --- forms of the data, threads ------------------------------------------------------------------
+
+
+@LEAVES
+def test_ways_to_route_differ_by_rounding_only(leaves):
+    results = []
+    for routing in ("matrix", "visits", "csr"):
+        case = Case(leaves, 13, q=0.5, n=90, p=20, m=20, centred=False)
+        case.X[case.random.random(case.X.shape) < 0.6] = 0.0
+        trainer, weights, model = case.kernel(routing, 30)
+        for _ in range(2):
+            trainer.epoch(case.order(), *schedule([2.0] * 3, [0.01] * 3, [0.99] * 3, [0.5] * 3))
+        results.append((weights, model.parameters))
+    for weights, parameters in results[1:]:
+        np.testing.assert_allclose(weights, results[0][0], rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(parameters, results[0][1], rtol=1e-3, atol=1e-4)
+
+
+@LEAVES
+@ROUTINGS
+@pytest.mark.parametrize("batch_size", [1, 70, 150])
+def test_the_number_of_threads_changes_no_bit(leaves, routing, batch_size):
+    results = []
+    for n_threads in (1, 2, 3):
+        case = case_for(routing, leaves, 4, n=150, p=5, m=150, q=0.5)
+        trainer, weights, model = case.kernel(routing, batch_size, n_threads)
+        steps = -(-case.n // batch_size)
+        losses = [
+            trainer.epoch(case.order(), *schedule(
+                [2.0] * steps, [0.05] * steps, [0.99] * steps, [0.5] * steps))
+            for _ in range(2)]
+        results.append((weights.tobytes(), model.parameters.tobytes(), losses))
+    assert results[0] == results[1] == results[2]
+
+
+@ROUTINGS
+def test_another_thread_makes_progress_during_an_epoch(routing):
+    case = case_for(routing, "categorical", 6, n=1000, p=50, m=60, q=0.5)
+    trainer, _, _ = case.kernel(routing, 100)
+
+    order = case.order()
+
+    def epoch(times):
+        steps = times * case.n // 100
+        return partial(trainer.epoch, np.tile(order, times), *schedule(
+            [1.0] * steps, [0.0] * steps, [1.0] * steps, [0.0] * steps))
+
+    assert_other_threads_run(epoch)

@@ -1,0 +1,572 @@
+"""TAO: each node does what the rest of the tree makes best, and the loss never rises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import Parallel
+from scipy import sparse
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+from helpers import StopAt, hard_problems, make_problem
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._samples import Samples
+from ngdt.losses import LogLoss
+from ngdt.optimizers import SSGD, TAO, Regrow
+from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, NodeProblem
+from ngdt.problem import Problem
+from ngdt.testing.strategies import problems
+from reference.inference import LOSSES
+
+NODES = pytest.mark.parametrize("node", ["oblique", "axis"])
+ACCEPT = pytest.mark.parametrize("accept", ["error", "surrogate"])
+
+
+def as_problem(case, weight=None, **changes):
+    tree, X, y, loss = case
+    n = X.shape[0]
+    return Problem(X, loss.encode(y, tree.n_outputs), loss, tree.n_outputs,
+                   np.ones(n) if weight is None else weight, **changes)
+
+
+def own_losses(problem, values, rows, loss=None):
+    """What TAO counts: errors of classes and losses of numbers, unless a loss is named."""
+    if problem.loss.is_classifier and loss in (None, "zero_one"):
+        return (values.argmax(axis=1) != problem.y[rows, 0]).astype(float)
+    of_sample = LOSSES[problem.loss.name]
+    return np.array([
+        of_sample(*pair) for pair in zip(values, problem.y[rows], strict=True)])
+
+
+def training_loss(tree, problem, loss=None):
+    rows = np.flatnonzero(problem.sample_weight > 0).astype(np.int32)
+    values = tree.values[tree.apply_samples(Samples(problem.X), rows)]
+    return problem.sample_weight[rows] @ own_losses(problem, values, rows, loss)
+
+
+def only_pure_leaves(tree, problem):
+    """The problem without the samples of leaves that samples of several classes reach."""
+    rows = problem.training_samples
+    leaf, weight = tree.apply(problem.X), problem.sample_weight.copy()
+    for of_leaf in (rows[leaf[rows] == j] for j in range(tree.n_leaves)):
+        if len(np.unique(problem.y[of_leaf])) > 1:
+            weight[of_leaf] = 0.0
+    return problem.replace(sample_weight=weight)
+
+
+@settings(max_examples=150)
+@given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)), st.data(),
+       st.sampled_from(["oblique", "axis"]), st.sampled_from([None, "loss"]),
+       st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from(["l1", "l2"]))
+def test_under_error_no_pass_raises_the_training_loss(case, data, node, loss, C, penalty):
+    weight = np.array(data.draw(st.lists(
+        st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=case.X.shape[0],
+        max_size=case.X.shape[0])))
+    weight[0] += weight.sum() == 0
+    problem = as_problem(case, weight, standardize=data.draw(st.sampled_from([True, "global"])))
+    loss = loss and case.loss.name
+    before = training_loss(case.tree, problem, loss)
+    # One pass at a time, so that the loss after each is seen from outside.
+    optimizer = TAO(C=C, penalty=penalty, node=node, loss=loss, accept="error", max_passes=1)
+    tree = case.tree
+    for _ in range(3):
+        result = optimizer.optimize(tree, problem)
+        tree, history = result.tree, result.history
+        recorded = history["loss"][-1] * weight.sum()
+        assert recorded <= before + 1e-12 * abs(before)
+        # Pure subtrees become leaves in the end. That changes no error and no value of regression,
+        # but the probabilities of such a leaf are fitted to its samples, with the pseudo-count.
+        after = training_loss(tree, problem, loss)
+        refitted = 0.0
+        if loss and case.loss.is_classifier:
+            refitted = training_loss(tree, only_pure_leaves(tree, problem), loss)
+        assert after - refitted <= recorded + 1e-12 * abs(recorded)
+        before = after
+
+
+# -- one pass, step by step -------------------------------------------------------------------
+
+def naive_axis_pass(tree, problem):
+    """A pass over axis-aligned nodes by enumeration: least loss of every node in turn."""
+    X = problem.X.toarray() if sparse.issparse(problem.X) else problem.X
+    X = X.astype(float)
+    rows = np.flatnonzero(problem.sample_weight > 0)
+    weights, thresholds = tree.weights.copy(), tree.thresholds.copy()
+
+    def leaf(x, child):
+        while child >= 0:
+            go = weights[child] @ x - thresholds[child] > 0
+            child = (tree.children_right if go else tree.children_left)[child]
+        return ~child
+
+    def reaches(x):
+        child, path = 0 if tree.n_internal else ~0, []
+        while child >= 0:
+            path.append(child)
+            go = weights[child] @ x - thresholds[child] > 0
+            child = (tree.children_right if go else tree.children_left)[child]
+        return path
+
+    lowest = []
+    paths = {i: reaches(X[i]) for i in rows}
+    depth = tree.node_depths()
+    for node in sorted(range(tree.n_internal), key=lambda node: -depth[node]):
+        here = [i for i in rows if node in paths[i]]
+        if not here:
+            continue
+        sides = np.array([[own_losses(problem, tree.values[[leaf(X[i], child)]], np.array([i]))[0]
+                           for child in (tree.children_left[node], tree.children_right[node])]
+                          for i in here]) * problem.sample_weight[here][:, None]
+        # Under accept="error" a node keeps the split that it has where no other is better.
+        right = X[here] @ weights[node] - thresholds[node] > 0
+        best = min(sides[:, 0].sum(), sides[:, 1].sum(),
+                   np.where(right, sides[:, 1], sides[:, 0]).sum())
+        for j in range(X.shape[1]):
+            for threshold in np.unique(X[here, j]):
+                above = X[here, j] > threshold
+                for right in (above, ~above):
+                    best = min(best, np.where(right, sides[:, 1], sides[:, 0]).sum())
+        lowest.append((node, here, best))
+    return lowest
+
+
+@settings(max_examples=100)
+@given(problems(n_internal=st.integers(1, 4), n_samples=st.integers(1, 10),
+                scales=st.just(1.0)))
+def test_an_axis_aligned_node_is_exact(case):
+    problem = as_problem(case)
+    run_tree, _ = _settled(case.tree, problem)
+    # The deepest level is fitted to leaves, which no other node of it changes.
+    deepest = run_tree.max_depth - 1
+    depth = run_tree.node_depths()
+    expected = [entry for entry in naive_axis_pass(run_tree, problem) if depth[entry[0]] == deepest]
+    fitted = _one_level(run_tree, problem, deepest, TAO(node="axis", accept="error"))
+    for node, here, best in expected:
+        here = np.array(here, dtype=np.int32)
+        if np.ptp(problem.y[here], axis=0).any():
+            values = fitted.values[fitted.apply_samples(
+                Samples(problem.X), here, np.full(len(here), node, dtype=np.int32))]
+            got = problem.sample_weight[here] @ own_losses(problem, values, here)
+            np.testing.assert_allclose(got, best, rtol=1e-9, atol=1e-12)
+
+
+def _run(tree, problem, optimizer):
+    from ngdt.optimizers._tao.tao import TAORun
+    return TAORun(optimizer, tree, problem)
+
+
+def _settled(tree, problem):
+    run = _run(tree, problem, TAO(node="axis"))
+    return run.tree, run
+
+
+def _one_level(tree, problem, level, optimizer):
+    run = _run(tree, problem, optimizer)
+    run._fit_nodes(run.levels[level])
+    return run.tree
+
+
+@settings(max_examples=100)
+@given(problems(n_internal=st.integers(1, 5), n_samples=st.integers(1, 10)), st.data())
+def test_care_samples_are_those_that_one_side_serves_better(case, data):
+    problem = as_problem(case, np.array(data.draw(st.lists(
+        st.sampled_from([0.0, 1.0, 2.5]), min_size=case.X.shape[0],
+        max_size=case.X.shape[0]))) + 0.25)
+    run = _run(case.tree, problem, TAO(0.7, alpha=0.3, node="axis"))
+    tree = run.tree
+    decision = tree.decision_path(case.X).toarray()
+    for nodes in run.levels:
+        found = {entry.node: entry for entry, *_ in run._node_problems(nodes)}
+        for node in nodes:
+            here = np.flatnonzero(decision[:, node]).astype(np.int32)
+            left, right = (own_losses(problem, tree.values[tree.apply_samples(
+                Samples(case.X), here, np.full(len(here), child, dtype=np.int32))], here)
+                for child in (tree.children_left[node], tree.children_right[node]))
+            care = left != right
+            if not care.any() or not np.ptp(problem.y[here], axis=0).any():
+                assert node not in found
+                continue
+            order = np.argsort(found[node].samples)
+            np.testing.assert_array_equal(found[node].samples[order], here[care])
+            np.testing.assert_array_equal(
+                found[node].target[order], np.where(right < left, 1.0, -1.0)[care])
+            np.testing.assert_allclose(
+                found[node].cost[order], (problem.sample_weight[here] * np.abs(left - right))[care])
+            # The less of the weight comes here, the less the penalty weighs.
+            share = problem.sample_weight[here].sum() / problem.sample_weight.sum()
+            np.testing.assert_allclose(found[node].C, 0.7 / share**0.3)
+
+
+@settings(max_examples=100)
+@given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)),
+       st.sampled_from(["oblique", "axis"]), st.sampled_from(["error", "surrogate"]),
+       st.sampled_from([0.01, 1.0, 100.0]), st.integers(1, 2))
+def test_a_pass_knows_where_the_samples_end(case, node, accept, C, n_jobs):
+    # It never sends them down the whole tree, but keeps book of what each level changes.
+    run = _run(case.tree, as_problem(case, n_jobs=n_jobs), TAO(C, node=node, accept=accept))
+    for _ in range(2):
+        for nodes in reversed(run.levels):
+            run._fit_nodes(nodes)
+            start = np.full(len(run.samples_by_leaf.samples), -1, dtype=np.int32)
+            for above in nodes:
+                start[run.samples_by_leaf.slice_of(above)] = above
+            here = np.flatnonzero(start >= 0)
+            np.testing.assert_array_equal(run.reached[here], run.tree.apply_samples(
+                run.data, run.samples_by_leaf.samples[here], start[here]))
+        leaf = run.tree.apply_samples(run.data, run.training_samples)
+        run._refit_leaves(run.reached[np.argsort(run.samples_by_leaf.samples)])
+        np.testing.assert_array_equal(run.samples_by_leaf.leaf, leaf[np.searchsorted(
+            run.training_samples, run.samples_by_leaf.samples)])
+
+
+def test_two_wrong_sides_are_no_reason_to_care():
+    # Class 2 is predicted by neither leaf; |label - prediction| would tell the leaves apart.
+    tree = Tree([[1.0]], [0.0], [~0], [~1], np.eye(3)[:2])
+    y = np.array([0.0, 1.0, 2.0, 2.0])[:, None]
+    problem = Problem(np.array([[-1.0], [1.0], [-0.5], [0.5]]), y, LogLoss(), 3, np.ones(4))
+    run = _run(tree, problem, TAO())
+    run.tree = tree     # as it was before leaves were fitted
+    ((found, *_),) = run._node_problems(np.array([0]))
+    assert sorted(found.samples) == [0, 1]
+
+
+@NODES
+@pytest.mark.parametrize("side", [0, 1])
+def test_samples_that_all_want_one_side_are_sent_there(node, side):
+    # The leaf that the samples need is on the side where none of them go.
+    X = np.linspace(1.0, 2.0, 8)[:, None] * (-1) ** side
+    tree = Tree([[1.0], [1.0]], [0.0, 1e9], [1, ~0], [~2, ~1], [[0.0, 9.0], [9.0, 0.0], [5.0, 0.0]])
+    y = (np.arange(8) == 0).astype(float)
+    problem = Problem(X, y[:, None], LogLoss(), 2, np.where(y == 1, 1e-9, 1.0))
+    trained = TAO(node=node, C=1e3).optimize(tree, problem).tree
+    assert problem.errors(trained, np.arange(8, dtype=np.int32))[1:].sum() == 0
+
+
+# -- what it reaches, and what comes back -------------------------------------------------------
+
+def iris(**changes):
+    X, y = load_iris(return_X_y=True)
+    return make_problem(X, y, **changes), X, y
+
+
+@NODES
+@ACCEPT
+def test_it_trains_from_random_parameters(node, accept):
+    X, y = load_digits(return_X_y=True)
+    start = ObliqueTreeClassifier(
+        max_depth=6, init="random_complete", optimizer=None, random_state=0).fit(X, y)
+    tree = ObliqueTreeClassifier(
+        init=start.tree_, optimizer=TAO(C=0.1, node=node, accept=accept)).fit(X, y)
+    assert tree.score(X, y) > start.score(X, y) + 0.2
+    history = tree.history_
+    assert history["loss"][-1] < 0.7 * (1 - start.score(X, y))
+    assert set(history) == {
+        "optimizer", "objective", "loss", "n_nonzero", "n_nodes", "validation"}
+    assert tree.n_iter_ == len(history["loss"]) <= 14
+
+
+@ACCEPT
+def test_the_best_tree_is_returned(accept):
+    problem, X, y = iris()
+    result = TAO(C=0.3, accept=accept, tol=0).optimize(_grown(problem, 4), problem)
+    tree, history = result.tree, result.history
+    loss = (tree.predict(X).argmax(axis=1) != y).mean()
+    if accept == "error":
+        assert loss == min(history["loss"]) == history["loss"][-1]
+        assert (np.diff(history["loss"]) <= 0).all()
+    else:
+        assert loss == history["loss"][int(np.argmin(history["objective"]))]
+
+
+@pytest.mark.parametrize(("accept", "goals", "n_passes", "best"), [
+    # Three passes without a better objective end the training; the best is not the last.
+    ("surrogate", [9.0, 5.0, 6.0, 5.5, 5.2, 1.0], 5, 1),
+    ("surrogate", [9.0, 5.0, 6.0, 5.5, 4.0, 4.0, 4.0, 4.0], 8, 7),
+    ("error", [5.0, 4.0, 3.9999, 1.0], 3, 2)])
+def test_when_training_ends_and_what_is_kept(accept, goals, n_passes, best, monkeypatch):
+    problem, _, _ = iris()
+    run = _run(_grown(problem, 3), problem, TAO(accept=accept))
+    trees = []
+
+    def do_pass(_):
+        # Another tree in every pass, as far as anybody can tell.
+        run.tree = run.tree.replace(thresholds=run.tree.thresholds + 1e-9)
+
+    monkeypatch.setattr(run, "_fit_nodes", do_pass)
+    run.levels = run.levels[:1]
+    # Under "error", the start counts.
+    coming = iter(([6.0] if accept == "error" else []) + goals)
+    monkeypatch.setattr(run, "_objective", lambda figures: next(coming))
+    monkeypatch.setattr(run.progress, "report", lambda figures: trees.append(run.tree))
+    run.train()
+    assert len(trees) == n_passes
+    assert run.best[1] is trees[best]
+
+
+def test_the_objective_is_what_it_says():
+    problem, X, y = iris()
+    tree = ObliqueTreeClassifier(
+        max_depth=3, optimizer=TAO(0.3, alpha=0.25, max_passes=1), standardize=False).fit(X, y)
+    passes = tree.history_
+    share = np.asarray(tree.decision_path(X).mean(axis=0)).ravel()
+    penalty = share**0.25 @ np.abs(tree.tree_.densify().weights).sum(axis=1)
+    errors = (tree.predict(X) != y).sum()
+    # Pruning takes away what has a penalty and no effect.
+    assert passes["objective"][0] >= 0.3 * errors + penalty - 1e-9
+    run = _run(tree.tree_, problem.replace(standardize=False), TAO(0.3, alpha=0.25))
+    assert run._metrics()["objective"] == pytest.approx(0.3 * errors + penalty)
+
+
+def test_a_reversed_split_between_neighbouring_numbers():
+    low, high = 1.0, np.nextafter(1.0, 2.0)
+    problem = Problem(np.array([[low], [high]]), np.array([[1.0], [0.0]]), LogLoss(), 2, np.ones(2))
+    start = Tree([[1.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    run = _run(start, problem, TAO(node="axis"))
+    run.tree = start
+    run._fit_nodes(np.array([0]))
+    assert problem.errors(run.tree, np.arange(2, dtype=np.int32)).sum() == 0
+
+
+def _grown(problem, depth):
+    from ngdt.initializers import InfoGain
+    return InfoGain().initialize(problem.replace(max_depth=depth))
+
+
+def test_smaller_C_gives_sparser_trees_and_error_cannot():
+    problem, _, _ = iris()
+    start = _grown(problem, 5)
+    nonzero = [TAO(C=C, alpha=0).optimize(start, problem).tree.n_nonzero
+               for C in (10.0, 0.1, 0.01, 1e-6)]
+    assert nonzero == sorted(nonzero, reverse=True)
+    assert nonzero[0] > 2 * nonzero[2]
+    # So little C that no weight is worth its price.
+    assert nonzero[-1] == 0
+    # An overfitted start cannot move where the error must not rise.
+    tree = TAO(C=1e-6, accept="error").optimize(start, problem).tree
+    assert training_loss(tree, problem) <= training_loss(start, problem)
+
+
+def test_nothing_is_left_that_no_sample_reaches():
+    X, y = load_digits(return_X_y=True)
+    tree = ObliqueTreeClassifier(max_depth=7, optimizer=TAO(C=0.05)).fit(X, y).tree_
+    assert set(tree.apply(X)) == set(range(tree.n_leaves))
+
+
+@pytest.mark.parametrize("kind", [
+    {}, {"node": "axis"}, {"accept": "error"}, {"node": "axis", "accept": "error"},
+    {"solver": "liblinear"}], ids=str)
+def test_same_tree_for_any_number_of_threads(kind):
+    X, y = load_digits(return_X_y=True)
+    one, *others = (ObliqueTreeClassifier(
+        max_depth=5, optimizer=TAO(**kind, max_passes=3, n_jobs=own), n_jobs=n_jobs).fit(X, y)
+        for n_jobs, own in ((1, None), (3, None), (1, 3), (3, 1)))
+    for other in others:
+        assert one.tree_ == other.tree_
+
+
+@pytest.mark.parametrize(("n_jobs", "own", "expected"), [
+    (3, None, 3), (3, 1, 1), (1, 2, 2), (1, 10**7, 3)])
+def test_own_number_of_threads_comes_before_the_estimators(n_jobs, own, expected, monkeypatch):
+    used = set()
+
+    def parallel(n_jobs, **kwargs):
+        used.add(n_jobs)
+        return Parallel(n_jobs, **kwargs)
+
+    monkeypatch.setattr("ngdt.optimizers._tao.tao.Parallel", parallel)
+    X, y = load_iris(return_X_y=True)
+    ObliqueTreeClassifier(max_depth=2, optimizer=TAO(n_jobs=own), n_jobs=n_jobs).fit(X, y)
+    assert used == {expected}
+
+
+# -- solvers ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("node_loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_both_solvers_minimise_the_same(form, node_loss, penalty, C):
+    random = np.random.default_rng(0)
+    X, y = load_iris(return_X_y=True)
+    problem = make_problem(form(X), y)
+    samples = np.arange(0, 150, 2, dtype=np.int32)
+    target = np.where(random.random(75) < 0.2, -1.0, np.where(y[samples] == 1, 1.0, -1.0))
+    node = NodeProblem(0, samples, target, random.random(75) + 0.1, C)
+    start = random.normal(size=4), 0.3
+    params = TAO(penalty=penalty, node_loss=node_loss)
+    reached = {}
+    for name, kind in OBLIQUE_SOLVERS.items():
+        solver = kind(params, problem)
+        weights, threshold = solver.fit(node, *start)
+        margin = target * (X[samples] @ weights - threshold)
+        losses = (np.maximum(0.0, 1.0 - margin) ** 2 if node_loss == "squared_hinge"
+                  else np.logaddexp(0.0, -margin))
+        reached[name] = C * node.cost @ losses + solver.penalties(weights[None])[0]
+    np.testing.assert_allclose(reached["newton"], reached["liblinear"], rtol=3e-3)
+
+
+def test_liblinear_is_not_followed_uphill():
+    X, y = load_iris(return_X_y=True)
+    problem = make_problem(X, y)
+    samples = np.arange(150, dtype=np.int32)
+    node = NodeProblem(0, samples, np.where(y == 1, 1.0, -1.0), np.ones(150), 0.1)
+    newton, liblinear = (kind(TAO(), problem) for kind in OBLIQUE_SOLVERS.values())
+    best = newton.fit(node, *newton.fit(node, np.zeros(4), 0.0))
+    liblinear.model.set_params(max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        weights, threshold = liblinear.fit(node, *best)
+    np.testing.assert_array_equal(weights, best[0])
+    assert threshold == best[1]
+
+
+def test_liblinear_takes_sparse_data_with_64_bit_indices():
+    X, y = load_digits(return_X_y=True)
+    narrow, wide = sparse.csr_array(X), sparse.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    one, two = (ObliqueTreeClassifier(
+        max_depth=3, optimizer=TAO(solver="liblinear", max_passes=2)).fit(form, y)
+        for form in (narrow, wide))
+    assert one.tree_ == two.tree_
+
+
+@pytest.mark.parametrize(("C", "is_sparse"), [(1e-3, True), (0.1, True), (100.0, False)])
+def test_the_result_is_stored_in_the_smaller_form(C, is_sparse):
+    X, y = load_digits(return_X_y=True)
+    penalty = "l2" if C == 100.0 else "l1"
+    tree = ObliqueTreeClassifier(max_depth=5, optimizer=TAO(C, penalty=penalty)).fit(X, y).tree_
+    assert tree.is_sparse == is_sparse
+
+
+@NODES
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sparse_data_give_the_same_decisions(node, dtype):
+    X, y = load_digits(return_X_y=True)
+    X = X.astype(dtype)
+    dense, csr = (ObliqueTreeClassifier(
+        max_depth=4, optimizer=TAO(node=node, C=0.3, max_passes=4), standardize=False).fit(
+            form(X), y) for form in (np.asarray, sparse.csr_array))
+    assert (dense.predict(X) == csr.predict(X)).mean() > 0.99
+    assert dense.tree_.n_leaves == csr.tree_.n_leaves
+
+
+@NODES
+def test_weight_k_is_k_samples(node):
+    X, y = load_iris(return_X_y=True)
+    times = np.random.default_rng(0).integers(0, 3, 150)
+    weighted = ObliqueTreeClassifier(max_depth=3, optimizer=TAO(node=node), standardize=False).fit(
+        X, y, sample_weight=times)
+    repeated = ObliqueTreeClassifier(max_depth=3, optimizer=TAO(node=node), standardize=False).fit(
+        np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+
+
+def test_sample_weight_moves_the_splits():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 2))
+    y = (X[:, 0] + random.normal(size=400) > 0).astype(int)
+    weight = np.where(y == 1, 50.0, 1.0)
+    tree = ObliqueTreeClassifier(max_depth=1, optimizer="tao").fit(X, y, sample_weight=weight)
+    plain = ObliqueTreeClassifier(max_depth=1, optimizer="tao").fit(X, y)
+    assert (tree.predict(X) == 1).mean() > (plain.predict(X) == 1).mean() + 0.2
+    balanced = ObliqueTreeClassifier(
+        max_depth=1, optimizer="tao", class_weight={0: 1.0, 1: 50.0}).fit(X, y)
+    np.testing.assert_array_equal(balanced.predict(X), tree.predict(X))
+
+
+@NODES
+@pytest.mark.parametrize("loss", [None, "squared", "huber"])
+def test_regression_with_several_targets(node, loss):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3))
+    y = np.column_stack([np.sign(X[:, 0] + X[:, 1]), np.sign(X[:, 0] - X[:, 2])])
+    start = ObliqueTreeRegressor(max_depth=4, optimizer=None).fit(X, y)
+    tree = ObliqueTreeRegressor(
+        max_depth=4, optimizer=TAO(C=1.0, node=node, loss=loss), validation_fraction=0).fit(X, y)
+    assert tree.score(X, y) >= start.score(X, y)
+    if node == "oblique":
+        assert tree.score(X, y) > 0.95
+
+
+def test_log_loss_may_decide_which_side_is_better():
+    X, y = load_digits(return_X_y=True)
+    start = ObliqueTreeClassifier(max_depth=5, optimizer=None).fit(X, y)
+    tree = ObliqueTreeClassifier(
+        max_depth=5, optimizer=TAO(loss="log", accept="error", C=0.3)).fit(X, y)
+    losses = [-np.log(fitted.predict_proba(X)[np.arange(len(y)), y]).mean()
+              for fitted in (start, tree)]
+    assert losses[1] < 0.7 * losses[0]
+    # What it records is what it reaches, but for pure subtrees, which are better off as a leaf.
+    assert losses[1] <= tree.history_["loss"][-1] * (1 + 1e-12) < losses[1] * 1.1
+
+
+def test_it_starts_a_chain_and_ends_one():
+    X, y = load_digits(return_X_y=True)
+    for chain in ([TAO(max_passes=2), SSGD(epochs=2)], [SSGD(epochs=2), "tao", Regrow()]):
+        tree = ObliqueTreeClassifier(max_depth=4, optimizer=chain, random_state=0).fit(X, y)
+        assert tree.score(X, y) > 0.8
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"C": 0.0}, "'C'"), ({"C": -1.0}, "'C'"), ({"C": np.nan}, "'C'"),
+    ({"penalty": "l0"}, "'penalty'"), ({"node": "linear"}, "'node'"),
+    ({"node_loss": "hinge"}, "'node_loss'"), ({"solver": "lbfgs"}, "'solver'"),
+    ({"n_jobs": 0}, "'n_jobs'"), ({"n_jobs": 1.5}, "'n_jobs'"),
+    ({"accept": "always"}, "'accept'"), ({"alpha": -1}, "'alpha'"), ({"alpha": 11}, "'alpha'"),
+    ({"tol": -0.1}, "'tol'"),
+    ({"max_passes": 0}, "'max_passes'"), ({"loss": 3}, "'loss'")])
+def test_bad_parameters_are_named(parameters, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        ObliqueTreeClassifier(optimizer=TAO(**parameters)).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "log", LogLoss()])
+def test_a_loss_for_classes_does_not_fit_numbers(loss):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"TAO\(loss=.*\).* squared loss"):
+        ObliqueTreeRegressor(optimizer=TAO(loss=loss)).fit(X, y)
+
+
+def test_a_loss_for_numbers_does_not_fit_classes():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"TAO\(loss='squared'\).* log loss"):
+        ObliqueTreeClassifier(optimizer=TAO(loss="squared")).fit(X, y)
+    with pytest.raises(ValueError, match=r"'loss' parameter of TAO must be .*'zero_one'"):
+        ObliqueTreeClassifier(optimizer=TAO(loss="hinge")).fit(X, y)
+
+
+def test_a_tree_of_another_width_is_refused_by_both_sides():
+    problem, _, _ = iris()
+    with pytest.raises(ValueError, match="2 features, but the data have 4"):
+        TAO().optimize(Tree([[1.0, 1.0]], [0.0], [~0], [~1], np.zeros((2, 3))), problem)
+    with pytest.raises(ValueError, match="2 outputs, but the data have 3"):
+        TAO().optimize(Tree([[1.0] * 4], [0.0], [~0], [~1], np.zeros((2, 2))), problem)
+
+
+@settings(max_examples=60)
+@given(hard_problems(), st.sampled_from(["oblique", "axis"]), st.sampled_from(["l1", "l2"]),
+       st.sampled_from([1e-6, 1.0, 1e6]))
+def test_training_stays_finite(case, node, penalty, C):
+    tree, problem = case
+    result = TAO(C=C, node=node, penalty=penalty, max_passes=3).optimize(tree, problem)
+    trained, history = result.tree, result.history
+    assert all(np.isfinite(part).all() for part in (trained.densify().weights,
+               trained.thresholds))
+    for name, column in history.items():
+        assert name == "validation" or np.isfinite(column).all()
+
+
+@NODES
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_leaves_the_best_tree(node, n_jobs):
+    X, y = load_digits(return_X_y=True)
+    interrupt = StopAt(2)
+    tree = ObliqueTreeClassifier(
+        max_depth=5, optimizer=TAO(node=node, tol=0), callback=interrupt, n_jobs=n_jobs)
+    with pytest.warns(ConvergenceWarning, match="2 epochs"):
+        tree.fit(X, y)
+    assert [progress["optimizer"] for progress in interrupt.seen] == ["TAO", "TAO"]
+    assert tree.score(X, y) > 0.8

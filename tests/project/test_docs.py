@@ -1,0 +1,85 @@
+"""What a reader may copy works: the README, the pages and the scripts that they show.
+
+Docstrings have a test of their own.
+"""
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    *sorted((ROOT / "docs").glob("*.rst")),
+    *sorted((ROOT / "docs").glob("user_guide/*.rst")),
+    *sorted((ROOT / "docs").glob("theory/*.rst")),
+    *sorted((ROOT / "docs").glob("extending/*.rst")),
+]
+FUZZING = ROOT / "docs/user_guide/fuzz_bounds.py"
+MODULES = (
+    "ngdt",
+    "ngdt.inference",
+    "ngdt.initializers",
+    "ngdt.losses",
+    "ngdt.optimizers",
+    "ngdt.path",
+    "ngdt.plotting",
+    "ngdt.testing.strategies",
+)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_examples_in_pages(path):
+    text = path.read_text(encoding="utf-8")
+    if ">>> " not in text:
+        pytest.skip("no examples on this page")
+    test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
+    output = io.StringIO()
+    doctest.DocTestRunner(verbose=False).run(test, out=output.write)
+    assert output.getvalue() == ""
+
+
+def test_examples_in_readme():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    assert blocks
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec("\n".join(blocks), {})
+    greedy, tree = map(float, printed.getvalue().splitlines()[0].split())
+    assert tree > greedy
+
+
+@pytest.fixture(scope="module")
+def fuzzing():
+    return runpy.run_path(str(FUZZING))
+
+
+@pytest.mark.parametrize(
+    "name", re.findall(r"^def (test_\w+)", FUZZING.read_text(encoding="utf-8"), re.M)
+)
+def test_laws_on_the_page_about_fuzzing(name, fuzzing):
+    fuzzing[name]()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_functions_have_examples(name):
+    module = importlib.import_module(name)
+    functions = [getattr(module, name) for name in module.__all__]
+    functions = [thing for thing in functions if inspect.isroutine(thing)]
+    assert [f.__name__ for f in functions if ">>> " not in (f.__doc__ or "")] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_names_have_a_page_or_a_line_in_the_reference(name):
+    reference = (ROOT / "docs/api/index.rst").read_text(encoding="utf-8")
+    module = importlib.import_module(name)
+    names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+    listed = re.findall(r"^(?:   |.. data:: )(\w+)$", reference, re.M)
+    assert sorted(set(names) - set(listed)) == []

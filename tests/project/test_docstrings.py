@@ -1,0 +1,74 @@
+"""The examples in the docstrings run, and every parameter is described."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+
+import pytest
+
+import ngdt
+
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages(ngdt.__path__, "ngdt.")
+    if not module.name.endswith("__main__"))
+# What a module needs beyond the requirements of the package.
+OPTIONAL = {"plotting": ["matplotlib"], "testing": ["hypothesis"]}
+ESTIMATORS = [ngdt.ObliqueTreeClassifier, ngdt.ObliqueTreeRegressor]
+
+
+def load(name):
+    for needed in OPTIONAL.get(name.split(".")[1], []):
+        pytest.importorskip(needed)
+    return importlib.import_module(name)
+
+
+def examples(name):
+    module = load(name)
+    return [test for test in doctest.DocTestFinder().find(module) if test.examples]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name):
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in examples(name):
+        runner.run(test)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+@pytest.mark.parametrize("name", ["ngdt._tree", "ngdt._losses", "ngdt.losses"])
+def test_examples_are_found_in_python_and_in_compiled_modules(name):
+    assert examples(name)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_estimators_describe_their_parameters_and_attributes(estimator):
+    described = set(re.findall(r"^(\w+) : ", inspect.getdoc(estimator), re.M))
+    fitted = estimator(1, optimizer=None).fit([[0.0], [1.0]], [0, 1])
+    learnt = {name for name in vars(fitted) if name.endswith("_")}
+    assert described == learnt | set(inspect.signature(estimator).parameters) | {
+        "feature_names_in_"}
+
+
+@pytest.mark.parametrize("name", ngdt.__all__)
+def test_public_names_exist_and_are_documented(name):
+    thing = getattr(ngdt, name)
+    assert inspect.getdoc(thing)
+    if inspect.ismodule(thing):
+        assert importlib.import_module(f"ngdt.{name}") is thing
+
+
+# Bases to inherit from, and records that functions return: nothing that a user would call.
+NO_EXAMPLE = {
+    "Loss", "Initializer", "Optimizer", "InferenceResult", "OptimizerResult", "Spread",
+    "SurrogateGradient", "Dataset", "TreeProblem"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if "._" not in name])
+def test_public_objects_have_an_example(name):
+    module = load(name)
+    public = set(getattr(module, "__all__", ())) - NO_EXAMPLE
+    things = {thing: getattr(module, thing) for thing in public}
+    assert [thing for thing, value in sorted(things.items())
+            if callable(value) and "\n>>> " not in inspect.getdoc(value)] == []

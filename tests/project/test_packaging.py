@@ -1,0 +1,83 @@
+"""What holds the package together: names, versions, files, the commands of the README."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ngdt
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_public_names_exist():
+    for name in ngdt.__all__:
+        assert hasattr(ngdt, name)
+
+
+def test_version_is_the_same_everywhere():
+    assert PROJECT["project"]["version"] == ngdt.__version__
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {ngdt.__version__}" in changelog
+
+
+def test_all_packages_are_listed():
+    # The list is explicit: a folder that is forgotten works here and is missing in the wheel.
+    found = {".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.glob("ngdt/**/*.py")}
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m pip install . && ngdt demo",
+        'python -m pip install -e ".[test]" && python -m pytest',
+    ],
+)
+def test_readme_has_the_commands(command):
+    # .ci/run takes them from there, as the lines that match.
+    assert re.findall(f"^{re.escape(command)}$", README, flags=re.MULTILINE) == [command]
+
+
+def test_links_of_the_readme_are_absolute_and_lead_somewhere():
+    # Relative links would be dead on PyPI. Where absolute ones lead has to exist here.
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert [link for link in links if not link.startswith("https://")] == []
+    text = "\n".join(links)
+    files = re.findall(r"https://github\.com/ngdt/ngdt/(?:blob|tree)/main/(.+)", text)
+    pictures = re.findall(r"https://raw\.githubusercontent\.com/ngdt/ngdt/main/(.+)", text)
+    pages = re.findall(r"https://ngdt\.readthedocs\.io/en/latest/(.+)\.html", text)
+    assert files
+    assert pages
+    targets = files + pictures + [f"docs/{page}.rst" for page in pages]
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_typed_modules_have_their_stubs():
+    assert (ROOT / "ngdt/py.typed").exists()
+    for module in ("_tree", "_loss"):
+        assert (ROOT / f"ngdt/{module}.pyi").exists()
+
+
+def test_the_papers_equations_keep_their_numbers():
+    # Sphinx numbers equations as they come, and the page promises the paper's numbers for 1 to 14.
+    text = (ROOT / "docs/theory/bound.rst").read_text(encoding="utf-8")
+    labels = re.findall(r":label: (\S+)", text)
+    assert labels[:14] == [f"eq-{number}" for number in range(1, 15)]
+    assert len(set(labels)) == len(labels)
+    text = (ROOT / "docs/theory/tao.rst").read_text(encoding="utf-8")
+    labels = re.findall(r":label: (\S+)", text)
+    assert labels[:4] == [f"tao-{number}" for number in range(1, 5)]
+
+
+def test_code_cites_equations_that_exist():
+    cited = set()
+    for path in (ROOT / "ngdt").rglob("*.py*"):
+        if path.suffix in (".py", ".pyx", ".pxd"):
+            text = path.read_text(encoding="utf-8")
+            cited |= {int(number) for number in re.findall(r"eqs?\. \((\d+)\)", text)}
+    assert {7, 13} <= cited
+    assert cited <= set(range(1, 15))

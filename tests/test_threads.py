@@ -1,0 +1,26 @@
+"""How many threads share mini-batches."""
+
+import joblib
+import numpy as np
+import pytest
+
+from ngdt import ObliqueTreeClassifier
+from ngdt.optimizers import SSGD, Annealed
+from ngdt.optimizers import _threads as threads
+
+
+@pytest.mark.parametrize(("n_jobs", "n_cores", "used"), [(1, 4, 1), (4, 4, 4), (16, 2, 2)])
+@pytest.mark.parametrize("optimizer", [SSGD(epochs=1), Annealed(steps=2)])
+def test_no_more_threads_than_cores(monkeypatch, optimizer, n_jobs, n_cores, used):
+    counts, run_threads = [], threads.run_threads
+
+    def count(calls, abort):
+        counts.append(len(calls))
+        return run_threads(calls, abort)
+
+    monkeypatch.setattr(threads, "run_threads", count)
+    monkeypatch.setattr(joblib, "cpu_count", lambda: n_cores)
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    tree = ObliqueTreeClassifier(2, optimizer=optimizer, n_jobs=n_jobs, random_state=0)
+    tree.fit(X, X[:, 0] > 0)
+    assert set(counts) == {used}

@@ -1,0 +1,73 @@
+"""The command line."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import ngdt
+from ngdt.__main__ import METHODS, main
+
+
+def test_demo_prints_a_table_in_which_the_bound_is_above_the_loss(capsys):
+    assert main(["demo", "--depth", "4", "--no-picture"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = {name: line for name in METHODS for line in lines if line.startswith(name)}
+    assert rows.keys() == METHODS.keys()
+    for line in rows.values():
+        numbers = [float(number) for number in re.findall(r"[\d.]+$|[\d.]+(?= )", line)]
+        train, test, leaves, loss, bound, seconds = numbers[-6:]
+        assert 0 < test <= 100
+        assert 0 < train <= 100
+        assert 1 <= leaves <= 2**4
+        assert 0 <= loss <= bound
+        assert seconds >= 0
+    test_accuracy = [float(line.split()[-5]) for line in rows.values()]
+    assert test_accuracy[-1] > test_accuracy[0]
+
+
+def test_demo_writes_a_picture(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "picture.png"
+    assert main(["demo", "--depth", "2", "--output", str(path)]) == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert str(path) in capsys.readouterr().out
+
+
+def test_demo_says_how_to_get_the_picture(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it were not installed
+    path = tmp_path / "picture.png"
+    assert main(["demo", "--depth", "1", "--output", str(path)]) == 0
+    assert 'pip install "ngdt[plot]"' in capsys.readouterr().out
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["nonsense"], ["demo", "--depth", "two"], ["demo", "--depth", "-1"],
+     ["demo", "--depth", "0"], ["demo", "--seed", "-1"]],
+)
+def test_wrong_arguments_end_with_a_message(arguments, capsys):
+    with pytest.raises(SystemExit) as error:
+        main(arguments)
+    assert error.value.code == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert printed.err
+
+
+def test_version():
+    command = [sys.executable, "-m", "ngdt", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == f"ngdt {ngdt.__version__}"
+
+
+def test_a_folder_that_is_not_there_is_noticed_before_the_training(tmp_path, capsys):
+    for path in (tmp_path / "missing" / "picture.png", tmp_path):
+        with pytest.raises(SystemExit) as error:
+            main(["demo", "--output", str(path)])
+        assert error.value.code == 2
+        printed = capsys.readouterr()
+        assert not printed.out
+        assert "output must be" in printed.err

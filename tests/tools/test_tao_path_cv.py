@@ -1,0 +1,74 @@
+"""The choice of C where scores are NaN, samples have no weight, or no estimator is given."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import KFold, LeaveOneOut
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV
+from ngdt.optimizers import TAO
+
+
+def tree(estimator=ObliqueTreeRegressor):
+    return estimator(max_depth=2, optimizer=TAO(max_passes=2))
+
+
+@pytest.mark.parametrize("rule", ["best", "one_standard_error"])
+def test_a_C_without_a_score_ranks_last(rule):
+    X, y = load_diabetes(return_X_y=True)
+
+    def score(model, X, y):
+        return np.nan if model.optimizer.C == 0.1 else model.optimizer.C
+
+    search = TAOPathCV(tree(), Cs=[1.0, 0.1, 0.01], cv=3, scoring=score, rule=rule)
+    with pytest.warns(UserWarning, match=r"C = 0\.1, .*NaN"):
+        search.fit(X, y)
+    assert search.C_ == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
+@pytest.mark.filterwarnings("ignore:Only one class is present")
+def test_no_C_has_a_score():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match=r"no C can be chosen.*scoring and cv"):
+        TAOPathCV(tree(), Cs=2, cv=LeaveOneOut()).fit(X[:9], y[:9])
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100], y[:100]
+    estimator = tree(ObliqueTreeClassifier)
+    folds = [(np.arange(0, 100, 2), np.arange(1, 40, 2)), (np.arange(1, 100, 2), np.arange(0, 9))]
+    with pytest.raises(ValueError, match="no C can be chosen"):
+        TAOPathCV(estimator, Cs=2, cv=folds, scoring="roc_auc").fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+def test_samples_of_weight_zero_are_in_no_fold(estimator):
+    X, y = (load_iris if estimator is ObliqueTreeClassifier else load_diabetes)(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))[:100]
+    X, y = X[order], y[order]
+    weight = np.r_[np.ones(20), np.zeros(80)]
+    search = TAOPathCV(tree(estimator), Cs=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)    # classes with fewer samples than folds
+        weighed = search.fit(X, y, weight).scores_
+        alone = search.fit(X[:20], y[:20], np.ones(20)).scores_
+    np.testing.assert_array_equal(weighed, alone)
+    # Folds that are given count all samples.
+    folds = [(train, np.r_[test, 50]) for train, test in KFold(3).split(X[:20])]
+    weighed = search.set_params(cv=folds).fit(X, y, weight).scores_
+    alone = search.set_params(cv=KFold(3)).fit(X[:20], y[:20], np.ones(20)).scores_
+    np.testing.assert_array_equal(weighed, alone)
+    with pytest.raises(ValueError, match="cv must give each fold"):
+        search.set_params(cv=[(np.arange(10), np.arange(30, 40))]).fit(X, y, weight)
+
+
+def test_the_default_is_a_classifier():
+    X, y = load_iris(return_X_y=True)
+    search = TAOPathCV(Cs=2, cv=2)
+    assert is_classifier(search)
+    assert search.fit(X, y).score(X, y) > 0.9
+    assert search.predict_proba(X).shape == (150, 3)
+    assert search.estimator is None
+    assert isinstance(search.estimator_, ObliqueTreeClassifier)
