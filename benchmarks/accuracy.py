@@ -1,4 +1,4 @@
-"""Test accuracy of every method, start and depth on the real data sets; a CSV row per fit.
+"""Test accuracy by initializer, optimizer and depth on real data sets; a CSV line per fit.
 
     python benchmarks/accuracy.py --part defaults --output defaults.csv
     python benchmarks/accuracy.py --part methods --output methods.csv
@@ -7,11 +7,15 @@
     python benchmarks/accuracy.py --part classics --output classics.csv
     python benchmarks/accuracy.py --part tao --output tao.csv
 
-`defaults` fits the estimators as a user would; `methods` runs each optimizer by itself from each
-start, without the choice between start and result, on one held-out tenth; `soft` does so for those
-that route softly, at the heights for which the papers report figures; `classics` compares random
-oblique splits and those of OC1 with axis-aligned ones. `tao` chooses C on a held-out
-fifth, for TAO by itself and for the chain of TAO and SSGD, and reads the test set once for each.
+The parts:
+
+- `defaults`: the estimators with default parameters, apart from the depth.
+- `methods`: each optimizer by itself from each initial tree, with a tenth of the training samples
+  for validation, and without a comparison with the baseline.
+- `soft`: the same for the optimizers with soft decisions, at the depths of published results.
+- `classics`: random oblique splits and those of OC1 compared with axis-aligned splits.
+- `tao`: TAO by itself and TAO followed by SSGD, with C chosen on a fifth of the training samples.
+  The test samples are used once for each.
 """
 
 import argparse
@@ -28,11 +32,11 @@ from ngdt.losses import LogLoss
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
 from ngdt.problem import Problem
 
-FIELDS = ["data", "depth", "seed", "start", "method", "test", "seconds", "leaves", "baseline_kept"]
+FIELDS = ["data", "depth", "seed", "init", "method", "test", "seconds", "leaves", "baseline_kept"]
 
 
 def defaults(name, depth, seed):
-    """The estimators with nothing but a depth, SSGD, and the greedy tree on all rows."""
+    """The default estimator, SSGD, and the greedy tree on all training samples."""
     X, y, X_test, y_test = classification(name, seed)
     for method, optimizer in (("greedy", None), ("ssgd", "ssgd"), ("default", "auto")):
         tree = ObliqueTreeClassifier(max_depth=depth, optimizer=optimizer, random_state=seed)
@@ -42,7 +46,7 @@ def defaults(name, depth, seed):
 
 
 def default_regression(name, depth, seed):
-    """As `defaults`, in root mean squared errors."""
+    """As `defaults`, for regression: root mean squared errors."""
     X, y, X_test, y_test = regression(name, seed)
     for method, optimizer in (("greedy", None), ("default", "auto"), ("annealed", "annealed")):
         tree = ObliqueTreeRegressor(max_depth=depth, optimizer=optimizer, random_state=seed)
@@ -52,18 +56,18 @@ def default_regression(name, depth, seed):
 
 
 def methods(name, depth, seed):
-    """Each start, and each optimizer from it."""
+    """Each initial tree, and each optimizer from it."""
     yield from _chains(name, depth, seed, [
-        (start, init, [
+        (name_of_init, init, [
             ("sgd", SGD()),
             ("ssgd_navigate", SSGD(assignment="navigate", renew="epoch")),
             ("ssgd_best", SSGD()),
         ])
-        for start, init in (("info_gain", InfoGain()), ("co2", CO2()))])
+        for name_of_init, init in (("info_gain", InfoGain()), ("co2", CO2()))])
 
 
 def soft(name, depth, seed):
-    """The soft optimizers; random splits are no model, so they get no row of their own."""
+    """The optimizers with soft decisions. Random splits alone are not evaluated."""
     yield from _chains(name, depth, seed, [
         ("soft_greedy", SoftGreedy(), [("end_to_end", EndToEnd())]),
         ("random_complete", RandomComplete(), [
@@ -72,7 +76,7 @@ def soft(name, depth, seed):
 
 
 def annealed(name, depth, seed):
-    """Whole fits by annealed soft training alone: three starts on each of three splits."""
+    """Complete fits by annealed soft training: three seeds on each of three data splits."""
     X, y, X_test, y_test = classification(name, seed // 3)
     tree = ObliqueTreeClassifier(
         depth, init="random_complete", optimizer=Annealed(), random_state=seed)
@@ -82,17 +86,17 @@ def annealed(name, depth, seed):
 
 
 def classics(name, depth, seed):
-    """The greedy trees with oblique splits, and the axis-aligned one, on all training rows."""
+    """Greedy trees with axis-aligned and with oblique splits, on all training samples."""
     X, y, X_test, y_test = classification(name, seed)
-    for start in ("info_gain", "random", "oc1"):
-        tree = ObliqueTreeClassifier(depth, init=start, optimizer=None, random_state=seed)
+    for init in ("info_gain", "random", "oc1"):
+        tree = ObliqueTreeClassifier(depth, init=init, optimizer=None, random_state=seed)
         seconds = _time(lambda tree=tree: tree.fit(X, y))
-        yield (start, "greedy", 100 * tree.score(X_test, y_test), seconds,
+        yield (init, "greedy", 100 * tree.score(X_test, y_test), seconds,
                tree.tree_.n_leaves, "")
 
 
 def tao(name, depth, seed):
-    """TAO from a greedy tree with either penalty, SSGD, and SSGD from where TAO ends."""
+    """TAO from a greedy tree with either penalty, SSGD, and SSGD from the result of TAO."""
     X, y, X_test, y_test = classification(name, seed)
     weight, validation = hold_out(np.ones(len(y)), 0.2, y, seed)
 
@@ -113,31 +117,31 @@ def tao(name, depth, seed):
         fits = [fit(TAO(C, penalty=penalty)) for C in costs]
         yield row(f"tao_{penalty}", fits)
         for tree, seconds, _ in fits:
-            onward = fit(SSGD(), tree.tree_)
-            chains.append((onward[0], seconds + onward[1], onward[2]))
+            after = fit(SSGD(), tree.tree_)
+            chains.append((after[0], seconds + after[1], after[2]))
     yield row("tao_ssgd", chains)
 
 
-def _chains(name, depth, seed, starts):
+def _chains(name, depth, seed, chains):
     X, y, X_test, y_test = classification(name, seed)
     loss, k = LogLoss(), int(y.max()) + 1
     weight, validation = hold_out(np.ones(len(y)), 0.1, y, seed)
     problem = Problem(
         X, loss.encode(y, k), loss, k, weight, validation, max_depth=depth, random_state=seed)
 
-    def row(start, method, tree, seconds):
+    def row(init, method, tree, seconds):
         test = 100 * np.mean(tree.predict(X_test).argmax(axis=1) == y_test)
-        return start, method, test, seconds, tree.n_leaves, ""
+        return init, method, test, seconds, tree.n_leaves, ""
 
-    for start, init, optimizers in starts:
+    for name_of_init, init, optimizers in chains:
         begin = time.perf_counter()
-        grown = init.initialize(problem)
-        if start != "random_complete":
-            yield row(start, "greedy", grown, time.perf_counter() - begin)
+        initial = init.initialize(problem)
+        if name_of_init != "random_complete":
+            yield row(name_of_init, "greedy", initial, time.perf_counter() - begin)
         for method, optimizer in optimizers:
             begin = time.perf_counter()
-            tree, _ = optimizer.optimize(grown, problem)
-            yield row(start, method, tree, time.perf_counter() - begin)
+            tree = optimizer.optimize(initial, problem).tree
+            yield row(name_of_init, method, tree, time.perf_counter() - begin)
 
 
 def _time(call):
@@ -146,11 +150,11 @@ def _time(call):
     return time.perf_counter() - begin
 
 
-# Heights of the published figures.
+# Depths of the published results.
 PUBLISHED = {"mnist": (8,), "connect4": (8,), "letter": (10,), "pendigits": (8,),
              "satimage": (6,), "segment": (8,)}
 
-# What fits, and on which data at which depths.
+# Functions that fit, with the depths for each data set.
 PARTS = {
     "defaults": (defaults, dict.fromkeys(CLASSIFICATION, (6, 10, 14))),
     "methods": (methods, dict.fromkeys(CLASSIFICATION, (6, 10, 14))),

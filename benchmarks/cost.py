@@ -1,4 +1,4 @@
-"""What training and prediction cost, as ratios and counts from one run.
+"""Cost of training and prediction: ratios and counts from one run.
 
     python benchmarks/cost.py scores|time|soft|predict|sparse|nodes|memory|threads
 """
@@ -30,15 +30,15 @@ def scores():
     """Node scores per sample, trained MNIST tree of depth 10, with and without pruning."""
     X, y, X_test, y_test = classification("mnist", 0)
     tree = ObliqueTreeClassifier(10, optimizer="ssgd", random_state=0).fit(X, y).tree_
-    for kind in ("fast", "full"):
+    for inference in ("fast", "full"):
         pruned, plain = (
-            loss_augmented_inference(tree, X_test, y_test, inference=kind, prune=prune)
+            loss_augmented_inference(tree, X_test, y_test, inference=inference, prune=prune)
             .n_scored.mean() for prune in (True, False))
-        print(f"{kind}: {pruned:.1f} node scores per sample, {plain:.1f} without pruning")
+        print(f"{inference}: {pruned:.1f} node scores per sample, {plain:.1f} without pruning")
 
 
 def time_of_fit():
-    """Fits over scikit-learn's entropy tree of the same depth, alternating."""
+    """Seconds of fits relative to scikit-learn's entropy tree of the same depth, alternating."""
     for name in ("connect4", "mnist"):
         X, y, _, _ = classification(name, 0)
         ratios = []
@@ -55,7 +55,7 @@ def time_of_fit():
 
 
 def soft():
-    """Seconds of a soft epoch by depth and steepness: all nodes, or those with a hundredth."""
+    """Seconds of soft training by depth and steepness, without a cutoff and with 0.01."""
     X, y, _, _ = classification("mnist", 0)
     X, y, loss = X[:5000], y[:5000], LogLoss()
     problem = Problem(X, loss.encode(y, 10), loss, 10, np.ones(len(y)))
@@ -71,7 +71,7 @@ def soft():
 
 
 def predict():
-    """Prediction of 10 000 rows over mean path length times one dot product."""
+    """Seconds for 10 000 predictions, relative to mean path length times one dot product."""
     X, y, X_test, _ = classification("mnist", 0)
     model = ObliqueTreeClassifier(10, random_state=0).fit(X[:20000], y[:20000])
     tree = model.tree_
@@ -87,25 +87,25 @@ def predict():
 
 
 def sparse_weights():
-    """Decisions with sparse weights over those with dense ones, by share of nonzeros, MNIST rows.
+    """Seconds with sparse weights relative to dense ones, by share of nonzero weights, on MNIST.
 
-    Complete trees of random splits through the medians of the rows that reach them: every row
-    visits eight nodes. Alternating; data are checked before.
+    The trees are complete, with random splits through the medians of the samples that reach them:
+    every sample visits eight nodes. Runs alternate; the data are checked before them.
     """
     X = classification("mnist", 0)[0][:20000]
-    forms = {"dense": Samples(X), "CSR": Samples(csr_array(X))}
+    formats = {"dense": Samples(X), "CSR": Samples(csr_array(X))}
     for n_nonzero in (1, 8, 24, 78, 157, 235, 470):
         dense = _random_tree(X, 8, n_nonzero)
         sparse = dense.sparsify()
-        for form, rows in forms.items():
-            assert (dense._apply(rows) == sparse._apply(rows)).all()
+        for name, data in formats.items():
+            assert (dense.apply_samples(data) == sparse.apply_samples(data)).all()
             seconds = np.array([
-                [_seconds(partial(tree._apply, rows)) for tree in (sparse, dense)]
+                [_seconds(partial(tree.apply_samples, data)) for tree in (sparse, dense)]
                 for _ in range(15)])
             ratio = np.median(seconds[:, 0] / seconds[:, 1])
             fastest = 1e9 * seconds.min(axis=0) / len(X)
-            print(f"{n_nonzero} of 784 nonzero, {form} rows: {ratio:.2f} x "
-                  f"({fastest[0]:.0f} over {fastest[1]:.0f} ns a row)", flush=True)
+            print(f"{n_nonzero} of 784 nonzero, {name} samples: {ratio:.2f} x "
+                  f"({fastest[0]:.0f} / {fastest[1]:.0f} ns per sample)", flush=True)
 
 
 def _random_tree(X, depth, n_nonzero):
@@ -113,8 +113,8 @@ def _random_tree(X, depth, n_nonzero):
     m = 2**depth - 1
     weights, thresholds = np.zeros((m, p)), np.zeros(m)
     used = np.flatnonzero(X[:1000].any(axis=0))     # the border of the images is empty
-    for row in weights:
-        row[rng.choice(used, min(n_nonzero, len(used)), replace=False)] = 1.0
+    for vector in weights:
+        vector[rng.choice(used, min(n_nonzero, len(used)), replace=False)] = 1.0
     weights *= rng.normal(size=weights.shape)
     reaching = {0: np.arange(n)}
     for node in range(m):
@@ -129,9 +129,9 @@ def _random_tree(X, depth, n_nonzero):
 
 
 def nodes():
-    """Linear classifiers by our solver, cold and warm, and by LIBLINEAR: seconds and objectives.
+    """Seconds and objectives of linear classifiers: our solver, cold and warm, and LIBLINEAR.
 
-    MNIST digits below 5 against the others, and Pendigits; squared hinge, to a thousandth.
+    Classes below 5 against the others, on MNIST and Pendigits; squared hinge, tolerance 1e-3.
     """
     for name in ("mnist", "pendigits"):
         X, y, _, _ = classification(name, 0)
@@ -160,13 +160,13 @@ def _solvers(X, y, penalty, C):
     theirs = LinearSVC(C=C, penalty=penalty, dual=False, tol=1e-3, intercept_scaling=100.0,
                        max_iter=10_000)
     seconds = _seconds(partial(theirs.fit, Z, y))
-    return (f"{cold:.3f} s, {warm:.3f} s from there on for 1.3 C, LIBLINEAR {seconds:.3f} s; "
+    return (f"{cold:.3f} s, warm start with 1.3 C {warm:.3f} s, LIBLINEAR {seconds:.3f} s; "
             f"objectives {objective(*found[:2]):.3f}, "
             f"{objective(theirs.coef_[0], theirs.intercept_[0]):.3f}")
 
 
 def memory():
-    """Peak of resident memory during a default fit, over the input in float32 (Linux)."""
+    """Peak of resident memory during a default fit, relative to the input in float32 (Linux)."""
     X, y, _, _ = classification("mnist", 0)
     ObliqueTreeClassifier(4, random_state=0).fit(X[:3000], y[:3000])    # imports, thread pools
     Path("/proc/self/clear_refs").write_text("5")                       # forget earlier peaks
@@ -178,7 +178,7 @@ def memory():
 
 
 def threads():
-    """Speed-up of an epoch by two threads, beside that of two independent processes."""
+    """Speed-up of an epoch by two threads, compared with two independent processes."""
     X, y, _, _ = classification("mnist", 0)
     greedy = ObliqueTreeClassifier(10, optimizer=None).fit(X[:20000], y[:20000]).tree_
     for name, init, optimizer in (("annealed", "random_complete", Annealed(steps=1000)),

@@ -1,4 +1,4 @@
-"""Data sets of the benchmarks, found through NGDT_DATA (default: ../shared/data)."""
+"""Data sets of the benchmarks, from the folder NGDT_DATA (default: ../shared/data)."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ REGRESSION = ("abalone", "cpu_act", "ailerons")
 
 
 def classification(name, seed):
-    """Training and test rows: the official split, or a stratified 80/20 split by the seed."""
+    """Training and test samples: the official split, or a stratified 80/20 split by the seed."""
     data = np.load(DATA / f"{name}.npz", allow_pickle=False)
     if "X" in data:
         X, X_test, y, y_test = train_test_split(
@@ -27,7 +27,7 @@ def classification(name, seed):
 
 
 def regression(name, seed):
-    """Training and test rows: the DGT split of that number, or the official one."""
+    """Training and test samples: the official split, or the DGT split with the number `seed`."""
     data = np.load(DATA / f"{name}.npz", allow_pickle=False)
     if "X_train" in data:
         return tuple(data[key] for key in ("X_train", "y_train", "X_test", "y_test"))

@@ -1,8 +1,9 @@
-"""Default fits against the greedy tree on all rows, where oblique splits have no head start.
+"""Default estimator against the greedy tree on tabular data, where axis-aligned splits do well.
 
-Made data with an axis-aligned truth, heavy tails, one-hot categories, many noise features, noisy
-labels or rare classes, and scikit-learn's bundled sets. A CSV row per fit: accuracy of both in per
-cent, their paired difference on the test rows in standard errors, and whether the start was kept.
+Synthetic data with axis-aligned classes, heavy tails, one-hot categories, many noise features,
+noisy labels or rare classes, and scikit-learn's bundled data sets. A CSV line per fit: test
+accuracy of both in per cent, their paired difference in standard errors, and whether the baseline
+was kept.
 
     python benchmarks/tabular.py --output tabular.csv
 """
@@ -30,10 +31,10 @@ def axis_aligned_labels(rng, X, depth, n_classes):
     for _ in range(depth):
         below = node.copy()
         for v in np.unique(node):
-            rows = node == v
+            samples = node == v
             j = rng.integers(min(X.shape[1], 8))
-            threshold = np.quantile(X[rows, j], rng.uniform(0.25, 0.75))
-            below[rows] = 2 * v + (X[rows, j] > threshold)
+            threshold = np.quantile(X[samples, j], rng.uniform(0.25, 0.75))
+            below[samples] = 2 * v + (X[samples, j] > threshold)
         node = below
     return rng.integers(0, n_classes, 2**depth)[node]
 
@@ -108,14 +109,15 @@ def clusters(rng, n):
         random_state=int(rng.integers(2**31)))
 
 
-MADE = (boxes, checkerboard, lognormal, fifth_powers, one_hot, noise_features, linear_among_noise,
-        rare_classes, deep_tree, noisy_labels, integers, clusters)
+SYNTHETIC = (
+    boxes, checkerboard, lognormal, fifth_powers, one_hot, noise_features, linear_among_noise,
+    rare_classes, deep_tree, noisy_labels, integers, clusters)
 BUNDLED = (load_digits, load_wine, load_iris, load_breast_cancer)
 
 
 def draw(source, seed):
     rng = np.random.default_rng(seed)
-    if source in MADE:
+    if source in SYNTHETIC:
         X, y = source(rng, N_TRAIN + N_TEST)
         n_train = N_TRAIN
     else:
@@ -129,11 +131,11 @@ def compare(source, depth, seed):
     X, y, X_test, y_test = draw(source, seed)
     greedy = ObliqueTreeClassifier(depth, optimizer=None).fit(X, y)
     tree = ObliqueTreeClassifier(depth, random_state=seed).fit(X, y)
-    right = [model.predict(X_test) == y_test for model in (greedy, tree)]
-    difference = right[1].astype(float) - right[0]
+    correct = [model.predict(X_test) == y_test for model in (greedy, tree)]
+    difference = correct[1].astype(float) - correct[0]
     error = difference.std() / np.sqrt(len(difference))
     z = difference.mean() / error if error > 0 else 0.0
-    return 100 * right[0].mean(), 100 * right[1].mean(), z, tree.baseline_kept_
+    return 100 * correct[0].mean(), 100 * correct[1].mean(), z, tree.baseline_kept_
 
 
 def main():
@@ -144,7 +146,7 @@ def main():
     with open(options.output, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["data", "depth", "seed", "greedy", "default", "z", "baseline_kept"])
-        for source in (*MADE, *BUNDLED):
+        for source in (*SYNTHETIC, *BUNDLED):
             for depth in (6, 10):
                 for seed in options.seeds:
                     name = source.__name__.removeprefix("load_")

@@ -1,13 +1,13 @@
-"""Paths of TAO over C on MNIST, from several starts; a CSV row per tree.
+"""Paths of TAO over C on MNIST, from several initial trees; a CSV line per tree.
 
     python benchmarks/tao_path.py --output benchmarks/results/tao_path.csv
 
-48 000 rows to train on, 12 000 to choose by. Of an annealed start, the best of five seeds goes on.
-Chosen are, of each path: the tree with the lowest validation error ("best"), and the one with the
-lowest among those of at most 40 splits and 3000 nonzeros ("small"), which is 0.93 % of the weights
-of a dense tree of 410 splits, the size of the one that the paper starts from. The small one is also
-trained further by soft decisions, which keep its zeros ("refitted"). The 10 000 test rows are read
-for these, and for the start.
+There are 48 000 training and 12 000 validation samples. An annealed initial tree is the best of
+five seeds. Two trees of each path are chosen: the one with the lowest validation error ("best"),
+and the one with the lowest validation error among those of at most 40 splits and 3000 nonzero
+weights ("small"). That is 0.93 % of the weights of a dense tree of 410 splits, the size of the
+initial tree in the paper. The small tree is also trained further with soft decisions, which keep
+its zero weights ("refitted"). The 10 000 test samples are used for these trees and the initial one.
 """
 
 import argparse
@@ -24,14 +24,14 @@ from ngdt.path import prediction_cost
 
 MOST_SPLITS, MOST_NONZEROS = 40, 3000
 CS = np.geomspace(0.1, 0.0005, 14)
-STARTS = {
+INITIAL = {
     "greedy 12": {"init": "info_gain", "max_depth": 12, "optimizer": None},
     "greedy 8": {"init": "info_gain", "max_depth": 8, "optimizer": None},
     "annealed 6": {"init": "random_complete", "max_depth": 6, "optimizer": Annealed()},
     "annealed 5": {"init": "random_complete", "max_depth": 5, "optimizer": Annealed()},
 }
 FIELDS = [
-    "start", "alpha", "C", "chosen", "train", "validation", "test", "splits", "nonzeros",
+    "initial", "alpha", "C", "chosen", "train", "validation", "test", "splits", "nonzeros",
     "path_mean", "path_min", "path_max", "mult_mean", "mult_min", "mult_max", "seconds"]
 
 
@@ -40,20 +40,21 @@ def fit(X, y, seed=0, **parameters):
     return model.fit(X, y).tree_
 
 
-def per_cent_wrong(tree, X, y):
+def error(tree, X, y):
+    """Share of misclassified samples in per cent."""
     return round(100 * np.mean(tree.predict(X).argmax(axis=1) != y), 3)
 
 
-def path_of(start, alpha, X, X_val, y, y_val):
-    """Trees of a path, C and role of each, and the seconds that one took."""
-    seeds = range(5 if start.startswith("annealed") else 1)
-    begin = min((fit(X, y, seed, **STARTS[start]) for seed in seeds),
-                key=lambda tree: per_cent_wrong(tree, X_val, y_val))
-    yield begin, "", "start", ""
+def path_of(name, alpha, X, X_val, y, y_val):
+    """Trees of a path, with the C, the role and the seconds of each."""
+    seeds = range(5 if name.startswith("annealed") else 1)
+    initial = min((fit(X, y, seed, **INITIAL[name]) for seed in seeds),
+                  key=lambda tree: error(tree, X_val, y_val))
+    yield initial, "", "initial", ""
     clock = time.perf_counter()
     path = tao_path(
         X, y, Cs=CS, X_val=X_val, y_val=y_val, verbose=1,
-        estimator=ObliqueTreeClassifier(init=begin, optimizer=TAO(alpha=alpha)))
+        estimator=ObliqueTreeClassifier(init=initial, optimizer=TAO(alpha=alpha)))
     seconds = (time.perf_counter() - clock) / len(CS)
     fits = (path.n_internal <= MOST_SPLITS) & (path.n_nonzero <= MOST_NONZEROS)
     assert fits.any(), "no C is small enough"
@@ -69,8 +70,8 @@ def path_of(start, alpha, X, X_val, y, y_val):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", default="tao_path.csv")
-    parser.add_argument("--starts", nargs="+", choices=STARTS, default=STARTS)
-    parser.add_argument("--alpha", type=float, default=0.0, help="0 is the paper's")
+    parser.add_argument("--initial", nargs="+", choices=INITIAL, default=INITIAL)
+    parser.add_argument("--alpha", type=float, default=0.0, help="0 as in the paper")
     options = parser.parse_args()
     X, y, X_test, y_test = classification("mnist", 0)
     X, X_val, y, y_val = train_test_split(X, y, test_size=12000, random_state=0, stratify=y)
@@ -78,15 +79,15 @@ def main():
     with open(options.output, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(FIELDS)
-        for start in options.starts:
-            for tree, C, role, seconds in path_of(start, options.alpha, X, X_val, y, y_val):
+        for name in options.initial:
+            for tree, C, role, seconds in path_of(name, options.alpha, X, X_val, y, y_val):
                 lengths, multiplications = prediction_cost(tree, X)
                 writer.writerow([
-                    start, options.alpha, C and round(C, 6), role, per_cent_wrong(tree, X, y),
-                    per_cent_wrong(tree, X_val, y_val),
-                    per_cent_wrong(tree, X_test, y_test) if role else "", tree.n_internal,
-                    tree.n_nonzero, *(round(float(number), 2) for number in lengths),
-                    *(round(float(number), 2) for number in multiplications),
+                    name, options.alpha, C and round(C, 6), role, error(tree, X, y),
+                    error(tree, X_val, y_val),
+                    error(tree, X_test, y_test) if role else "", tree.n_internal,
+                    tree.n_nonzero, *(round(float(value), 2) for value in lengths),
+                    *(round(float(value), 2) for value in multiplications),
                     seconds and round(seconds, 1)])
                 file.flush()
 

@@ -1,6 +1,7 @@
 """Sphinx configuration. The build needs no network: sphinx-build -n -W docs docs/_build/html."""
 
 import os
+import re
 import warnings
 
 os.environ["MPLBACKEND"] = "agg"
@@ -54,6 +55,7 @@ numpydoc_validation_exclude = {
     r"^ngdt\.Tree$",
     r"^ngdt\.losses\.\w*Loss$",
     r"^ngdt\.inference\.(InferenceResult|SurrogateGradient)$",
+    r"^ngdt\.optimizers\.OptimizerResult$",
     r"^ngdt\.path\.(Spread|TAOPath)$",
     r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset)$",
 }
@@ -98,12 +100,14 @@ html_theme_options = {
 }
 
 
-def _without_self(app, what, name, obj, options, signature, return_annotation):
-    """Cython embeds signatures of methods with their self."""
+def _as_in_python(app, what, name, obj, options, signature, return_annotation):
+    """Cython embeds signatures of methods with their self and with C types."""
     if what == "method" and signature:
         signature = signature.replace("(self, ", "(").replace("(self)", "()")
+        signature = re.sub(r"(const )?\w+(\[::1\])? (?=\w+[,)=])", "", signature)
     return signature, return_annotation
 
 
 def setup(app):
-    app.connect("autodoc-process-signature", _without_self)
+    # Before numpydoc, which takes the signature as it is in the docstring.
+    app.connect("autodoc-process-signature", _as_in_python, priority=400)

@@ -1,10 +1,10 @@
 r"""
-The bound, up close
-===================
+The upper bound on the loss
+===========================
 
-SGD and SSGD never see the loss itself, only an upper bound on it. How tight is the bound, what does
-it look like, and what does it cost? The functions of :mod:`ngdt.inference` answer that for any
-tree. See :ref:`theory-bound` for the equations.
+SGD and SSGD minimize an upper bound on the loss. How tight is the bound, what shape does it have,
+and what does it cost? The functions of :mod:`ngdt.inference` answer that for any tree. See
+:ref:`theory-bound` for the equations.
 """
 
 import matplotlib.pyplot as plt
@@ -21,13 +21,13 @@ tree = ObliqueTreeClassifier(max_depth=6, optimizer="ssgd", random_state=0).fit(
 # Proposition 1
 # -------------
 #
-# Multiply all splits by :math:`\alpha`. No decision changes, so the loss stays the same. Both
-# bounds fall towards it as :math:`\alpha` grows, the fast one (eq. :eq:`eq-13`) below the full one
-# (eq. :eq:`eq-7`).
+# Multiply all splits by :math:`\alpha`. No decision changes, so the loss stays the same. As
+# :math:`\alpha` grows, both bounds decrease towards the loss. The fast bound (eq. :eq:`eq-13`) is
+# at most the full bound (eq. :eq:`eq-7`).
 
 
 def scaled(tree, alpha):
-    """The same tree with all splits multiplied by alpha."""
+    """Return the tree with all splits multiplied by alpha."""
     return Tree(
         alpha * tree.weights,
         alpha * tree.thresholds,
@@ -39,54 +39,62 @@ def scaled(tree, alpha):
 
 alphas = np.logspace(-2, 2, 25)
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
-for kind, color in (("full", "#b2182b"), ("fast", "#ef8a62")):
-    means = [upper_bound(scaled(tree, alpha), X, y, inference=kind).mean() for alpha in alphas]
-    ax.semilogx(alphas, means, label=f"{kind} bound", color=color)
+for inference, color in (("full", "#b2182b"), ("fast", "#ef8a62")):
+    means = [
+        upper_bound(scaled(tree, alpha), X, y, inference=inference).mean() for alpha in alphas]
+    ax.semilogx(alphas, means, label=f"{inference} bound", color=color)
 ax.axhline(empirical_loss(tree, X, y).mean(), label="loss", color="#2166ac")
 ax.axvline(1.0, color="0.8", zorder=0)
-ax.set(xlabel=r"$\alpha$ (1: as trained)", ylabel="mean over the examples")
+ax.set(
+    xlabel=r"$\alpha$, factor of all splits (1: as trained)",
+    ylabel="mean over training samples")
 ax.legend(frameon=False)
 
 # %%
-# A walk through the weights
-# --------------------------
+# The bound as a function of the weights
+# --------------------------------------
 #
-# Take a small random tree and a single example, and move all weights along a straight line. The
-# loss is a step function: nothing changes, and then all at once. The full bound is continuous, and
-# has a slope to follow on the way. The fast bound has a slope too, but may jump where a decision
-# flips: from there on, other leaves are one flip away.
+# Take a small random tree and a single sample, and move all weights along a straight line. The loss
+# is a step function, without a gradient. The full bound is continuous, and has a gradient. The fast
+# bound has a gradient too, but may jump where a decision flips: from there on, other leaves are one
+# flip away.
 
 rng = np.random.default_rng(4)
 m, p, k = 15, 2, 3
 ids = np.arange(m)
 left, right = (np.where(child < m, child, ~(child - m)) for child in (2 * ids + 1, 2 * ids + 2))
-start, direction = rng.normal(size=(2, m, p))
+weights, direction = rng.normal(size=(2, m, p))
 thresholds, values = 0.3 * rng.normal(size=m), 2 * rng.normal(size=(m + 1, k))
 x, label = rng.normal(size=(1, p)), [0]
 
-way = np.linspace(-1, 1, 801)
-trees = [Tree(start + t * direction, thresholds, left, right, values) for t in way]
+steps = np.linspace(-1, 1, 801)
+trees = [Tree(weights + t * direction, thresholds, left, right, values) for t in steps]
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
-for kind, color in (("full", "#b2182b"), ("fast", "#ef8a62")):
-    height = [upper_bound(t, x, label, inference=kind)[0] for t in trees]
-    width = 3 if kind == "full" else 1.5  # where they agree, both are to be seen
-    ax.plot(way, height, label=f"{kind} bound", color=color, linewidth=width)
-ax.plot(way, [empirical_loss(t, x, label)[0] for t in trees], label="loss", color="#2166ac")
-ax.set(xlabel="way along the line", ylabel="one example")
+for inference, color in (("full", "#b2182b"), ("fast", "#ef8a62")):
+    bounds = [upper_bound(tree, x, label, inference=inference)[0] for tree in trees]
+    width = 3 if inference == "full" else 1.5  # both lines are visible where they agree
+    ax.plot(steps, bounds, label=f"{inference} bound", color=color, linewidth=width)
+losses = [empirical_loss(tree, x, label)[0] for tree in trees]
+ax.plot(steps, losses, label="loss", color="#2166ac")
+ax.set(
+    xlabel="step $t$: weights $W + t D$ with random $W$ and $D$",
+    ylabel="loss and bounds of one sample")
 ax.legend(frameon=False)
 
 # %%
-# What it costs
-# -------------
+# Cost of the bound
+# -----------------
 #
-# The unit is the node score, one dot product. Without pruning the full search looks at all nodes
-# of the tree. With it, both searches end soon after the example's own path, and give exactly the
-# same answer.
+# The cost is counted in node scores, one dot product each. Without pruning, the full search
+# computes the scores of all nodes. With pruning, both searches compute little more than the scores
+# on the path of the sample, and return exactly the same result.
 
-print("node scores per example, unpruned and pruned")
-for kind in ("fast", "full"):
-    results = [loss_augmented_inference(tree, X, y, inference=kind, prune=p) for p in (False, True)]
+print("node scores per sample, without and with pruning")
+for inference in ("fast", "full"):
+    results = [
+        loss_augmented_inference(tree, X, y, inference=inference, prune=prune)
+        for prune in (False, True)]
     assert (results[0].bound == results[1].bound).all()
-    print(f"{kind:5}", *(f"{result.n_scored.mean():8.1f}" for result in results))
+    print(f"{inference:5}", *(f"{result.n_scored.mean():8.1f}" for result in results))
 
 plt.show()

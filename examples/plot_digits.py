@@ -1,8 +1,9 @@
 """
-Look into a tree
-================
+Plot a tree for images
+======================
 
-Nodes of a tree on images are images themselves, so a small tree can be read at a glance.
+If the features are pixels, the weights of a node are an image too, so a small tree can be read from
+its plot.
 """
 
 import matplotlib.pyplot as plt
@@ -18,17 +19,18 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 for optimizer in (None, "sgd", "ssgd", "annealed"):
     model = ObliqueTreeClassifier(max_depth=6, optimizer=optimizer, random_state=0)
     model.fit(X_train, y_train)
-    print(f"optimizer={optimizer!s:8} {100 * model.score(X_test, y_test):.1f} % of the test images")
+    print(f"optimizer={optimizer!s:8} test accuracy {100 * model.score(X_test, y_test):.1f} %")
 
 # %%
 # The whole tree
 # --------------
 #
-# Red pixels send an image to the right, blue ones to the left. The bars below are the class
-# distributions of the leaves, with the most likely digit on top.
+# Pixels with red weights send an image to the right where it is bright, those with blue weights to
+# the left. The bars are the class distributions of the leaves, with the most probable digit as the
+# title.
 
 small = ObliqueTreeClassifier(max_depth=4, random_state=0).fit(X_train, y_train)
-print(f"depth 4: {100 * small.score(X_test, y_test):.1f} % of the test images")
+print(f"depth 4: test accuracy {100 * small.score(X_test, y_test):.1f} %")
 plot_tree(small, shape=(8, 8), max_depth=4)
 
 # %%
@@ -41,13 +43,14 @@ plot_weights(small, shape=(8, 8))
 # Training
 # --------
 #
-# The default, ``"annealed"``, trains with soft decisions, so what it records is the loss of the
-# soft tree, on the left. ``"ssgd"`` minimises an upper bound on the loss of the hard tree: on the
-# right, the red line never falls below the blue one.
+# The default, ``"annealed"``, trains with soft decisions and records the loss of the soft tree
+# (left plot). ``"ssgd"`` minimizes an upper bound on the loss of the hard tree (right plot), so the
+# bound is never below the loss.
 
 hard = ObliqueTreeClassifier(max_depth=4, optimizer="ssgd", random_state=0).fit(X_train, y_train)
-print(f"ssgd, depth 4: {100 * hard.score(X_test, y_test):.1f} % of the test images")
+print(f"ssgd, depth 4: test accuracy {100 * hard.score(X_test, y_test):.1f} %")
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-for model, name, ax in zip((small, hard), ("annealed", "ssgd"), axes, strict=True):
+names = ('optimizer="annealed": soft tree', 'optimizer="ssgd": hard tree')
+for model, name, ax in zip((small, hard), names, axes, strict=True):
     plot_history(model, ax=ax).set_title(name)
 plt.show()

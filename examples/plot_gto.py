@@ -1,9 +1,9 @@
 """
-Greedy planes and the global tree
-=================================
+Global tree optimization
+========================
 
-A picture as in Bennett's paper of 1994: two classes in the plane, which a tree of three decisions
-parts, and the trees that are learnt from them.
+An experiment as in Bennett's paper of 1994: two classes in the plane, separated by a tree of three
+splits, and the trees that are trained on samples of them.
 """
 
 import matplotlib.pyplot as plt
@@ -15,12 +15,13 @@ from ngdt.optimizers import GTO
 from ngdt.plotting import plot_regions
 
 # %%
-# Three decisions
-# ---------------
+# Three splits
+# ------------
 #
-# The truth is a tree of three decisions. The greedy tree solves a linear program at each node, and
-# goes on until it makes no error. Pruned, it keeps the three decisions that serve best as they
-# are. Global tree optimization starts from these, and moves all of them together.
+# The classes come from a tree of three splits. The greedy tree solves a linear program at each
+# node, until it makes no training error. The pruned tree keeps the best three of its splits
+# unchanged. Global tree optimization (GTO) starts from the pruned tree and optimizes all three
+# splits together.
 
 truth = Tree(
     weights=[[1.0, -0.2], [0.7, -0.7], [0.55, 0.85]], thresholds=[0.26, 0.34, 0.94],
@@ -31,13 +32,13 @@ X, X_test = rng.uniform(size=(300, 2)), rng.uniform(size=(3000, 2))
 y, y_test = (truth.predict(data).argmax(axis=1) for data in (X, X_test))
 
 greedy = ObliqueTreeClassifier(max_depth=None, init="greedy_lp", optimizer=None)
-pruned = ObliqueTreeClassifier(init=GreedyLP(max_leaf_nodes=4), optimizer=None)
+pruned = ObliqueTreeClassifier(max_leaf_nodes=4, init=GreedyLP(), optimizer=None)
 gto = ObliqueTreeClassifier(
-    init=GreedyLP(max_leaf_nodes=4), optimizer=GTO(), validation_fraction=None)
+    max_leaf_nodes=4, init=GreedyLP(), optimizer=GTO(), validation_fraction=None)
 
 
-def draw_decisions(tree, ax):
-    """Draw each plane of a tree where it decides about anything."""
+def draw_splits(tree, ax):
+    """Draw each split of a tree within the region that reaches its node."""
     x0, x1 = np.meshgrid(*2 * [np.linspace(0, 1, 400)])
     grid = np.column_stack([x0.ravel(), x1.ravel()])
     scores, visited = tree.scores(grid), tree.decision_path(grid).toarray()
@@ -50,24 +51,24 @@ figure, axes = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained", share
 for (name, model), ax in zip(
         {"greedy": greedy, "pruned": pruned, "GTO": gto}.items(), axes, strict=True):
     model.fit(X, y)
-    plot_regions(model, X, y, ax=ax)
-    draw_decisions(model.tree_, ax)
-    ax.set_title(f"{name}: {model.tree_.n_internal} decisions\n"
-                 f"{100 * model.score(X_test, y_test):.1f} % of test points right")
+    plot_regions(model, X, y, ax=ax).label_outer()
+    draw_splits(model.tree_, ax)
+    ax.set_title(f"{name}: {model.tree_.n_internal} splits\n"
+                 f"test accuracy {100 * model.score(X_test, y_test):.1f} %")
 
 # %%
-# What happened
-# -------------
+# Training curves
+# ---------------
 #
-# The first greedy plane parts the classes as well as one plane can, which is not what the truth
-# does first; the small planes below it repair that, and overfit. GTO finds three planes
-# that make no error on the training points. The history has its objective, the gap of the minimum
-# principle and the training error; an objective of zero is drawn as 1e-6. (It does not always end
-# so well: see :ref:`theory-gto`.)
+# The first greedy split separates the classes as well as a single split can, but it is not the
+# first split of the true tree. The small splits below it correct its errors, and overfit. GTO finds
+# three splits without a training error. The history contains the objective, the gap of the minimum
+# principle, and the training error. An objective of zero is drawn as 1e-6. (GTO does not always
+# find such a tree: see :ref:`theory-gto`.)
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 axes[0].semilogy(np.maximum(gto.history_["objective"], 1e-6), marker="o")
-axes[0].set(xlabel="iteration", ylabel="objective")
+axes[0].set(xlabel="iteration", ylabel="objective of GTO")
 axes[1].plot(100 * np.array(gto.history_["error"]), marker="o")
-axes[1].set(xlabel="iteration", ylabel="training errors, %")
+axes[1].set(xlabel="iteration", ylabel="training error (%)")
 plt.show()

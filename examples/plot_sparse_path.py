@@ -1,10 +1,11 @@
 r"""
-From a large tree to one that can be read
-=========================================
+Small, sparse trees by TAO
+==========================
 
-With an :math:`\ell_1` penalty on its split weights, a tree shrinks as :math:`C` does: first most
-weights become zero, then whole branches go. :func:`~ngdt.tao_path` follows that path, each tree
-being the start for the next. (:ref:`theory-tao` says how.)
+With an :math:`\ell_1` penalty on its split weights, a tree shrinks as :math:`C` decreases: most
+weights become zero, and later whole branches are removed. :func:`~ngdt.tao_path` trains a tree for
+each of a sequence of :math:`C`, where each tree is the initial tree for the next. (See
+:ref:`theory-tao`.)
 """
 
 import matplotlib.pyplot as plt
@@ -24,10 +25,11 @@ X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=400, random_st
 # The path
 # --------
 #
-# Fifteen values of :math:`C`, from a greedy tree of depth 6 on. From right to left, as :math:`C`
-# falls: the training error rises slowly, the validation error falls at first and rises only late,
-# and weights and splits get fewer. So a prediction costs less and less: fewer splits on the way to
-# the leaf, and fewer multiplications there. Grey is the range over the training images.
+# Fifteen values of :math:`C`; the first initial tree is a greedy tree of depth 6. From right to
+# left, as :math:`C` decreases, the training error rises slowly, the validation error first falls
+# and then rises, and the numbers of nonzero weights and of splits decrease. So does the cost of a
+# prediction: there are fewer splits on the path to the leaf, and fewer multiplications. The grey
+# area is the range over the training samples.
 
 estimator = ObliqueTreeClassifier(max_depth=6, optimizer=TAO())
 path = tao_path(X_train, y_train, Cs=15, estimator=estimator, X_val=X_val, y_val=y_val)
@@ -36,38 +38,39 @@ path.plot()
 best = int(path.validation_error.argmin())
 for i in (0, best):
     print(
-        f"C = {path.Cs[i]:.3g}: {path.n_internal[i]} splits, {path.n_nonzero[i]} nonzeros, "
+        f"C = {path.Cs[i]:.3g}: {path.n_internal[i]} splits, {path.n_nonzero[i]} nonzero weights, "
         f"{path.n_multiplications.mean[i]:.0f} multiplications, "
         f"validation error {100 * path.validation_error[i]:.1f} %"
     )
 
 # %%
-# A tree to read
-# --------------
+# A small tree
+# ------------
 #
-# Further down the path accuracy is traded for a tree that fits on a page. Red pixels send an image
-# to the right, blue ones to the left; a leaf shows the mean of the training images that it gets,
-# below its digit and their number.
+# Trees further along the path are less accurate, but small enough for a plot. Pixels with red
+# weights send an image to the right where it is bright, those with blue weights to the left. A leaf
+# shows the mean of the training images that reach it, with its digit and their number as the title.
 
 small = int(np.flatnonzero(path.n_internal >= 12)[-1])
 tree = path.trees[small]
 print(
-    f"C = {path.Cs[small]:.3g}: {tree.n_internal} splits, {tree.n_nonzero} nonzeros, "
+    f"C = {path.Cs[small]:.3g}: {tree.n_internal} splits, {tree.n_nonzero} nonzero weights, "
     f"validation error {100 * path.validation_error[small]:.1f} %"
 )
 plot_tree(tree, shape=(8, 8), X=X_train, max_depth=tree.max_depth)
 
 # %%
-# Which C?
-# --------
+# Choice of C
+# -----------
 #
-# :class:`~ngdt.TAOPathCV` chooses by cross-validation, the path being run in every fold. Here it
-# takes the smallest C whose score is within one standard error of the best.
+# :class:`~ngdt.TAOPathCV` chooses C by cross-validation; it trains the path for every fold. With
+# this rule, it takes the smallest C whose mean score is within one standard error of the best.
 
 search = TAOPathCV(estimator, Cs=np.geomspace(1, 0.01, 7), cv=3, rule="one_standard_error")
 search.fit(X, y)
 print(
-    f"C = {search.C_:.3g}: {search.tree_.n_internal} splits, {search.tree_.n_nonzero} nonzeros, "
-    f"{100 * search.score(X_test, y_test):.1f} % of the test images"
+    f"C = {search.C_:.3g}: {search.tree_.n_internal} splits, "
+    f"{search.tree_.n_nonzero} nonzero weights, "
+    f"test accuracy {100 * search.score(X_test, y_test):.1f} %"
 )
 plt.show()

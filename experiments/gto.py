@@ -1,12 +1,12 @@
-"""The experiment of Bennett (1994): can a tree that is known to exist be found again?
+"""The experiment of Bennett (1994): does training recover a tree that generated the data?
 
     python experiments/gto.py --output experiments/results
 
-A random tree of planes cuts the unit cube into two classes. From random points that it classifies,
-three trees are learnt: the greedy one, grown until it makes no error; the same, pruned to the
-number of decisions of the generating tree; and the pruned one, optimised by GTO. Every trial has
-its own seed. Written are `gto.csv`, a row per trial and tree, and `gto_table.csv`, the means that
-the documentation shows; printed are the means and the paired tests.
+A random oblique tree splits the unit cube into two classes. Three trees are trained on random
+samples of it: the greedy tree, grown until it makes no training error; the same tree, pruned to the
+number of splits of the generating tree; and the pruned tree, optimized by GTO. Every trial has its
+own seed. The output is `gto.csv`, a line per trial and tree, and `gto_table.csv`, the means that
+the documentation shows. The means and the paired tests are also printed.
 """
 
 import argparse
@@ -32,37 +32,37 @@ FIELDS = ["dimensions", "decisions", "trial", "tree", "train_error", "test_error
 def generating_tree(random, n_features, n_internal):
     """A random tree of two classes, each with a quarter of the cube or more.
 
-    The leaf with the largest part of the cube is cut by a plane of random direction, through one
-    of its points, that leaves a fifth or more on either side, until there are enough decisions.
-    Leaves have random classes, siblings different ones.
+    The leaf with the largest part of the cube is split in a random direction, through one of its
+    samples, with a fifth of them or more on either side, until there are enough splits. The classes
+    of leaves are random; siblings have different classes.
     """
-    points = random.uniform(size=(5000, n_features))
+    samples = random.uniform(size=(5000, n_features))
     while True:
-        tree = _random_tree(random, points, n_internal)
-        share = tree.predict(points)[:, 1].mean()
+        tree = _random_tree(random, samples, n_internal)
+        share = tree.predict(samples)[:, 1].mean()
         if 0.25 <= share <= 0.75:
             return tree
 
 
-def _random_tree(random, points, n_internal):
+def _random_tree(random, samples, n_internal):
     weights, thresholds = [], []
     children = np.zeros((n_internal, 2), dtype=np.int32)
-    leaves = [(points, None)]   # points of the leaf, and where its id belongs
+    leaves = [(samples, None)]   # samples of the leaf, and the entry of its id in children
     for node in range(n_internal):
-        inside, place = leaves.pop(max(range(len(leaves)), key=lambda i: len(leaves[i][0])))
+        inside, entry = leaves.pop(max(range(len(leaves)), key=lambda i: len(leaves[i][0])))
         right = np.zeros(len(inside), dtype=bool)
         while not 0.2 < right.mean() < 0.8:
-            direction = random.normal(size=points.shape[1])
+            direction = random.normal(size=samples.shape[1])
             direction /= np.linalg.norm(direction)
             threshold = inside[random.integers(len(inside))] @ direction
             right = inside @ direction > threshold
         weights.append(direction)
         thresholds.append(threshold)
-        if place is not None:
-            children[place] = node
+        if entry is not None:
+            children[entry] = node
         leaves += [(inside[~right], (node, 0)), (inside[right], (node, 1))]
-    for leaf, (_, place) in enumerate(leaves):
-        children[place] = ~leaf
+    for leaf, (_, entry) in enumerate(leaves):
+        children[entry] = ~leaf
     one = random.integers(2, size=n_internal + 1)
     for left, right in children:
         if left < 0 and right < 0:
@@ -72,18 +72,18 @@ def _random_tree(random, points, n_internal):
 
 
 def trial(n_features, n_internal, number):
-    """A row for each of the three trees."""
+    """Results of the three trees of a trial."""
     random = np.random.default_rng([n_features, n_internal, number])
     truth = generating_tree(random, n_features, n_internal)
     X, X_test = (random.uniform(size=(n, n_features)) for n in (N_TRAIN, N_TEST))
     y, y_test = (truth.predict(data).argmax(axis=1) for data in (X, X_test))
-    pruned = GreedyLP(max_leaf_nodes=n_internal + 1)
-    for name, init, optimizer in zip(
-            METHODS, (GreedyLP(), pruned, pruned), (None, None, GTO()), strict=True):
-        start = time.perf_counter()
+    for name, max_leaf_nodes, optimizer in zip(
+            METHODS, (None, n_internal + 1, n_internal + 1), (None, None, GTO()), strict=True):
+        begin = time.perf_counter()
         tree = ObliqueTreeClassifier(
-            max_depth=None, init=init, optimizer=optimizer, validation_fraction=None).fit(X, y)
-        seconds = time.perf_counter() - start
+            max_depth=None, max_leaf_nodes=max_leaf_nodes, init=GreedyLP(), optimizer=optimizer,
+            validation_fraction=None).fit(X, y)
+        seconds = time.perf_counter() - begin
         yield dict(zip(FIELDS, (
             n_features, n_internal, number, name, 1 - tree.score(X, y),
             1 - tree.score(X_test, y_test), seconds, tree.tree_.n_internal, tree.n_iter_),
@@ -91,13 +91,13 @@ def trial(n_features, n_internal, number):
 
 
 def summary(rows):
-    """Means of each tree over the trials of each size, in per cent and seconds, and over all."""
+    """Mean errors in per cent and mean seconds of each tree, by size of the trials and overall."""
     for size in [*product(DECISIONS, DIMENSIONS), ("all", "all")]:
-        here = [row for row in rows
-                if size in [(row["decisions"], row["dimensions"]), ("all", "all")]]
-        if here:
+        group = [row for row in rows
+                 if size in [(row["decisions"], row["dimensions"]), ("all", "all")]]
+        if group:
             means = [
-                _mean(here, name, field) * (1 if field == "seconds" else 100)
+                _mean(group, name, field) * (1 if field == "seconds" else 100)
                 for field in ("train_error", "test_error", "seconds") for name in METHODS]
             yield [*size, *(f"{mean:.1f}" for mean in means)]
 
@@ -107,12 +107,13 @@ def _mean(rows, name, field):
 
 
 def paired_tests(rows):
-    """Wilcoxon's signed-rank test of the test errors, trial by trial, against GTO."""
+    """Wilcoxon's signed-rank tests of the test errors of GTO against the other trees."""
     error = {name: np.array([row["test_error"] for row in rows if row["tree"] == name])
              for name in METHODS}
     for name in METHODS[:2]:
         test = wilcoxon(error["gto"], error[name], alternative="less")
-        yield (f"GTO against {name}: {100 * (error['gto'] - error[name]).mean():+.1f} points, "
+        yield (f"GTO against {name}: "
+               f"{100 * (error['gto'] - error[name]).mean():+.1f} percentage points, "
                f"better in {(error['gto'] < error[name]).sum()}, "
                f"worse in {(error['gto'] > error[name]).sum()} "
                f"of {len(error['gto'])} trials, p = {test.pvalue:.1e}")

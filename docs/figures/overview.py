@@ -1,6 +1,6 @@
-"""Draw docs/_static/overview.png, the picture of the README and of the first page of the docs.
+"""Plot docs/_static/overview.png, the figure of the README and of the front page.
 
-Usage: python benchmarks/overview_picture.py [PATH]
+Usage: python docs/figures/overview.py [PATH]
 """
 
 import sys
@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 from ngdt import ObliqueTreeClassifier
 from ngdt.plotting import plot_history, plot_regions, plot_tree
 
-PATH = Path(__file__).parents[1] / "docs/_static/overview.png"
+PATH = Path(__file__).parents[1] / "_static/overview.png"
 
 
 def spirals(n, seed=0):
@@ -43,8 +43,9 @@ def main(path=PATH):
         model.fit(X[train], y[train])
         plot_regions(model, X[test], y[test], ax=ax)
         ax.set(xticks=[], yticks=[])
-        ax.set_title(f"{name}, depth 4: {100 * model.score(X[test], y[test]):.0f} % right")
-    plot_history(model, ax=axes[2]).set_title("training: the bound, and the loss below it")
+        accuracy = 100 * model.score(X[test], y[test])
+        ax.set_title(f"{name}, depth 4: test accuracy {accuracy:.0f} %", fontsize=10)
+    plot_history(model, ax=axes[2]).set_title("training of the non-greedy tree", fontsize=10)
 
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -52,8 +53,9 @@ def main(path=PATH):
     plot_tree(model, shape=(8, 8), max_depth=4, figure=bottom)
     accuracy = 100 * model.score(X_test, y_test)
     greedy = model.set_params(optimizer=None).fit(X_train, y_train).score(X_test, y_test)
-    text = f"digits, depth 4: {accuracy:.0f} % right\n(greedy: {100 * greedy:.0f} %)"
-    bottom.text(0.02, 0.97, text, va="top", fontsize=12)
+    bottom.text(
+        0.98, 0.97, f"handwritten digits, depth 4\ntest accuracy {accuracy:.0f} %\n"
+        f"(greedy: {100 * greedy:.0f} %)", ha="right", va="top", fontsize=12)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=90)
 
