@@ -63,7 +63,10 @@ class GreedyLP(InfoGain):
 
     def _initialize(self, problem):
         max_leaf_nodes = problem.max_leaf_nodes
-        problem = distinct(problem).replace(max_leaf_nodes=None)
+        # Equal samples become one, which is no longer a count of samples: these limits are left to
+        # the end of the fit, where all samples count.
+        problem = distinct(problem).replace(
+            max_leaf_nodes=None, min_samples_leaf=1, min_samples_split=2)
         warn_of_size("GreedyLP", [len(problem.sample_weight)], problem.X.shape[1])
         tree = self._grow(problem)
         if max_leaf_nodes is None:

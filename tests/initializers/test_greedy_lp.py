@@ -156,6 +156,12 @@ def test_numbers_are_refused_by_name():
         ObliqueTreeRegressor(init="greedy_lp", optimizer=None).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
+@pytest.mark.parametrize("limits", [{"min_samples_leaf": 5}, {"min_samples_split": 5}], ids=str)
+def test_limits_count_equal_samples_each_as_one(limits):
+    X, y = np.repeat([[0.0], [1.0]], 10, axis=0), np.repeat([0, 1], 10)
+    assert GreedyLP().initialize(make_problem(X, y, **limits)).n_leaves == 2
+
+
 # --- pruning --------------------------------------------------------------------------------------
 
 
