@@ -237,10 +237,19 @@ class TAORun:
         reached = np.bincount(by_leaf.leaf, minlength=tree.n_leaves) > 0
         leaf = (np.cumsum(reached) - 1)[by_leaf.leaf]   # the remaining leaves keep their order
         problem, samples = self.problem, by_leaf.samples
-        return collapse_pure(
-            keep_reached(tree, reached), leaf, problem.y[samples], problem.sample_weight[samples],
-            problem.loss,
-        ).compact()
+        tree = keep_reached(tree, reached)
+        collapsed = collapse_pure(
+            tree, leaf, problem.y[samples], problem.sample_weight[samples], problem.loss)
+        # The probabilities of a new leaf have a pseudo-count, and may be worse than those before.
+        if self.params.accept == "error" and self._loss(collapsed) > self._loss(tree):
+            collapsed = tree
+        return collapsed.compact()
+
+    def _loss(self, tree):
+        """Training loss of a tree."""
+        samples = self.training_samples
+        values = self.problem.predictions(tree, samples)
+        return self.problem.sample_weight[samples] @ self._losses(values, samples)
 
     def _losses(self, values, samples):
         """Losses of samples with these leaf values, by which the better side is chosen."""
