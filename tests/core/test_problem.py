@@ -119,7 +119,7 @@ def test_leaves_are_refitted_to_training_samples():
     assert tree.values.tolist() == [[50.0], [60.0]]
 
 
-def test_rows():
+def test_training_and_validation_samples():
     given = problem(LogLoss(), [0, 1, 0, 1, 0, 1], 2)
     np.testing.assert_array_equal(given.training_samples, [0, 2, 3])
     assert len(given.validation_samples) == 0
@@ -128,7 +128,7 @@ def test_rows():
     assert given.training_samples.dtype == given.validation_samples.dtype == np.int32
 
 
-def test_leaves_are_fitted_to_the_rows_that_reach_them():
+def test_leaves_are_fitted_to_the_samples_that_reach_them():
     given = problem(SquaredLoss(), [1.0, 9.0, 4.0, 7.0, 9.0, 9.0], 1)
     values = given.fit_leaves(np.array([1, 1, 0]), given.training_samples, 2)
     np.testing.assert_allclose(values, [[7.0], [(1.0 + 2 * 4.0) / 3]])

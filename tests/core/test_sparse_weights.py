@@ -117,7 +117,7 @@ def test_many_samples_are_decided_as_few_are(share, form):
     assert len(set(leaf)) > 1
 
 
-def test_rows_of_one_sample_do_not_reach_the_next():
+def test_the_scratch_of_one_sample_does_not_reach_the_next():
     tree = Tree([[1.0, 1.0]], [0.5], [~0], [~1], [[0.0], [1.0]]).sparsify()
     X = sparse.csr_array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.25, 0.0]])
     assert tree.scores(X)[:, 0].tolist() == [0.5, -0.5, 1.5, -0.25]

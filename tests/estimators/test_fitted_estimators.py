@@ -28,14 +28,14 @@ def test_classifier_attributes_and_shapes(digits):
         fitted.classes_[fitted.predict_proba(X).argmax(axis=1)], fitted.predict(X))
 
 
-def test_the_default_beats_its_greedy_start(digits):
+def test_the_default_beats_a_greedy_tree(digits):
     X, y = digits
     greedy = ObliqueTreeClassifier(5, optimizer=None).fit(X[:400], y[:400])
     tree = ObliqueTreeClassifier(5, random_state=0).fit(X[:400], y[:400])
     assert tree.score(X[400:], y[400:]) > greedy.score(X[400:], y[400:]) + 0.05
 
 
-def test_the_default_regressor_lowers_the_error_of_its_start_on_new_rows(diabetes):
+def test_the_default_regressor_has_a_lower_error_than_a_greedy_tree_on_new_samples(diabetes):
     X, y = diabetes
     greedy = ObliqueTreeRegressor(6, optimizer=None).fit(X[:300], y[:300])
     tree = ObliqueTreeRegressor(6, random_state=0).fit(X[:300], y[:300])
@@ -118,7 +118,7 @@ def test_no_depth_is_one_leaf(estimator, iris):
 
 
 @BOTH
-def test_unlimited_depth_fits_the_training_rows(estimator, iris):
+def test_unlimited_depth_fits_the_training_samples(estimator, iris):
     X, y = iris
     X, first = np.unique(X, axis=0, return_index=True)
     # Leaves of less weight than their number of classes would be smoothed into a tie.

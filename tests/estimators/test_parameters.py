@@ -33,7 +33,7 @@ LOSS = {ObliqueTreeClassifier: LogLoss(), ObliqueTreeRegressor: SquaredLoss()}
 @pytest.mark.parametrize(("estimator", "name"), [
     (estimator, name) for estimator, loss in LOSS.items() for name in sorted(INITIALIZERS)
     if serves(INITIALIZERS[name](), loss)])
-def test_a_start_by_name_is_the_start_by_object(iris, name, estimator):
+def test_an_initializer_by_name_is_the_one_by_object(iris, name, estimator):
     one, other = (
         estimator(3, init=init, optimizer=None, random_state=0).fit(*iris)
         for init in (name, INITIALIZERS[name]()))
@@ -82,7 +82,7 @@ class _Other(Optimizer):
         return OptimizerResult(tree, {"special": [7]})
 
 
-def test_an_impossible_step_is_refused_before_any_step_runs(iris, spy):
+def test_an_impossible_optimizer_is_refused_before_any_runs(iris, spy):
     class Impossible(Optimizer):
         def check(self, problem):
             raise ValueError("Impossible does not work with the log loss")
@@ -95,19 +95,19 @@ def test_an_impossible_step_is_refused_before_any_step_runs(iris, spy):
     assert spy.seen == []
 
 
-def test_a_tree_as_start(iris):
-    start = ObliqueTreeClassifier(3, optimizer=None).fit(*iris).tree_
-    kept = ObliqueTreeClassifier(init=start, optimizer=None).fit(*iris)
-    assert kept.tree_ == start
-    assert clone(kept).fit(*iris).tree_ == start  # a tree survives cloning
+def test_init_may_be_a_tree(iris):
+    initial = ObliqueTreeClassifier(3, optimizer=None).fit(*iris).tree_
+    kept = ObliqueTreeClassifier(init=initial, optimizer=None).fit(*iris)
+    assert kept.tree_ == initial
+    assert clone(kept).fit(*iris).tree_ == initial  # a tree survives cloning
     trained = ObliqueTreeClassifier(
-        init=start, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0).fit(*iris)
-    assert trained.tree_ != start
-    assert trained.tree_.n_internal == start.n_internal
+        init=initial, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0).fit(*iris)
+    assert trained.tree_ != initial
+    assert trained.tree_.n_internal == initial.n_internal
 
 
 @pytest.mark.parametrize("freeze", [False, True])
-def test_a_fitted_estimator_as_start(iris, freeze):
+def test_init_may_be_a_fitted_estimator(iris, freeze):
     X, y = iris
     for fitted in (ObliqueTreeClassifier(2, optimizer=None), DecisionTreeClassifier(max_depth=2)):
         fitted.fit(X, y)
@@ -116,7 +116,7 @@ def test_a_fitted_estimator_as_start(iris, freeze):
         np.testing.assert_array_equal(kept.predict(X), fitted.predict(X))
 
 
-def test_a_fitted_regressor_as_start_keeps_its_units(diabetes):
+def test_a_fitted_regressor_as_init_keeps_its_units(diabetes):
     X, y = diabetes
     X = X.astype(np.float32)
     for targets in (1000 + y, np.column_stack([y, 1e3 * y])):
@@ -127,7 +127,7 @@ def test_a_fitted_regressor_as_start_keeps_its_units(diabetes):
             np.testing.assert_allclose(kept.predict(X), fitted.predict(X))
 
 
-def test_a_start_that_does_not_fit_is_refused(iris, diabetes):
+def test_an_init_that_does_not_fit_is_refused(iris, diabetes):
     X, y = iris
     fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, y)
     with pytest.raises(ValueError, match="init: the tree is for 4 features, but the data have 3"):

@@ -32,7 +32,7 @@ def test_balanced_class_weight_counts_by_sample_weight(iris):
 
 
 @BOTH
-def test_rows_of_no_weight_take_no_part(estimator, iris):
+def test_samples_of_no_weight_take_no_part(estimator, iris):
     X, y = iris
     weight = np.ones(len(y))
     weight[::3] = 0

@@ -120,7 +120,7 @@ def test_bad_tree(function, tree):
 
 @pytest.mark.parametrize("function", [upper_bound, loss_augmented_inference, surrogate_gradient])
 @pytest.mark.parametrize("inference", ["stable", "FAST", None, 1, ["fast"]])
-def test_bad_kind(function, inference):
+def test_bad_inference(function, inference):
     with names("inference"):
         function(STUMP, X_GOOD, Y_GOOD, inference=inference)
 

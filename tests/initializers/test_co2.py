@@ -70,7 +70,7 @@ def test_a_useless_optimizer_leaves_the_axis_aligned_tree():
     np.testing.assert_array_equal(tree.values, start.values)
 
 
-def test_each_split_is_trained_on_the_rows_of_its_node():
+def test_each_split_is_trained_on_the_samples_of_its_node():
     class Watched(SGD):
         seen = []       # noqa: RUF012  one list for the class, which the test reads
 
@@ -88,7 +88,7 @@ def test_each_split_is_trained_on_the_rows_of_its_node():
 
 @FORMS
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
-def test_rows_of_no_weight_do_not_exist(form, loss):
+def test_samples_of_no_weight_do_not_exist(form, loss):
     problem, X = oblique_problem(loss)
     absent = problem.sample_weight == 0
     assert absent.sum() > 10

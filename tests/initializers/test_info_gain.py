@@ -249,7 +249,7 @@ def test_targets_that_differ_by_rounding_are_equal():
     assert InfoGain().initialize(make_problem(X, [1e9, 1e9 + 1e-5, 1e9], "squared")).n_leaves == 3
 
 
-def test_rows_without_weight_do_not_exist():
+def test_samples_without_weight_do_not_exist():
     X = np.array([[0.0], [0.5], [1.0], [9e99]])
     problem = make_problem(X, [0, 1, 1, 0], sample_weight=[1, 0, 1, 0])
     assert InfoGain().initialize(problem) == InfoGain().initialize(make_problem(X[[0, 2]], [0, 1]))

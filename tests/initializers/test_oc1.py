@@ -183,7 +183,7 @@ def test_a_gain_makes_ties_certain_again():
     assert not np.array_equal(descent.weights, before)
 
 
-# --- the grower -----------------------------------------------------------------------------------
+# --- the initializer ------------------------------------------------------------------------------
 
 
 @FORMS
@@ -253,7 +253,7 @@ def test_weight_is_repetition(form, loss, load):
 
 @FORMS
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
-def test_rows_of_no_weight_do_not_exist(form, loss):
+def test_samples_of_no_weight_do_not_exist(form, loss):
     problem, X = oblique_problem(loss)
     absent = problem.sample_weight == 0
     wild, y = X.copy(), problem.y.copy()

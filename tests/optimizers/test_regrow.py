@@ -17,7 +17,7 @@ from reference import regrow as naive_regrow
 
 
 def checkerboard(n=240, *, loss=None, form=np.asarray, seed=0):
-    """Classes of four quadrants; every third row is held out."""
+    """Classes of four quadrants; every third sample is for validation."""
     random = np.random.default_rng(seed)
     X = random.uniform(-1, 1, size=(n, 2))
     y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
@@ -83,13 +83,13 @@ def test_too_little_evidence_changes_nothing():
         assert (regrown is not tree) == changes
 
 
-def test_without_held_out_rows_nothing_changes():
+def test_without_validation_samples_nothing_changes():
     problem, _, _ = checkerboard()
     tree = bad_on_the_left(LogLoss())
     assert Regrow().optimize(tree, problem.replace(validation_weight=None)).tree is tree
 
 
-def test_held_out_rows_are_not_trained_on():
+def test_validation_samples_are_not_trained_on():
     # Were they, the fresh tree would learn what only they say.
     problem, _, _ = checkerboard()
     lying = problem.y.copy()
@@ -99,7 +99,7 @@ def test_held_out_rows_are_not_trained_on():
     assert Regrow().optimize(tree, problem.replace(y=lying)).tree is tree
 
 
-def test_rows_of_no_weight_do_not_matter():
+def test_samples_of_no_weight_do_not_matter():
     problem, X, _ = checkerboard()
     absent = np.arange(len(X)) % 3 == 1
     problem = problem.replace(sample_weight=np.where(absent, 0.0, problem.sample_weight))
@@ -132,7 +132,7 @@ def test_the_decisions_are_those_of_the_definition(tree, seed, form, classes):
     assert regrown.max_depth <= max(2, tree.max_depth)
 
 
-def test_many_rows_are_tried_on_a_few_first():
+def test_many_samples_are_tried_on_a_few_first():
     # 3000 rows at the root: the pilot takes 500, and the outcome is the same.
     problem, _, _ = checkerboard(3000)
     regrown = Regrow().optimize(bad_on_the_left(LogLoss()), problem).tree

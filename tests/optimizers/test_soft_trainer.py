@@ -96,7 +96,7 @@ class Case:
 
 
 def case_for(routing, leaves, seed, **parameters):
-    # Sparse rows are not centred, and a cutoff is nothing that the matrix product knows.
+    # Sparse rows are not centred, and the matrix product has no cutoff.
     return Case(leaves, seed, centred=routing != "csr", **parameters)
 
 

@@ -119,7 +119,7 @@ def test_liblinear_finds_nothing_lower(penalty, C):
 
 @LOSSES
 @PENALTIES
-def test_the_start_does_not_matter(loss, penalty):
+def test_the_initial_weights_do_not_matter(loss, penalty):
     X, y, cost = blobs()
     _, (weights, _, objective) = solve(X, y, cost, loss, penalty)
     random = np.random.default_rng(1)
@@ -184,7 +184,7 @@ def test_more_features_than_a_working_set_holds(penalty, form):
 @LOSSES
 @FORMS
 @pytest.mark.parametrize(("n", "p"), [(30, 200), (30, 201), (1500, 201), (400, 700), (1, 300)])
-def test_wide_rows_with_dense_weights(loss, form, n, p):
+def test_wide_data_with_dense_weights(loss, form, n, p):
     X, y, cost = blobs(n, p)
     Z, (weights, intercept, objective) = solve(form(X), y, cost, loss, "l2", tol=1e-6)
     Z = Z.astype(np.float64)

@@ -27,7 +27,7 @@ def test_demo_prints_a_table_in_which_the_bound_is_above_the_loss(capsys):
     assert test_accuracy[-1] > test_accuracy[0]
 
 
-def test_demo_writes_a_picture(tmp_path, capsys):
+def test_demo_writes_a_plot(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     path = tmp_path / "picture.png"
     assert main(["demo", "--depth", "2", "--output", str(path)]) == 0
@@ -35,7 +35,7 @@ def test_demo_writes_a_picture(tmp_path, capsys):
     assert str(path) in capsys.readouterr().out
 
 
-def test_demo_says_how_to_get_the_picture(tmp_path, capsys, monkeypatch):
+def test_demo_says_how_to_get_the_plot(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it were not installed
     path = tmp_path / "picture.png"
     assert main(["demo", "--depth", "1", "--output", str(path)]) == 0

@@ -1,4 +1,4 @@
-"""Pictures: what is drawn, not how it looks."""
+"""Plots: what is drawn, not how it looks."""
 
 import sys
 import warnings
@@ -84,7 +84,7 @@ def test_history_of_an_estimator(iris):
     assert {"upper bound", "training loss"} <= {line.get_label() for line in lines}
 
 
-def test_history_of_a_greedy_tree_is_an_empty_picture(classifier):
+def test_history_of_a_greedy_tree_is_an_empty_plot(classifier):
     ax = plotting.plot_history(classifier)
     assert list(ax.get_lines()) == []
     assert [text.get_text() for text in ax.texts] == ["no loss was recorded"]

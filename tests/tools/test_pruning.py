@@ -209,7 +209,7 @@ def test_one_class():
 
 
 @pytest.mark.parametrize("loss", [SquaredLoss(), HuberLoss()])
-def test_numbers_have_to_be_equal(loss):
+def test_regression_values_have_to_be_equal(loss):
     value = 1 / 3
     tree = Tree([[1.0]], [0.0], [~0], [~1], [[value, 2.0], [value, 2.0]])
     X, y = [[-1.0], [1.0], [2.0]], np.array([[value, 2.0]] * 3)

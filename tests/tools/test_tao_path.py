@@ -1,4 +1,4 @@
-"""Paths over C: the same trees as direct fits give, figures by brute force, the choice of C."""
+"""Paths over C: the same trees as direct fits give, metrics by brute force, the choice of C."""
 
 import inspect
 import re
@@ -38,13 +38,13 @@ def test_each_tree_is_trained_from_the_one_before(digits):
     X, y, _, _ = digits
     Cs = [0.3, 0.1, 0.02]
     path = tao_path(X, y, Cs=Cs, estimator=tao_tree(alpha=0.3, max_passes=4))
-    start = "auto"
+    initial = "auto"
     for C, tree in zip(Cs, path.trees, strict=True):
         direct = ObliqueTreeClassifier(
-            max_depth=5, init=start, optimizer=TAO(C=C, alpha=0.3, max_passes=4),
+            max_depth=5, init=initial, optimizer=TAO(C=C, alpha=0.3, max_passes=4),
             validation_fraction=None).fit(X, y)
         assert tree == direct.tree_
-        start = tree
+        initial = tree
     # The order in which values are given is without effect, and so is one that comes twice.
     again = tao_path(X, y, Cs=[0.02, 0.3, 0.1, 0.3], estimator=tao_tree(alpha=0.3, max_passes=4))
     np.testing.assert_array_equal(again.Cs, Cs)
@@ -55,15 +55,15 @@ def test_values_of_a_regressor_survive_the_way_down():
     X, y = load_diabetes(return_X_y=True)
     estimator = ObliqueTreeRegressor(max_depth=3, optimizer=TAO(max_passes=3))
     path = tao_path(X, 1e3 * y, Cs=[1.0, 0.1], estimator=estimator)
-    start = ObliqueTreeRegressor(
+    initial = ObliqueTreeRegressor(
         max_depth=3, optimizer=TAO(C=1.0, max_passes=3), validation_fraction=None).fit(X, 1e3 * y)
-    second = start.set_params(optimizer=TAO(C=0.1, max_passes=3), warm_start=True).fit(X, 1e3 * y)
+    second = initial.set_params(optimizer=TAO(C=0.1, max_passes=3), warm_start=True).fit(X, 1e3 * y)
     assert path.trees[1] == second.tree_
     np.testing.assert_allclose(
         path.train_error[1], np.mean((second.predict(X) - 1e3 * y) ** 2))
 
 
-def test_figures_are_those_of_the_trees(digits):
+def test_metrics_are_those_of_the_trees(digits):
     X, y, X_val, y_val = digits
     path = tao_path(X, y, Cs=4, estimator=tao_tree(max_passes=4), X_val=X_val, y_val=y_val)
     np.testing.assert_allclose(path.Cs, [1.0, 0.1, 0.01, 0.001])
@@ -89,7 +89,7 @@ def test_a_small_C_leaves_little(digits):
     assert path.n_multiplications.max[-1] == path.path_length.max[-1] == 0
 
 
-def test_no_rows_are_held_out(digits):
+def test_all_samples_are_trained_on(digits):
     # From 2000 rows on an estimator would hold out a tenth.
     X, y = np.tile(digits[0], (3, 1)), np.tile(digits[1], 3)
     path = tao_path(X, y, Cs=[0.1], estimator=tao_tree(max_passes=2))
@@ -109,12 +109,12 @@ def test_the_estimator_is_left_alone(digits):
     assert path.trees == tao_path(X, y, Cs=[0.1], estimator=tao_tree(3)).trees
 
 
-def test_a_tree_may_be_the_start(digits):
+def test_a_tree_may_be_the_initial_tree(digits):
     X, y, _, _ = digits
-    start = ObliqueTreeClassifier(max_depth=3, optimizer=None).fit(X, y).tree_
-    path = tao_path(X, y, Cs=[0.1], estimator=ObliqueTreeClassifier(init=start, optimizer="tao"))
+    initial = ObliqueTreeClassifier(max_depth=3, optimizer=None).fit(X, y).tree_
+    path = tao_path(X, y, Cs=[0.1], estimator=ObliqueTreeClassifier(init=initial, optimizer="tao"))
     assert path.trees == tao_path(X, y, Cs=[0.1], estimator=tao_tree(3)).trees
-    # And a tree of the path predicts labels as a start that is not trained.
+    # And a tree of the path predicts labels as a initial that is not trained.
     model = ObliqueTreeClassifier(init=path.trees[0], optimizer=None).fit(X, y)
     assert model.tree_ == path.trees[0]
     assert 1 - model.score(X, y) == pytest.approx(path.train_error[0])
@@ -123,13 +123,13 @@ def test_a_tree_may_be_the_start(digits):
 @pytest.mark.parametrize(("y", "n_outputs"), [
     (np.repeat(["a", "b", "c"], 50), 3), (load_iris().target, 3), (load_iris().data[:, 0], 1),
     (load_iris().data[:, :2], 2)])
-def test_by_default_y_tells_classes_from_numbers(y, n_outputs):
+def test_by_default_y_tells_classification_from_regression(y, n_outputs):
     path = tao_path(load_iris().data, y, Cs=2)
     assert path.trees[0].n_outputs == n_outputs
     assert np.isnan(path.validation_error).all()
 
 
-def test_weight_k_is_k_samples_and_sparse_rows_are_taken():
+def test_weight_k_is_k_samples_and_sparse_data_are_taken():
     X, y = load_iris(return_X_y=True)
     times = np.random.default_rng(0).integers(0, 3, 150)
     estimator = ObliqueTreeClassifier(3, optimizer="tao", standardize=False)
@@ -334,7 +334,7 @@ def test_a_clone_is_not_fitted():
     assert clone(search).set_params(estimator__optimizer__alpha=0.0).fit(X, y).C_ in search.Cs_
 
 
-# -- pictures --------------------------------------------------------------------------------------
+# -- plots --------------------------------------------------------------------------------------
 
 def test_four_curves(digits):
     matplotlib = pytest.importorskip("matplotlib")
