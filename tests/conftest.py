@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from sklearn.datasets import load_diabetes, load_digits, load_iris
+from threadpoolctl import threadpool_limits
 
 from ngdt.optimizers import Optimizer, OptimizerResult
 
@@ -83,6 +84,13 @@ def digits(all_digits):
     """The first 600 of them."""
     X, y = all_digits
     return X[:600], y[:600]
+
+
+@pytest.fixture
+def two_blas_threads():
+    """BLAS with threads of its own, also where several processes share the tests."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 @pytest.fixture

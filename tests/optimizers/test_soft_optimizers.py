@@ -291,6 +291,7 @@ def test_bad_parameters_are_named(optimizer, message):
 # --- weights, threads, forms of the data ---------------------------------------------------------
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @OPTIMIZERS
 @FORMS
 @LOSSES

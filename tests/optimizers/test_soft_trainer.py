@@ -434,6 +434,7 @@ def test_ways_to_route_differ_by_rounding_only(leaves):
         np.testing.assert_allclose(parameters, results[0][1], rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @LEAVES
 @ROUTINGS
 @pytest.mark.parametrize("batch_size", [1, 70, 150])
