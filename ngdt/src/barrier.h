@@ -1,8 +1,8 @@
 /* A fixed number of threads that share tasks and meet at barriers, some 100 000 times per fit.
  *
- * A mini-batch takes about 100 microseconds, and a barrier has to cost less than that: threads spin,
- * and yield the core after a while. With more threads than cores, those that spin keep the others
- * from their work: see `usable_threads` in _threads.pyx.
+ * A mini-batch takes about 100 microseconds, and a barrier has to cost less than that. So threads
+ * spin, and yield the core after a while. With more threads than cores, those that spin keep the
+ * others from their work: see `usable_threads` in _threads.pyx.
  *
  * All fields but `size` are atomic, and written by any thread:
  * next_task  by `next_task`; set to zero by the last thread to arrive at a barrier

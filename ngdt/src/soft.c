@@ -49,15 +49,15 @@ CLONES void ngdt_exp_neg(float a, ptrdiff_t n, float *x)
 }
 
 CLONES void ngdt_lerp(const float *restrict p, const float *restrict left,
-                     const float *restrict right, ptrdiff_t n, float *restrict out)
+                      const float *restrict right, ptrdiff_t n, float *restrict out)
 {
     for (ptrdiff_t b = 0; b < n; b++)
         out[b] = p[b] < 0.5f ? left[b] + p[b] * (right[b] - left[b])
                              : right[b] + (1.0f - p[b]) * (left[b] - right[b]);
 }
 
-CLONES void ngdt_backward_node(float gamma, const float *restrict p, ptrdiff_t n, float *restrict node,
-                       float *restrict left, float *restrict right)
+CLONES void ngdt_backward_node(float gamma, const float *restrict p, ptrdiff_t n,
+                               float *restrict node, float *restrict left, float *restrict right)
 {
     for (ptrdiff_t b = 0; b < n; b++) {
         float to_right = node[b] * p[b], to_left = node[b] * (1.0f - p[b]);
@@ -68,7 +68,7 @@ CLONES void ngdt_backward_node(float gamma, const float *restrict p, ptrdiff_t n
 }
 
 CLONES void ngdt_gather(const float *restrict table, const int32_t *restrict label, ptrdiff_t n,
-                      float *restrict out)
+                        float *restrict out)
 {
     for (ptrdiff_t b = 0; b < n; b++)
         out[b] = table[label[b]];

@@ -1,4 +1,10 @@
-/* Elementwise loops of soft routing; the batch is the inner index everywhere. */
+/* Elementwise loops of soft routing and of Adam.
+ *
+ * The n numbers are contiguous: the slots of a mini-batch, or the weights of a block of nodes. Each
+ * function takes one pass over them, and ngdt_sum_by_label one per class up to 16 classes. No
+ * function allocates, and outputs overlap no inputs unless one array is both. Names are those of
+ * _soft/routing.pyx: a value is V, grad_value is M.
+ */
 #ifndef NGDT_SOFT_H
 #define NGDT_SOFT_H
 
@@ -8,7 +14,7 @@
 #include <xmmintrin.h>
 #endif
 
-/* Let this thread take numbers below 1e-38 for zero, and undo that. The products of many small
+/* Let this thread take numbers below 1e-38 for zero, and undo that. Products of many small
  * probabilities get there, where each operation is a hundred times slower. */
 static inline unsigned ngdt_flush_tiny(void)
 {
@@ -34,14 +40,15 @@ static inline void ngdt_keep_tiny(unsigned mode)
 void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s);
 /* x = exp(-min(a * x, 20)) for a and x not negative */
 void ngdt_exp_neg(float a, ptrdiff_t n, float *x);
-/* out = (1 - p) * left + p * right: the side that counts more, plus a share of the difference. So a
- * right that is small beside left is not lost where p is 1, and equal sides give exactly what they
- * are: Adam would make steps of the rounding errors. */
+/* out = (1 - p) * left + p * right, computed as the side with the larger share plus a share of the
+ * difference. So a small right is not lost beside left where p is 1, and equal sides give exactly
+ * what they are: Adam would make steps of the rounding errors. */
 void ngdt_lerp(const float *p, const float *left, const float *right, ptrdiff_t n, float *out);
-/* Top-down step of one node. In: its mass in node, values of its children in left and right. Out:
- * the masses of the children in their place, and -gamma * mass * p * (1 - p) * (right - left), the
- * gradient in the score, in node. */
-void ngdt_backward_node(float gamma, const float *p, ptrdiff_t n, float *node, float *left, float *right);
+/* Backward step of one node. In: its grad_value in node, the values of its children in left and
+ * right. Out: the grad_value of the children in place of their values, and
+ * -gamma * grad_value * p * (1 - p) * (right - left), the gradient in the score, in node. */
+void ngdt_backward_node(float gamma, const float *p, ptrdiff_t n, float *node, float *left,
+                        float *right);
 
 /* out[b] = table[label[b]] */
 void ngdt_gather(const float *table, const int32_t *label, ptrdiff_t n, float *out);

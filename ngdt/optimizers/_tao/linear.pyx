@@ -1,9 +1,10 @@
 """The classifier of one node: linear, weighted, and with few or small weights.
 
-`PenalisedLoss` says what is minimised, and `NewtonFit` what surrounds the steps. They are found by
-coordinate descent on a model of a working set of features, as in newGLMNET (Yuan, Ho & Lin 2012);
-or, if all of many features have weights, by conjugate gradients on the rows, as in TRON (Lin, Weng
-& Keerthi 2008), whose trust region is a line search here.
+`PenalisedLoss` is what is minimised, `NewtonFit` all but the steps. These are found by coordinate
+descent on a quadratic model of a working set of a features, as in newGLMNET (Yuan, Ho & Lin 2012):
+the model costs a^2 per sample, a sweep a^2. Or, if all of many features have weights, by conjugate
+gradients, as in TRON (Lin, Weng & Keerthi 2008), whose trust region is a line search here: a
+product costs two passes over the samples.
 """
 
 import numpy as np
@@ -24,21 +25,21 @@ cdef extern from "dot.h" nogil:
         double a, const void *x, const int32_t *indices, Py_ssize_t n, double *w) noexcept
 
 cdef enum:
-    CHUNK = 256         # samples that enter the quadratic model at a time
-    WIDEST = 1024       # features of a working set: the model is a matrix of its square
-    NARROW = 200        # features up to which that is faster than some twenty products with rows
+    SAMPLES_PER_PRODUCT = 256       # that enter the quadratic model at a time
+    MAX_WORKING_FEATURES = 1024     # the model is a matrix of this size, squared
+    MAX_MODEL_FEATURES = 200        # up to which it is faster than some twenty products
 
-cdef int MOST_SWEEPS = 20, MOST_PRODUCTS = 250
-cdef double SETTLED = 1e-2      # share of the first sweep's decrease that ends the sweeps
-cdef double TRUNCATED = 0.05    # share of the violation that a truncated step may leave
+cdef int MAX_SWEEPS = 20, MAX_PRODUCTS = 250
+cdef double SWEEP_TOL = 1e-2    # share of the first sweep's decrease that ends the sweeps
+cdef double PRODUCT_TOL = 0.05  # share of the violation that ends the products
 
 
 cdef class LinearSolver:
-    """Fits linear classifiers to subsets of the same rows.
+    """Fits linear classifiers to subsets of the same samples.
 
     Parameters
     ----------
-    rows : Samples
+    data : Samples
     scaling : Scaling
         Of the features that are penalised.
     loss : {"squared_hinge", "logistic"}
@@ -47,7 +48,7 @@ cdef class LinearSolver:
         A fit ends where the violation of the optimality conditions is this share of what it is at
         weights and intercept of zero, times the share of the costs that the lighter class has.
     max_steps : int
-        Newton steps; without any, a fit multiplies what it is given, and says what F is there.
+        Newton steps; with 0, a fit multiplies what it is given, and returns F there.
     """
 
     cdef PenalisedLoss F
@@ -55,13 +56,12 @@ cdef class LinearSolver:
     cdef double tol
     cdef int max_steps
 
-    def __init__(self, Samples rows, scaling, loss="squared_hinge", penalty="l1", tol=1e-2,
+    def __init__(self, Samples data, scaling, loss="squared_hinge", penalty="l1", tol=1e-2,
                  max_steps=100):
-        self.F = PenalisedLoss(rows, scaling, loss, penalty)
-        dense = penalty == "l2" and rows.n_features > NARROW
+        self.F = PenalisedLoss(data, scaling, loss, penalty)
+        dense = penalty == "l2" and data.n_features > MAX_MODEL_FEATURES
         self.kind = _ConjugateGradients if dense else _CoordinateDescent
-        self.tol = tol
-        self.max_steps = max_steps
+        self.tol, self.max_steps = tol, max_steps
 
     def fit(self, samples, target, cost, weights, double intercept):
         """Lower F from the best multiple of the given weights; several threads may do so at once.
@@ -91,7 +91,7 @@ cdef class LinearSolver:
 
 
 cdef class _CoordinateDescent(NewtonFit):
-    """Steps within a working set of features, all of whose second derivatives are written down."""
+    """Steps within a working set of features, by a matrix of their second derivatives."""
 
     cdef int32_t[::1] working       # features of the working set, and the intercept
     cdef int size                   # how many these are
@@ -102,10 +102,10 @@ cdef class _CoordinateDescent(NewtonFit):
 
     def __init__(self, F, samples, target, cost, weights, intercept):
         super().__init__(F, samples, target, cost, weights, intercept)
-        widest = min(self.n_features, <Py_ssize_t> WIDEST) + 1
+        widest = min(self.n_features, <Py_ssize_t> MAX_WORKING_FEATURES) + 1
         self.working, self.slope = np.empty(widest, dtype=np.int32), np.empty(widest)
         self.place = np.full(self.n_features, -1, dtype=np.int32)
-        self.chunk, self.model = np.empty(CHUNK * widest), np.empty(widest * widest)
+        self.chunk, self.model = np.empty(SAMPLES_PER_PRODUCT * widest), np.empty(widest * widest)
 
     cdef void find_goal(self) noexcept nogil:
         self._choose_working_set()
@@ -154,7 +154,7 @@ cdef class _CoordinateDescent(NewtonFit):
             if c > 0.0:
                 self._gather(self.samples[i], sqrt(c), &self.chunk[n * a])
                 n += 1
-            if n == CHUNK:
+            if n == SAMPLES_PER_PRODUCT:
                 self._add_chunk(n)
                 n = 0
         if n:
@@ -165,32 +165,32 @@ cdef class _CoordinateDescent(NewtonFit):
             for j in range(k):
                 self.model[k * a + j] = self.model[j * a + k]
             largest = max(largest, self.model[k * a + k])
-        # Rounding must not make a direction look as if the loss fell for ever.
+        # Else, by rounding, the model might fall without end in some direction.
         for k in range(a):
             self.model[k * a + k] += 1e-12 * largest if largest > 0.0 else 1.0
 
     cdef void _gather(self, Py_ssize_t sample, double factor, double *out) noexcept nogil:
         """Write the working set's features of a sample, scaled, and the constant feature."""
-        cdef Sample row = self.F.rows.get(sample)
-        cdef bint is_float32 = self.F.rows.is_float32
+        cdef Sample x = self.F.data.get(sample)
+        cdef bint is_float32 = self.F.data.is_float32
         cdef int k, a = self.size
         cdef Py_ssize_t e, j
-        cdef double x
-        if row.indices == NULL:
+        cdef double value
+        if x.indices == NULL:
             for k in range(a - 1):
                 j = self.working[k]
-                x = (<const float *> row.values)[j] if is_float32 else (
-                    <const double *> row.values)[j]
-                out[k] = factor * (x - self.F.center[j]) * self.F.inverse[j]
+                value = (<const float *> x.values)[j] if is_float32 else (
+                    <const double *> x.values)[j]
+                out[k] = factor * (value - self.F.center[j]) * self.F.inverse[j]
         else:
             memset(out, 0, a * sizeof(double))
-            for e in range(row.n):
-                j = row.indices[e]
+            for e in range(x.n):
+                j = x.indices[e]
                 k = self.place[j]
                 if k >= 0:
-                    x = (<const float *> row.values)[e] if is_float32 else (
-                        <const double *> row.values)[e]
-                    out[k] += factor * x * self.F.inverse[j]
+                    value = (<const float *> x.values)[e] if is_float32 else (
+                        <const double *> x.values)[e]
+                    out[k] += factor * value * self.F.inverse[j]
         out[a - 1] = factor
 
     cdef void _add_chunk(self, int n) noexcept nogil:
@@ -203,16 +203,16 @@ cdef class _CoordinateDescent(NewtonFit):
         """Coordinate descent on penalty plus model, one Newton step per weight."""
         cdef int a = self.size, j, k, sweep
         cdef double h, goal, moved, decrease, first = 0.0
-        cdef const double *row
+        cdef const double *curvature
         memcpy(&self.goal[0], &self.weights[0], (self.n_features + 1) * sizeof(double))
         for k in range(a):
             self.slope[k] = self.gradient[self.working[k]]
-        for sweep in range(MOST_SWEEPS):
+        for sweep in range(MAX_SWEEPS):
             decrease = 0.0
             for k in range(a):
                 j = self.working[k]
-                row = &self.model[k * a]
-                h = row[k]
+                curvature = &self.model[k * a]
+                h = curvature[k]
                 if k < a - 1:
                     goal = self.F.penalty.minimiser(self.goal[j], self.slope[k], h)
                 else:
@@ -221,27 +221,27 @@ cdef class _CoordinateDescent(NewtonFit):
                 if moved == 0.0:
                     continue
                 self.goal[j] = goal
-                ngdt_add_f64_f64(moved, row, NULL, a, &self.slope[0])
+                ngdt_add_f64_f64(moved, curvature, NULL, a, &self.slope[0])
                 decrease += h * moved * moved
             if sweep == 0:
                 first = decrease
-            if decrease <= SETTLED * first:
+            if decrease <= SWEEP_TOL * first:
                 return
 
 
 cdef class _ConjugateGradients(NewtonFit):
-    """Steps that need but products with second derivatives; the penalty is w^2 / 2."""
+    """Steps by products with second derivatives; the penalty is w^2 / 2."""
 
-    cdef int32_t[::1] bent          # samples where the loss is not straight
-    cdef double[::1] curvature      # and its second derivative there, times the cost
-    cdef Py_ssize_t n_bent
+    cdef int32_t[::1] curved        # samples where the loss has a second derivative
+    cdef double[::1] curvature      # that derivative, times the cost
+    cdef Py_ssize_t n_curved
     cdef double[::1] slope          # gradient of penalty and model at the goal
-    cdef double[::1] search         # where conjugate gradients go next
+    cdef double[::1] search         # direction of the next conjugate step
     cdef double[::1] product        # of the second derivatives with that
 
     def __init__(self, F, samples, target, cost, weights, intercept):
         super().__init__(F, samples, target, cost, weights, intercept)
-        self.bent, self.curvature = np.empty(len(samples), dtype=np.int32), np.empty(len(samples))
+        self.curved, self.curvature = np.empty(len(samples), dtype=np.int32), np.empty(len(samples))
         self.slope, self.search, self.product = np.empty((3, self.n_features + 1))
 
     cdef void find_goal(self) noexcept nogil:
@@ -255,7 +255,7 @@ cdef class _ConjugateGradients(NewtonFit):
             self.search[j] = -self.slope[j]
             violation += fabs(self.slope[j])
         length = self._dot(self.slope, self.slope)
-        for _product in range(MOST_PRODUCTS):
+        for _product in range(MAX_PRODUCTS):
             self._multiply()
             bend = self._dot(self.search, self.product)
             if not bend > 0.0:
@@ -266,28 +266,28 @@ cdef class _ConjugateGradients(NewtonFit):
             for j in range(p + 1):
                 left += fabs(self.slope[j])
                 self.search[j] = length / before * self.search[j] - self.slope[j]
-            if left <= TRUNCATED * violation:
+            if left <= PRODUCT_TOL * violation:
                 return
 
     cdef void _find_curvature(self) noexcept nogil:
         cdef Py_ssize_t i
         cdef double c
-        self.n_bent = 0
+        self.n_curved = 0
         for i in range(self.n_samples):
             c = self.cost[i] * self.F.loss.curvature(self.margin[i])
             if c > 0.0:
-                self.bent[self.n_bent], self.curvature[self.n_bent] = self.samples[i], c
-                self.n_bent += 1
+                self.curved[self.n_curved], self.curvature[self.n_curved] = self.samples[i], c
+                self.n_curved += 1
 
     cdef void _multiply(self) noexcept nogil:
         """Second derivatives of F, the sum of c loss'' z z' and the penalty's, times search."""
         cdef Py_ssize_t i, j, p = self.n_features
-        cdef Sample row
+        cdef Sample x
         memset(&self.product[0], 0, (p + 1) * sizeof(double))
         self.to_raw(&self.search[0])
-        for i in range(self.n_bent):
-            row = self.F.rows.get(self.bent[i])
-            self.add(self.curvature[i] * self.project(&row), &row, &self.product[0])
+        for i in range(self.n_curved):
+            x = self.F.data.get(self.curved[i])
+            self.add(self.curvature[i] * self.project(&x), &x, &self.product[0])
         self.to_scaled(&self.product[0])
         for j in range(p):
             self.product[j] += self.search[j]

@@ -13,7 +13,7 @@ cdef class NewtonFit:
     cdef Py_ssize_t n_features
     # These have the intercept last.
     cdef double[::1] weights
-    cdef double[::1] goal           # where the step leads
+    cdef double[::1] goal           # where the step ends
     cdef double[::1] gradient       # of the loss
     cdef double[::1] direction      # from weights to goal
     cdef double[::1] raw            # for the raw features, where `to_raw` writes
@@ -24,8 +24,8 @@ cdef class NewtonFit:
     cdef void find_goal(self) noexcept nogil
     cdef double objective(self) noexcept nogil
     cdef void to_raw(self, const double *w) noexcept nogil
-    cdef double project(self, const Sample *row) noexcept nogil
-    cdef void add(self, double r, const Sample *row, double *gradient) noexcept nogil
+    cdef double project(self, const Sample *x) noexcept nogil
+    cdef void add(self, double r, const Sample *x, double *gradient) noexcept nogil
     cdef void to_scaled(self, double *gradient) noexcept nogil
     cdef double violation(self, const double *w, const double *gradient) noexcept nogil
 

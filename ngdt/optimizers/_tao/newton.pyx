@@ -1,6 +1,11 @@
-"""Newton's method with a line search, from any start; how a step is found is for subclasses.
+"""Newton's method with a line search, from any initial weights; subclasses find the steps.
 
-LIBLINEAR starts from zero. From weights that are good already, hardly anything is left to do.
+LIBLINEAR starts from zero. From weights that are good already, few steps are left to do. Each step
+costs a few passes over the samples of the node, besides what the subclass does: the gradient, the
+change of the margins, and the losses along the line.
+
+Weights are float64, of scaled features, with the intercept last; margins are kept per sample. All
+memory belongs to one fit, which one thread runs, so that several nodes can be fitted at a time.
 """
 
 import numpy as np
@@ -17,8 +22,8 @@ cdef extern from "dot.h" nogil:
     void ngdt_add_f64_f64(
         double a, const void *x, const int32_t *indices, Py_ssize_t n, double *w) noexcept
 
-cdef int MOST_HALVINGS = 40
-cdef double SUFFICIENT = 0.01       # share of the predicted decrease that a step must bring
+cdef int MAX_HALVINGS = 40
+cdef double SUFFICIENT_DECREASE = 0.01      # share of the predicted decrease that a step must bring
 
 
 cdef class NewtonFit:
@@ -46,7 +51,7 @@ cdef class NewtonFit:
         self.margin, self.change = np.empty(self.n_samples), np.zeros(self.n_samples)
 
     cdef void run(self, double tol, int max_steps) noexcept nogil:
-        """Multiply the weights with what lowers F most, then go on in steps."""
+        """Multiply the weights with what lowers F most, then take steps."""
         cdef double enough
         cdef int _step
         self._find_margins(&self.weights[0], &self.margin[0])
@@ -90,19 +95,19 @@ cdef class NewtonFit:
             self.raw[j] = w[j] * self.F.inverse[j]
             self.raw[p] -= self.raw[j] * self.F.center[j]
 
-    cdef double project(self, const Sample *row) noexcept nogil:
-        """w . z + b of a row, by what `to_raw` wrote."""
-        return row.dot(row.values, row.indices, row.n, &self.raw[0]) + self.raw[self.n_features]
+    cdef double project(self, const Sample *x) noexcept nogil:
+        """w . z + b of a sample, by what `to_raw` wrote."""
+        return x.dot(x.values, x.indices, x.n, &self.raw[0]) + self.raw[self.n_features]
 
-    cdef void add(self, double r, const Sample *row, double *gradient) noexcept nogil:
-        """Add r times the row and the constant feature; `to_scaled` has to follow."""
+    cdef void add(self, double r, const Sample *x, double *gradient) noexcept nogil:
+        """Add r times the sample and the constant feature; `to_scaled` has to follow."""
         if r == 0.0:
             return
         gradient[self.n_features] += r
-        if self.F.rows.is_float32:
-            ngdt_add_f32_f64(r, row.values, row.indices, row.n, gradient)
+        if self.F.data.is_float32:
+            ngdt_add_f32_f64(r, x.values, x.indices, x.n, gradient)
         else:
-            ngdt_add_f64_f64(r, row.values, row.indices, row.n, gradient)
+            ngdt_add_f64_f64(r, x.values, x.indices, x.n, gradient)
 
     cdef void to_scaled(self, double *gradient) noexcept nogil:
         cdef Py_ssize_t j
@@ -113,20 +118,20 @@ cdef class NewtonFit:
     cdef void _find_margins(self, const double *w, double *out) noexcept nogil:
         """y (w . z + b) of all samples."""
         cdef Py_ssize_t i
-        cdef Sample row
+        cdef Sample x
         self.to_raw(w)
         for i in range(self.n_samples):
-            row = self.F.rows.get(self.samples[i])
-            out[i] = self.target[i] * self.project(&row)
+            x = self.F.data.get(self.samples[i])
+            out[i] = self.target[i] * self.project(&x)
 
     cdef void _find_gradient(self, const double *margin, double *out) noexcept nogil:
         """Gradient of the loss where the samples have these margins."""
         cdef Py_ssize_t i
-        cdef Sample row
+        cdef Sample x
         memset(out, 0, (self.n_features + 1) * sizeof(double))
         for i in range(self.n_samples):
-            row = self.F.rows.get(self.samples[i])
-            self.add(self.cost[i] * self.target[i] * self.F.loss.slope(margin[i]), &row, out)
+            x = self.F.data.get(self.samples[i])
+            self.add(self.cost[i] * self.target[i] * self.F.loss.slope(margin[i]), &x, out)
         self.to_scaled(out)
 
     cdef void _scale(self) noexcept nogil:
@@ -184,8 +189,7 @@ cdef class NewtonFit:
         return self.violation(&self.direction[0], &self.gradient[0])
 
     cdef double _share_of_minority(self) noexcept nogil:
-        # Where few samples stand against many, little is left of the violation at zero as soon as
-        # the intercept says so.
+        # Where few samples oppose many, the intercept alone removes most of the violation at zero.
         cdef double right = 0.0, total = 0.0
         cdef Py_ssize_t i
         for i in range(self.n_samples):
@@ -195,7 +199,7 @@ cdef class NewtonFit:
         return min(right, total - right) / total
 
     cdef bint _search_line(self) noexcept nogil:
-        """Go along the step, half of it and so on, until F falls enough; False if it does not."""
+        """Try the step, half of it and so on, until F falls enough; False if it never does."""
         cdef Py_ssize_t i, j, _halving, p = self.n_features
         cdef double t = 1.0, predicted = 0.0, here
         for j in range(p + 1):
@@ -208,8 +212,9 @@ cdef class NewtonFit:
             return False
         here = self._loss_at(0.0) + self._penalty_at(0.0)
         self._find_margins(&self.direction[0], &self.change[0])
-        for _halving in range(MOST_HALVINGS):
-            if self._loss_at(t) + self._penalty_at(t) - here <= SUFFICIENT * t * predicted:
+        for _halving in range(MAX_HALVINGS):
+            if self._loss_at(t) + self._penalty_at(t) - here <= (
+                    SUFFICIENT_DECREASE * t * predicted):
                 break
             t *= 0.5
         else:

@@ -15,7 +15,7 @@ cdef class Penalty:
 
 
 cdef class PenalisedLoss:
-    cdef Samples rows
+    cdef Samples data
     cdef const double[::1] center
     cdef const double[::1] inverse      # of the scale
     cdef Surrogate loss

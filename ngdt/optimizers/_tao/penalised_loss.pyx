@@ -3,7 +3,7 @@
     F(w, b) = sum_i c_i loss(y_i (w . z_i + b)) + penalty(w),    y_i = -1 or 1,
 
 where z = (x - center) / scale, and the intercept b is free. The samples i, their costs c and labels
-y are a node's own; the rest is common to all nodes.
+y belong to a node (`NewtonFit`); the rest is common to all nodes, and constant: threads share it.
 """
 
 from libc.math cimport exp, fabs, log1p
@@ -114,15 +114,15 @@ cdef class PenalisedLoss:
 
     Parameters
     ----------
-    rows : Samples
+    data : Samples
     scaling : Scaling
         Of the features that are penalised.
     loss : {"squared_hinge", "logistic"}
     penalty : {"l1", "l2"}
     """
 
-    def __init__(self, Samples rows, scaling, loss, penalty):
-        self.rows = rows
+    def __init__(self, Samples data, scaling, loss, penalty):
+        self.data = data
         self.center = scaling.center
         self.inverse = 1.0 / scaling.scale
         self.loss = SURROGATES[loss]()
