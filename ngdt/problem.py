@@ -22,7 +22,7 @@ _DEPENDS_ON = {
     "data": {"X"},
     "moments": {"X", "sample_weight"},
     "scaling": {"X", "sample_weight", "standardize"},
-    "splitter": {"X", "y", "loss", "n_outputs", "sample_weight", "min_samples_leaf"},
+    "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
 }
 
 
@@ -36,7 +36,7 @@ class Problem:
     Parameters
     ----------
     X : ndarray, C-contiguous float32 or float64, or CSR matrix, of shape (n_samples, n_features)
-        Raw features, never copied or changed. A CSR matrix is in canonical format.
+        Raw features, never copied or changed. A CSR matrix must be in canonical format.
     y : ndarray of float64, shape (n_samples, n_targets)
         Targets as `Loss.encode` returns them.
     loss : Loss
@@ -93,7 +93,7 @@ class Problem:
     n_jobs: int = 1
     verbose: int = 0
     callback: Callable[[dict], Any] | None = None
-    # Computed properties. Copies share it unless a field that an entry depends on has changed.
+    # Computed properties. Copies share those that do not depend on the replaced fields.
     _computed: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def replace(self, **changes) -> "Problem":
@@ -149,7 +149,7 @@ class Problem:
         """
         return self._once("splitter", lambda: Splitter(
             self.X, self.y, self.sample_weight, self.n_outputs,
-            "entropy" if self.loss.is_classifier else "variance", self.min_samples_leaf))
+            "entropy" if self.loss.is_classifier else "variance"))
 
     @property
     def training_samples(self) -> np.ndarray:
@@ -297,4 +297,8 @@ def standard_errors_saved(errors: np.ndarray, others: np.ndarray) -> float:
         Positive if the sum of `others` is smaller.
     """
     saved = errors - others
-    return saved.sum() / max(np.sqrt((saved**2).sum()), np.finfo(float).tiny)
+    largest = np.abs(saved).max(initial=0.0)
+    if largest == 0.0:
+        return 0.0
+    saved = saved / largest     # whose squares may overflow
+    return saved.sum() / np.sqrt((saved**2).sum())

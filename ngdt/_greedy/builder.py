@@ -18,8 +18,11 @@ class SplitStrategy(Protocol):
     # Weights of all samples.
     weight: np.ndarray
 
-    def split(self, samples: np.ndarray) -> Split | None:
-        """The split of the node with these samples, or None for a leaf."""
+    def split(self, samples: np.ndarray, min_samples_leaf: int) -> Split | None:
+        """The split of the node with these samples, or None for a leaf.
+
+        Either side has at least `min_samples_leaf` samples.
+        """
 
     def partition(self, samples: np.ndarray, split: Split) -> int:
         """Move the samples of the left side to the front, and return their number."""
@@ -87,9 +90,9 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     samples : ndarray of int32
         Samples to grow on, all with positive weights. Reordered in place.
     limits : Problem
-        Its `max_depth`, `min_samples_split`, `max_leaf_nodes` and `min_impurity_decrease` are used.
-        The strategy itself applies `min_samples_leaf`. Impurity decreases are relative to the
-        weight of `samples`.
+        Its `max_depth`, `min_samples_split`, `min_samples_leaf`, `max_leaf_nodes` and
+        `min_impurity_decrease` are used. Impurity decreases are relative to the weight of
+        `samples`.
 
     Returns
     -------
@@ -110,7 +113,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
             return
         if len(node.samples) < limits.min_samples_split:
             return
-        split = strategy.split(node.samples)
+        split = strategy.split(node.samples, limits.min_samples_leaf)
         if split is not None and split.gain * (1 + 1e-10) >= min_gain:
             node.split = split
             heappush(splittable, (-split.gain, next(counter), node))

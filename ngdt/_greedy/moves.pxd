@@ -8,7 +8,7 @@ from ngdt._greedy.criterion cimport Criterion, Moves
 @cython.final
 cdef class MoveList:
     cdef Moves moves
-    cdef Py_ssize_t min_samples_leaf
+    cdef Py_ssize_t min_samples_leaf    # least number of samples on either side of a threshold
     cdef double sample_weight   # of each sample; NaN if they differ, and then nothing is counted
     cdef uint64_t[::1] order    # as `sort` leaves it
     cdef uint64_t[::1] _scratch

@@ -110,16 +110,13 @@ cdef class MoveList:
         Most moves in a list.
     n_samples : int
         Most values that are sorted.
-    min_samples_leaf : int
-        Least number of samples on either side of a threshold.
     sample_weight : float
         Weight of each sample, if they are all the same; else NaN, and values must not be counted
         by grid point where `min_samples_leaf` is above 1.
     """
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t n_samples, Py_ssize_t min_samples_leaf,
-                 double sample_weight):
-        self.min_samples_leaf, self.sample_weight = min_samples_leaf, sample_weight
+    def __init__(self, Py_ssize_t n, Py_ssize_t n_samples, double sample_weight):
+        self.min_samples_leaf, self.sample_weight = 1, sample_weight
         cdef double[::1] z = np.empty(n)
         cdef double[::1] amount = np.empty(n)
         cdef int32_t[::1] item = np.empty(n, dtype=np.int32)
@@ -163,7 +160,7 @@ cdef class MoveList:
         """Find the moves behind which a threshold leaves enough samples on both sides."""
         cdef Moves *moves = &self.moves
         cdef double unit = self.sample_weight if counted else 0.0
-        cdef Py_ssize_t m, k
+        cdef Py_ssize_t m = 0, k
         moves.first, moves.end = 0, moves.n - 1
         if self.min_samples_leaf <= 1:
             return

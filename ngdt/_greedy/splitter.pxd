@@ -19,10 +19,12 @@ cdef class Splitter:
     cdef double[::1] _low
     cdef double[::1] _high
     cdef unsigned char[::1] _by_count   # low and high are grid points
+    cdef int _n_labels                  # of the criterion, for values counted by grid point
     cdef MoveList _moves
     cdef int32_t[::1] _right
 
     cdef Py_ssize_t _check_samples(self, const int32_t[::1] samples) except -1
+    cdef void _limit(self, Py_ssize_t min_samples_leaf) noexcept
     cdef Py_ssize_t _search(self, const int32_t *samples, Py_ssize_t n) noexcept nogil
     cdef double _threshold(
         self, const int32_t *samples, Py_ssize_t n, Py_ssize_t feature) noexcept nogil

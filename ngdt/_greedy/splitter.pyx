@@ -59,8 +59,6 @@ cdef class Splitter:
     n_outputs : int
         Classes, or regression targets.
     criterion : {"entropy", "misclassification", "variance"}
-    min_samples_leaf : int, default=1
-        Least number of samples on either side of a split, whatever their weights.
 
     Examples
     --------
@@ -76,7 +74,7 @@ cdef class Splitter:
     2
     """
 
-    def __init__(self, X, y, sample_weight, n_outputs, criterion, min_samples_leaf=1):
+    def __init__(self, X, y, sample_weight, n_outputs, criterion):
         self._data = Samples(X)
         self.n_features = self._data.n_features
         self.weight = sample_weight
@@ -97,22 +95,23 @@ cdef class Splitter:
         cdef Py_ssize_t n = len(self._used)
         present = sample_weight[self._used]
         same = present[0] if n and present.min() == present.max() else np.nan
-        if min_samples_leaf > 1 and np.isnan(same):
-            self._criterion.labels.n = 0    # weights of cells do not tell how many samples they are
-        self._moves = MoveList(max(n, CELL_BYTES // 8) + 1, n, min_samples_leaf, same)
+        self._n_labels = self._criterion.labels.n
+        self._moves = MoveList(max(n, CELL_BYTES // 8) + 1, n, same)
         self._right = np.empty(n, dtype=np.int32)
 
     def used_samples(self):
         """The samples with weight: a new int32 array, to be partitioned in place."""
         return self._used.copy()
 
-    def split(self, const int32_t[::1] samples):
+    def split(self, const int32_t[::1] samples, Py_ssize_t min_samples_leaf=1):
         """Best split of a node.
 
         Parameters
         ----------
         samples : ndarray of int32
             Samples of the node, each with a positive weight.
+        min_samples_leaf : int, default=1
+            Least number of samples on either side, whatever their weights.
 
         Returns
         -------
@@ -124,6 +123,7 @@ cdef class Splitter:
         cdef double threshold = 0.0
         if self._check_samples(samples) < 2:
             return None
+        self._limit(min_samples_leaf)
         with nogil:
             if self._criterion.start(&samples[0], len(samples)):
                 feature = self._search(&samples[0], len(samples))
@@ -133,7 +133,9 @@ cdef class Splitter:
             return None
         return Split(feature, threshold, self._gain[feature] * self._criterion.unit)
 
-    def best_threshold(self, const int32_t[::1] samples, const double[::1] z):
+    def best_threshold(
+        self, const int32_t[::1] samples, const double[::1] z, Py_ssize_t min_samples_leaf=1
+    ):
         """Best threshold of one number per sample, e.g. a projection.
 
         Parameters
@@ -141,6 +143,8 @@ cdef class Splitter:
         samples : ndarray of int32, shape (n,)
             Samples of the node, each with a positive weight.
         z : ndarray of float64, shape (n,)
+        min_samples_leaf : int, default=1
+            As for `split`.
 
         Returns
         -------
@@ -153,6 +157,7 @@ cdef class Splitter:
             raise ValueError(f"z has {len(z)} values for {n} samples")
         if n < 2:
             return None
+        self._limit(min_samples_leaf)
         with nogil:
             impure = self._criterion.start(&samples[0], n)
             self._moves.list_all(&z[0], n, self._criterion)
@@ -206,6 +211,12 @@ cdef class Splitter:
             if not 0 <= samples[i] < n_samples or not self._is_used[samples[i]]:
                 raise ValueError(f"samples[{i}] = {samples[i]} is not a sample with weight")
         return samples.shape[0]
+
+    cdef void _limit(self, Py_ssize_t min_samples_leaf) noexcept:
+        self._moves.min_samples_leaf = min_samples_leaf
+        # Weights of cells tell their numbers of samples only if all samples have the same weight.
+        counted = min_samples_leaf <= 1 or self._moves.sample_weight == self._moves.sample_weight
+        self._criterion.labels.n = self._n_labels if counted else 0
 
     cdef Py_ssize_t _search(self, const int32_t *samples, Py_ssize_t n) noexcept nogil:
         """Find the best cut of every feature; return the best feature, -1 if none can be cut."""

@@ -65,12 +65,12 @@ class CO2Splitter(RefinedSplitter):
         self.problem = problem.replace(validation_weight=None, n_jobs=1, verbose=0, callback=None)
         self.space = InputScale.measure(problem, optimizer.norm_limit)
 
-    def split(self, samples):
-        axis_aligned = self.splitter.split(samples)
+    def split(self, samples, min_samples_leaf):
+        axis_aligned = self.splitter.split(samples, min_samples_leaf)
         if axis_aligned is None:
             return None
         weights = self._optimize(samples, axis_aligned)
-        best = self.cut(samples, weights)
+        best = self.cut(samples, weights, min_samples_leaf)
         return axis_aligned if best is None or not best.gain >= axis_aligned.gain else best
 
     def _optimize(self, samples, split):

@@ -87,14 +87,14 @@ class LPSplitter(RefinedSplitter):
         self.scaling = problem.scaling
         self.scaled = self.scaling.transform(problem.X)
 
-    def split(self, samples):
-        axis_aligned = self.splitter.split(samples)
+    def split(self, samples, min_samples_leaf):
+        axis_aligned = self.splitter.split(samples, min_samples_leaf)
         if axis_aligned is None:
             return None
-        return self._plane(samples, axis_aligned) or axis_aligned
+        return self._plane(samples, axis_aligned, min_samples_leaf) or axis_aligned
 
-    def _plane(self, samples, axis_aligned):
-        """The plane of the linear program, or None if a side has too little weight."""
+    def _plane(self, samples, axis_aligned, min_samples_leaf):
+        """The plane of the linear program, or None if a side has too few samples."""
         sample_weight = self.weight[samples]
         right = self._belongs_right(samples, axis_aligned)
         plane = place_plane(
@@ -105,7 +105,8 @@ class LPSplitter(RefinedSplitter):
             return None
         weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])
         goes_right = self.data.project(samples, weights[0]) - thresholds[0] > 0
-        cut = self.splitter.best_threshold(samples, goes_right.astype(np.float64))
+        cut = self.splitter.best_threshold(
+            samples, goes_right.astype(np.float64), min_samples_leaf)
         return cut and Split(weights[0], thresholds[0], cut[1])
 
     def _belongs_right(self, samples, axis_aligned):

@@ -1,5 +1,7 @@
 """Axis-aligned trees by greedy information gain."""
 
+import numpy as np
+
 from ngdt._greedy.builder import build
 from ngdt._greedy.splitter import Split
 from ngdt.initializers._base import Initializer
@@ -68,7 +70,14 @@ class RefinedSplitter:
         """As `Splitter.partition`."""
         return self.splitter.partition(samples, split)
 
-    def cut(self, samples, weights):
+    def is_splittable(self, samples, min_samples_leaf):
+        """Whether a node is impure and large enough for a split."""
+        # If distinct values of every sample give no valid threshold, no direction does.
+        distinct = np.arange(len(samples), dtype=np.float64)
+        return self.splitter.best_threshold(samples, distinct, min_samples_leaf) is not None
+
+    def cut(self, samples, weights, min_samples_leaf):
         """The best split with these weights, or None."""
-        found = self.splitter.best_threshold(samples, self.data.project(samples, weights))
+        found = self.splitter.best_threshold(
+            samples, self.data.project(samples, weights), min_samples_leaf)
         return found and Split(weights, *found)

@@ -83,13 +83,12 @@ class RandomObliqueSplitter(RefinedSplitter):
         self.scale = problem.scaling.scale
         self.random = np.random.default_rng(problem.random_state)
 
-    def split(self, samples):
-        # If distinct values of every sample give no valid threshold, no direction does.
-        if self.splitter.best_threshold(samples, np.arange(len(samples), dtype=np.float64)) is None:
+    def split(self, samples, min_samples_leaf):
+        if not self.is_splittable(samples, min_samples_leaf):
             return None
         best = None
         for _ in range(self.n_candidates):
-            found = self.cut(samples, self._direction())
+            found = self.cut(samples, self._direction(), min_samples_leaf)
             if found is not None and (best is None or found.gain > best.gain * (1 + ROUNDING)):
                 best = found
         return best

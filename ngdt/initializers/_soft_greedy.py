@@ -6,7 +6,6 @@ from zlib import crc32
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits
 
 from ngdt._greedy.builder import build
 from ngdt._greedy.splitter import Split
@@ -15,6 +14,7 @@ from ngdt.initializers._base import Initializer
 from ngdt.initializers._info_gain import RefinedSplitter
 from ngdt.optimizers import EndToEnd
 from ngdt.optimizers._soft.run import SoftOptimizer, check_image_shape, unit_weight
+from ngdt.optimizers._threads import one_blas_thread
 
 # Samples from which a stump is trained by several threads: with fewer, mini-batches are too small.
 _MIN_THREADED_SAMPLES = 8000
@@ -114,7 +114,7 @@ class SoftGreedy(Initializer):
     def _initialize(self, problem):
         strategy = SoftStumpSplitter(
             self._stump(), problem, self.n_attempts, self._feature_draw(problem.X.shape[1]))
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             grown = build(strategy, problem.training_samples, problem)
         return grown.to_tree(problem)
 
@@ -171,9 +171,8 @@ class SoftStumpSplitter(RefinedSplitter):
         # of weight 0 change nothing.
         self.rank = np.cumsum(problem.sample_weight > 0, dtype=np.int32)
 
-    def split(self, samples):
-        # If distinct values of every sample give no valid threshold, no direction does.
-        if self.splitter.best_threshold(samples, np.arange(len(samples), dtype=np.float64)) is None:
+    def split(self, samples, min_samples_leaf):
+        if not self.is_splittable(samples, min_samples_leaf):
             return None
         seed = [self.problem.random_state, crc32(self.rank[samples])]
         for attempt in range(self.n_attempts):
@@ -181,7 +180,8 @@ class SoftStumpSplitter(RefinedSplitter):
             if stump.n_internal:
                 weights, threshold = stump.weights[0], stump.thresholds[0]
                 right = self.problem.data.project(samples, weights) - threshold > 0
-                cut = self.splitter.best_threshold(samples, right.astype(np.float64))
+                cut = self.splitter.best_threshold(
+                    samples, right.astype(np.float64), min_samples_leaf)
                 if cut is not None:     # None: a side has too few samples
                     return Split(weights, threshold, cut[1])
         return None

@@ -1,6 +1,6 @@
 """Regrow: replace subtrees by greedy ones where validation samples favour these."""
 
-from numbers import Real
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -36,8 +36,8 @@ class Regrow(Optimizer):
 
     Parameters
     ----------
-    min_samples_leaf : float, default=1
-        Least weight of the training samples in a leaf of a greedy subtree. Only a value above that
+    min_samples_leaf : int, default=1
+        Least number of training samples in a leaf of a greedy subtree. Only a value above that
         of the estimator has an effect.
 
     Notes
@@ -64,7 +64,7 @@ class Regrow(Optimizer):
     name = "regrow"
 
     _parameter_constraints: ClassVar[dict] = {
-        "min_samples_leaf": [Interval(Real, 0, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(self, *, min_samples_leaf=1):
@@ -81,11 +81,9 @@ class _Regrowth:
 
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
-        least = max(problem.min_samples_leaf, params.min_samples_leaf)
-        if least > problem.min_samples_leaf:
-            problem = problem.replace(min_samples_leaf=least)
-        self.limits = problem.replace(max_leaf_nodes=None)
-        self.splitter = self.limits.splitter
+        self.limits = problem.replace(
+            max_leaf_nodes=None,
+            min_samples_leaf=max(problem.min_samples_leaf, params.min_samples_leaf))
         self.training, self.validation = (
             SamplesByLeaf(tree, samples, problem.apply(tree, samples))
             for samples in (problem.training_samples, problem.validation_samples))
@@ -125,7 +123,7 @@ class _Regrowth:
 
     def _grow(self, samples, max_depth):
         limits = self.limits.replace(max_depth=max_depth)
-        return build(self.splitter, samples.copy(), limits).to_tree(self.problem)
+        return build(self.problem.splitter, samples.copy(), limits).to_tree(self.problem)
 
     def _gain(self, candidate, validation):
         """Gain of a subtree on the validation samples, in standard errors, and its errors there."""

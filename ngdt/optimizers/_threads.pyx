@@ -10,9 +10,23 @@ So neither does the result, whichever thread takes which task.
 """
 
 import threading
-from functools import partial
+from functools import cache, partial
 
 import joblib
+from threadpoolctl import ThreadpoolController
+
+# The search for loaded libraries takes milliseconds, longer than a fit of a small tree.
+_controller = cache(ThreadpoolController)
+
+
+def one_blas_thread():
+    """Context manager: BLAS uses one thread, where several threads of ours call it.
+
+    Returns
+    -------
+    context manager
+    """
+    return _controller().limit(limits=1, user_api="blas")
 
 
 def usable_threads(n_jobs):

@@ -7,7 +7,7 @@ from scipy import sparse
 from ngdt import Tree
 from ngdt._scaling import Moments, Scaling
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.problem import Problem
+from ngdt.problem import Problem, standard_errors_saved
 
 X = np.arange(12.0).reshape(6, 2)
 WEIGHT = np.array([1.0, 0.0, 2.0, 1.0, 0.0, 0.0])
@@ -26,11 +26,10 @@ MADE = ("data", "moments", "scaling", "splitter")
 CHANGES = pytest.mark.parametrize(("changes", "outdated"), [
     ({}, ()),
     ({"random_state": 3, "validation_weight": None, "n_jobs": 2, "max_depth": 1,
-      "min_samples_split": 9, "max_leaf_nodes": 3, "min_impurity_decrease": 0.1, "verbose": 1,
-      "callback": print}, ()),
+      "min_samples_split": 9, "min_samples_leaf": 2, "max_leaf_nodes": 3,
+      "min_impurity_decrease": 0.1, "verbose": 1, "callback": print}, ()),
     ({"sample_weight": np.ones(6)}, ("moments", "scaling", "splitter")),
     ({"standardize": False}, ("scaling",)),
-    ({"min_samples_leaf": 2}, ("splitter",)),
     ({"y": np.ones((6, 1))}, ("splitter",)),
     ({"loss": SquaredLoss(), "n_outputs": 1}, ("splitter",)),
     ({"X": X.copy()}, MADE),
@@ -62,14 +61,14 @@ def test_what_a_copy_makes_first_is_shared_where_it_is_true(changes, outdated):
 
 
 def test_what_is_made_is_made_of_the_fields():
-    given = classification(standardize="global", min_samples_leaf=2)
+    given = classification(standardize="global")
     np.testing.assert_array_equal(given.moments.mean, Moments.of(X, WEIGHT).mean)
     np.testing.assert_array_equal(given.scaling.scale, Scaling.fit(X, WEIGHT, "global").scale)
     first_two = np.arange(2, dtype=np.int32)
     np.testing.assert_array_equal(given.data.project(first_two, np.ones(2)), [1, 5])
-    samples = given.training_samples
-    assert given.splitter.split(samples) is None        # three samples
-    assert given.replace(min_samples_leaf=1).splitter.split(samples) is not None
+    samples = given.training_samples        # three
+    assert given.splitter.split(samples, 2) is None
+    assert given.splitter.split(samples) is not None
 
 
 def test_no_copy_knows_of_another_problem():
@@ -142,3 +141,13 @@ def test_trees_for_other_data_are_refused():
         given.check_shapes(Tree(*leaf, [[0.0, 0.0, 0.0]]))
     with pytest.raises(ValueError, match="the tree is for 5 features, but the data have 2"):
         given.check_shapes(Tree(np.empty((0, 5)), [], [], [], [[0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])
+def test_standard_errors_do_not_depend_on_the_unit_of_the_weights(unit):
+    rng = np.random.default_rng(0)
+    errors, others = rng.random((2, 50))
+    expected = (errors - others).sum() / np.sqrt(((errors - others) ** 2).sum())
+    found = standard_errors_saved(errors * unit, others * unit)
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert standard_errors_saved(errors * unit, errors * unit) == 0.0

@@ -20,8 +20,9 @@ class Diagonal:
         self.splitter, self.X, self.weight = splitter, X, splitter.weight
         self.direction = np.ones(X.shape[1]) / 2
 
-    def split(self, rows):
-        found = self.splitter.best_threshold(rows, self.X[rows] @ self.direction)
+    def split(self, rows, min_samples_leaf):
+        found = self.splitter.best_threshold(
+            rows, self.X[rows] @ self.direction, min_samples_leaf)
         return None if found is None else Split(self.direction, *found)
 
     def partition(self, rows, split):

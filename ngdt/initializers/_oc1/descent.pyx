@@ -59,7 +59,7 @@ cdef class Descent:
         self._turning = np.empty(n, dtype=np.int32)
         self._pool = np.empty(max(1, self._criterion.labels.n))
         # A sample that leaves the left side has to be brought there before.
-        self._moves = MoveList(2 * n, n, 1, NAN)
+        self._moves = MoveList(2 * n, n, NAN)
         self._moves.moves.has_rest = False
 
     @property

@@ -41,7 +41,8 @@ class OC1(InfoGain):
     variance), as in all initializers. Features are scaled, and centred unless they are sparse. A
     change of one weight then turns the plane about the centre of the data. Weights are changed in
     random order. The threshold is changed like a weight. At the end it is set to the best one for
-    the projected samples.
+    the projected samples. Steps of the descent may leave fewer than `min_samples_leaf` samples on a
+    side; the last threshold does not.
 
     References
     ----------
@@ -84,15 +85,16 @@ class OC1Splitter(RefinedSplitter):
         self.descent = Descent(self.splitter, self.scaling.center, self.scaling.scale)
         self.random = np.random.default_rng(problem.random_state)
 
-    def split(self, samples):
-        best = self.splitter.split(samples)
+    def split(self, samples, min_samples_leaf):
+        best = self.splitter.split(samples, min_samples_leaf)
         if best is None:
             return None
         initial = best._replace(direction=np.eye(1, self.n_features, best.direction)[0])
         for restart in range(self.n_restarts + 1):
             if restart:
-                initial = self.cut(samples, self._random_hyperplane(self.n_features)[0])
-            found = initial and self._descend(samples, initial)
+                initial = self.cut(
+                    samples, self._random_hyperplane(self.n_features)[0], min_samples_leaf)
+            found = initial and self._descend(samples, initial, min_samples_leaf)
             if found and found.gain > best.gain * (1 + ROUNDING):
                 best = found
         return best
@@ -112,7 +114,7 @@ class OC1Splitter(RefinedSplitter):
         weights, thresholds = self.scaling.to_raw(scaled[None, :-1], scaled[-1:])
         return weights[0], thresholds[0], scaled
 
-    def _descend(self, samples, initial):
+    def _descend(self, samples, initial, min_samples_leaf):
         """Descend until no step raises the gain; the split there, with its best threshold."""
         scaled = np.append(*self.scaling.to_scaled(initial.direction, initial.threshold))
         score = self.data.project(samples, initial.direction) - initial.threshold
@@ -123,7 +125,8 @@ class OC1Splitter(RefinedSplitter):
             if not any(self._jump(samples) for _ in range(self.n_jumps)):
                 break
         reached = self.descent.weights
-        return self.cut(samples, self.scaling.to_raw(reached[None, :-1], reached[-1:])[0][0])
+        weights, _ = self.scaling.to_raw(reached[None, :-1], reached[-1:])
+        return self.cut(samples, weights[0], min_samples_leaf)
 
     def _descend_once(self):
         coefficients = self.random.permutation(self.n_features + 1).astype(np.int32)

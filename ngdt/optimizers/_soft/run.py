@@ -9,7 +9,6 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from threadpoolctl import threadpool_limits
 
 from ngdt._algorithm import OptimizerResult, Progress
 from ngdt._inference import Topology
@@ -17,7 +16,7 @@ from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
 from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
 from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
-from ngdt.optimizers._threads import usable_threads
+from ngdt.optimizers._threads import one_blas_thread, usable_threads
 from ngdt.pruning import keep_reached
 
 # Number of evaluations of the hard tree, evenly over the last half of the epochs. Routing the
@@ -107,7 +106,7 @@ class SoftOptimizer(Optimizer):
         if tree.n_internal == 0:
             return OptimizerResult(tree)
         # The kernel has threads of its own; BLAS must not start further ones in each.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             return self._train(tree, problem, problem.training_samples, unit_weight(problem))
 
     def _train(self, tree, problem, samples, sample_weight, keep_zeros=False):
