@@ -555,3 +555,17 @@ def test_ctrl_c_leaves_the_best_tree(node, n_jobs):
         tree.fit(X, y)
     assert [progress["optimizer"] for progress in interrupt.seen] == ["TAO", "TAO"]
     assert tree.score(X, y) > 0.8
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("solver", ["newton", "liblinear"])
+def test_a_node_may_have_hardly_any_of_the_weight(solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 1] > 0) ^ (X[:, 2] > 0)
+    weight = np.where(X[:, 0] > 0, 1.0, 1e-150)     # 1e-1500 to the power of alpha
+    tree = Tree([[1.0, 0, 0], [0, 1.0, 0], [0, 1.0, 0]], np.zeros(3), [1, ~0, ~2], [2, ~1, ~3],
+                np.eye(2)[[0, 1, 0, 1]])
+    problem = as_problem((tree, X, y.astype(int), LogLoss()), weight)
+    trained = TAO(alpha=10, solver=solver, max_passes=3).optimize(tree, problem).tree
+    assert np.isfinite(trained.densify().weights).all()

@@ -8,7 +8,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits
 
 from ngdt._algorithm import Progress
 from ngdt.losses import LOSSES, Loss, get_loss
@@ -16,11 +15,14 @@ from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
 from ngdt.optimizers._tao.weights import compact_weights, replace_weights
+from ngdt.optimizers._threads import one_blas_thread
 from ngdt.pruning import collapse_pure, keep_reached
 
 # Number of passes over which the objective must have fallen. That of a surrogate need not fall in
 # each pass.
 _PATIENCE_PASSES = {"error": 1, "surrogate": 3}
+# Least share of the samples to a power, so that C divided by it is finite.
+_TINY = np.finfo(np.float64).tiny
 
 
 class TAO(Optimizer):
@@ -181,7 +183,7 @@ class TAO(Optimizer):
         problem = problem.replace(n_jobs=min(n_jobs, tree.n_leaves))
         run = TAORun(self, tree, problem)
         # The nodes are fitted by several threads; BLAS must not start further ones in each.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             run.train()
         return run.progress.result(run.result(), converged=run.converged)
 
@@ -324,9 +326,10 @@ class TAORun:
             used = begin + np.flatnonzero(gain[begin:end])
             if len(used) and np.ptp(problem.y[samples[begin:end]], axis=0).any():
                 share = problem.sample_weight[samples[begin:end]].sum() / self.total_weight
+                C = self.params.C / max(share**self.params.alpha, _TINY)
                 problems.append((NodeProblem(
                     node, samples[used], np.sign(gain[used]), np.abs(gain[used]),
-                    self.params.C / share**self.params.alpha), position, leaves[:, begin:end]))
+                    min(C, 1.0 / _TINY)), position, leaves[:, begin:end]))
         return problems
 
     def _fit_node(self, problem, position, leaves):
