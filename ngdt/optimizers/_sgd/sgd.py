@@ -20,45 +20,51 @@ class SGD(Optimizer):
     """Stochastic gradient descent on the upper bound of the tree's loss.
 
     Each sample pays the bound of Norouzi et al. (2015), eq. (13) (``inference="fast"``) or eq. (7)
-    (``"full"``). The rows of the weights stay in a norm ball of squared radius `nu`, eq. (9), and
-    steps touch only the rows whose decisions differ.
+    (``"full"``). Each weight vector stays in a ball of squared radius `nu`, eq. (9). A step changes
+    only the weight vectors of nodes whose decisions differ between the two codes of the bound.
 
     Parameters
     ----------
     inference : {"auto", "fast", "full"}, default="auto"
-        Codes that loss-augmented inference looks at: one flip away, or all. Thanks to exact
-        pruning both score about as many nodes. "auto" is "fast" for classification, where it was
-        up to two points more accurate, and "full" for regression, whose bound is continuous.
+        Codes that loss-augmented inference searches: those one flip away, or all. Because of exact
+        pruning, both compute about as many scores. "auto" is "fast" for classification, where it
+        was up to two points more accurate, and "full" for regression, whose bound is then
+        continuous.
     nu : float or "auto", default="auto"
-        Largest squared norm of a row of weights together with its threshold, in standardised
-        feature space. "auto" is ``(2 * D / sigma) ** 2`` with D the mean over samples of the
-        largest leaf loss at the start and sigma the spread of the samples in their widest
-        direction: the size at which a flip may cost as much as the worst leaf.
+        Largest squared norm of a weight vector together with its threshold, for standardised
+        features. "auto" is ``(2 * D / sigma) ** 2``, where D is the mean over samples of the
+        largest leaf loss in the initial tree and sigma the standard deviation along the first
+        principal component: the size at which a flip can cost as much as the worst leaf.
     learning_rate : float or "auto", default="auto"
-        Step in units of sqrt(nu); "auto" is 0.1 for classification and 0.03 for regression, whose
-        gradients are led by the worst errors.
+        Step size in units of sqrt(nu). "auto" is 0.1 for classification and 0.03 for regression,
+        whose gradients are dominated by the largest errors.
     schedule : {"cosine", "constant", "inverse_sqrt"}, default="cosine"
         Decay of both learning rates.
     batch_size : int, default=100
     epochs : int or "auto", default="auto"
-        "auto" is 10, or as many as make 10 000 steps and 40 per feature, but at most 300.
+        "auto" is the number that makes 10 000 steps, or 40 per feature if that is more; at least
+        10 and at most 300.
     leaf_learning_rate : float or "auto", default="auto"
-        Step of the leaf values on the mean gradient of the batch; "auto" is 10 for classification
-        and 1 for regression.
+        Step size of the leaf values, for the mean gradient of the batch. "auto" is 10 for
+        classification and 1 for regression.
     leaf_limit : float, default=12.0
-        Leaf values are clipped to this size: the log loss of pure leaves has no other bound.
+        Leaf values of classifiers are clipped to this size: the log loss of pure leaves has no
+        other bound. Leaf values of regression are not clipped.
     norm_limit : float or None, default=1.5
-        Samples with a norm beyond `norm_limit` times the median are shrunk to it while training. A
-        positive factor changes no decision, so that the tree needs no change.
+        During training, samples with a norm above `norm_limit` times the median are shrunk to it.
+        A positive factor changes no decision, so the tree remains valid.
 
     Notes
     -----
-    Wherever rows are held out, the best tree seen on them is returned, the start included, if it
-    leads the last one by more than the standard error of the paired difference.
+    With validation samples, the tree with the lowest validation error is returned, which can be the
+    initial one, if it is better than the last tree by more than the standard error of the paired
+    difference. Without them, the last tree is returned, even if its training error is higher than
+    that of the initial tree: the bound asks for margins, which a tree with few samples on one side
+    of a split may not have.
 
-    Deviation: starting rows are scaled to norm 1, or shrunk by powers of two until the share of
-    samples with a gradient is near what it can be; the decisions are the same. Without it,
-    axis-aligned splits of one-hot features price all flips out of reach.
+    Deviation: initial weight vectors are scaled to norm 1, or shrunk further by powers of two until
+    almost as many samples have a gradient as can have one. The decisions are the same. Without it,
+    flips of axis-aligned splits of one-hot features cost more than any loss.
 
     References
     ----------
@@ -130,35 +136,36 @@ class SGD(Optimizer):
         Returns
         -------
         OptimizerResult
-            History, per epoch: ``loss`` and ``bound`` (means over the visits, each before the step
-            it led to), ``gradient_share`` (samples that move a split; above 0.7 the features or nu
-            are too small, below 0.02 the tree is frozen), ``n_scored`` (dot products per sample),
-            ``active_leaves``, ``validation`` (mean error on held-out rows).
+            History, per epoch: ``loss`` and ``bound`` (means over the samples, each before the step
+            that it causes), ``gradient_share`` (samples that move a split; above 0.7 the features
+            or nu are too small, below 0.02 the tree is frozen), ``n_scored`` (dot products per
+            sample), ``active_leaves``, ``validation`` (mean error on the validation samples).
         """
         if tree.n_internal == 0:
             return OptimizerResult(tree)
         return self._train(tree, problem, InputScale.measure(problem, self.norm_limit))
 
     def _train(self, tree, problem, space):
-        """`optimize` for a tree with splits, in a space that has been measured."""
+        """`optimize` for a tree with splits and a given input scale."""
         run = SGDRun(self, tree, problem, space)
         run.train()
         return run.progress.result(run.best_tree())
 
 
 class SSGD(SGD):
-    """Stable SGD: each sample holds on to an assigned leaf, Norouzi et al. (2015), eq. (14).
+    """Stable SGD: the bound of each sample refers to an assigned leaf, Norouzi et al. (2015), \
+eq. (14).
 
     Parameters
     ----------
     assignment : {"best", "navigate"}, default="best"
         "navigate" assigns each sample to the leaf that it reaches, as the paper does.
-        Deviation: "best" assigns it to the leaf with the smallest loss plus price of getting
-        there, by cost-diminished inference. Eq. (14) is an upper bound for any assignment, and a
-        sample whose own leaf is the worst one gets no gradient at all from Algorithm 1.
+        Deviation: "best" assigns it to the leaf with the smallest sum of loss and cost of reaching
+        it, by cost-diminished inference. Eq. (14) is an upper bound for any assignment, and in
+        Algorithm 1 a sample that reaches the worst leaf has no gradient.
     renew : {"step", "epoch", "plateau"} or int, default="step"
-        How often assignments are renewed: whenever a sample is visited, before every epoch, before
-        every so many epochs, or when the mean bound has stopped to improve (the paper's rule).
+        How often assignments are renewed: at each step for its samples, before each epoch, every so
+        many epochs, or when the mean bound has stopped improving (the paper's rule).
         ``assignment="navigate", renew="step"`` is `SGD`.
     inference, nu, learning_rate, schedule, batch_size, epochs, leaf_learning_rate, \
 leaf_limit, norm_limit
