@@ -11,6 +11,7 @@ may use a tree at once.
 import numpy as np
 from scipy import sparse
 
+from libc.math cimport isfinite
 from libc.stdint cimport int32_t
 
 from ngdt._samples cimport Reader, Sample, Samples, check_ids
@@ -119,6 +120,34 @@ cdef class FlatTree:
                 x = reader.get(samples[i] if has_samples else i)
                 leaf[i] = self.leaf_below(&x, start[i] if has_start else root)
         return out
+
+    def _route_finite(self, Samples data):
+        """Leaf of each sample, or None where a value of the data may not be finite.
+
+        The root multiplies all values by finite weights, so that NaN or infinity makes its score
+        one, too. So can finite values that are huge. Sparse weights skip values: None.
+        """
+        if self.n_internal == 0 or self.is_sparse:
+            return None
+        self._check_width(data)
+        cdef Reader reader = Reader(data, False)
+        out = np.empty(data.n_samples, dtype=np.int32)
+        cdef int32_t[::1] leaf = out
+        cdef Py_ssize_t i, n = data.n_samples
+        cdef double score
+        cdef bint finite = True
+        cdef Sample x
+        with nogil:
+            for i in range(n):
+                if i + 1 < n:
+                    reader.prefetch(i + 1)
+                x = reader.get(i)
+                score = self.score(&x, 0)
+                if not isfinite(score):
+                    finite = False
+                    break
+                leaf[i] = self.leaf_below(&x, self.child(0, score))
+        return out if finite else None
 
     def _scores(self, Samples data):
         """Score of every sample at every node, shape (n_samples, n_internal)."""

@@ -35,7 +35,7 @@ def resolve_loss(estimator, default):
     return loss
 
 
-def resolve_optimizers(estimator, fresh):
+def resolve_optimizers(estimator, fresh, n_features):
     """The optimizers that the parameters of an estimator mean, in order.
 
     An object or a list is used as it is. A stochastic optimizer that is given by name, or is the
@@ -46,6 +46,8 @@ def resolve_optimizers(estimator, fresh):
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
     fresh : bool
         Whether ``init="auto"`` makes a new initial tree.
+    n_features : int
+        Number of features of the encoded table.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def resolve_optimizers(estimator, fresh):
     if isinstance(given, (list, tuple)):
         return [_named("optimizer", optimizer, OPTIMIZERS, Optimizer) for optimizer in given]
     optimizer = _named(
-        "optimizer", _default_optimizer(estimator, fresh) if is_auto(given) else given,
+        "optimizer", _default_optimizer(estimator, fresh, n_features) if is_auto(given) else given,
         OPTIMIZERS, Optimizer)
     if not (isinstance(given, str) and optimizer.is_stochastic):
         return [optimizer]
@@ -66,9 +68,9 @@ def resolve_optimizers(estimator, fresh):
     return [optimizer, Regrow(min_samples_leaf=5), ShrinkLeaves()]
 
 
-def _default_optimizer(estimator, fresh):
+def _default_optimizer(estimator, fresh, n_features):
     """Soft training for classifiers, unless an initial tree is given or X has many features."""
-    soft = fresh and is_classifier(estimator) and estimator.n_features_in_ <= MAX_SOFT_FEATURES
+    soft = fresh and is_classifier(estimator) and n_features <= MAX_SOFT_FEATURES
     return "annealed" if soft else "ssgd"
 
 

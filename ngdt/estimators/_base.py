@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ngdt._importances import feature_importances
 from ngdt._loss import Loss
@@ -29,8 +29,9 @@ from ngdt._resolve import (
 )
 from ngdt._selection import train
 from ngdt._structure import decision_path, sums_below
+from ngdt._table import Table, check_table, check_targets
 from ngdt._tree import Tree
-from ngdt._validation import CHECK_X_PARAMS, canonical_csr, check_weight, error_prefix
+from ngdt._validation import check_weight, error_prefix
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 from ngdt.problem import Problem
@@ -71,6 +72,7 @@ class ObliqueTree(BaseEstimator):
         "validation_fraction": [
             StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
         "standardize": ["boolean", StrOptions({"auto", "global"})],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -91,6 +93,7 @@ class ObliqueTree(BaseEstimator):
         loss: str | Loss | None = None,
         validation_fraction: float | Literal["auto"] | None = "auto",
         standardize: bool | Literal["auto", "global"] = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callable[[dict], Any] | None = None,
@@ -107,6 +110,7 @@ class ObliqueTree(BaseEstimator):
         self.loss = loss
         self.validation_fraction = validation_fraction
         self.standardize = standardize
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
@@ -159,30 +163,34 @@ class ObliqueTree(BaseEstimator):
     def _fit_checked(self, X, y, sample_weight, *, resume, fresh, validation_fraction,
                      limit=True, classes=None):
         """Train, set all fitted attributes together, and return whether Ctrl-C was pressed."""
-        X, y = validate_data(
-            self, X, y, reset=not resume, **CHECK_X_PARAMS, **self._check_y_params)
-        X = canonical_csr(X) if sparse.issparse(X) else X
-        sample_weight = check_weight(sample_weight, X.shape[0])
+        raw, names, categorical = check_table(
+            self, X, self._table.categorical if resume else self.categorical_features,
+            reset=not resume)
+        y = check_targets(self, y, **self._check_y_params)
+        check_consistent_length(raw.numbers, y)
+        sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
+        table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
+        X = table.transform(raw)
         encoder = fitted["_targets"]
-        optimizers = resolve_optimizers(self, fresh)
+        optimizers = resolve_optimizers(self, fresh, X.shape[1])
         init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
         problem = self._problem(X, targets, sample_weight, encoder)
         if isinstance(init, Tree):
             with error_prefix("init"):
                 problem.check_shapes(init)
             init = encoder.scale_leaf_values(init)
-        _ = problem.moments     # raises a ValueError for features whose range is too large
+        fitted["_table"] = table.with_means(problem.moments.mean)
         result = train(
             problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
             validation_fraction=validation_fraction, limit=limit)
         interrupted = result.interrupted
         try:
-            fitted |= _described(problem, result, encoder)
+            fitted |= _described(problem, result, encoder, table)
         except KeyboardInterrupt:
             # The tree is trained, and the rest takes little time.
             interrupted = True
-            fitted |= _described(problem, result, encoder)
+            fitted |= _described(problem, result, encoder, table)
         vars(self).update(fitted)
         return interrupted
 
@@ -232,9 +240,35 @@ class ObliqueTree(BaseEstimator):
             check_is_fitted(self)
         tree = self.tree_
         if check_input:
-            X = validate_data(self, X, reset=False, **CHECK_X_PARAMS)
+            raw = self._table.read(self, X)
+            if self._table.is_identity:
+                # A search for NaN and infinity costs as much as routing. Scores reveal both.
+                data = tree._samples(raw.numbers)
+                leaf = tree._route_finite(data)
+                if leaf is not None:
+                    return tree, data, leaf
+            X = self._table.transform(raw)
         data = tree._samples(X)
         return tree, data, tree.apply_samples(data)
+
+    def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:
+        """Encode a table as the features that `tree_` reads.
+
+        Numbers stay as they are. A missing number becomes the mean of the training samples; if it
+        was missing in training, too, an indicator feature says so. Each category of a categorical
+        column becomes an indicator feature.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features_in_)
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, tree_.n_features)
+            X itself if it is an array of float32 or float64 without missing values and categories.
+        """
+        check_is_fitted(self)
+        return self._table.transform(self._table.read(self, X))
 
     def _predictions(self, X, check_input):
         tree, data, leaf = self._route(X, check_input)
@@ -290,6 +324,7 @@ class ObliqueTree(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -298,7 +333,7 @@ def _count(given, n_samples, least):
     return given if isinstance(given, Integral) else max(least, ceil(given * n_samples))
 
 
-def _described(problem, result, encoder):
+def _described(problem, result, encoder, table):
     """Fitted attributes that depend on the tree."""
     tree, samples = result.tree, problem.training_samples
     leaf = problem.apply(tree, samples)
@@ -310,7 +345,7 @@ def _described(problem, result, encoder):
         "history_": result.history,
         "n_iter_": len(result.history["optimizer"]),
         "baseline_kept_": result.baseline_kept,
-        "feature_importances_": feature_importances(
-            tree, problem.moments.std, sample_weight_at_leaf),
+        "feature_importances_": table.sum_by_column(feature_importances(
+            tree, problem.moments.std, sample_weight_at_leaf)),
         "_n_node_samples": sums_below(tree, n_samples_at_leaf).astype(np.intp),
     }

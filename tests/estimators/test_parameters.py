@@ -212,7 +212,6 @@ def test_a_loss_of_the_other_task_is_refused(iris):
 
 
 @pytest.mark.parametrize(("X", "y", "message"), [
-    ([[np.nan], [1.0]], [0, 1], "X contains NaN"),
     ([[np.inf], [1.0]], [0, 1], "X contains infinity"),
     (np.empty((0, 2)), [], "0 sample"),
     (np.empty((2, 0)), [0, 1], "0 feature"),

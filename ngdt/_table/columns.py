@@ -1,0 +1,146 @@
+"""Read tables column by column: numbers as float arrays, categories as arrays of objects."""
+
+from numbers import Real
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+
+_TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
+
+
+def as_columns(X):
+    """The columns of a data frame or of a two-dimensional array of objects; else None.
+
+    Parameters
+    ----------
+    X : object
+
+    Returns
+    -------
+    FrameColumns, ArrayColumns or None
+        None for everything that holds numbers only, or that is no table.
+    """
+    if sparse.issparse(X):
+        return None
+    if isinstance(X, np.ndarray):
+        return ArrayColumns(X) if X.ndim == 2 and X.dtype.kind in "OUS" else None
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return FrameColumns(frame) if isinstance(frame, nw.DataFrame) else None
+
+
+class FrameColumns:
+    """Columns of a data frame that narwhals reads, such as those of pandas and polars.
+
+    Parameters
+    ----------
+    frame : narwhals DataFrame
+    """
+
+    def __init__(self, frame):
+        self.names = [str(name) for name in frame.columns]
+        self.n_samples, self.n_columns = frame.shape
+        self._series = list(frame.iter_columns())
+
+    def is_categorical(self, j):
+        """Whether the type of a column is one of categories.
+
+        Raises
+        ------
+        TypeError
+            If the column holds neither numbers nor categories.
+        """
+        dtype = self._series[j].dtype
+        if dtype.is_numeric() or dtype == nw.Boolean:
+            return False
+        if isinstance(dtype, _TYPES_OF_CATEGORIES):
+            return True
+        return _holds_strings(self.categories(j), self.names[j], f" of type {dtype}")
+
+    def is_float32(self, j):
+        """Whether a column has the type float32."""
+        return self._series[j].dtype == nw.Float32
+
+    def numbers(self, j):
+        """The numbers of a column, with NaN where one is missing, shape (n_samples,)."""
+        series = self._series[j]
+        if series.dtype.is_float():
+            return series.to_numpy()
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            return series.cast(nw.Float64).to_numpy()
+        return _as_numbers(self.categories(j), self.names[j])
+
+    def categories(self, j):
+        """The values of a column, with None where one is missing, object array (n_samples,)."""
+        series = self._series[j]
+        return _objects(series.to_list(), series.is_null().to_numpy())
+
+
+class ArrayColumns:
+    """Columns of a two-dimensional array.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+    """
+
+    def __init__(self, X):
+        self.n_samples, self.n_columns = X.shape
+        self.names = [f"x{j}" for j in range(self.n_columns)]
+        self._X = X
+
+    def is_categorical(self, j):
+        """Whether a column holds strings; those of numbers are numbers."""
+        return False
+
+    def is_float32(self, j):
+        """Whether a column has the type float32."""
+        return self._X.dtype == np.float32
+
+    def numbers(self, j):
+        """As for `FrameColumns`."""
+        column = self._X[:, j]
+        return column if column.dtype.kind == "f" else _as_numbers(column, self.names[j])
+
+    def categories(self, j):
+        """As for `FrameColumns`."""
+        column = self._X[:, j].astype(object)
+        return _objects(column, np.array([_is_missing(value) for value in column], dtype=bool))
+
+
+def _objects(values, missing):
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    column[missing] = None
+    return column
+
+
+def _is_missing(value):
+    """Whether a value is None, NaN, or another one that differs from itself."""
+    if value is None:
+        return True
+    different = value != value
+    return different is not False and different is not np.False_ and (
+        different is True or different is np.True_ or type(value).__name__ == "NAType")
+
+
+def _holds_strings(values, name, described):
+    """True for strings, False for numbers, of a column of objects."""
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, str) for value in present):
+        return bool(present)    # without any value, all numbers are missing
+    if all(isinstance(value, Real | np.bool_) for value in present):
+        return False
+    raise TypeError(
+        f"X: column {name!r}{described} holds neither numbers nor categories. Convert it to numbers "
+        "(a date to its year, or to days since a date) or to strings, or drop it")
+
+
+def _as_numbers(values, name):
+    try:
+        return np.array(
+            [np.nan if _is_missing(value) else value for value in values], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"X: column {name!r} holds values that are no numbers ({error}). Name it in "
+            "categorical_features, or convert it to numbers") from error

@@ -1,0 +1,300 @@
+"""Data frames, categories and missing values."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+N = 400
+
+
+def columns(seed=0):
+    """A table of every type of column, with gaps in all but the first two."""
+    rng = np.random.default_rng(seed)
+
+    def with_gaps(values, share=0.1):
+        return [None if gap else value
+                for value, gap in zip(values.tolist(), rng.random(N) < share, strict=True)]
+
+    return {
+        "age": rng.normal(40, 10, N).round(),
+        "member": rng.random(N) < 0.5,
+        "income": with_gaps(rng.lognormal(10, 1, N)),
+        "children": with_gaps(rng.integers(0, 4, N)),
+        "city": with_gaps(rng.choice(["Rome", "Oslo", "Paris"], N)),
+        "grade": with_gaps(rng.choice(["a", "b", "c"], N)),
+    }
+
+
+def pandas_frame(given):
+    return pd.DataFrame({
+        **given, "income": pd.Series(given["income"], dtype=float),
+        "children": pd.array(given["children"], dtype="Int64"),
+        "grade": pd.Categorical(given["grade"])})
+
+
+def polars_frame(given):
+    return pl.DataFrame(given).with_columns(pl.col("grade").cast(pl.Categorical))
+
+
+def by_hand(given):
+    """Numbers, indicators of gaps and one-hot categories, obviously right."""
+    numbers = ["age", "member", "income", "children"]
+    encoded = []
+    for name in numbers:
+        values = np.array([np.nan if v is None else v for v in given[name]], dtype=float)
+        encoded.append(np.where(np.isnan(values), np.nanmean(values), values))
+    for name in ("income", "children"):
+        encoded.append([value is None for value in given[name]])
+    for name in ("city", "grade"):
+        for category in [*sorted({v for v in given[name] if v is not None}), None]:
+            encoded.append([value == category for value in given[name]])
+    return np.array(encoded, dtype=float).T
+
+
+def target(given):
+    rome = np.array([city == "Rome" for city in given["city"]])
+    poor = np.array([income is None for income in given["income"]])
+    return (rome & (given["age"] > 40)) | poor
+
+
+FRAMES = pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
+ESTIMATORS = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+
+
+@FRAMES
+@ESTIMATORS
+@pytest.mark.parametrize("optimizer", ["auto", None, "tao"])
+def test_a_frame_is_trained_on_as_if_it_were_encoded_by_hand(frame, estimator, optimizer):
+    given = columns()
+    y = target(given)
+    model = estimator(3, optimizer=optimizer, random_state=0)
+    fitted, expected = clone(model).fit(frame(given), y), model.fit(by_hand(given), y)
+    assert fitted.tree_ == expected.tree_
+    np.testing.assert_allclose(fitted.encode(frame(given)), by_hand(given), rtol=1e-15)
+    other = columns(1)
+    encoded = by_hand(other)
+    for j, name in ((2, "income"), (3, "children")):
+        gaps = [value is None for value in other[name]]
+        encoded[gaps, j] = np.mean([v for v in given[name] if v is not None])
+    np.testing.assert_array_equal(fitted.predict(frame(other)), expected.predict(encoded))
+    assert fitted.n_features_in_ == len(fitted.feature_importances_) == 6
+    np.testing.assert_array_equal(fitted.feature_names_in_, list(given))
+    of_hand = expected.feature_importances_
+    np.testing.assert_allclose(
+        fitted.feature_importances_,
+        [*of_hand[:2], of_hand[2] + of_hand[4], of_hand[3] + of_hand[5], of_hand[6:10].sum(),
+         of_hand[10:].sum()], atol=1e-12)
+
+
+def test_pandas_and_polars_give_the_same_tree():
+    given = columns()
+    one, other = (ObliqueTreeClassifier(3, random_state=0).fit(frame(given), target(given))
+                  for frame in (pandas_frame, polars_frame))
+    assert one.tree_ == other.tree_
+    np.testing.assert_array_equal(
+        one.predict(pandas_frame(columns(1))), other.predict(polars_frame(columns(1))))
+
+
+@pytest.mark.parametrize("categorical", [["city", "grade"], [4, 5], [False] * 4 + [True] * 2])
+def test_categorical_features_may_be_named_numbered_or_masked(categorical):
+    given = columns()
+    frame, y = pandas_frame(given), target(given)
+    named = ObliqueTreeClassifier(3, optimizer=None, categorical_features=categorical)
+    assert named.fit(frame, y).tree_ == ObliqueTreeClassifier(
+        3, optimizer=None).fit(frame, y).tree_
+
+
+def test_numbers_may_be_categories():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 6, N), rng.normal(size=N)])
+    y = np.isin(X[:, 0], [1, 4])
+    fitted = ObliqueTreeClassifier(1, optimizer="tao", categorical_features=[0]).fit(X, y)
+    assert fitted.tree_.n_features == 7
+    assert fitted.score(X, y) == 1.0
+    as_objects = X.astype(object)
+    as_objects[:, 0] = [f"c{value:.0f}" for value in X[:, 0]]
+    strings = clone(fitted).fit(as_objects, y)
+    assert strings.tree_ == fitted.tree_
+    assert strings.score(as_objects, y) == 1.0
+
+
+def test_rare_and_unknown_categories_share_a_place():
+    city = ["Rome"] * 50 + ["Oslo"] * 50 + ["Ulm", "Bern", "Graz"] * 4
+    y = np.array([0] * 50 + [1] * 50 + [2] * 12)
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(pd.DataFrame({"city": city}), y)
+    assert fitted.tree_.n_features == 3
+    new = pd.DataFrame({"city": ["Rome", "Oslo", "Ulm", "Mars", None]})
+    np.testing.assert_array_equal(fitted.predict(new), [0, 1, 2, 2, 2])
+
+
+def test_unknown_categories_without_rare_ones_are_none_of_the_known():
+    frame = pd.DataFrame({"city": ["Rome"] * 50 + ["Oslo"] * 50})
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(frame, [0] * 50 + [1] * 50)
+    np.testing.assert_array_equal(fitted.encode(pd.DataFrame({"city": ["Mars", None]})), 0.0)
+
+
+def test_categories_of_samples_without_weight_do_not_exist():
+    frame = pd.DataFrame({"city": ["Rome"] * 50 + ["Oslo"] * 50 + ["Ulm"] * 20})
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(
+        frame, [0] * 50 + [1] * 50 + [0] * 20, np.repeat([1.0, 1.0, 0.0], [50, 50, 20]))
+    assert fitted.tree_.n_features == 2
+
+
+def test_a_table_of_many_categories_is_sparse_inside():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"city": rng.integers(0, 100, 2000).astype(str), "x": rng.normal(size=2000)})
+    y = frame["city"].astype(int) % 2
+    fitted = ObliqueTreeClassifier(2, random_state=0).fit(frame, y)
+    assert sparse.issparse(fitted.encode(frame))
+    assert fitted.score(frame, y) > 0.95
+
+
+# --- missing values ------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 99), st.sampled_from([np.float32, np.float64]),
+       st.sampled_from([np.asarray, sparse.csr_array]))
+def test_gaps_are_the_mean_and_an_indicator(seed, dtype, form):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (40, 4)).astype(dtype)
+    gaps = rng.random(X.shape) < 0.2
+    gaps[:, 0] = False
+    weight = rng.integers(0, 3, 40).astype(float)
+    weight[0] = 1.0
+    gapped = np.where(gaps, dtype(np.nan), X)
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(
+        form(gapped), rng.integers(0, 2, 40), weight)
+    used = [j for j in range(4) if gaps[weight > 0, j].any()]
+    mean = [np.average(X[~gaps[:, j], j], weights=weight[~gaps[:, j]])
+            if weight[~gaps[:, j]].any() else 0.0 for j in range(4)]
+    expected = np.column_stack([np.where(gaps, mean, X), gaps[:, used]])
+    encoded = fitted.encode(form(gapped))
+    encoded = encoded.toarray() if sparse.issparse(encoded) else encoded
+    np.testing.assert_allclose(encoded, expected, rtol=1e-6, atol=1e-6)
+    assert encoded.dtype == dtype
+
+
+@pytest.mark.parametrize("optimizer", ["annealed", "ssgd", "tao", None])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@ESTIMATORS
+def test_training_chooses_what_a_gap_means(estimator, form, optimizer):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    gap = rng.random(500) < 0.3
+    y = (X[:, 0] > 1.0) | gap          # a gap means: large
+    X[gap, 0] = np.nan
+    fitted = estimator(3, optimizer=optimizer, random_state=0).fit(form(X), y)
+    assert fitted.score(form(X), y) > 0.95
+
+
+def test_nothing_is_copied_where_nothing_is_missing():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, X[:, 0] > 0)
+    assert fitted.encode(X) is X
+    gapped = X.copy()
+    gapped[3, 0] = np.nan
+    before = gapped.copy()
+    fitted.predict(gapped)
+    np.testing.assert_array_equal(gapped, before)
+
+
+def test_a_column_with_all_values_missing_changes_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = X[:, 0] > 0
+    empty = np.column_stack([X, np.full(100, np.nan)])
+    fitted = ObliqueTreeClassifier(2, random_state=0).fit(empty, y)
+    assert fitted.score(empty, y) > 0.95
+    assert fitted.feature_importances_[2] == 0.0
+
+
+@pytest.mark.parametrize("y", [
+    pd.Series(["a", None, "b"]), pd.Series([1, None, 2], dtype="Int64"), pl.Series([1, None, 2]),
+    np.array(["a", None, "b"], dtype=object), np.array([1.0, np.nan, 2.0])])
+@ESTIMATORS
+def test_gaps_in_y_are_refused(estimator, y):
+    with pytest.raises(ValueError, match=r"y contains (missing values|NaN)"):
+        estimator().fit([[0.0], [1.0], [2.0]], y)
+
+
+# --- what does not fit ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("column", "error", "message"), [
+    (pd.date_range("2020-01-01", periods=N), TypeError, "'new' of type Datetime.* or drop it"),
+    ([{}] * N, TypeError, "'new' of type Object .*neither numbers nor categories"),
+    (["a", 1] * (N // 2), TypeError, "'new'.*neither numbers nor categories"),
+    (pd.Categorical(["a", 1] * (N // 2)), TypeError, "categories of column 'new' are of several"),
+    ([np.inf] * N, ValueError, "infinity.*'new'"),
+])
+def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, message):
+    given = columns()
+    with pytest.raises(error, match=message):
+        ObliqueTreeClassifier().fit(pandas_frame(given).assign(new=column), target(given))
+
+
+@pytest.mark.parametrize(("categorical", "message"), [
+    (["town"], r"names the columns \['town'\]"), ([6], "indices below 6"), ([-1], "indices below 6"),
+    ([True, False], "a mask of 6 columns"), ([0.5], "must be names, indices"),
+    ("city", "categorical_features"),
+])
+def test_categorical_features_that_do_not_exist_are_named(categorical, message):
+    given = columns()
+    with pytest.raises(ValueError, match=message):
+        ObliqueTreeClassifier(categorical_features=categorical).fit(
+            pandas_frame(given), target(given))
+
+
+def test_strings_that_are_no_categories_say_what_to_do():
+    given = columns()
+    with pytest.raises(ValueError, match="column 'city'.*Name it in categorical_features"):
+        ObliqueTreeClassifier(categorical_features=None).fit(pandas_frame(given), target(given))
+    with pytest.raises(ValueError, match="column 'x0'.*Name it in categorical_features"):
+        ObliqueTreeClassifier().fit(np.array([["a"], ["b"]], dtype=object), [0, 1])
+    with pytest.raises(TypeError, match="dense table"):
+        ObliqueTreeClassifier(categorical_features=[0]).fit(sparse.eye(2, format="csr"), [0, 1])
+
+
+@FRAMES
+def test_other_columns_than_in_training_are_refused(frame):
+    given = columns()
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(frame(given), target(given))
+    without = {name: column for name, column in given.items() if name != "age"}
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*missing.*age"):
+        fitted.predict(frame(given)[list(without)])
+    with pytest.raises(ValueError, match="must be in the same order"):
+        fitted.predict(frame(given)[list(given)[::-1]])
+    with pytest.raises(ValueError, match="no numbers"):
+        fitted.predict(frame({**given, "age": np.array(["old"] * N)}))
+
+
+def test_an_empty_frame_is_refused():
+    frame = pd.DataFrame({"city": pd.Series([], dtype=str)})
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        ObliqueTreeClassifier().fit(frame, [])
+
+
+def test_tables_are_pickled_and_continued():
+    given = columns()
+    frame, y = pandas_frame(given), target(given)
+    fitted = ObliqueTreeClassifier(3, optimizer="ssgd", random_state=0).fit(frame, y)
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.predict(frame), fitted.predict(frame))
+    n_features = fitted.tree_.n_features
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.partial_fit(frame.assign(city="Mars")[:100], y[:100])
+    assert fitted.tree_.n_features == n_features
+    np.testing.assert_array_equal(
+        fitted.predict(fitted.encode(frame), check_input=False), fitted.predict(frame))
