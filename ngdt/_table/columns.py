@@ -132,8 +132,8 @@ def _holds_strings(values, name, described):
     if all(isinstance(value, Real | np.bool_) for value in present):
         return False
     raise TypeError(
-        f"X: column {name!r}{described} holds neither numbers nor categories. Convert it to numbers "
-        "(a date to its year, or to days since a date) or to strings, or drop it")
+        f"X: column {name!r}{described} holds neither numbers nor categories. Convert it to "
+        "numbers (a date to its year, or to days since a date) or to strings, or drop it")
 
 
 def _as_numbers(values, name):

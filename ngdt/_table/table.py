@@ -1,38 +1,21 @@
-"""The encoding of a table: one-hot categories, and missing numbers with a value and an indicator."""
+"""The encoding of a table: one-hot categories, values and indicators of missing numbers."""
 
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import narwhals as nw
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils.validation import _check_y, validate_data
 
 from ngdt._scaling import power_of_two
-from ngdt._table.columns import ArrayColumns, as_columns
-from ngdt._validation import CHECK_X_PARAMS, canonical_csr
+from ngdt._validation import canonical_csr
 
-# Least number of samples, and largest number per column, of categories with a feature of their own.
+# Least number of samples of a category that has a feature; largest number of these in a column.
 _MIN_SAMPLES, _MAX_CATEGORIES = 5, 256
-# Share of the memory of a dense table below which a table with categories is stored as CSR.
-_SPARSE_SHARE = 0.1
-
-
-class RawTable(NamedTuple):
-    """The values of a table, before they are encoded.
-
-    Attributes
-    ----------
-    numbers : ndarray or CSR matrix of shape (n_samples, n_numbers)
-        float32 or float64, with NaN where a value is missing.
-    categories : ndarray of object, shape (n_samples, n_categorical)
-        With None where a value is missing.
-    """
-
-    numbers: Any
-    categories: np.ndarray
+# Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
+# training on CSR matrices takes ten times as long.
+_MAX_DENSE_BYTES = 2**28
 
 
 class Feature(NamedTuple):
@@ -116,12 +99,27 @@ class Table:
             encoder.fit(raw.categories[sample_weight > 0])
         table = cls(tuple(names), numeric, categorical, fill, gaps, encoder,
                     sparse.issparse(raw.numbers))
-        return replace(table, is_sparse=table.is_sparse or table._is_smaller_sparse())
+        return replace(table, is_sparse=table.is_sparse or table._is_better_sparse(raw.numbers))
 
     @property
     def is_identity(self):
         """Whether a table without missing values is its own encoding."""
         return len(self.gaps) == 0 and self.encoder is None
+
+    @property
+    def feature_names(self):
+        """Names of the features of the encoded table, list of str."""
+        return [self._name(feature) for feature in self.features]
+
+    def _name(self, feature):
+        name = self.names[feature.column]
+        if feature.kind == "number":
+            return name
+        if feature.categories in ((), (None,)):
+            return f"{name} is missing"
+        if len(feature.categories) > 1:
+            return f"{name} is rare"
+        return f"{name} = {feature.categories[0]}"
 
     @property
     def features(self):
@@ -137,10 +135,6 @@ class Table:
                           if each not in rare]
                 found += [Feature(int(j), "category", rare)] * bool(rare)
         return found
-
-    def read(self, estimator, X):
-        """The values of a table for prediction: `check_table` with the columns seen in training."""
-        return check_table(estimator, X, self.categorical, reset=False)[0]
 
     def transform(self, raw):
         """Encode the values of a table.
@@ -210,126 +204,12 @@ class Table:
         known = mean[:len(self.fill)]
         return replace(self, fill=np.where(np.isnan(self.fill), known, self.fill))
 
-    def _is_smaller_sparse(self):
-        """Whether a table with categories takes far less memory as a CSR matrix."""
-        n_features = len(self.features)
-        n_stored = len(self.numeric) + len(self.categorical)
-        return 1.5 * n_stored < _SPARSE_SHARE * n_features
-
-
-def check_table(estimator, X, categorical_features, *, reset):
-    """Check a table and read its values.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-        Gets `n_features_in_` and `feature_names_in_`, or compares X with them.
-    X : array-like, data frame or sparse matrix of shape (n_samples, n_columns)
-    categorical_features : "from_dtype", None, or array-like of bool, int or str
-    reset : bool
-        Whether X is for training.
-
-    Returns
-    -------
-    raw : RawTable
-        Its numbers may be infinite; `Table.transform` refuses those.
-    names : list of str
-        Names of the columns.
-    categorical : ndarray of int
-        Columns of categories.
-    """
-    columns = as_columns(X)
-    if columns is not None:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-    categorical = _categorical_columns(X, columns, categorical_features)
-    if columns is None:
-        X = validate_data(
-            estimator, X, reset=reset, ensure_all_finite=False,
-            **{**CHECK_X_PARAMS, "accept_sparse": "csr" if len(categorical) == 0 else False})
-        if len(categorical) == 0:
-            X = canonical_csr(X) if sparse.issparse(X) else X
-            return RawTable(X, None), [f"x{j}" for j in range(X.shape[1])], categorical
-        columns = ArrayColumns(X)
-    elif not columns.n_samples or not columns.n_columns:
-        raise ValueError(
-            f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s) "
-            f"while a minimum of 1 is required by {type(estimator).__name__}.")
-    return _read(columns, categorical), columns.names, categorical
-
-
-def check_targets(estimator, y, **check_params):
-    """Check y as scikit-learn does; missing values are refused by name.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-    **check_params : dict
-        For `sklearn.utils.check_X_y`.
-    """
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None.")
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        has_gap = bool(series.is_null().any())
-    else:
-        has_gap = getattr(y, "dtype", None) == object and any(
-            value is None for value in np.ravel(y))
-    if has_gap:
-        raise ValueError(
-            "y contains missing values: leave those samples out, or give them a label")
-    return _check_y(y, estimator=estimator, **check_params)
-
-
-def _categorical_columns(X, columns, given):
-    """Indices of the columns of categories."""
-    if given is None:
-        given = []
-    if isinstance(given, str):
-        if given != "from_dtype":
-            raise ValueError(
-                "categorical_features must be 'from_dtype', None, or an array of column names, "
-                f"indices or a mask, got {given!r}")
-        if columns is None:
-            return np.empty(0, dtype=np.intp)
-        return np.flatnonzero([columns.is_categorical(j) for j in range(columns.n_columns)])
-    given = np.asarray(given)
-    if given.size == 0:
-        return np.empty(0, dtype=np.intp)
-    n_columns = np.shape(X)[1] if columns is None else columns.n_columns
-    if sparse.issparse(X):
-        raise TypeError("categorical_features needs a dense table, but X is sparse")
-    if given.dtype.kind in "OU":
-        names = [] if columns is None else columns.names
-        unknown = [str(name) for name in given if name not in names]
-        if unknown:
-            raise ValueError(f"categorical_features names the columns {unknown}, which X lacks")
-        return np.sort([names.index(name) for name in given])
-    if given.dtype.kind == "b" and given.shape == (n_columns,):
-        return np.flatnonzero(given)
-    if given.dtype.kind in "iu" and given.ndim == 1 and (
-            given.min() >= 0 and given.max() < n_columns):
-        return np.unique(given)
-    raise ValueError(
-        f"categorical_features must be names, indices below {n_columns}, or a mask of "
-        f"{n_columns} columns, got {given!r}")
-
-
-def _read(columns, categorical):
-    """The values of a table that is given by columns."""
-    n = columns.n_samples
-    numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
-    # Indicators fit float32, so that it is the type of a table without numbers.
-    is_float32 = all(columns.is_float32(j) for j in numeric)
-    numbers = np.empty((n, len(numeric)), dtype=np.float32 if is_float32 else np.float64)
-    for k, j in enumerate(numeric):
-        numbers[:, k] = columns.numbers(j)
-    categories = np.empty((n, len(categorical)), dtype=object)
-    for k, j in enumerate(categorical):
-        categories[:, k] = columns.categories(j)
-    return RawTable(numbers, categories)
+    def _is_better_sparse(self, numbers):
+        """Whether the encoded table is large, and smaller as a CSR matrix."""
+        n_samples, itemsize = len(numbers), numbers.dtype.itemsize
+        dense = n_samples * itemsize * len(self.features)
+        stored = n_samples * (itemsize + 4) * (len(self.numeric) + len(self.categorical))
+        return dense > max(_MAX_DENSE_BYTES, stored)
 
 
 def _check_categories(categories, names, categorical):

@@ -240,7 +240,7 @@ class ObliqueTree(BaseEstimator):
             check_is_fitted(self)
         tree = self.tree_
         if check_input:
-            raw = self._table.read(self, X)
+            raw = self._read(X)
             if self._table.is_identity:
                 # A search for NaN and infinity costs as much as routing. Scores reveal both.
                 data = tree._samples(raw.numbers)
@@ -268,7 +268,11 @@ class ObliqueTree(BaseEstimator):
             X itself if it is an array of float32 or float64 without missing values and categories.
         """
         check_is_fitted(self)
-        return self._table.transform(self._table.read(self, X))
+        return self._table.transform(self._read(X))
+
+    def _read(self, X):
+        """The values of a table, checked, before they are encoded."""
+        return check_table(self, X, self._table.categorical, reset=False)[0]
 
     def _predictions(self, X, check_input):
         tree, data, leaf = self._route(X, check_input)
@@ -341,6 +345,7 @@ def _described(problem, result, encoder, table):
     sample_weight_at_leaf = np.bincount(
         leaf, weights=problem.sample_weight[samples], minlength=tree.n_leaves)
     return {
+        "encoded_feature_names_": table.feature_names,
         "tree_": encoder.unscale_leaf_values(tree),
         "history_": result.history,
         "n_iter_": len(result.history["optimizer"]),

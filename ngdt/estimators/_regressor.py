@@ -62,6 +62,11 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         one number ("global"), or not at all (False). "auto" is "global" for dense data whose
         features have about the same range, and True otherwise. The scaling is folded into the
         result: `tree_` takes raw features. Sparse data are scaled, never centred.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of categories: names, indices or a mask. "from_dtype" takes the columns of a data
+        frame whose type is category, enum or string. None takes none. Each category becomes an
+        indicator feature; categories of fewer than five samples share one, and so do those that are
+        unknown in training. A missing value is a category.
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The tree does not depend on it.
     verbose : int, default=0
@@ -78,9 +83,12 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     n_outputs_ : int
         Number of targets.
     n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of str, shape (n_features,)
+        Number of features, that is of columns of X.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Names of the features, if X had names.
+    encoded_feature_names_ : list of str
+        Names of the features of `tree_`: columns of numbers, indicators of missing numbers, and
+        categories. See `encode`.
     tree_ : Tree
         The tree. Leaf values are in the units of y.
     history_ : dict of lists
@@ -92,10 +100,11 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     baseline_kept_ : bool
         Whether the baseline, which is the initial tree or, with ``init="auto"``, the greedy tree,
         was kept because the trained tree was not clearly better on validation samples or folds.
-    feature_importances_ : ndarray of shape (n_features,)
+    feature_importances_ : ndarray of shape (n_features_in_,)
         Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
         normalised in each node and averaged over the nodes by the weight of the samples that
-        reach them. The sum is 1, or 0 for a tree without splits.
+        reach them. That of a column is the sum over its features. The sum is 1, or 0 for a tree
+        without splits.
 
     Notes
     -----

@@ -1,6 +1,5 @@
 """Forms of the data that estimators take, copy or refuse."""
 
-import re
 import tracemalloc
 
 import numpy as np
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import validate_data
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.optimizers import SSGD

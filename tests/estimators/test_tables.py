@@ -151,12 +151,17 @@ def test_categories_of_samples_without_weight_do_not_exist():
     assert fitted.tree_.n_features == 2
 
 
-def test_a_table_of_many_categories_is_sparse_inside():
+def test_a_large_table_of_many_categories_is_sparse_inside(monkeypatch):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"city": rng.integers(0, 100, 2000).astype(str), "x": rng.normal(size=2000)})
+    frame = pd.DataFrame({
+        "city": rng.integers(0, 100, 2000).astype(str), "x": rng.normal(size=2000)})
     y = frame["city"].astype(int) % 2
-    fitted = ObliqueTreeClassifier(2, random_state=0).fit(frame, y)
+    model = ObliqueTreeClassifier(1, optimizer="tao")
+    dense = clone(model).fit(frame, y).encode(frame)
+    monkeypatch.setattr("ngdt._table.table._MAX_DENSE_BYTES", 2**20)
+    fitted = model.fit(frame, y)
     assert sparse.issparse(fitted.encode(frame))
+    np.testing.assert_array_equal(fitted.encode(frame).toarray(), dense)
     assert fitted.score(frame, y) > 0.95
 
 
@@ -245,7 +250,8 @@ def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, me
 
 
 @pytest.mark.parametrize(("categorical", "message"), [
-    (["town"], r"names the columns \['town'\]"), ([6], "indices below 6"), ([-1], "indices below 6"),
+    (["town"], r"names the columns \['town'\]"),
+    ([6], "indices below 6"), ([-1], "indices below 6"),
     ([True, False], "a mask of 6 columns"), ([0.5], "must be names, indices"),
     ("city", "categorical_features"),
 ])
@@ -258,9 +264,9 @@ def test_categorical_features_that_do_not_exist_are_named(categorical, message):
 
 def test_strings_that_are_no_categories_say_what_to_do():
     given = columns()
-    with pytest.raises(ValueError, match="column 'city'.*Name it in categorical_features"):
+    with pytest.raises(ValueError, match=r"column 'city'.*Name it in categorical_features"):
         ObliqueTreeClassifier(categorical_features=None).fit(pandas_frame(given), target(given))
-    with pytest.raises(ValueError, match="column 'x0'.*Name it in categorical_features"):
+    with pytest.raises(ValueError, match=r"column 'x0'.*Name it in categorical_features"):
         ObliqueTreeClassifier().fit(np.array([["a"], ["b"]], dtype=object), [0, 1])
     with pytest.raises(TypeError, match="dense table"):
         ObliqueTreeClassifier(categorical_features=[0]).fit(sparse.eye(2, format="csr"), [0, 1])
