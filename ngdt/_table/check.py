@@ -47,22 +47,27 @@ def check_table(estimator, X, categorical_features, *, reset):
     categorical : ndarray of int
         Columns of categories.
     """
+    given = _check_given(categorical_features)
     columns = as_columns(X)
-    if columns is not None:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-    categorical = _categorical_columns(X, columns, categorical_features)
     if columns is None:
-        X = validate_data(
-            estimator, X, reset=reset, ensure_all_finite=False,
-            **{**CHECK_X_PARAMS, "accept_sparse": "csr" if len(categorical) == 0 else False})
-        if len(categorical) == 0:
+        if not isinstance(given, str) and given.size:
+            if sparse.issparse(X):
+                raise TypeError("categorical_features needs a dense table, but X is sparse")
+            columns = ArrayColumns(validate_data(
+                estimator, X, reset=reset, ensure_all_finite=False, dtype=CHECK_X_PARAMS["dtype"]))
+        else:
+            X = validate_data(
+                estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
             X = canonical_csr(X) if sparse.issparse(X) else X
-            return RawTable(X, None), [f"x{j}" for j in range(X.shape[1])], categorical
-        columns = ArrayColumns(X)
-    elif not columns.n_samples or not columns.n_columns:
-        raise ValueError(
-            f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s) "
-            f"while a minimum of 1 is required by {type(estimator).__name__}.")
+            names = [f"x{j}" for j in range(X.shape[1])]
+            return RawTable(X, None), names, np.empty(0, dtype=np.intp)
+    else:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if not columns.n_samples or not columns.n_columns:
+            raise ValueError(
+                f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s)"
+                f" while a minimum of 1 is required by {type(estimator).__name__}.")
+    categorical = _categorical_columns(columns, given)
     return _read(columns, categorical), columns.names, categorical
 
 
@@ -92,23 +97,22 @@ def check_targets(estimator, y, **check_params):
     return _check_y(y, estimator=estimator, **check_params)
 
 
-def _categorical_columns(X, columns, given):
-    """Indices of the columns of categories."""
-    if given is None:
-        given = []
+def _check_given(given):
+    """`categorical_features` as an array, or "from_dtype"."""
     if isinstance(given, str):
         if given != "from_dtype":
             raise ValueError(
                 "categorical_features must be 'from_dtype', None, or an array of column names, "
                 f"indices or a mask, got {given!r}")
-        if columns is None:
-            return np.empty(0, dtype=np.intp)
+        return given
+    return np.asarray([] if given is None else given)
+
+
+def _categorical_columns(columns, given):
+    """Indices of the columns of categories."""
+    if isinstance(given, str):
         return np.flatnonzero([columns.is_categorical(j) for j in range(columns.n_columns)])
-    given = np.asarray(given)
-    if given.size and sparse.issparse(X):
-        raise TypeError("categorical_features needs a dense table, but X is sparse")
-    names = [] if columns is None else columns.names
-    return _indices(given, names, np.shape(X)[1] if columns is None else columns.n_columns)
+    return _indices(given, columns.names, columns.n_columns)
 
 
 def _indices(given, names, n_columns):
