@@ -26,6 +26,27 @@ class RawTable(NamedTuple):
     categories: np.ndarray
 
 
+def check_samples(estimator, X, *, reset):
+    """Check samples that other estimators will encode.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`, or compares X with them.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_columns)
+    reset : bool
+        Whether X is for training.
+
+    Returns
+    -------
+    data frame, ndarray or CSR matrix
+        Samples can be selected from it.
+    """
+    if as_columns(X) is not None:
+        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return validate_data(estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
+
+
 def check_table(estimator, X, categorical_features, *, reset):
     """Check a table and read its values.
 

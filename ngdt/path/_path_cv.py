@@ -11,12 +11,13 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ngdt._validation import CHECK_X_PARAMS, check_weight
+from ngdt._table import check_samples, check_targets
+from ngdt._validation import check_weight
 from ngdt.estimators import ObliqueTreeClassifier
 from ngdt.optimizers import TAO
 from ngdt.path._path import check_Cs, fits, warm_started
@@ -136,8 +137,10 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         """
         estimator = self._estimator()
         self.estimator_ = warm_started(estimator)
-        X, y = validate_data(self, X, y, **CHECK_X_PARAMS, **self.estimator_._check_y_params)
-        weight = None if sample_weight is None else check_weight(sample_weight, X.shape[0])
+        X = check_samples(self, X, reset=True)
+        y = check_targets(self, y, **self.estimator_._check_y_params)
+        check_consistent_length(X, y)
+        weight = None if sample_weight is None else check_weight(sample_weight, len(y))
         self.Cs_ = check_Cs(self.Cs)
         folds = _folds(self.cv, X, y, weight, is_classifier(self))
         self.scores_ = np.array(Parallel(self.n_jobs)(
@@ -149,8 +152,6 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
                 self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight):
             pass
         self.tree_ = self.estimator_.tree_
-        if hasattr(self, "feature_names_in_"):
-            self.estimator_.feature_names_in_ = self.feature_names_in_
         if is_classifier(self):
             self.classes_ = self.estimator_.classes_
         return self
@@ -164,7 +165,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
     def _checked(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **CHECK_X_PARAMS)
+        return check_samples(self, X, reset=False)
 
     def predict(self, X):
         """Predict class labels or regression targets with `estimator_`.
@@ -178,7 +179,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
         """
         X = self._checked(X)
-        return self.estimator_.predict(X, check_input=False)
+        return self.estimator_.predict(X)
 
     @available_if(lambda self: is_classifier(self._estimator()))
     def predict_proba(self, X):
@@ -194,7 +195,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
             Columns in the order of `classes_`.
         """
         X = self._checked(X)
-        return self.estimator_.predict_proba(X, check_input=False)
+        return self.estimator_.predict_proba(X)
 
     def score(self, X, y, sample_weight=None):
         """Score on given data, by `scoring`.
@@ -219,6 +220,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         tags.regressor_tags = deepcopy(inner.regressor_tags)
         tags.target_tags = deepcopy(inner.target_tags)
         tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
 
 
@@ -233,7 +235,7 @@ def _folds(cv, X, y, weight, stratify):
     else:
         splitter = check_cv(cv, y[samples], classifier=stratify)
         folds = [tuple(samples[part] for part in fold)
-                 for fold in splitter.split(X[samples], y[samples])]
+                 for fold in splitter.split(_safe_indexing(X, samples), y[samples])]
     if not all(len(part) for fold in folds for part in fold):
         raise ValueError(
             "cv must give each fold at least one training and one test sample of positive weight")
@@ -258,9 +260,11 @@ def _uninterrupted(model, *arguments):
 
 def _scores(estimator, Cs, X, y, weight, train, test, scorer):
     """Scores of the path of one fold."""
-    weights = [None if weight is None else weight[part] for part in (train, test)]
-    models = _uninterrupted(warm_started(estimator), Cs, X[train], y[train], weights[0])
-    return [scorer(model, X[test], y[test], **_weighed(weights[1])) for model in models]
+    fold = [(_safe_indexing(X, part), y[part], None if weight is None else weight[part])
+            for part in (train, test)]
+    X, y, weight = fold[1]
+    models = _uninterrupted(warm_started(estimator), Cs, *fold[0])
+    return [scorer(model, X, y, **_weighed(weight)) for model in models]
 
 
 def _check_scores(scores, Cs):

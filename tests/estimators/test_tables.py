@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV
+from ngdt.optimizers import TAO
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -304,3 +305,13 @@ def test_tables_are_pickled_and_continued():
     assert fitted.tree_.n_features == n_features
     np.testing.assert_array_equal(
         fitted.predict(fitted.encode(frame), check_input=False), fitted.predict(frame))
+
+
+@FRAMES
+def test_a_path_takes_frames(frame):
+    given = columns()
+    y = target(given)
+    fitted = TAOPathCV(ObliqueTreeClassifier(3, optimizer=TAO(max_passes=3)), Cs=[1.0, 0.1]).fit(
+        frame(given), y)
+    assert fitted.score(frame(given), y) > 0.9
+    assert fitted.tree_.n_features == 14
