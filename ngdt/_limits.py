@@ -4,7 +4,9 @@ import numpy as np
 from scipy.special import xlogy
 
 from ngdt._structure import child_ids, sums_below
-from ngdt.pruning import collapse, keep_reached, prune_to_size
+from ngdt.pruning._replace import collapse
+from ngdt.pruning._size import prune_to_size
+from ngdt.pruning._unused import keep_reached
 
 
 def enforce_limits(tree, problem):
