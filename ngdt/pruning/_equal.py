@@ -2,8 +2,13 @@
 
 import numpy as np
 
-from ngdt._structure import child_ids
-from ngdt.pruning._replace import children_first, identity, present_targets, replace
+from ngdt.pruning._replace import (
+    children_first,
+    fit_replaced,
+    identity,
+    present_targets,
+    replace,
+)
 
 
 def prune_pure_subtrees(tree, X, y, *, loss="log", sample_weight=None):
@@ -150,16 +155,7 @@ def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
 
 def _fit_collapsed(tree, replacement, leaf, y, weight, loss):
     """Leaf values, those of a leaf that replaces a subtree fitted to all samples of it."""
-    m = tree.n_internal
-    part_of = np.arange(2 * m + 1)      # the leaf that replaces the subtree around, or itself
-    for node, children in enumerate(child_ids(tree)):
-        if part_of[node] == node:
-            part_of[node] = replacement[node]
-        if part_of[node] != node:
-            part_of[children] = part_of[node]
-    fitted = loss.fit_leaves(
-        part_of[m + leaf] - m, y, weight, tree.n_leaves, tree.n_outputs)
-    new = np.unique(part_of[:m][part_of[:m] >= m]) - m
+    fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
     # Fitted values that predict another class are not taken: the samples may have other classes,
     # and a pseudo-count may outweigh tiny sample weights.
     new = new[fitted[new].argmax(axis=1) == tree.values[new].argmax(axis=1)]

@@ -70,10 +70,29 @@ def collapse(tree, is_leaf):
     Tree
         Where a subtree was, its first leaf is. The tree itself if there is nothing to do.
     """
+    return replace(tree, first_leaves(tree, is_leaf))
+
+
+def first_leaves(tree, is_leaf):
+    """Replacement of some nodes by the first leaf below them."""
     replacement = identity(tree)
     first = identity(tree)     # first leaf below each node
     for node, children in children_first(tree):
         first[node] = first[children[0]]
         if is_leaf[node]:
             replacement[node] = first[node]
-    return replace(tree, replacement)
+    return replacement
+
+
+def fit_replaced(tree, replacement, leaf, y, weight, loss):
+    """Leaf values fitted after subtrees were replaced by leaves, and the leaves that did so."""
+    m = tree.n_internal
+    part_of = np.arange(2 * m + 1)      # the leaf that replaces the subtree around, or itself
+    for node, children in enumerate(child_ids(tree)):
+        if part_of[node] == node:
+            part_of[node] = replacement[node]
+        if part_of[node] != node:
+            part_of[children] = part_of[node]
+    fitted = loss.fit_leaves(
+        part_of[m + leaf] - m, y, weight, tree.n_leaves, tree.n_outputs)
+    return fitted, np.unique(part_of[:m][part_of[:m] >= m]) - m
