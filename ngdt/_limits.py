@@ -5,6 +5,7 @@ import numpy as np
 from ngdt._impurity import node_errors, node_impurities
 from ngdt._structure import child_ids, sums_below
 from ngdt.pruning._replace import collapse
+from ngdt.pruning._sequence import pruning_sequence
 from ngdt.pruning._size import prune_to_size
 from ngdt.pruning._unused import keep_reached
 
@@ -15,7 +16,8 @@ def enforce_limits(tree, problem):
     A leaf with fewer than `min_samples_leaf` samples is removed with the split above it, and its
     samples go to the other side. A split of fewer than `min_samples_split` samples, or one that
     decreases the impurity by less than `min_impurity_decrease`, becomes a leaf. The rest is pruned
-    to `max_leaf_nodes` leaves with the least training error. Leaves that receive samples are refitted, all others keep their
+    to `max_leaf_nodes` leaves with the least training error. What is left is pruned to the least
+    cost complexity for `ccp_alpha`. Leaves that receive samples are refitted, all others keep their
     values. If the tree is within the limits, the cost is one pass over the samples.
 
     Parameters
@@ -42,6 +44,8 @@ def enforce_limits(tree, problem):
     small = collapse(small, _forbidden_splits(small, problem, samples, weight, leaf))
     if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
         small = prune_to_size(small, *training_error(small, problem), problem.max_leaf_nodes)
+    if problem.ccp_alpha > 0:
+        small = collapse(small, sequence_of(small, problem).is_leaf(problem.ccp_alpha))
     if small.n_leaves == tree.n_leaves:
         return tree
     return _with_values(small, tree, problem, samples, before)
@@ -63,6 +67,21 @@ def training_error(tree, problem):
     """
     error = node_errors(tree, *_reached(tree, problem))
     return error[:tree.n_internal], error[tree.n_internal:]
+
+
+def sequence_of(tree, problem):
+    """The subtrees of minimal cost-complexity pruning.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+
+    Returns
+    -------
+    PruningSequence
+    """
+    return pruning_sequence(tree, *_reached(tree, problem))
 
 
 def _reached(tree, problem):

@@ -11,14 +11,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ngdt._importances import feature_importances
+from ngdt._limits import sequence_of
 from ngdt._loss import Loss
 from ngdt._resolve import (
     is_auto,
@@ -64,6 +65,7 @@ class ObliqueTree(BaseEstimator):
             Interval(RealNotInt, 0.0, 1.0, closed="neither")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         # These three are validated when they are resolved, and by the objects themselves.
         "init": "no_validation",
         "optimizer": "no_validation",
@@ -86,6 +88,7 @@ class ObliqueTree(BaseEstimator):
         min_samples_leaf: int | float = 1,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         init: "str | Initializer | Tree | BaseEstimator" = "auto",
         optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
@@ -102,6 +105,7 @@ class ObliqueTree(BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.init = init
         self.optimizer = optimizer
         self.loss = loss
@@ -159,15 +163,10 @@ class ObliqueTree(BaseEstimator):
     def _fit_checked(self, X, y, sample_weight, *, resume, fresh, validation_fraction,
                      limit=True, classes=None):
         """Train, set all fitted attributes together, and return whether Ctrl-C was pressed."""
-        X, y = validate_data(
-            self, X, y, reset=not resume, **CHECK_X_PARAMS, **self._check_y_params)
-        X = canonical_csr(X) if sparse.issparse(X) else X
-        sample_weight = check_weight(sample_weight, X.shape[0])
-        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
+        problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
         encoder = fitted["_targets"]
         optimizers = resolve_optimizers(self, fresh)
         init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
-        problem = self._problem(X, targets, sample_weight, encoder)
         if isinstance(init, Tree):
             with error_prefix("init"):
                 problem.check_shapes(init)
@@ -186,6 +185,15 @@ class ObliqueTree(BaseEstimator):
         vars(self).update(fitted)
         return interrupted
 
+    def _checked_problem(self, X, y, sample_weight, resume, classes=None):
+        """The problem of checked data, and the fitted attributes that depend on y."""
+        X, y = validate_data(
+            self, X, y, reset=not resume, **CHECK_X_PARAMS, **self._check_y_params)
+        X = canonical_csr(X) if sparse.issparse(X) else X
+        sample_weight = check_weight(sample_weight, X.shape[0])
+        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
+        return self._problem(X, targets, sample_weight, fitted["_targets"]), fitted
+
     @abstractmethod
     def _encode_targets(self, y, sample_weight, resume, classes):
         """Fitted attributes that depend on y, encoded targets, and sample weights."""
@@ -200,11 +208,40 @@ class ObliqueTree(BaseEstimator):
             min_samples_leaf=_count(self.min_samples_leaf, n_samples, 1),
             max_leaf_nodes=self.max_leaf_nodes,
             min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease),
+            ccp_alpha=encoder.scale_impurity(self.ccp_alpha),
             standardize=self.standardize,
             random_state=int(check_random_state(self.random_state).randint(
                 np.iinfo(np.int32).max)),
             n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
             callback=self.callback)
+
+    def cost_complexity_pruning_path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Alphas at which minimal cost-complexity pruning removes splits of the tree.
+
+        A clone with ``ccp_alpha=0`` is fitted, and the path of its tree is returned. The estimator
+        is not changed.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for `fit`.
+
+        Returns
+        -------
+        sklearn.utils.Bunch
+            `ccp_alphas` : ndarray of shape (n_subtrees,)
+                Effective alpha of each subtree, ascending from 0.
+            `impurities` : ndarray of shape (n_subtrees,)
+                Sum of the impurities of the leaves of the subtree, in the units of `ccp_alpha`.
+        """
+        fitted = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
+        sequence = sequence_of(fitted.tree_, problem)
+        return sequence.path(unit=1.0 / fitted._targets.scale_impurity(1.0))
 
     def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Leaf that each sample reaches.

@@ -105,6 +105,8 @@ class PruningSequence:
         -------
         ndarray of shape (n_steps, n_outputs)
         """
+        if len(self.nodes) == 0:
+            return np.empty((0, self.tree.n_outputs))
         path = decision_path(self.tree, leaf)
         samples = np.repeat(np.arange(len(leaf)), np.diff(path.indptr))
         step = self.step[path.indices]
@@ -136,21 +138,24 @@ def pruning_sequence(tree, leaf, y, weight, loss):
     PruningSequence
     """
     cost = node_impurities(tree, leaf, y, weight / weight.sum(), loss)
-    steps = sorted(_steps(tree, cost.tolist()), key=lambda step: (-step[0], step[1]))
-    descending, nodes, increases, _ = zip(*steps, strict=True) if steps else ((), (), (), ())
+    tie = TIE * cost[0]
+    steps = np.array(_steps(tree, cost.tolist(), tie)).reshape(-1, 4)
+    steps = steps[steps[:, 0].argsort()[::-1]]
+    # Steps at the same alpha are taken in the order of the nodes.
+    group = np.cumsum(np.diff(-steps[:, 0], prepend=0.0) > tie)
+    alphas, nodes, increases, _ = steps[np.lexsort((steps[:, 1], group))].T
     return PruningSequence(
-        tree, np.array(nodes, dtype=np.intp), np.concatenate([[0.0], -np.array(descending)]),
-        np.cumsum([cost[tree.n_internal:].sum(), *increases]))
+        tree, nodes.astype(np.intp), np.maximum.accumulate(np.append(0.0, -alphas)),
+        np.cumsum(np.append(cost[tree.n_internal:].sum(), increases)))
 
 
-def _steps(tree, cost):
+def _steps(tree, cost, tie):
     """Steps of the sequence: (-alpha, node, increase of the impurity, number of leaves removed).
 
     The best subtrees of a branch do not depend on the rest of the tree. So the steps of a node are
     those of its two branches, up to the alpha at which the node itself becomes a leaf. They are
     kept in heaps with the last step first.
     """
-    tie = TIE * cost[0]
     branch = {}     # steps below each node
     for node, (left, right) in reversed(list(enumerate(child_ids(tree).tolist()))):
         steps, others = branch.pop(left, []), branch.pop(right, [])
