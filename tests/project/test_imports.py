@@ -20,7 +20,7 @@ LAYERS = [
      r"_inference|inference|_impurity|_importances|_labels|pruning(\..*)?|_greedy(\..*)?"),
     ("contract", r"problem|_algorithm|_limits"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
-    ("composition", r"_selection"),
+    ("composition", r"_selection|_cv_pruning"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),
     ("plots and text", r"plotting(\..*)?|export"),
     ("paths", r"path(\..*)?"),
