@@ -1,10 +1,13 @@
 """Enforce the limits of the fitted tree on the trees that optimizers return."""
 
 import numpy as np
-from scipy.special import xlogy
 
+from ngdt._impurity import node_errors, node_impurities
 from ngdt._structure import child_ids, sums_below
-from ngdt.pruning import collapse, keep_reached, prune_to_size
+from ngdt.pruning._replace import collapse
+from ngdt.pruning._sequence import pruning_sequence
+from ngdt.pruning._size import prune_to_size
+from ngdt.pruning._unused import keep_reached
 
 
 def enforce_limits(tree, problem):
@@ -13,9 +16,9 @@ def enforce_limits(tree, problem):
     A leaf with fewer than `min_samples_leaf` samples is removed with the split above it, and its
     samples go to the other side. A split of fewer than `min_samples_split` samples, or one that
     decreases the impurity by less than `min_impurity_decrease`, becomes a leaf. The rest is pruned
-    to `max_leaf_nodes` leaves with the least training error. Leaves that receive samples are
-    refitted, all others keep their values. If the tree is within the limits, the cost is one pass
-    over the samples.
+    to `max_leaf_nodes` leaves with the least training error. What is left is pruned to the least
+    cost complexity for `ccp_alpha`. Leaves that receive samples are refitted, all others keep their
+    values. If the tree is within the limits, the cost is one pass over the samples.
 
     Parameters
     ----------
@@ -41,6 +44,8 @@ def enforce_limits(tree, problem):
     small = collapse(small, _forbidden_splits(small, problem, samples, weight, leaf))
     if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
         small = prune_to_size(small, *training_error(small, problem), problem.max_leaf_nodes)
+    if problem.ccp_alpha > 0:
+        small = collapse(small, sequence_of(small, problem).is_leaf(problem.ccp_alpha))
     if small.n_leaves == tree.n_leaves:
         return tree
     return _with_values(small, tree, problem, samples, before)
@@ -60,13 +65,29 @@ def training_error(tree, problem):
     leaf_error : ndarray of shape (n_leaves,)
         Weight of the misclassified samples, or the sum of squared errors.
     """
-    samples, weight = _present(problem)
-    sums = _sums(tree, problem, samples, weight, problem.apply(tree, samples))
-    if problem.loss.is_classifier:
-        error = sums.sum(axis=1) - sums.max(axis=1)
-    else:
-        error = _squared_error(sums)
+    error = node_errors(tree, *_reached(tree, problem))
     return error[:tree.n_internal], error[tree.n_internal:]
+
+
+def sequence_of(tree, problem):
+    """The subtrees of minimal cost-complexity pruning.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+
+    Returns
+    -------
+    PruningSequence
+    """
+    return pruning_sequence(tree, *_reached(tree, problem))
+
+
+def _reached(tree, problem):
+    """Leaf, target and weight of training and validation samples, and the loss."""
+    samples, weight = _present(problem)
+    return problem.apply(tree, samples), problem.y[samples], weight[samples], problem.loss
 
 
 def _present(problem):
@@ -102,39 +123,12 @@ def _forbidden_splits(tree, problem, samples, weight, leaf):
         count = np.bincount(leaf, minlength=tree.n_leaves)
         forbidden |= sums_below(tree, count)[:m] < problem.min_samples_split
     if problem.min_impurity_decrease > 0:
-        sums = _sums(tree, problem, samples, weight, leaf)
-        impurity = _entropy(sums) if problem.loss.is_classifier else _squared_error(sums)
+        impurity = node_impurities(
+            tree, leaf, problem.y[samples], weight[samples], problem.loss)
         decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)
         least = problem.min_impurity_decrease * weight.sum()
         forbidden |= decrease * (1 + 1e-10) < least
     return forbidden
-
-
-def _sums(tree, problem, samples, weight, leaf):
-    """For each node, then for each leaf: weight of each class, or moments of the targets."""
-    y, weight = problem.y[samples], weight[samples]
-    if problem.loss.is_classifier:
-        per_sample = np.zeros((tree.n_leaves, problem.n_outputs))
-        np.add.at(per_sample, (leaf, y[:, 0].astype(np.intp)), weight)
-    else:
-        moments = weight[:, None] * np.concatenate([np.ones((len(y), 1)), y, y**2], axis=1)
-        per_sample = np.zeros((tree.n_leaves, moments.shape[1]))
-        np.add.at(per_sample, leaf, moments)
-    return sums_below(tree, per_sample)
-
-
-def _entropy(count):
-    """Entropy in bits times weight."""
-    total = count.sum(axis=1)
-    return (xlogy(total, total) - xlogy(count, count).sum(axis=1)) / np.log(2.0)
-
-
-def _squared_error(moments):
-    """Sum of squared deviations from the mean, over all targets."""
-    n_targets = (moments.shape[1] - 1) // 2
-    total = np.maximum(moments[:, :1], np.finfo(float).tiny)
-    sums, squares = moments[:, 1:1 + n_targets], moments[:, 1 + n_targets:]
-    return np.maximum(squares - sums**2 / total, 0.0).sum(axis=1)
 
 
 def _with_values(small, tree, problem, samples, before):

@@ -202,7 +202,8 @@ class _Training:
             baseline = initial if self.baseline is self.init else (
                 self._initialize(self.problem, self.baseline))
             gain = standard_errors_saved(*self._errors(
-                np.flatnonzero(self.test_weight), self.test_weight, baseline, tree))
+                np.flatnonzero(self.test_weight), self.test_weight,
+                self._limited(self.problem, baseline), tree))
         # A gain that is not positive needs no folds: the bias favours the trained tree.
         if self.folds and (self.test_weight is None or 0 < gain <= SELECTION_BIAS_SE):
             gain = self._cross_validated_gain()
@@ -227,7 +228,8 @@ class _Training:
             baseline = initial if self.baseline is self.init else (
                 self._initialize(problem, self.baseline))
             errors[:, fold == i] = self._errors(
-                test_samples, sample_weight, baseline, self._limited(problem, tree))
+                test_samples, sample_weight,
+                *(self._limited(problem, each) for each in (baseline, tree)))
             gain = standard_errors_saved(*errors[:, fold <= i])
             if abs(gain) > STOP_FOLDS_SE:
                 break

@@ -49,9 +49,9 @@ class Problem:
         Weights of the validation samples, 0 for training samples; None if there are none.
     max_depth : int or None
         Largest depth of a tree that an initializer makes.
-    min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease
+    min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease, ccp_alpha
         Limits of the fitted tree, as parameters of the estimators; impurities are those of the
-        encoded targets.
+        encoded targets. Initializers and optimizers need not regard `ccp_alpha`.
     standardize : {"auto", "global", True, False}
         How features are scaled while split weights are trained.
     random_state : int
@@ -88,6 +88,7 @@ class Problem:
     min_samples_leaf: int = 1
     max_leaf_nodes: int | None = None
     min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
     standardize: str | bool = "auto"
     random_state: int = 0
     n_jobs: int = 1

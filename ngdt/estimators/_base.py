@@ -11,14 +11,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ngdt._importances import feature_importances
+from ngdt._limits import sequence_of
 from ngdt._loss import Loss
 from ngdt._resolve import (
     is_auto,
@@ -65,6 +66,7 @@ class ObliqueTree(BaseEstimator):
             Interval(RealNotInt, 0.0, 1.0, closed="neither")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         # These three are validated when they are resolved, and by the objects themselves.
         "init": "no_validation",
         "optimizer": "no_validation",
@@ -88,6 +90,7 @@ class ObliqueTree(BaseEstimator):
         min_samples_leaf: int | float = 1,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         init: "str | Initializer | Tree | BaseEstimator" = "auto",
         optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
@@ -105,6 +108,7 @@ class ObliqueTree(BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
         self.init = init
         self.optimizer = optimizer
         self.loss = loss
@@ -163,6 +167,30 @@ class ObliqueTree(BaseEstimator):
     def _fit_checked(self, X, y, sample_weight, *, resume, fresh, validation_fraction,
                      limit=True, classes=None):
         """Train, set all fitted attributes together, and return whether Ctrl-C was pressed."""
+        problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
+        encoder = fitted["_targets"]
+        optimizers = resolve_optimizers(self, fresh, problem.X.shape[1])
+        init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
+        if isinstance(init, Tree):
+            with error_prefix("init"):
+                problem.check_shapes(init)
+            init = encoder.scale_leaf_values(init)
+        fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
+        result = train(
+            problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
+            validation_fraction=validation_fraction, limit=limit)
+        interrupted = result.interrupted
+        try:
+            fitted |= _described(problem, result, fitted)
+        except KeyboardInterrupt:
+            # The tree is trained, and the rest takes little time.
+            interrupted = True
+            fitted |= _described(problem, result, fitted)
+        vars(self).update(fitted)
+        return interrupted
+
+    def _checked_problem(self, X, y, sample_weight, resume, classes=None):
+        """The problem of checked data, and the fitted attributes that depend on X and y only."""
         raw, names, categorical = check_table(
             self, X, self._table.categorical if resume else self.categorical_features,
             reset=not resume)
@@ -171,28 +199,9 @@ class ObliqueTree(BaseEstimator):
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
         table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
+        fitted["_table"] = table
         X = table.transform(raw)
-        encoder = fitted["_targets"]
-        optimizers = resolve_optimizers(self, fresh, X.shape[1])
-        init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
-        problem = self._problem(X, targets, sample_weight, encoder)
-        if isinstance(init, Tree):
-            with error_prefix("init"):
-                problem.check_shapes(init)
-            init = encoder.scale_leaf_values(init)
-        fitted["_table"] = table.with_means(problem.moments.mean)
-        result = train(
-            problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
-            validation_fraction=validation_fraction, limit=limit)
-        interrupted = result.interrupted
-        try:
-            fitted |= _described(problem, result, encoder, table)
-        except KeyboardInterrupt:
-            # The tree is trained, and the rest takes little time.
-            interrupted = True
-            fitted |= _described(problem, result, encoder, table)
-        vars(self).update(fitted)
-        return interrupted
+        return self._problem(X, targets, sample_weight, fitted["_targets"]), fitted
 
     @abstractmethod
     def _encode_targets(self, y, sample_weight, resume, classes):
@@ -208,11 +217,40 @@ class ObliqueTree(BaseEstimator):
             min_samples_leaf=_count(self.min_samples_leaf, n_samples, 1),
             max_leaf_nodes=self.max_leaf_nodes,
             min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease),
+            ccp_alpha=encoder.scale_impurity(self.ccp_alpha),
             standardize=self.standardize,
             random_state=int(check_random_state(self.random_state).randint(
                 np.iinfo(np.int32).max)),
             n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
             callback=self.callback)
+
+    def cost_complexity_pruning_path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Alphas at which minimal cost-complexity pruning removes splits of the tree.
+
+        A clone with ``ccp_alpha=0`` is fitted, and the path of its tree is returned. The estimator
+        is not changed.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for `fit`.
+
+        Returns
+        -------
+        sklearn.utils.Bunch
+            `ccp_alphas` : ndarray of shape (n_subtrees,)
+                Effective alpha of each subtree, ascending from 0.
+            `impurities` : ndarray of shape (n_subtrees,)
+                Sum of the impurities of the leaves of the subtree, in the units of `ccp_alpha`.
+        """
+        fitted = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
+        sequence = sequence_of(fitted.tree_, problem)
+        return sequence.path(unit=1.0 / fitted._targets.scale_impurity(1.0))
 
     def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Leaf that each sample reaches.
@@ -337,16 +375,16 @@ def _count(given, n_samples, least):
     return given if isinstance(given, Integral) else max(least, ceil(given * n_samples))
 
 
-def _described(problem, result, encoder, table):
+def _described(problem, result, fitted):
     """Fitted attributes that depend on the tree."""
-    tree, samples = result.tree, problem.training_samples
+    tree, table, samples = result.tree, fitted["_table"], problem.training_samples
     leaf = problem.apply(tree, samples)
     n_samples_at_leaf = np.bincount(leaf, minlength=tree.n_leaves)
     sample_weight_at_leaf = np.bincount(
         leaf, weights=problem.sample_weight[samples], minlength=tree.n_leaves)
     return {
         "encoded_feature_names_": table.feature_names,
-        "tree_": encoder.unscale_leaf_values(tree),
+        "tree_": fitted["_targets"].unscale_leaf_values(tree),
         "history_": result.history,
         "n_iter_": len(result.history["optimizer"]),
         "baseline_kept_": result.baseline_kept,

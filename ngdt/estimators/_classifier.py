@@ -45,6 +45,10 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
     min_impurity_decrease : float, default=0.0
         Least decrease of the entropy, in bits, by a split, times the share of the samples,
         by weight, that reach it.
+    ccp_alpha : float, default=0.0
+        Cost of a leaf in minimal cost-complexity pruning, in bits: of all subtrees of the trained
+        tree, the one with the least sum of the entropy and `ccp_alpha` times the number of leaves
+        is chosen. 0 prunes nothing. See `cost_complexity_pruning_path`.
     init : str, Initializer, Tree or fitted estimator, default="auto"
         The initial tree: the name of an initializer, such as "info_gain", "co2" or
         "random_complete", or an object (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted
@@ -160,6 +164,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         min_samples_leaf: int | float = 1,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
         init: "str | Initializer | Tree | BaseEstimator" = "auto",
         optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
@@ -179,6 +184,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
             min_samples_leaf=min_samples_leaf,
             max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
             init=init,
             optimizer=optimizer,
             loss=loss,

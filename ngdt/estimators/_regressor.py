@@ -35,6 +35,11 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         Least decrease of the mean squared error by a split, times the share of the samples,
         by weight, that reach it. Several targets have the same influence, each
         in units of its variance.
+    ccp_alpha : float, default=0.0
+        Cost of a leaf in minimal cost-complexity pruning: of all subtrees of the trained tree, the
+        one with the least sum of the mean squared error and `ccp_alpha` times the number of leaves
+        is chosen. 0 prunes nothing. Several targets count as for `min_impurity_decrease`. See
+        `cost_complexity_pruning_path`.
     init : str, Initializer, Tree or fitted estimator, default="auto"
         The initial tree: the name of an initializer, such as "info_gain", "co2" or
         "random_complete", or an object (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted

@@ -6,7 +6,7 @@ from ngdt._greedy.splitter import Split
 from ngdt._limits import training_error
 from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 from ngdt.optimizers._gto.linear_program import distinct, place_plane, warn_of_size
-from ngdt.pruning import prune_to_size
+from ngdt.pruning._size import prune_to_size
 
 
 class GreedyLP(InfoGain):

@@ -16,7 +16,7 @@ from ngdt._scaling import Scaling
 from ngdt.initializers import GreedyLP
 from ngdt.losses import LogLoss
 from ngdt.optimizers._gto.linear_program import distinct, place_plane
-from ngdt.pruning import prune_to_size
+from ngdt.pruning._size import prune_to_size
 from ngdt.testing.strategies import trees
 from reference.gto import plane_cost
 

@@ -17,10 +17,11 @@ LAYERS = [
     ("data",
      r"_tree|_flat_tree|_tree_arrays|_from_sklearn|_structure|_loss|_losses|losses|_scaling"),
     ("functions",
-     r"_table(\..*)?|_inference|inference|_importances|_labels|pruning|_greedy(\..*)?"),
+     r"_table(\..*)?|_inference|inference|_impurity|_importances|_labels|pruning(\..*)?|"
+     r"_greedy(\..*)?"),
     ("contract", r"problem|_algorithm|_limits"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
-    ("composition", r"_selection"),
+    ("composition", r"_selection|_cv_pruning"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),
     ("plots and text", r"plotting(\..*)?|export"),
     ("paths", r"path(\..*)?"),

@@ -9,13 +9,13 @@ from scipy import sparse
 from ngdt import Tree
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.pruning import (
-    collapse_pure,
-    keep_reached,
     prune_dead_branches,
     prune_equal_leaves,
     prune_pure_subtrees,
     prune_zero_weight_nodes,
 )
+from ngdt.pruning._equal import collapse_pure
+from ngdt.pruning._unused import keep_reached
 from ngdt.testing.strategies import problems, samples, trees
 
 BOTH = st.booleans()

@@ -17,7 +17,7 @@ from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
 from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
 from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
 from ngdt.optimizers._threads import one_blas_thread, usable_threads
-from ngdt.pruning import keep_reached
+from ngdt.pruning._unused import keep_reached
 
 # Number of evaluations of the hard tree, evenly over the last half of the epochs. Routing the
 # training set costs about as much as an epoch.

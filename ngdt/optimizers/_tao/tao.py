@@ -16,7 +16,8 @@ from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
 from ngdt.optimizers._tao.weights import compact_weights, replace_weights
 from ngdt.optimizers._threads import one_blas_thread
-from ngdt.pruning import collapse_pure, keep_reached
+from ngdt.pruning._equal import collapse_pure
+from ngdt.pruning._unused import keep_reached
 
 # Number of passes over which the objective must have fallen. That of a surrogate need not fall in
 # each pass.

@@ -1,0 +1,77 @@
+"""Impurity and training error of every node of a tree, for samples whose leaves are known.
+
+The functions take the same arguments: a tree, the leaf of each sample, targets as `Loss.encode`
+returns them, positive weights, and a loss, which decides between classification and regression.
+They return one number for each node, then for each leaf, not divided by the weight.
+"""
+
+import numpy as np
+from scipy.special import xlogy
+
+from ngdt._structure import sums_below
+
+
+def node_impurities(tree, leaf, y, weight, loss):
+    """Impurity of each node and leaf, times the weight of its samples.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : ndarray of int, shape (n_samples,)
+    y : ndarray of float64, shape (n_samples, n_targets)
+    weight : ndarray of float64, shape (n_samples,)
+    loss : Loss
+
+    Returns
+    -------
+    ndarray of shape (n_internal + n_leaves,)
+        Entropies in bits, or squared deviations from the mean, summed over the targets.
+    """
+    if loss.is_classifier:
+        return _entropy(_class_weights(tree, leaf, y, weight))
+    return _squared_error(tree, leaf, y, weight)
+
+
+def node_errors(tree, leaf, y, weight, loss):
+    """Error of each node as a leaf, and of each leaf, with their best values.
+
+    Parameters
+    ----------
+    tree, leaf, y, weight, loss
+        As for `node_impurities`.
+
+    Returns
+    -------
+    ndarray of shape (n_internal + n_leaves,)
+        Weight of the misclassified samples, or the sum of squared errors.
+    """
+    if loss.is_classifier:
+        count = _class_weights(tree, leaf, y, weight)
+        return count.sum(axis=1) - count.max(axis=1)
+    return _squared_error(tree, leaf, y, weight)
+
+
+def _class_weights(tree, leaf, y, weight):
+    """Weight of each class at each node and leaf, up to the last class that occurs."""
+    label = y[:, 0].astype(np.intp)
+    at_leaf = np.zeros((tree.n_leaves, label.max() + 1))
+    np.add.at(at_leaf, (leaf, label), weight)
+    return sums_below(tree, at_leaf)
+
+
+def _entropy(count):
+    """Entropy in bits times weight."""
+    total = count.sum(axis=1)
+    return (xlogy(total, total) - xlogy(count, count).sum(axis=1)) / np.log(2.0)
+
+
+def _squared_error(tree, leaf, y, weight):
+    """Sum of squared deviations from the mean, over all targets."""
+    # Far from zero, the difference of the squares below would be lost to rounding.
+    y = y - np.average(y, axis=0, weights=weight)
+    moments = weight[:, None] * np.concatenate([np.ones((len(y), 1)), y, y**2], axis=1)
+    at_leaf = np.zeros((tree.n_leaves, moments.shape[1]))
+    np.add.at(at_leaf, leaf, moments)
+    total, sums, squares = np.split(sums_below(tree, at_leaf), [1, 1 + y.shape[1]], axis=1)
+    total = np.maximum(total, np.finfo(float).tiny)
+    return np.maximum(squares - sums**2 / total, 0.0).sum(axis=1)

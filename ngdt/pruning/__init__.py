@@ -1,0 +1,18 @@
+"""Smaller trees, most of them with the same predictions.
+
+Each function but `cost_complexity_path` takes a tree and returns a tree, so they can be chained.
+The remaining nodes and leaves keep their order, and sparse weights stay sparse.
+"""
+
+from ngdt.pruning._cost_complexity import cost_complexity_path, prune_cost_complexity
+from ngdt.pruning._equal import prune_equal_leaves, prune_pure_subtrees
+from ngdt.pruning._unused import prune_dead_branches, prune_zero_weight_nodes
+
+__all__ = [
+    "cost_complexity_path",
+    "prune_cost_complexity",
+    "prune_dead_branches",
+    "prune_equal_leaves",
+    "prune_pure_subtrees",
+    "prune_zero_weight_nodes",
+]

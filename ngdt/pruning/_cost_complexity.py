@@ -1,0 +1,106 @@
+"""Minimal cost-complexity pruning, by Breiman et al. (1984)."""
+
+from numbers import Real
+
+from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets, replace
+from ngdt.pruning._sequence import pruning_sequence
+
+
+def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
+    """Alphas at which minimal cost-complexity pruning removes splits, and impurities of the rest.
+
+    As scikit-learn's `cost_complexity_pruning_path`, for any tree. The impurity of a node is the
+    entropy of the classes that reach it, in bits, or the mean squared error of their mean, averaged
+    over the targets. It counts by the share of the weight that reaches the node.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, targets for regression losses.
+    loss : str or Loss, default="log"
+        Decides between classification and regression.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Samples of weight zero are ignored.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        `ccp_alphas` : ndarray of shape (n_subtrees,)
+            Effective alpha of each subtree, ascending from 0. Equal ones are all listed.
+        `impurities` : ndarray of shape (n_subtrees,)
+            Sum of the impurities of the leaves of the subtree.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names it.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.pruning import cost_complexity_path
+    >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2], [[0.0], [1.0], [2.0]])
+    >>> path = cost_complexity_path(
+    ...     tree, [[-1.0], [-2.0], [2.0], [7.0]], [0.0, 0.0, 4.0, 6.0], loss="squared")
+    >>> path.ccp_alphas
+    array([0.  , 0.5 , 6.25])
+    >>> path.impurities
+    array([0.  , 0.5 , 6.75])
+    """
+    leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
+    sequence = pruning_sequence(tree, leaf, y, weight, loss)
+    return sequence.path(unit=1.0 / y.shape[1])
+
+
+def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=None):
+    """Minimise impurity plus `ccp_alpha` times the number of leaves, over all subtrees.
+
+    The tree is the smallest one with the least cost, as in scikit-learn. Impurities are those of
+    `cost_complexity_path`.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, targets for regression losses.
+    ccp_alpha : float
+        Cost of a leaf, not negative. With 0, nothing is pruned, as in scikit-learn.
+    loss : str or Loss, default="log"
+        Decides between classification and regression, and fits the values of new leaves.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Samples of weight zero are ignored.
+
+    Returns
+    -------
+    Tree
+        The tree itself if nothing is pruned. Leaves that were leaves before keep their values.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names it.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.pruning import prune_cost_complexity
+    >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2], [[0.0], [1.0], [2.0]])
+    >>> pruned = prune_cost_complexity(
+    ...     tree, [[-1.0], [-2.0], [2.0], [7.0]], [0.0, 0.0, 4.0, 6.0], 0.6, loss="squared")
+    >>> pruned.values.tolist()
+    [[0.0], [5.0]]
+    """
+    if not isinstance(ccp_alpha, Real):
+        raise TypeError(f"ccp_alpha must be a number, got {type(ccp_alpha).__name__}")
+    if not ccp_alpha >= 0:
+        raise ValueError(f"ccp_alpha must not be negative, got {ccp_alpha}")
+    leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
+    sequence = pruning_sequence(tree, leaf, y, weight, loss)
+    replacement = first_leaves(tree, sequence.is_leaf(ccp_alpha * y.shape[1]))
+    fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
+    values = tree.values.copy()
+    values[new] = fitted[new]
+    return replace(tree, replacement, values)

@@ -1,0 +1,164 @@
+"""Replacement of subtrees by leaves that predict the same."""
+
+import numpy as np
+
+from ngdt.pruning._replace import (
+    children_first,
+    fit_replaced,
+    identity,
+    present_targets,
+    replace,
+)
+
+
+def prune_pure_subtrees(tree, X, y, *, loss="log", sample_weight=None):
+    """Replace subtrees by leaves where all samples have the same target, predicted without error.
+
+    The largest such subtrees are replaced. Predicted classes and values of the given samples stay
+    the same; probabilities may change.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, targets for regression losses.
+    loss : str or Loss, default="log"
+        Decides between classification and regression, and fits the values of new leaves.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Samples of weight zero are ignored.
+
+    Returns
+    -------
+    Tree
+        The tree itself if there is no such subtree. Subtrees that no sample reaches stay.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names it.
+
+    Examples
+    --------
+    Both leaves below the second split predict class 1, the class of all their samples:
+
+    >>> from ngdt import Tree
+    >>> from ngdt.pruning import prune_pure_subtrees
+    >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2],
+    ...             [[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
+    >>> prune_pure_subtrees(tree, [[-1.0], [2.0], [7.0]], [0, 1, 1])
+    Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
+    """
+    return collapse_pure(tree, *present_targets(tree, X, y, loss, sample_weight))
+
+
+def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
+    """Replace subtrees by leaves where all leaves predict the same class or value.
+
+    The largest such subtrees are replaced. Predicted classes and values stay the same for every
+    sample. Probabilities may change, since a split between more and less probable members of a
+    class is removed.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Class indices for classification losses, targets for regression losses.
+    loss : str or Loss, default="log"
+        Decides between classification and regression, and fits the values of new leaves.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Samples of weight zero are ignored.
+
+    Returns
+    -------
+    Tree
+        The tree itself if there is no such subtree.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names it.
+
+    Examples
+    --------
+    Both leaves below the second split predict class 1, though not all their samples have it:
+
+    >>> from ngdt import Tree
+    >>> from ngdt.pruning import prune_equal_leaves
+    >>> tree = Tree([[1.0], [1.0]], [0.0, 5.0], [~0, ~1], [1, ~2],
+    ...             [[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
+    >>> prune_equal_leaves(tree, [[-1.0], [2.0], [3.0], [7.0]], [0, 1, 0, 1])
+    Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
+    """
+    leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
+    predicted, replacement = _predicted(tree, loss), identity(tree)
+    for node, children in children_first(tree):
+        left, right = replacement[children] - tree.n_internal     # leaves, or negative
+        if min(left, right) >= 0 and (predicted[left] == predicted[right]).all():
+            replacement[node] = replacement[children[0]]
+    return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
+
+
+def collapse_pure(tree, leaf, y, weight, loss):
+    """As `prune_pure_subtrees`, for samples whose leaves are known.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : ndarray of int, shape (n_samples,)
+        Leaf that each sample reaches.
+    y : ndarray of float64, shape (n_samples, n_targets)
+        Targets as `Loss.encode` returns them.
+    weight : ndarray of float64, shape (n_samples,)
+        Positive weights.
+    loss : Loss
+
+    Returns
+    -------
+    Tree
+    """
+    m = tree.n_internal
+    predicted = _predicted(tree, loss)
+    # Range of the targets at every node, then at every leaf. It is empty without samples, and
+    # infinite if a prediction is wrong.
+    low = np.full((2 * m + 1, y.shape[1]), np.inf)
+    high = -low
+    np.minimum.at(low, m + leaf, y)
+    np.maximum.at(high, m + leaf, y)
+    wrong = m + np.unique(leaf[(predicted[leaf] != y).any(axis=1)])
+    low[wrong], high[wrong] = -np.inf, np.inf
+    reached = np.arange(2 * m + 1)  # a leaf of the subtree, reached by samples if any is
+    replacement = identity(tree)
+    for node, children in children_first(tree):
+        low[node], high[node] = low[children].min(axis=0), high[children].max(axis=0)
+        left, right = children
+        reached[node] = reached[left if (low[left] <= high[left]).all() else right]
+        if (low[node] == high[node]).all():
+            replacement[node] = reached[node]
+    return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
+
+
+def _predicted(tree, loss):
+    """Class or values that each leaf predicts, shape (n_leaves, 1) or (n_leaves, n_outputs)."""
+    return tree.values.argmax(axis=1)[:, None] if loss.is_classifier else tree.values
+
+
+def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
+    """The tree with subtrees replaced by leaves that predict the same class or value."""
+    # In regression, the leaf that replaces a subtree has the right value already. In
+    # classification, its probabilities are fitted to all samples of the subtree.
+    if not loss.is_classifier:
+        return replace(tree, replacement)
+    return replace(tree, replacement, _fit_collapsed(tree, replacement, leaf, y, weight, loss))
+
+
+def _fit_collapsed(tree, replacement, leaf, y, weight, loss):
+    """Leaf values, those of a leaf that replaces a subtree fitted to all samples of it."""
+    fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
+    # Fitted values that predict another class are not taken: the samples may have other classes,
+    # and a pseudo-count may outweigh tiny sample weights.
+    new = new[fitted[new].argmax(axis=1) == tree.values[new].argmax(axis=1)]
+    values = tree.values.copy()
+    values[new] = fitted[new]
+    return values

@@ -1,0 +1,175 @@
+"""The sequence of subtrees of minimal cost-complexity pruning."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import heappop, heappush
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ngdt._impurity import node_impurities
+from ngdt._structure import child_ids, decision_path
+from ngdt._tree import Tree
+
+# Difference of alphas that rounding can explain, relative to the impurity of the root. At a tie,
+# the node above becomes a leaf, and the nodes below it are not listed.
+TIE = 1e-12
+# By how much a given alpha may be too small, since an alpha may have been in other units.
+SLACK = 1e-10
+
+
+@dataclass(frozen=True)
+class PruningSequence:
+    """All subtrees that minimal cost-complexity pruning makes of a tree, from large to small.
+
+    Each step turns a node of the tree into a leaf. What is below it goes, and with it those nodes
+    that earlier steps have turned into leaves.
+
+    Attributes
+    ----------
+    tree : Tree
+    nodes : ndarray of int, shape (n_steps,)
+        Node that each step turns into a leaf. The last is the root, if it is not a leaf already.
+    alphas : ndarray of float64, shape (n_steps + 1,)
+        Smallest alpha at which each subtree is the best, ascending. The first is the tree.
+    impurities : ndarray of float64, shape (n_steps + 1,)
+        Impurity of each subtree. Squared errors are summed over targets, not averaged.
+    """
+
+    tree: Tree
+    nodes: np.ndarray
+    alphas: np.ndarray
+    impurities: np.ndarray
+
+    @cached_property
+    def step(self):
+        """Step that turns each node into a leaf, -1 if none does; shape (n_internal,)."""
+        step = np.full(self.tree.n_internal, -1)
+        step[self.nodes] = np.arange(len(self.nodes))
+        return step
+
+    def n_steps(self, ccp_alpha):
+        """Number of steps up to an alpha; none at 0, as in scikit-learn.
+
+        Parameters
+        ----------
+        ccp_alpha : float or ndarray of float, shape (n,)
+
+        Returns
+        -------
+        ndarray of int, shape () or (n,)
+        """
+        n_steps = np.searchsorted(
+            self.alphas[1:], np.multiply(ccp_alpha, 1 + SLACK), side="right")
+        return np.where(np.equal(ccp_alpha, 0), 0, n_steps)
+
+    def is_leaf(self, ccp_alpha):
+        """Whether a step up to an alpha turns each node into a leaf.
+
+        Parameters
+        ----------
+        ccp_alpha : float
+
+        Returns
+        -------
+        ndarray of bool, shape (n_internal,)
+            As `collapse` takes it.
+        """
+        return (self.step >= 0) & (self.step < self.n_steps(ccp_alpha))
+
+    def next_step(self):
+        """First step that turns a node above each node and leaf into a leaf.
+
+        Of the steps that turn a node itself into a leaf, those above come later. So the predictions
+        for a sample are found by following this from its leaf.
+
+        Returns
+        -------
+        ndarray of int, shape (n_internal + n_leaves,)
+            -1 if there is none.
+        """
+        above = np.full(2 * self.tree.n_internal + 1, -1)
+        for node, children in enumerate(child_ids(self.tree)):
+            above[children] = self.step[node] if self.step[node] >= 0 else above[node]
+        return above
+
+    def fit_values(self, leaf, y, weight, loss):
+        """Values of the new leaf of each step, fitted to the samples that reach it.
+
+        Parameters
+        ----------
+        leaf, y, weight, loss
+            As for `pruning_sequence`.
+
+        Returns
+        -------
+        ndarray of shape (n_steps, n_outputs)
+        """
+        if len(self.nodes) == 0:
+            return np.empty((0, self.tree.n_outputs))
+        path = decision_path(self.tree, leaf)
+        samples = np.repeat(np.arange(len(leaf)), np.diff(path.indptr))
+        step = self.step[path.indices]
+        samples, step = samples[step >= 0], step[step >= 0]
+        return loss.fit_leaves(
+            step, y[samples], weight[samples], len(self.nodes), self.tree.n_outputs)
+
+    def path(self, unit):
+        """The sequence as scikit-learn returns it, with impurities multiplied by `unit`."""
+        return Bunch(ccp_alphas=unit * self.alphas, impurities=unit * self.impurities)
+
+
+def pruning_sequence(tree, leaf, y, weight, loss):
+    """The subtrees of minimal cost-complexity pruning, for samples whose leaves are known.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : ndarray of int, shape (n_samples,)
+        Leaf that each sample reaches.
+    y : ndarray of float64, shape (n_samples, n_targets)
+        Targets as `Loss.encode` returns them.
+    weight : ndarray of float64, shape (n_samples,)
+        Positive weights.
+    loss : Loss
+
+    Returns
+    -------
+    PruningSequence
+    """
+    cost = node_impurities(tree, leaf, y, weight / weight.sum(), loss)
+    tie = TIE * cost[0]
+    steps = np.array(_steps(tree, cost.tolist(), tie)).reshape(-1, 4)
+    steps = steps[steps[:, 0].argsort()[::-1]]
+    # Steps at the same alpha are taken in the order of the nodes.
+    group = np.cumsum(np.diff(-steps[:, 0], prepend=0.0) > tie)
+    alphas, nodes, increases, _ = steps[np.lexsort((steps[:, 1], group))].T
+    return PruningSequence(
+        tree, nodes.astype(np.intp), np.maximum.accumulate(np.append(0.0, -alphas)),
+        np.cumsum(np.append(cost[tree.n_internal:].sum(), increases)))
+
+
+def _steps(tree, cost, tie):
+    """Steps of the sequence: (-alpha, node, increase of the impurity, number of leaves removed).
+
+    The best subtrees of a branch do not depend on the rest of the tree. So the steps of a node are
+    those of its two branches, up to the alpha at which the node itself becomes a leaf. They are
+    kept in heaps with the last step first.
+    """
+    branch = {}     # steps below each node
+    for node, (left, right) in reversed(list(enumerate(child_ids(tree).tolist()))):
+        steps, others = branch.pop(left, []), branch.pop(right, [])
+        if len(steps) < len(others):
+            steps, others = others, steps
+        for step in others:
+            heappush(steps, step)
+        # Both children are leaves at first. Then the steps are undone that come too late.
+        increase, n_removed = cost[node] - cost[left] - cost[right], 1
+        alpha = max(increase, 0.0)
+        while steps and -steps[0][0] >= alpha - tie:
+            _, _, undone, n_restored = heappop(steps)
+            increase, n_removed = increase + undone, n_removed + n_restored
+            alpha = max(increase / n_removed, 0.0)
+        heappush(steps, (-alpha, node, increase, n_removed))
+        branch[node] = steps
+    return branch.get(0, [])

@@ -1,0 +1,52 @@
+"""The subtree of least error with a number of leaves."""
+
+import numpy as np
+
+from ngdt.pruning._unused import keep_reached
+
+
+def prune_to_size(tree, node_error, leaf_error, n_leaves):
+    """Replace subtrees by leaves such that the error is least for a number of leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+    node_error : ndarray of float64, shape (n_internal,)
+        Error of each internal node if it were a leaf.
+    leaf_error : ndarray of float64, shape (n_leaves,)
+    n_leaves : int
+        Largest number of leaves. Of equally good trees, the smallest is taken.
+
+    Returns
+    -------
+    Tree
+        A subtree is replaced by its first leaf.
+    """
+    n_leaves = min(n_leaves, tree.n_leaves)
+    # By child id: the least error with at most 1, 2, ... leaves
+    least = {~leaf: np.full(n_leaves, error) for leaf, error in enumerate(leaf_error)}
+    for node in range(tree.n_internal - 1, -1, -1):
+        errors = least[node] = np.full(n_leaves, node_error[node])
+        for extra in range(1, n_leaves):
+            errors[extra] = min(errors[extra - 1], _shares(tree, least, node, extra).min())
+    kept = np.zeros(tree.n_leaves, dtype=bool)
+    waiting = [(0 if tree.n_internal else ~0, n_leaves - 1)]
+    while waiting:
+        child, extra = waiting.pop()
+        while extra and least[child][extra] == least[child][extra - 1]:
+            extra -= 1
+        if extra:
+            left = int(_shares(tree, least, child, extra).argmin())
+            waiting += [(tree.children_left[child], left),
+                        (tree.children_right[child], extra - 1 - left)]
+        else:
+            while child >= 0:
+                child = tree.children_left[child]
+            kept[~child] = True
+    return keep_reached(tree, kept)
+
+
+def _shares(tree, least, node, extra):
+    """Errors of a node with `extra` + 1 leaves, by the extra leaves of its left child."""
+    left, right = least[tree.children_left[node]], least[tree.children_right[node]]
+    return left[:extra] + right[extra - 1::-1]
