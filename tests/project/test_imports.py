@@ -16,7 +16,9 @@ LAYERS = [
     ("arithmetic and checks", r"_samples|_validation"),
     ("data",
      r"_tree|_flat_tree|_tree_arrays|_from_sklearn|_structure|_loss|_losses|losses|_scaling"),
-    ("functions", r"_inference|inference|_importances|_labels|pruning|_greedy(\..*)?"),
+    ("functions",
+     r"_inference|inference|_importances|pruning|_greedy(\..*)?"
+     r"|_labels|_numbers|_rules|_sample_summary"),
     ("contract", r"problem|_algorithm|_limits"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_selection"),
