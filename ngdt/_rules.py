@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from ngdt._importances import effects
-from ngdt._numbers import exact, format_number, shortest
+from ngdt._numbers import exact, format_number, percent, shortest
 
 _DEFAULT_DIGITS = 3
 
@@ -45,6 +45,15 @@ class Rule:
     def is_condition(self):
         """Whether the rule compares a single feature with a limit."""
         return len(self.weights) == 1 and not self.n_hidden and abs(self.weights[0]) == 1
+
+    @property
+    def hidden(self):
+        """What is not shown, as text; empty if nothing is hidden."""
+        if not self.n_hidden:
+            return ""
+        share = self.hidden_share
+        return f"+ {self.n_hidden} more" + (
+            "" if share is None else f" ({percent(share)} of the effect)")
 
 
 def terms_of(labels, node):

@@ -5,7 +5,7 @@ from numbers import Integral
 from scipy.special import softmax
 
 from ngdt._labels import labels_of
-from ngdt._numbers import exact, format_number, percent
+from ngdt._numbers import exact, format_number
 from ngdt._rules import leaf_texts, rule_of
 
 __all__ = ["export_text"]
@@ -111,15 +111,8 @@ def _condition(labels, rule):
         for weight, name in zip(rule.weights, names, strict=True)) or "0"
     threshold = format_number(rule.threshold)
     comment = "" if rule.is_certain else "  # rounding of the sum decides for some samples"
-    return f"if {terms.removeprefix('+ ')}{_hidden(rule)} <= {threshold}:{comment}"
-
-
-def _hidden(rule):
-    """What is not shown of a split."""
-    if not rule.n_hidden:
-        return ""
-    share = "" if rule.hidden_share is None else f" ({percent(rule.hidden_share)} of the effect)"
-    return f" + {rule.n_hidden} more{share}"
+    sum_ = f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip()
+    return f"if {sum_} <= {threshold}:{comment}"
 
 
 def _leaf(labels, leaf, digits):

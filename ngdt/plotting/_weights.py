@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from ngdt._labels import labels_of
-from ngdt._numbers import format_number, percent
+from ngdt._numbers import format_number
 from ngdt._rules import rule_of, terms_of
 from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot
 
@@ -112,10 +112,7 @@ def draw_split(ax, labels, node, shape, n_bars=5):
         ax.text(-0.06 * side, place, labels.feature_names[j],
                 ha="right" if side > 0 else "left", va="center", fontsize=7)
     ax.axvline(0.0, color="0.4", linewidth=0.8)
-    rule = rule_of(labels, node, n_bars)
-    if rule.n_hidden:
-        share = "" if rule.hidden_share is None else f": {percent(rule.hidden_share)}"
-        ax.set_xlabel(f"+ {rule.n_hidden} more{share}", fontsize=6.5, color="0.4", labelpad=2)
+    ax.set_xlabel(rule_of(labels, node, n_bars).hidden, fontsize=6.5, color="0.4", labelpad=2)
 
 
 def _condition(labels, node):

@@ -278,7 +278,7 @@ def test_no_shorter_decimal_fits(value, below, above):
     low, high = value - below, value + above
     found = shortest(value, 1, lambda rounded: low <= rounded <= high)
     assert low <= float(found) <= high
-    n = len(found.as_tuple().digits)
+    n = len(found.normalize().as_tuple().digits)
     for shorter in range(1, n):
         unit = 10.0 ** (np.floor(np.log10(abs(value))) - shorter + 1)
         for neighbour in (np.floor(value / unit), np.ceil(value / unit)):

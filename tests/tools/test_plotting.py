@@ -80,7 +80,7 @@ def test_bars_are_effects_and_the_rest_is_stated():
         assert [text.get_text() for text in ax.texts] == [f"x{j}" for j in order[:5]]
         np.testing.assert_allclose([bar.get_width() for bar in ax.patches],
                                    effect[order[:5]] / abs(effect).max())
-        assert ax.get_xlabel() == f"+ 2 more: {100 * rest:.0f} %"
+        assert ax.get_xlabel() == f"+ 2 more ({100 * rest:.0f} % of the effect)"
     (ax,) = plotting.plot_weights(tree)     # no samples, no effects
     assert [text.get_text() for text in ax.texts] == [f"x{j}" for j in range(5)]
     assert ax.get_xlabel() == "+ 2 more"
