@@ -1,6 +1,7 @@
 """Trees as text: what is written routes and predicts as the tree does."""
 
 import dataclasses
+import itertools
 import pickle
 import re
 import sys
@@ -50,6 +51,23 @@ def test_the_text_sends_each_sample_as_the_tree(problem, digits):
     text = export_text(tree, n_terms=None, digits=digits, X=X)
     assert "#" not in text      # sums of these numbers are exact
     assert leaves_by(text, X) == tree.apply(X).tolist()
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 17])
+@pytest.mark.parametrize("offset", [0.0, 2000.0])
+def test_splits_that_touch_a_sample(digits, offset):
+    """The corners of a cube: for some of them, all changes of the weights add up."""
+    rng = np.random.default_rng(0)
+    X = offset + np.array(list(itertools.product([0.0, 1.0], repeat=5)))
+    for _ in range(150):
+        weights = rng.normal(size=5)
+        products = Tree([weights], [0.0], [~0], [~1], np.eye(2)).scores(X)[:, 0]
+        tree = Tree([weights], [rng.choice(products)], [~0], [~1], np.eye(2))
+        text = export_text(tree, n_terms=None, digits=digits, X=X)
+        assert "#" not in text
+        condition = text.splitlines()[0].removeprefix("if ").removesuffix(":")
+        goes_left = eval(condition, {f"x{j}": x for j, x in enumerate(X.T)})
+        assert (tree.apply(X) == ~goes_left).all()
 
 
 OFFSETS = st.sampled_from([0.0, 0.0, 1.0, -2000.0, 1e6])
