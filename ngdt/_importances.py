@@ -12,8 +12,8 @@ _BLOCK_WEIGHTS = 2**16
 def feature_importances(tree, std, sample_weight_at_leaf):
     """Share of each feature in the splits.
 
-    In a node, it is the absolute weight times the standard deviation of the feature, normalised to
-    sum 1. The importance is the average over the nodes, weighted by the samples that reach them.
+    In a node, it is the effect of the feature, absolute weight times standard deviation, normalised
+    to sum 1. The importance is the average over the nodes, weighted by the samples that reach them.
 
     Parameters
     ----------
@@ -33,16 +33,29 @@ def feature_importances(tree, std, sample_weight_at_leaf):
     weighted_n_node_samples = sums_below(
         tree, sample_weight_at_leaf / sample_weight_at_leaf.max())
     for nodes in row_blocks(tree.weights, _BLOCK_WEIGHTS):
-        share = np.abs(tree.dense_weights(nodes))
-        # In units of a power of two, in which no product overflows.
-        share = (share / _largest(share)) * (std / _largest(std))
+        share = effects(tree.dense_weights(nodes), std)
         node_total = share.sum(axis=1, keepdims=True)
         share /= np.where(node_total == 0, 1.0, node_total)
         total += weighted_n_node_samples[:tree.n_internal][nodes] @ share
     return total / (total.sum() or 1.0)
 
 
-def _largest(values):
-    """The largest value along the last axis, or 1 where that is 0."""
-    largest = values.max(axis=-1, keepdims=True, initial=0.0)
-    return np.where(largest == 0.0, 1.0, largest)
+def effects(weights, std):
+    """Absolute weights times standard deviations: how much each feature moves the score.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (..., n_features)
+    std : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of shape (..., n_features)
+        In units of a power of two near the largest of each node, in which nothing overflows.
+    """
+    size, size_exponent = np.frexp(np.abs(weights))
+    spread, spread_exponent = np.frexp(std)
+    product, exponent = size * spread, size_exponent + spread_exponent
+    unit = np.where(product == 0, -3000, exponent).max(axis=-1, keepdims=True, initial=-3000)
+    # A product of zero has any exponent.
+    return np.ldexp(product, np.minimum(exponent - unit, 0))

@@ -2,18 +2,24 @@
 
 from numbers import Integral
 
-import numpy as np
 from scipy.special import softmax
 
-from ngdt._labels import class_names_of, feature_names_of, tree_of
+from ngdt._labels import labels_of
+from ngdt._numbers import exact, format_number
+from ngdt._rules import leaf_texts, rule_of
 
 __all__ = ["export_text"]
 
 
 def export_text(
-    model, *, feature_names=None, class_names=None, n_terms=5, digits=3, max_depth=None
+    model, *, feature_names=None, class_names=None, n_terms=5, digits=None, max_depth=None,
+    X=None,
 ):
     """Export a tree as text: nested conditions.
+
+    Conditions that show all their features send each training sample as the tree does. Their
+    numbers have as many digits as that needs. Without training samples, as for a `Tree`, they are
+    exact.
 
     Parameters
     ----------
@@ -25,18 +31,30 @@ def export_text(
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
     n_terms : int or None, default=5
-        Number of features of a split that are written, largest weights first; the number of further
-        ones is written after them. None writes all.
-    digits : int, default=3
-        Significant digits of numbers.
+        Number of features of a split that are written, largest effects first. The effect is the
+        absolute weight times the standard deviation of the feature in training; without training
+        samples it is the absolute weight. The number of further features is written after them,
+        with their share of the effect. None writes all.
+    digits : int or None, default=None
+        Significant digits of numbers, of which conditions may need more. None stands for 3, and for
+        exact numbers without training samples. If `digits` is given there, numbers are rounded, and
+        a sample near a threshold may go another way.
     max_depth : int or None, default=None
         Levels of splits to write. None writes all.
+    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+        Samples to take for the training samples. None takes those of the last call of `fit` or
+        `partial_fit`.
 
     Returns
     -------
     str
         A line for each condition, each ``else`` and each leaf. A leaf is written as its most
         probable class, with the probability, or for regression as its values.
+
+    Notes
+    -----
+    A comment marks a condition that some samples meet, or fail, by less than the rounding errors of
+    a sum. Another order of its terms may send these another way.
 
     See Also
     --------
@@ -60,49 +78,48 @@ def export_text(
             virginica (0.965)
     """
     for name, value in (("n_terms", n_terms), ("digits", digits), ("max_depth", max_depth)):
-        if value is None and name != "digits":
-            continue
-        if not isinstance(value, Integral) or value < 1:
-            or_none = "" if name == "digits" else " or None"
-            raise ValueError(f"{name} must be a positive int{or_none}, got {value!r}")
-    tree = tree_of(model)
-    features = feature_names_of(model, tree, feature_names)
-    classes = class_names_of(model, tree, class_names)
+        if value is not None and (not isinstance(value, Integral) or value < 1):
+            raise ValueError(f"{name} must be a positive int or None, got {value!r}")
+    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    tree = labels.tree
     lines, stack = [], [(0, 0 if tree.n_internal else ~0)]
     while stack:    # an explicit stack: a chain may be deeper than Python's recursion limit
         depth, item = stack.pop()
         if item is None:
             text = "else:"
         elif item < 0:
-            text = _leaf(tree.values[~item], classes, digits)
+            text = _leaf(labels, ~item, digits)
         elif depth == max_depth:
             text = "..."
         else:
-            text = _condition(tree, item, features, n_terms, digits)
+            text = _condition(labels, rule_of(labels, item, n_terms, digits))
             right, left = tree.children_right[item], tree.children_left[item]
             stack += [(depth + 1, right), (depth, None), (depth + 1, left)]
         lines.append("    " * depth + text)
     return "\n".join(lines)
 
 
-def _condition(tree, node, features, n_terms, digits):
+def _condition(labels, rule):
     """The condition that samples of the left child meet."""
-    weights, threshold = tree.dense_weights([node])[0], tree.thresholds[node]
-    order = np.argsort(-np.abs(weights), kind="stable")[:np.count_nonzero(weights)]
-    if len(order) == 1:
-        weight = weights[order[0]]
-        limit = threshold / weight + 0.0    # no negative zero
-        return f"if {features[order[0]]} {'<=' if weight > 0 else '>='} {limit:.{digits}g}:"
+    names = [labels.feature_names[j] for j in rule.features]
+    if rule.is_condition:
+        (sign,) = rule.weights
+        relation = "<=" if sign > 0 else ">="
+        return f"if {names[0]} {relation} {format_number(sign * rule.threshold)}:"
     terms = " ".join(
-        f"{'-' if weights[j] < 0 else '+'} {abs(weights[j]):.{digits}g} * {features[j]}"
-        for j in order[:n_terms]) or "0"
-    hidden = len(order[n_terms:]) if n_terms is not None else 0
-    more = f" + {hidden} more" if hidden else ""
-    return f"if {terms.removeprefix('+ ')}{more} <= {threshold + 0.0:.{digits}g}:"
+        f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {name}"
+        for weight, name in zip(rule.weights, names, strict=True)) or "0"
+    threshold = format_number(rule.threshold)
+    comment = "" if rule.is_certain else "  # rounding of the sum decides for some samples"
+    sum_ = f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip()
+    return f"if {sum_} <= {threshold}:{comment}"
 
 
-def _leaf(values, classes, digits):
-    if classes is None:
-        return ", ".join(f"{value:.{digits}g}" for value in values)
-    best = values.argmax()
-    return f"{classes[best]} ({softmax(values)[best]:.{digits}g})"
+def _leaf(labels, leaf, digits):
+    values = labels.tree.values[leaf]
+    if labels.class_names is not None:
+        best = values.argmax()
+        return f"{labels.class_names[best]} ({format_number(softmax(values)[best], digits or 3)})"
+    if digits is None and labels.summary is None:
+        return ", ".join(format_number(exact(value)) for value in values)
+    return ", ".join(leaf_texts(labels, leaf, digits or 3))

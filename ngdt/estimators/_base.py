@@ -28,6 +28,7 @@ from ngdt._resolve import (
     resolve_loss,
     resolve_optimizers,
 )
+from ngdt._sample_summary import SampleSummary
 from ngdt._selection import train
 from ngdt._structure import decision_path, sums_below
 from ngdt._table import Table, check_table, check_targets
@@ -382,13 +383,16 @@ def _described(problem, result, fitted):
     n_samples_at_leaf = np.bincount(leaf, minlength=tree.n_leaves)
     sample_weight_at_leaf = np.bincount(
         leaf, weights=problem.sample_weight[samples], minlength=tree.n_leaves)
+    fitted_tree = fitted["_targets"].unscale_leaf_values(tree)
     return {
         "encoded_feature_names_": table.feature_names,
-        "tree_": fitted["_targets"].unscale_leaf_values(tree),
+        "tree_": fitted_tree,
         "history_": result.history,
         "n_iter_": len(result.history["optimizer"]),
         "baseline_kept_": result.baseline_kept,
         "feature_importances_": table.sum_by_column(feature_importances(
             tree, problem.moments.std, sample_weight_at_leaf)),
         "_n_node_samples": sums_below(tree, n_samples_at_leaf).astype(np.intp),
+        "_sample_summary": SampleSummary.of(
+            fitted_tree, problem.data, samples, problem.moments),
     }

@@ -7,10 +7,14 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from ngdt._labels import class_names_of, feature_names_of, tree_of
+from ngdt._labels import labels_of
+from ngdt._rules import leaf_texts
 from ngdt._validation import check_matrix
 from ngdt.plotting._style import direction_keys, import_pyplot
-from ngdt.plotting._weights import check_shape, children, draw_split, short
+from ngdt.plotting._weights import check_shape, children, draw_split, short_labels
+
+# Significant digits of leaf values.
+_DIGITS = 4
 
 
 def _layout(tree, max_depth):
@@ -69,9 +73,9 @@ def _draw_class_distribution(ax, values, class_names):
     ax.spines[["top", "left", "right"]].set_visible(False)
 
 
-def _draw_values(ax, values):
+def _draw_values(ax, texts):
     ax.set_axis_off()
-    text = "\n".join(f"{value:.4g}" for value in values[:3])
+    text = "\n".join(texts[:3])
     ax.text(0.5, 1.0, text, ha="center", va="top", transform=ax.transAxes, fontsize=9)
 
 
@@ -95,25 +99,26 @@ def _leaf_means(tree, X):
     return count, total / np.maximum(count, 1)[:, None]
 
 
-def _leaf_drawer(tree, class_names, shape, X):
+def _leaf_drawer(labels, shape, images):
     """The function ``draw(axes, leaf)`` that draws a leaf.
 
-    It draws the mean of the samples if X is given, else the class distribution, or the leaf values
-    for regression, where `class_names` is None.
+    It draws the mean of the images if they are given, else the class distribution, or the leaf
+    values for regression.
     """
-    if X is None:
-        draw = _draw_values if class_names is None else partial(
-            _draw_class_distribution, class_names=class_names)
-        return lambda ax, leaf: draw(ax, tree.values[leaf])
-    if shape is None:
-        raise ValueError(
-            "shape must be given with X, since leaves are drawn as images: pass (rows, columns)")
-    counts, means = _leaf_means(tree, X)
-    name = (lambda values: f"{values[0]:.4g}") if class_names is None else (
-        lambda values: class_names[np.argmax(values)])
+    tree, names = labels.tree, labels.class_names
+    if images is None and names is not None:
+        return lambda ax, leaf: _draw_class_distribution(ax, tree.values[leaf], names)
+    if images is None:
+        return lambda ax, leaf: _draw_values(ax, leaf_texts(labels, leaf, _DIGITS))
+    counts, means = _leaf_means(tree, images)
     style = {"vmin": means.min(), "vmax": means.max()}
-    return lambda ax, leaf: _draw_mean(
-        ax, means[leaf].reshape(shape), counts[leaf], name(tree.values[leaf]), **style)
+
+    def draw_mean(ax, leaf):
+        title = (leaf_texts(labels, leaf, _DIGITS)[0] if names is None
+                 else names[np.argmax(tree.values[leaf])])
+        _draw_mean(ax, means[leaf].reshape(shape), counts[leaf], title, **style)
+
+    return draw_mean
 
 
 def _n_leaves_below(tree, node):
@@ -133,8 +138,8 @@ def plot_tree(
     """Plot a tree: the weights of each node and the class distribution of each leaf.
 
     A sample goes to the right if its score is above the threshold. Red weights are positive, blue
-    ones negative. A split on a single feature is written as a condition; samples that meet it go to
-    the right.
+    ones negative; nodes are drawn as by `plot_weights`. A split on a single feature is written as a
+    condition; samples that meet it go to the right.
 
     Parameters
     ----------
@@ -144,8 +149,10 @@ def plot_tree(
     shape : tuple of (int, int), default=None
         Shape of an image, if the features are its pixels.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
-        Images of that shape. A leaf is then drawn as the mean of the images that reach it. Its
-        title is the class or value, and the number of images.
+        With `shape`, images of that shape. A leaf is then drawn as the mean of the images that
+        reach it. Its title is the class or value, and the number of images. Without `shape`,
+        samples to take for the training samples: by default, effects and conditions are those of
+        the last call of `fit` or `partial_fit`.
     max_depth : int or None, default=3
         Levels of splits to draw. A subtree below them is drawn as its number of leaves. None draws
         all levels.
@@ -171,16 +178,17 @@ def plot_tree(
     4
     """
     plt = import_pyplot()
-    tree = tree_of(model)
+    images, samples = (X, None) if shape is not None else (None, X)
+    labels = short_labels(labels_of(
+        model, feature_names=feature_names, class_names=class_names, X=samples))
+    tree = labels.tree
     check_shape(shape, tree.n_features)
     if max_depth is None:
         max_depth = max(1, tree.max_depth)
     if not isinstance(max_depth, Integral) or max_depth < 1:
         raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
-    feature_names = short(feature_names_of(model, tree, feature_names))
-    class_names = short(class_names_of(model, tree, class_names))
-    draw_node = partial(draw_split, tree=tree, shape=shape, feature_names=feature_names)
-    draw_leaf = _leaf_drawer(tree, class_names, shape, X)
+    draw_node = partial(draw_split, labels=labels, shape=shape)
+    draw_leaf = _leaf_drawer(labels, shape, images)
     has_bars = tree.n_nonzero > tree.n_internal     # beyond splits on a single feature
 
     positions = _layout(tree, max_depth)
@@ -189,7 +197,7 @@ def plot_tree(
     if figure is None:
         # Names need more room than images, most of all next to bars.
         unit = 1.05 if shape is not None else max(
-            1.5, 0.155 * max(map(len, feature_names)) * has_bars)
+            1.5, 0.155 * max(map(len, labels.feature_names)) * has_bars)
         figure = plt.figure(figsize=(max(3.0, unit * width), 1.5 * height))
     # In units of the layout: half the height of the bars, and a line of text of 0.17 inches.
     above_leaf = 0.25 + 0.17 * height * figure.dpi / figure.bbox.height
@@ -199,7 +207,7 @@ def plot_tree(
     if tree.n_internal:
         _draw_legend(
             canvas, positions[0][0], signs=shape is not None or has_bars,
-            class_names=class_names if X is None else None)
+            class_names=labels.class_names if images is None else None)
 
     def new_axes(x, depth, w, h):
         """Axes of size (w, h) around (x, depth), in units of the layout."""
@@ -209,7 +217,7 @@ def plot_tree(
     for item, (x, depth) in positions.items():
         if item < 0:
             # An image is square, and its title needs room above.
-            position = (x, depth, 0.72, 0.5) if X is None else (x, depth + 0.06, 0.72, 0.6)
+            position = (x, depth, 0.72, 0.5) if images is None else (x, depth + 0.06, 0.72, 0.6)
             draw_leaf(new_axes(*position), ~item)
         elif depth == max_depth:
             box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.8"}

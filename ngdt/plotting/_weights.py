@@ -1,12 +1,18 @@
 """Plots of the weights of single nodes."""
 
+import dataclasses
+
 import numpy as np
 
-from ngdt._labels import feature_names_of, tree_of
+from ngdt._labels import labels_of
+from ngdt._numbers import format_number
+from ngdt._rules import rule_of, terms_of
 from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot
 
 # Longer names are cut.
 _NAME_LENGTH = 17
+# Significant digits of numbers, where samples do not ask for more.
+_DIGITS = 4
 
 
 def check_shape(shape, n_features):
@@ -32,17 +38,22 @@ def check_shape(shape, n_features):
         )
 
 
-def short(names):
+def short_labels(labels):
     """Cut long names in the middle.
 
     Parameters
     ----------
-    names : list of str, or None
+    labels : TreeLabels
 
     Returns
     -------
-    list of str, or None
+    TreeLabels
     """
+    return dataclasses.replace(
+        labels, feature_names=_short(labels.feature_names), class_names=_short(labels.class_names))
+
+
+def _short(names):
     half = _NAME_LENGTH // 2
     return names and [
         name if len(name) <= _NAME_LENGTH else f"{name[:half]}…{name[-half:]}" for name in names]
@@ -64,48 +75,56 @@ def children(tree, node):
     return int(tree.children_left[node]), int(tree.children_right[node])
 
 
-def draw_split(ax, tree, node, shape, feature_names, n_bars=5):
+def draw_split(ax, labels, node, shape, n_bars=5):
     """Draw the weights of a node: as an image if a shape is given, else as bars.
 
-    A split on a single feature is written as a condition.
+    A split on a single feature is written as a condition. A bar is as long as the effect of its
+    feature.
 
     Parameters
     ----------
     ax : matplotlib Axes
-    tree : Tree
+    labels : TreeLabels
     node : int
     shape : tuple of (int, int), or None
-    feature_names : list of str
     n_bars : int, default=5
     """
-    weights = tree.dense_weights([node])[0]
-    limit = np.abs(weights).max(initial=0.0) or 1.0
-    if shape is not None:
-        ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
-        ax.set(xticks=[], yticks=[])
-        return
-    largest = np.argsort(-np.abs(weights), kind="stable")[:n_bars]
-    largest = largest[weights[largest] != 0.0]
-    names = [feature_names[j] for j in largest]
+    weights = labels.tree.dense_weights([node])[0]
     ax.set(xticks=[], yticks=[])
-    ax.spines[:].set_color("0.8")
-    if len(largest) == 1:
-        weight = weights[largest[0]]
-        text = f"{names[0]}\n{'>' if weight > 0 else '<'} {tree.thresholds[node] / weight:.4g}"
-        ax.text(0.5, 0.5, text, ha="center", va="center", fontsize=8, transform=ax.transAxes)
+    if shape is not None:
+        limit = np.abs(weights).max(initial=0.0) or 1.0
+        ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
         return
-    middle = 0.5 * (len(largest) - 1)
-    ax.set_xlim(-1.1 * limit, 1.1 * limit)
+    ax.spines[:].set_color("0.8")
+    features, effect = terms_of(labels, node)
+    if len(features) == 1:
+        ax.text(0.5, 0.5, _condition(labels, node), ha="center", va="center", fontsize=8,
+                transform=ax.transAxes)
+        return
+    shown = np.sign(weights[features]) * effect / (effect.max(initial=0.0) or 1.0)
+    middle = 0.5 * (min(n_bars, len(features)) - 1)
+    ax.set_xlim(-1.1, 1.1)
     ax.set_ylim(middle + 0.5 * n_bars + 0.1, middle - 0.5 * n_bars - 0.1)
-    for place, j in enumerate(largest):
-        ax.barh(place, weights[j], color=RED if weights[j] > 0 else BLUE)
+    for place, (j, length) in enumerate(zip(features[:n_bars], shown[:n_bars], strict=True)):
+        side = np.sign(weights[j])
+        ax.barh(place, length, color=RED if side > 0 else BLUE)
         # The name is on the side of zero that the bar leaves free.
-        x, side = -0.06 * np.sign(weights[j]) * limit, "right" if weights[j] > 0 else "left"
-        ax.text(x, place, names[place], ha=side, va="center", fontsize=7)
+        ax.text(-0.06 * side, place, labels.feature_names[j],
+                ha="right" if side > 0 else "left", va="center", fontsize=7)
     ax.axvline(0.0, color="0.4", linewidth=0.8)
+    ax.set_xlabel(rule_of(labels, node, n_bars).hidden, fontsize=6.5, color="0.4", labelpad=2)
 
 
-def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None):
+def _condition(labels, node):
+    """The condition that samples of the right child meet, at a split on a single feature."""
+    known = labels.summary is not None
+    rule = rule_of(labels, node, digits=None if known else _DIGITS)
+    (feature,), (sign,) = rule.features, rule.weights
+    limit = format_number(sign * rule.threshold)
+    return f"{labels.feature_names[feature]}\n{'>' if sign > 0 else '<'} {limit}"
+
+
+def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None, X=None):
     """Plot the weights of single nodes.
 
     Parameters
@@ -115,14 +134,20 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     shape : tuple of (int, int), default=None
         Shape of an image, if the features are its pixels: each node's weights are then drawn as
         an image. Where the sample is bright, red (positive) weights send it to the right and blue
-        (negative) ones to the left. Without a shape, the five largest weights are drawn as bars; a
-        split on a single feature is written as a condition.
+        (negative) ones to the left. Without a shape, the five largest effects are drawn as
+        bars: weight times standard deviation of the feature in training, or the weight if there
+        are no training samples, as for a `Tree`. The share of the effect that is not drawn is
+        written below. A split on a single feature is written as a condition, which sends each
+        training sample as the tree does.
     nodes : sequence of int, default=None
         Ids of the internal nodes. None takes the root and those of its children that are internal.
     feature_names : sequence of str, default=None
         Labels of the bars; long names are cut. None takes ``feature_names_in_`` of the estimator.
     axes : matplotlib Axes or array of these, default=None
         Where to draw: at least one for each node. None makes a new figure.
+    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+        Samples to take for the training samples. None takes those of the last call of `fit` or
+        `partial_fit`.
 
     Returns
     -------
@@ -139,9 +164,9 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     ['root']
     """
     plt = import_pyplot()
-    tree = tree_of(model)
+    labels = short_labels(labels_of(model, feature_names=feature_names, X=X))
+    tree = labels.tree
     check_shape(shape, tree.n_features)
-    feature_names = short(feature_names_of(model, tree, feature_names))
     titles = {}
     if tree.n_internal:
         left, right = children(tree, 0)
@@ -167,6 +192,6 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
         raise ValueError(
             f"axes must be at least one for each of the {len(nodes)} nodes, got {len(axes)}")
     for node, ax in zip(map(int, nodes), axes, strict=False):
-        draw_split(ax, tree, node, shape, feature_names)
+        draw_split(ax, labels, node, shape)
         ax.set_title(titles.get(node, f"node {node}"), fontsize=10)
     return list(axes[: len(nodes)])

@@ -17,8 +17,8 @@ LAYERS = [
     ("data",
      r"_tree|_flat_tree|_tree_arrays|_from_sklearn|_structure|_loss|_losses|losses|_scaling"),
     ("functions",
-     r"_table(\..*)?|_inference|inference|_impurity|_importances|_labels|pruning(\..*)?|"
-     r"_greedy(\..*)?"),
+     r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
+     r"|_labels|_numbers|_rules|_sample_summary"),
     ("contract", r"problem|_algorithm|_limits"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_selection|_cv_pruning"),

@@ -1,17 +1,24 @@
 """Trees as text: what is written routes and predicts as the tree does."""
 
+import dataclasses
+import itertools
+import pickle
 import re
 import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import event, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._numbers import exact, format_number, shortest
 from ngdt.export import export_text
-from ngdt.testing.strategies import problems
+from ngdt.testing.strategies import problems, trees
 
 
 def run(text, x):
@@ -22,13 +29,113 @@ def run(text, x):
     return found["leaf"]
 
 
-@given(problems())
-def test_conditions_lead_to_the_leaf(problem):
-    tree, X = problem.tree, problem.X
+def with_leaf_numbers(tree):
+    """The tree whose leaf values are the numbers of the leaves."""
+    return tree.replace(values=np.arange(tree.n_leaves)[:, None])
+
+
+def leaves_by(text, X):
     X = X if isinstance(X, np.ndarray) else X.toarray()
-    leaf = tree.replace(values=np.arange(tree.n_leaves)[:, None])
-    text = export_text(leaf, n_terms=None, digits=17)
-    assert [int(run(text, x)) for x in X] == tree.apply(X).tolist()
+    return [int(run(text, x)) for x in X]
+
+
+@given(problems())
+def test_numbers_are_exact_without_samples(problem):
+    tree, X = with_leaf_numbers(problem.tree), problem.X
+    assert leaves_by(export_text(tree, n_terms=None), X) == tree.apply(X).tolist()
+
+
+@given(problems(n_samples=st.integers(1, 8)), st.integers(1, 4))
+def test_the_text_sends_each_sample_as_the_tree(problem, digits):
+    tree, X = with_leaf_numbers(problem.tree), problem.X
+    text = export_text(tree, n_terms=None, digits=digits, X=X)
+    assert "#" not in text      # sums of these numbers are exact
+    assert leaves_by(text, X) == tree.apply(X).tolist()
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 17])
+@pytest.mark.parametrize("offset", [0.0, 2000.0])
+def test_splits_that_touch_a_sample(digits, offset):
+    """The corners of a cube: for some of them, all changes of the weights add up."""
+    rng = np.random.default_rng(0)
+    X = offset + np.array(list(itertools.product([0.0, 1.0], repeat=5)))
+    for _ in range(150):
+        weights = rng.normal(size=5)
+        products = Tree([weights], [0.0], [~0], [~1], np.eye(2)).scores(X)[:, 0]
+        tree = Tree([weights], [rng.choice(products)], [~0], [~1], np.eye(2))
+        text = export_text(tree, n_terms=None, digits=digits, X=X)
+        assert "#" not in text
+        condition = text.splitlines()[0].removeprefix("if ").removesuffix(":")
+        goes_left = eval(condition, {f"x{j}": x for j, x in enumerate(X.T)})
+        assert (tree.apply(X) == ~goes_left).all()
+
+
+OFFSETS = st.sampled_from([0.0, 0.0, 1.0, -2000.0, 1e6])
+STEPS = st.sampled_from([1.0, 0.01, 1e-3, 1e-6])
+
+
+@st.composite
+def features_of_all_magnitudes(draw):
+    """Samples with features such as years, money or probabilities, in units of all sizes."""
+    n, p = draw(st.integers(2, 30)), draw(st.integers(1, 4))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    exponent = 290 if dtype is np.float64 else 28
+    columns = [
+        (draw(OFFSETS) + draw(STEPS) * draw(arrays(np.float64, n, elements=st.integers(-99, 99))))
+        * 10.0 ** draw(st.integers(-exponent, exponent)) for _ in range(p)]
+    X = np.stack(columns, axis=1).astype(dtype)
+    return csr_array(X) if draw(st.booleans()) else X
+
+
+@st.composite
+def trees_through_samples(draw, X):
+    """Trees whose splits meet a sample or the middle between two."""
+    dense = (X if isinstance(X, np.ndarray) else X.toarray()).astype(np.float64)
+    tree = draw(trees(
+        n_internal=st.integers(1, 6), n_features=st.just(dense.shape[1]),
+        elements=st.floats(-10, 10, width=32) | st.just(0.0), sparse_weights=st.booleans()))
+    size = np.abs(dense).max(axis=0)
+    weights = tree.weights / np.where(size == 0, 1.0, size)
+    products = np.asarray(weights @ dense.T)
+    pairs = draw(arrays(np.intp, (tree.n_internal, 2), elements=st.integers(0, len(dense) - 1)))
+    thresholds = np.take_along_axis(products, pairs, axis=1).mean(axis=1)
+    return Tree(weights, thresholds, tree.children_left, tree.children_right,
+                np.arange(tree.n_leaves)[:, None])
+
+
+def narrowest_gap(tree, X):
+    """Least distance between samples on two sides of a split, relative to the terms of the sum."""
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    at_node, ratio = tree.decision_path(X).toarray(), np.inf
+    weights = tree.dense_weights(slice(None))
+    for node, score in enumerate(tree.scores(X).T):
+        here = at_node[:, node]
+        left, right = score[here & (score <= 0)], score[here & (score > 0)]
+        gap = right.min(initial=np.inf) - left.max(initial=-np.inf)
+        ratio = min(ratio, gap / (np.abs(weights[node]) @ np.abs(X).max(axis=0) or 1.0))
+    return ratio
+
+
+@given(st.data(), st.integers(1, 5))
+def test_the_text_of_a_fitted_tree_sends_each_training_sample_as_the_tree(data, digits):
+    X = data.draw(features_of_all_magnitudes())
+    tree = data.draw(trees_through_samples(X))
+    fitted = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, np.arange(X.shape[0]))
+    fitted.tree_ = with_leaf_numbers(fitted.tree_)
+    for text in (export_text(fitted, n_terms=None, digits=digits, X=X),
+                 export_text(replaced_values(fitted), n_terms=None, digits=digits)):
+        if "#" in text:
+            event("a sum is decided by rounding")
+            assert narrowest_gap(fitted.tree_, X) < 1e-12
+        else:
+            event("all sums are decided by numbers")
+            assert leaves_by(text, X) == fitted.apply(X).tolist()
+
+
+def replaced_values(fitted):
+    """The estimator with a summary of its training samples for the tree that it has now."""
+    fitted._sample_summary = dataclasses.replace(fitted._sample_summary, tree=fitted.tree_)
+    return fitted
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +188,7 @@ def test_a_chain_deeper_than_the_recursion_limit():
 
 
 @pytest.mark.parametrize("arguments", [
-    dict(n_terms=0), dict(n_terms=1.5), dict(digits=0), dict(digits=None), dict(max_depth=0),
+    dict(n_terms=0), dict(n_terms=1.5), dict(digits=0), dict(digits=2.5), dict(max_depth=0),
     dict(max_depth="all"), dict(feature_names=["a"]), dict(class_names="abc")])
 def test_wrong_arguments(iris, arguments):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(iris.data, iris.target)
@@ -95,3 +202,103 @@ def test_wrong_models(iris):
     with pytest.raises(TypeError, match=r"convert it by Tree.from_sklearn"):
         export_text(fitted)
     assert export_text(Tree.from_sklearn(fitted)).startswith("if x")
+
+
+def test_a_year_is_written_as_a_year():
+    X = np.arange(1990.0, 2030.0)[:, None]
+    tree = ObliqueTreeRegressor(1, optimizer=None).fit(X, X[:, 0] >= 2020)
+    assert export_text(tree).startswith("if x0 <= 2019:\n")
+    assert export_text(tree.tree_).startswith("if x0 <= 2019.5:\n")
+    assert export_text(tree.tree_, X=X).startswith("if x0 <= 2019:\n")
+    assert export_text(tree.tree_, digits=2).startswith("if x0 <= 2000:\n")
+
+
+def test_leaves_that_differ_look_different():
+    X = np.arange(40.0)[:, None]
+    tree = ObliqueTreeRegressor(2, optimizer=None).fit(X, 2000 + X[:, 0])
+    values = re.findall(r"^ +([\d.]+)$", export_text(tree), re.M)
+    np.testing.assert_allclose(np.array(values, dtype=float), tree.tree_.values[:, 0], atol=0.03)
+
+
+def test_an_estimator_keeps_the_summary_of_its_tree_only(iris):
+    tree = ObliqueTreeClassifier(2, optimizer=None).fit(iris.data, iris.target)
+    text = export_text(tree)
+    assert export_text(pickle.loads(pickle.dumps(tree))) == text
+    before = tree.tree_
+    tree.tree_ = before.replace(weights=1.1 * before.weights)
+    assert export_text(tree) == export_text(tree.tree_, class_names=tree.classes_)
+    tree.tree_ = before
+    assert export_text(tree) == text
+
+
+SPREAD = np.array([1.0, 1e3, 1e-3, 1.0])
+
+
+@pytest.fixture(scope="module")
+def four_features():
+    """Features in units of different sizes, and a tree on them."""
+    X = np.random.default_rng(0).normal(size=(100, 4)) * SPREAD
+    tree = Tree([[1.0, -3e-3, 500.0, 2.0]], [0.1], [~0], [~1], np.eye(2))
+    return X, ObliqueTreeClassifier(init=tree, optimizer=None).fit(X, np.arange(100) % 2)
+
+
+def test_the_largest_effects_are_written_first(four_features):
+    X, fitted = four_features
+    for text in (export_text(fitted), export_text(fitted.tree_, X=X)):
+        assert re.findall(r"x\d", text) == ["x1", "x3", "x0", "x2"]
+    assert re.findall(r"x\d", export_text(fitted.tree_)) == ["x2", "x3", "x0", "x1"]
+    assert np.argsort(-fitted.feature_importances_).tolist() == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize("n_terms", [1, 2, 3])
+def test_the_hidden_share_of_the_effect_is_stated(four_features, n_terms):
+    X, fitted = four_features
+    effect = np.sort(np.abs(fitted.tree_.weights[0]) * X.std(axis=0))[::-1]
+    share = 100 * effect[n_terms:].sum() / effect.sum()
+    text = export_text(fitted, n_terms=n_terms)
+    assert f" + {4 - n_terms} more ({share:.0f} % of the effect) <= 0.1:" in text
+    assert f" + {4 - n_terms} more <= 0.1:" in export_text(fitted.tree_, n_terms=n_terms)
+    assert "more" not in export_text(fitted, n_terms=4)
+
+
+def test_a_share_of_nearly_nothing():
+    X = np.random.default_rng(0).normal(size=(100, 2)) * [1.0, 1e-5]
+    tree = Tree([[1.0, 1.0]], [0.0], [~0], [~1], np.eye(2))
+    assert "+ 1 more (under 1 % of the effect)" in export_text(tree, X=X, n_terms=1)
+    constant = export_text(tree, X=np.ones((3, 2)), n_terms=1)
+    assert "+ 1 more <= 0" in constant      # no feature has an effect
+
+
+def test_a_split_within_rounding_errors_is_marked():
+    X = np.array([[1.0, 1.0], [1.0 + 2 * np.finfo(float).eps, 1.0]])
+    tree = Tree([[1.0, 1.0]], [2.0], [~0], [~1], np.eye(2))
+    assert tree.apply(X).tolist() == [0, 1]
+    text = export_text(tree, X=X)
+    assert text.startswith("if 1 * x0 + 1 * x1 <= 2:  # rounding of the sum decides")
+
+
+@given(st.floats(-1e6, 1e6, exclude_min=True, exclude_max=True), st.integers(1, 17))
+def test_numbers_below_a_million_have_no_exponent(value, digits):
+    text = format_number(value, digits)
+    assert "e" not in text or abs(value) < 1e-4
+    assert float(text) == float(f"{value:.{digits}g}")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_exact_numbers_are_the_shortest_that_are_read_back(value):
+    assert float(format_number(exact(value))) == value
+    least = next(n for n in range(1, 18) if float(f"{value:.{n}g}") == value)
+    assert len(exact(value).normalize().as_tuple().digits) <= least
+
+
+@given(st.floats(-1e3, 1e3), st.floats(0, 1), st.floats(0, 1))
+def test_no_shorter_decimal_fits(value, below, above):
+    low, high = value - below, value + above
+    found = shortest(value, 1, lambda rounded: low <= rounded <= high)
+    assert low <= float(found) <= high
+    n = len(found.normalize().as_tuple().digits)
+    for shorter in range(1, n):
+        unit = 10.0 ** (np.floor(np.log10(abs(value))) - shorter + 1)
+        for neighbour in (np.floor(value / unit), np.ceil(value / unit)):
+            rounded = float(f"{neighbour * unit:.{shorter}g}")
+            assert not low < rounded < high

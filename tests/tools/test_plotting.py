@@ -63,7 +63,34 @@ def test_weights_as_bars_name_the_features():
     tree = Tree([[0.0, -3.0, 1.0]], [0.0], [~0], [~1], np.eye(2))
     (ax,) = plotting.plot_weights(tree, feature_names=["age", "income", "height"])
     assert [text.get_text() for text in ax.texts] == ["income", "height"]
-    assert [bar.get_width() for bar in ax.patches] == [-3.0, 1.0]
+    assert [bar.get_width() for bar in ax.patches] == [-1.0, pytest.approx(1 / 3)]
+
+
+def test_bars_are_effects_and_the_rest_is_stated():
+    X = np.random.default_rng(0).normal(size=(50, 7)) * 10.0 ** np.arange(7)
+    weights = 0.1 ** np.arange(7) * [4, 1, -8, 1, 2, 1, -7]     # effects 4, 1, 8, ..., nearly
+    tree = Tree([weights], [0.0], [~0], [~1], np.eye(2))
+    effect = weights * X.std(axis=0)
+    order = np.argsort(-abs(effect))
+    rest = abs(effect[order[5:]]).sum() / abs(effect).sum()
+    fitted = ObliqueTreeClassifier(init=tree, optimizer=None).fit(X, X @ weights > 0)
+    for axes in (plotting.plot_weights(fitted), plotting.plot_weights(tree, X=X),
+                 plotting.plot_tree(fitted).axes[1:2], plotting.plot_tree(tree, X=X).axes[1:2]):
+        (ax,) = axes
+        assert [text.get_text() for text in ax.texts] == [f"x{j}" for j in order[:5]]
+        np.testing.assert_allclose([bar.get_width() for bar in ax.patches],
+                                   effect[order[:5]] / abs(effect).max())
+        assert ax.get_xlabel() == f"+ 2 more ({100 * rest:.0f} % of the effect)"
+    (ax,) = plotting.plot_weights(tree)     # no samples, no effects
+    assert [text.get_text() for text in ax.texts] == [f"x{j}" for j in range(5)]
+    assert ax.get_xlabel() == "+ 2 more"
+
+
+def test_conditions_of_plots_split_the_training_samples():
+    year = np.arange(1990.0, 2030.0)[:, None]
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(year, year[:, 0] >= 2020)
+    for ax in (plotting.plot_weights(model)[0], plotting.plot_tree(model).axes[1]):
+        assert [text.get_text() for text in ax.texts] == ["x0\n> 2019"]
 
 
 @pytest.mark.parametrize(("weight", "text"), [(2.0, "x1\n> 0.5"), (-2.0, "x1\n< -0.5")])
@@ -129,6 +156,8 @@ def test_tree_of_a_regressor_and_of_one_leaf(iris):
     model = ObliqueTreeRegressor(max_depth=2, optimizer=None, random_state=0).fit(X, y)
     texts = [text.get_text() for ax in plotting.plot_tree(model).axes for text in ax.texts]
     assert f"{model.tree_.values[0, 0]:.4g}" in texts
+    years = ObliqueTreeRegressor(1, optimizer=None).fit(X, 1900 + y)
+    assert len({ax.texts[0].get_text() for ax in plotting.plot_tree(years).axes[-2:]}) == 2
     assert len(plotting.plot_tree(stump_of_one_leaf()).axes) == 2
 
 
@@ -176,8 +205,9 @@ def test_wrong_arguments(classifier, iris):
         plotting.plot_weights(classifier, nodes=[99])
     with pytest.raises(ValueError, match="max_depth"):
         plotting.plot_tree(classifier, max_depth=0)
-    with pytest.raises(ValueError, match="shape must be given"):
-        plotting.plot_tree(classifier, X=iris[0])
+    for plot in (plotting.plot_tree, plotting.plot_weights):
+        with pytest.raises(ValueError, match="X has 2 features"):
+            plot(classifier, X=iris[0][:, :2])
     with pytest.raises(ValueError, match="two features"):
         plotting.plot_regions(classifier, iris[0])
     for model in (3, GaussianNB().fit(*iris)):

@@ -1,0 +1,103 @@
+"""Decimal numbers for text and plots: as few digits as serve their end."""
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+
+# As many significant digits tell any two float64 apart.
+_MAX_DIGITS = 17
+# A context of its own: that of the user may have any precision.
+_CONTEXT = Context(prec=50)
+# Numbers with an exponent of ten in this range are written without it.
+_PLAIN_EXPONENTS = range(-4, 7)
+
+
+def exact(value):
+    """The shortest decimal that is read as the same float64.
+
+    Parameters
+    ----------
+    value : float
+
+    Returns
+    -------
+    Decimal
+    """
+    return Decimal(repr(float(value)))
+
+
+def shortest(value, digits, fits=lambda rounded: True):
+    """The decimal next to a number with the fewest significant digits that fits.
+
+    Parameters
+    ----------
+    value : float
+        Finite.
+    digits : int
+        Least number of significant digits. Zeros at the end are not written.
+    fits : callable, default=always
+        Takes what the decimal is read as, a float64, and returns whether it may be written. It must
+        be true of the number itself.
+
+    Returns
+    -------
+    Decimal
+
+    Examples
+    --------
+    >>> shortest(2019.5, 3)
+    Decimal('2.02E+3')
+    >>> shortest(2019.5, 3, fits=lambda year: 2019 <= year < 2020)
+    Decimal('2019')
+    """
+    number = Decimal(float(value))      # all of its binary digits
+    for n in range(digits, _MAX_DIGITS + 1):
+        unit = Decimal(1).scaleb(number.adjusted() - n + 1, _CONTEXT)
+        for rounding in (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
+            rounded = number.quantize(unit, rounding, _CONTEXT)
+            if fits(float(rounded)):
+                return rounded
+    return exact(value)
+
+
+def format_number(number, digits=3):
+    """Write a number without an exponent, unless it is huge or tiny.
+
+    Parameters
+    ----------
+    number : float or Decimal
+        A Decimal is written with all its digits, but for zeros at the end.
+    digits : int, default=3
+        Significant digits of a float.
+
+    Returns
+    -------
+    str
+        Python reads it as a number.
+
+    Examples
+    --------
+    >>> [format_number(number) for number in (2019.5, 0.00012, 1.5e-7, -0.0, 1e300)]
+    ['2020', '0.00012', '1.5e-7', '0', '1e+300']
+    """
+    if not isinstance(number, Decimal):
+        number = shortest(number, digits)
+    if number == 0:
+        return "0"
+    number = _CONTEXT.normalize(number)
+    is_plain = number.adjusted() in _PLAIN_EXPONENTS or (
+        0 < number.adjusted() < len(number.as_tuple().digits))
+    return f"{number:{'f' if is_plain else 'e'}}"
+
+
+def percent(share):
+    """A share in per cent.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+
+    Returns
+    -------
+    str
+    """
+    return "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"

@@ -1,0 +1,215 @@
+"""Splits and leaf values as they are written: features in order, rounded numbers.
+
+A rule that shows all its features sends each sample of the summary as the tree does.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from ngdt._importances import effects
+from ngdt._numbers import exact, format_number, percent, shortest
+
+_DEFAULT_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A sample goes left where the weighted sum of its features is at most the threshold.
+
+    Attributes
+    ----------
+    features : ndarray of int
+        The features that are shown, the largest effect first.
+    weights : list of Decimal
+        Their weights. That of a split on a single feature is 1 or -1.
+    threshold : Decimal
+    n_hidden : int
+        Number of features of the split that are not shown.
+    hidden_share : float or None
+        Their share of the effect; None if the effects are not known.
+    is_certain : bool
+        False where samples come so near to the threshold that the order of a sum in floating
+        point may decide.
+    """
+
+    features: np.ndarray
+    weights: list
+    threshold: Decimal
+    n_hidden: int = 0
+    hidden_share: float | None = None
+    is_certain: bool = True
+
+    @property
+    def is_condition(self):
+        """Whether the rule compares a single feature with a limit."""
+        return len(self.weights) == 1 and not self.n_hidden and abs(self.weights[0]) == 1
+
+    @property
+    def hidden(self):
+        """What is not shown, as text; empty if nothing is hidden."""
+        if not self.n_hidden:
+            return ""
+        share = self.hidden_share
+        return f"+ {self.n_hidden} more" + (
+            "" if share is None else f" ({percent(share)} of the effect)")
+
+
+def terms_of(labels, node):
+    """Features of a split, the largest effect first, and their effects.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    node : int
+
+    Returns
+    -------
+    features : ndarray of int
+        Those whose weight is not zero.
+    effect : ndarray of shape (n_terms,)
+        Absolute weight times standard deviation, in units of the largest. Where the samples are
+        not known, the absolute weight instead.
+    """
+    weights = labels.tree.dense_weights([node])[0]
+    features = np.flatnonzero(weights)
+    std = np.ones(len(weights)) if labels.summary is None else labels.summary.std
+    effect = effects(weights[features], std[features])
+    order = np.lexsort((-np.abs(weights[features]), -effect))
+    return features[order], effect[order]
+
+
+def rule_of(labels, node, n_terms=None, digits=None):
+    """The rule of a node.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    node : int
+    n_terms : int or None, default=None
+        Number of features to show. None shows all.
+    digits : int or None, default=None
+        Least number of significant digits. None stands for 3, or for exact numbers where all
+        features are shown and the samples are not known.
+
+    Returns
+    -------
+    Rule
+    """
+    tree, summary = labels.tree, labels.summary
+    features, effect = terms_of(labels, node)
+    weights = tree.dense_weights([node])[0][features]
+    threshold = float(tree.thresholds[node])
+    n_hidden = len(features[n_terms:]) if n_terms is not None else 0
+    if len(features) == 1:
+        return _single(features, weights[0], threshold, summary, node, digits)
+    if summary is not None and not n_hidden:
+        return _rounded(features, weights, threshold, summary, node, digits or _DEFAULT_DIGITS)
+    share = None
+    if summary is not None and effect.sum():
+        share = float(effect[n_terms:].sum() / effect.sum())
+
+    def number(value):
+        is_exact = digits is None and not n_hidden
+        return exact(value) if is_exact else shortest(value, digits or _DEFAULT_DIGITS)
+
+    return Rule(features[:n_terms], [number(weight) for weight in weights[:n_terms]],
+                number(threshold), n_hidden, share)
+
+
+def _single(features, weight, threshold, summary, node, digits):
+    """The rule of a split on a single feature: its value, up to a sign, against a limit."""
+    size, sign = abs(float(weight)), Decimal(int(np.sign(weight)))
+    if summary is not None:
+        low, high = summary.left[node], summary.right[node]
+        limit = shortest(_inside(threshold / size, low, high), digits or _DEFAULT_DIGITS,
+                         lambda value: low <= value < high)
+        return Rule(features, [sign], limit)
+    if digits is not None:
+        return Rule(features, [sign], shortest(threshold / size, digits))
+    limit = _exact_limit(size, threshold)
+    if limit is None:
+        return Rule(features, [exact(weight)], exact(threshold))
+    return Rule(features, [sign], exact(limit))
+
+
+def _exact_limit(weight, threshold):
+    """The largest float64 whose product with a positive weight is at most the threshold.
+
+    None if it is not next to the quotient, as where products underflow.
+    """
+    above = np.float64(threshold) / weight
+    with np.errstate(over="ignore"):
+        for _ in range(3):
+            above = np.nextafter(above, np.inf)
+        for _ in range(6):
+            limit = np.nextafter(above, -np.inf)
+            if weight * limit <= threshold < weight * above:
+                return limit
+            above = limit
+    return None
+
+
+def _rounded(features, weights, threshold, summary, node, digits):
+    """The rule of a split on several features, rounded within the gap between the samples.
+
+    Rounding changes the weighted sum of a sample by ``change @ x``, which differs from
+    ``change @ center`` by at most ``|change| @ half_range``. The threshold may lie anywhere in what
+    this leaves of the gap.
+    """
+    center, half_range = summary.center[features], summary.half_range[features]
+    n, left, right = len(weights), summary.left[node], summary.right[node]
+    with np.errstate(over="ignore", invalid="ignore"):
+        # What sums in any order differ by, those of this function included.
+        size = np.abs(weights) @ (np.abs(center) + half_range)
+        error = 4 * (n + 2) * (np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
+        room = right - left - 2 * error
+    if not (room > 0 and np.isfinite(size)):
+        return Rule(features, [exact(weight) for weight in weights], exact(threshold),
+                    is_certain=False)
+    # Half of the room is for the weights, and at least half for the threshold.
+    tolerance = room / 4 / max(n, 1)
+    rounded = [
+        shortest(weight, digits, lambda value, w=weight, h=half: abs(value - w) * h <= tolerance)
+        for weight, half in zip(weights.tolist(), half_range.tolist(), strict=True)]
+    change = np.array([float(weight) for weight in rounded]) - weights
+    shift, spread = change @ center, np.abs(change) @ half_range
+    low, high = left + shift + (spread + error), right + shift - (spread + error)
+    limit = shortest(_inside(threshold + shift, low, high), digits,
+                     lambda value: low <= value < high)
+    return Rule(features, rounded, limit)
+
+
+def _inside(value, low, high):
+    """The value, or an end of the interval [low, high) if it lies outside."""
+    if low <= value < high:
+        return float(value)
+    return float(low if low > -np.inf else np.nextafter(high, -np.inf))
+
+
+def leaf_texts(labels, leaf, digits):
+    """The values of a leaf of a regression tree, as they are written.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    leaf : int
+    digits : int
+        Least number of significant digits. A value has more where its error would exceed half a
+        unit in that digit of the range of all leaves: leaves that differ have to look different.
+
+    Returns
+    -------
+    list of str
+    """
+    values = labels.tree.values
+    with np.errstate(over="ignore"):
+        spans = values.max(axis=0) - values.min(axis=0)
+    tolerances = np.where(spans > 0, 0.5 * 10.0**-digits * spans, np.inf)
+
+    def text(value, tolerance):
+        return format_number(
+            shortest(value, digits, lambda rounded: abs(rounded - value) <= tolerance))
+
+    return [text(*pair) for pair in zip(values[leaf].tolist(), tolerances, strict=True)]

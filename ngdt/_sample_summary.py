@@ -1,0 +1,72 @@
+"""What text and plots know of the samples of a tree, once these are gone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ngdt._tree import Tree
+
+
+@dataclass(frozen=True)
+class SampleSummary:
+    """The spread of each feature, and how near samples come to each split.
+
+    The samples of a node are compared by their products with its weights. At a split on a single
+    feature these are the values of the feature, times -1 if its weight is negative.
+
+    Attributes
+    ----------
+    tree : Tree
+    std : ndarray of shape (n_features,)
+        Standard deviation of each feature.
+    center, half_range : ndarray of shape (n_features,)
+        Middle and half width of the range of each feature.
+    left, right : ndarray of shape (n_internal,)
+        The largest product of the samples that go left, and the smallest of those that go right;
+        -inf and inf where there are none. Any threshold from `left` on and below `right` splits
+        these samples as the tree does.
+    """
+
+    tree: Tree
+    std: np.ndarray
+    center: np.ndarray
+    half_range: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def of(cls, tree, data, samples, moments):
+        """Summary of the samples at the nodes of a tree; costs about as much as a prediction.
+
+        Parameters
+        ----------
+        tree : Tree
+        data : Samples
+        samples : ndarray of int32, shape (n,)
+            Indices of the samples.
+        moments : Moments
+            The moments of these samples.
+        """
+        left, right = np.full(tree.n_internal, -np.inf), np.full(tree.n_internal, np.inf)
+        at_node = {0: samples}
+        for node in range(tree.n_internal):     # parents come before children
+            here = at_node.pop(node)
+            products, goes_right = _split(tree, node, data, here)
+            left[node] = products[~goes_right].max(initial=-np.inf)
+            right[node] = products[goes_right].min(initial=np.inf)
+            at_node[tree.children_left[node]] = here[~goes_right]
+            at_node[tree.children_right[node]] = here[goes_right]
+        # Halved first, as sums may overflow.
+        low, high = (0.5 * end.astype(np.float64) for end in (moments.low, moments.high))
+        return cls(tree, moments.std, high + low, high - low, left, right)
+
+
+def _split(tree, node, data, samples):
+    """Products of samples with the weights of a node, and whether each sample goes right."""
+    weights, threshold = tree.dense_weights([node])[0], tree.thresholds[node]
+    if np.count_nonzero(weights) != 1:
+        products = data.project(samples, weights)
+        return products, products > threshold
+    values = data.project(samples, np.sign(weights))
+    with np.errstate(over="ignore"):
+        return values, np.abs(weights).max() * values > threshold
