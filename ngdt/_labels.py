@@ -1,6 +1,6 @@
 """All that text and plots say of a tree beside its numbers: names, and a summary of its samples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -20,6 +20,11 @@ class TreeLabels:
     ----------
     tree : Tree
     feature_names : list of str
+        Names of the features of the tree.
+    features : list of Feature, or None
+        What the features mean, if the tree was trained on an encoded table.
+    column_names : list of str
+        Names of the columns of the table.
     class_names : list of str, or None
         None for regression.
     summary : SampleSummary or None
@@ -28,8 +33,14 @@ class TreeLabels:
 
     tree: Tree
     feature_names: list
+    features: list | None
+    column_names: list
     class_names: list | None
     summary: SampleSummary | None
+
+    def is_number(self, feature):
+        """Whether a feature of the tree is a column of numbers."""
+        return self.features is None or self.features[feature].kind == "number"
 
 
 def labels_of(model, *, feature_names=None, class_names=None, X=None):
@@ -39,20 +50,26 @@ def labels_of(model, *, feature_names=None, class_names=None, X=None):
     ----------
     model : Tree or fitted estimator
     feature_names : sequence, default=None
-        None takes ``feature_names_in_`` of the estimator, or else "x0", "x1" and so on.
+        Names of the columns of X. None takes ``feature_names_in_`` of the estimator, or else "x0",
+        "x1" and so on.
     class_names : sequence, default=None
         None takes ``classes_`` of the estimator, or else "0", "1" and so on.
-    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
         Samples to summarize. None takes the training samples of the estimator.
 
     Returns
     -------
     TreeLabels
     """
-    tree = tree_of(model)
+    tree, table = tree_of(model), _encoding(model)
+    n_columns = tree.n_features if table is None else len(table.names)
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])
+    columns = _check_names("feature_names", feature_names, n_columns)
+    names = columns if table is None else replace(table, names=tuple(columns)).feature_names
     return TreeLabels(
-        tree, _feature_names(model, tree, feature_names), _class_names(model, tree, class_names),
-        _summary(model, tree, X))
+        tree, names, None if table is None else table.features, columns,
+        _class_names(model, tree, class_names), _summary(model, tree, X))
 
 
 def tree_of(model):
@@ -79,10 +96,10 @@ def tree_of(model):
     return tree
 
 
-def _feature_names(model, tree, names):
-    if names is None:
-        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(tree.n_features)])
-    return _check_names("feature_names", names, tree.n_features)
+def _encoding(model):
+    """The encoding of the table that the tree of a model was trained on; None if there is none."""
+    table = getattr(model, "_table", None)
+    return None if table is None or table.is_identity else table
 
 
 def _class_names(model, tree, names):
@@ -98,7 +115,7 @@ def _summary(model, tree, X):
         summary = getattr(model, "_sample_summary", None)
         # tree_ may have been replaced since.
         return summary if summary is not None and summary.tree is tree else None
-    X = check_matrix(X)
+    X = model.encode(X) if hasattr(model, "encode") else check_matrix(X)
     data = tree._samples(X)
     samples = np.arange(data.n_samples, dtype=np.int32)
     return SampleSummary.of(tree, data, samples, Moments.of(X, np.ones(data.n_samples)))

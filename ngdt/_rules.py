@@ -56,6 +56,61 @@ class Rule:
             "" if share is None else f" ({percent(share)} of the effect)")
 
 
+@dataclass(frozen=True)
+class CategoryRule:
+    """A split by a categorical column: a sample goes left by its category alone.
+
+    Attributes
+    ----------
+    column : str
+    categories : list of str
+    is_left : bool
+        Whether samples of these categories go left; if not, all others do.
+    """
+
+    column: str
+    categories: list
+    is_left: bool
+
+    def text(self, left):
+        """The condition that samples of the left or of the right child meet."""
+        is_in = self.is_left == left
+        if len(self.categories) == 1:
+            return f"{self.column} {'is' if is_in else 'is not'} {self.categories[0]}"
+        return f"{self.column} {'in' if is_in else 'not in'} {{{', '.join(self.categories)}}}"
+
+
+def category_rule_of(labels, node):
+    """The rule of a node as one of categories.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    node : int
+
+    Returns
+    -------
+    CategoryRule or None
+        None if the split uses a number, or several columns.
+    """
+    if labels.features is None:
+        return None
+    weights, threshold = labels.tree.dense_weights([node])[0], labels.tree.thresholds[node]
+    used = {labels.features[j][:2] for j in np.flatnonzero(weights)}
+    if len(used) != 1 or ("number" in {kind for _, kind in used}):
+        return None
+    ((column, kind),) = used
+    name = labels.column_names[column]
+    scores = {
+        feature.category: weight
+        for feature, weight in zip(labels.features, weights, strict=True)
+        if feature[:2] == (column, kind)}
+    # A category without a feature of its own has score 0: it goes with those that are not listed.
+    is_left = threshold < 0.0
+    listed = [each for each, score in scores.items() if (score <= threshold) == is_left]
+    return CategoryRule(name, listed, is_left) if listed else None
+
+
 def terms_of(labels, node):
     """Features of a split, the largest effect first, and their effects.
 

@@ -6,7 +6,7 @@ from scipy.special import softmax
 
 from ngdt._labels import labels_of
 from ngdt._numbers import exact, format_number
-from ngdt._rules import leaf_texts, rule_of
+from ngdt._rules import category_rule_of, leaf_texts, rule_of
 
 __all__ = ["export_text"]
 
@@ -27,7 +27,7 @@ def export_text(
         The tree to export. The leaf values of a `Tree` with two or more outputs are taken as
         unnormalized log-probabilities, as for the log loss.
     feature_names : sequence of str, default=None
-        Names of the features. None takes ``feature_names_in_`` of the estimator.
+        Names of the columns of X. None takes ``feature_names_in_`` of the estimator.
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
     n_terms : int or None, default=5
@@ -92,27 +92,32 @@ def export_text(
         elif depth == max_depth:
             text = "..."
         else:
-            text = _condition(labels, rule_of(labels, item, n_terms, digits))
+            text = f"if {_condition(labels, item, n_terms, digits)}"
             right, left = tree.children_right[item], tree.children_left[item]
             stack += [(depth + 1, right), (depth, None), (depth + 1, left)]
         lines.append("    " * depth + text)
     return "\n".join(lines)
 
 
-def _condition(labels, rule):
+def _condition(labels, node, n_terms, digits):
     """The condition that samples of the left child meet."""
+    of_categories = category_rule_of(labels, node)
+    if of_categories is not None:
+        return f"{of_categories.text(left=True)}:"
+    rule = rule_of(labels, node, n_terms, digits)
     names = [labels.feature_names[j] for j in rule.features]
     if rule.is_condition:
         (sign,) = rule.weights
         relation = "<=" if sign > 0 else ">="
-        return f"if {names[0]} {relation} {format_number(sign * rule.threshold)}:"
+        return f"{names[0]} {relation} {format_number(sign * rule.threshold)}:"
     terms = " ".join(
-        f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {name}"
-        for weight, name in zip(rule.weights, names, strict=True)) or "0"
+        f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * "
+        + (name if labels.is_number(j) else f"({name})")
+        for weight, name, j in zip(rule.weights, names, rule.features, strict=True)) or "0"
     threshold = format_number(rule.threshold)
     comment = "" if rule.is_certain else "  # rounding of the sum decides for some samples"
     sum_ = f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip()
-    return f"if {sum_} <= {threshold}:{comment}"
+    return f"{sum_} <= {threshold}:{comment}"
 
 
 def _leaf(labels, leaf, digits):

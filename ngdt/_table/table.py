@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import OneHotEncoder
 
+from ngdt._numbers import format_number
 from ngdt._scaling import power_of_two
 from ngdt._validation import canonical_csr
 
@@ -35,6 +36,16 @@ class Feature(NamedTuple):
     column: int
     kind: str
     categories: tuple = ()
+
+    @property
+    def category(self):
+        """The categories in a word: their name, "missing" or "rare"."""
+        if self.categories in ((), (None,)):
+            return "missing"
+        if len(self.categories) > 1:
+            return "rare"
+        (value,) = self.categories
+        return format_number(value) if isinstance(value, Real) else str(value)
 
 
 @dataclass(frozen=True)
@@ -115,11 +126,8 @@ class Table:
         name = self.names[feature.column]
         if feature.kind == "number":
             return name
-        if feature.categories in ((), (None,)):
-            return f"{name} is missing"
-        if len(feature.categories) > 1:
-            return f"{name} is rare"
-        return f"{name} = {feature.categories[0]}"
+        category = feature.category
+        return f"{name} {'is' if category in ('missing', 'rare') else '='} {category}"
 
     @property
     def features(self):

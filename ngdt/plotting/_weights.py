@@ -1,12 +1,13 @@
 """Plots of the weights of single nodes."""
 
 import dataclasses
+import textwrap
 
 import numpy as np
 
 from ngdt._labels import labels_of
 from ngdt._numbers import format_number
-from ngdt._rules import rule_of, terms_of
+from ngdt._rules import category_rule_of, rule_of, terms_of
 from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot
 
 # Longer names are cut.
@@ -50,7 +51,8 @@ def short_labels(labels):
     TreeLabels
     """
     return dataclasses.replace(
-        labels, feature_names=_short(labels.feature_names), class_names=_short(labels.class_names))
+        labels, feature_names=_short(labels.feature_names), class_names=_short(labels.class_names),
+        column_names=_short(labels.column_names))
 
 
 def _short(names):
@@ -97,7 +99,7 @@ def draw_split(ax, labels, node, shape, n_bars=5):
         return
     ax.spines[:].set_color("0.8")
     features, effect = terms_of(labels, node)
-    if len(features) == 1:
+    if len(features) == 1 or category_rule_of(labels, node) is not None:
         ax.text(0.5, 0.5, _condition(labels, node), ha="center", va="center", fontsize=8,
                 transform=ax.transAxes)
         return
@@ -116,7 +118,10 @@ def draw_split(ax, labels, node, shape, n_bars=5):
 
 
 def _condition(labels, node):
-    """The condition that samples of the right child meet, at a split on a single feature."""
+    """The condition that samples of the right child meet, at a split on a single column."""
+    of_categories = category_rule_of(labels, node)
+    if of_categories is not None:
+        return textwrap.fill(of_categories.text(left=False), _NAME_LENGTH)
     known = labels.summary is not None
     rule = rule_of(labels, node, digits=None if known else _DIGITS)
     (feature,), (sign,) = rule.features, rule.weights

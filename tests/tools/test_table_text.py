@@ -1,0 +1,74 @@
+"""Text and plots of trees on encoded tables speak of the columns."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngdt import ObliqueTreeClassifier, Tree
+from ngdt._labels import labels_of
+from ngdt._rules import category_rule_of
+from ngdt.export import export_text
+
+pd = pytest.importorskip("pandas")
+
+CITIES = ["Lima", "Oslo", "Rome"]
+
+
+def fitted(extra=()):
+    """A stump for a column of cities, with further ones, and a column of numbers."""
+    city = [*CITIES * 10, *extra]
+    frame = pd.DataFrame({"city": city, "age": np.arange(float(len(city)))})
+    return ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(len(city)) % 2)
+
+
+@given(st.booleans(), st.lists(st.integers(-2, 2), min_size=5, max_size=5),
+       st.sampled_from([-2.5, -1.0, -0.5, 0.0, 0.5, 1.0]))
+def test_rules_of_categories_are_those_of_the_tree(rare, weights, threshold):
+    model = fitted([None] * 6 + (["Ulm", "Bern"] if rare else []))
+    n_features = model.tree_.n_features
+    # The first feature is the column of numbers.
+    weights = np.array([0, *weights, 0, 0][:n_features], dtype=float)
+    model.tree_ = Tree([weights], [threshold], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    rule = category_rule_of(labels_of(model), 0)
+    if rule is None:
+        assert not weights.any() or threshold < min(*weights, 0.0) or threshold >= weights.max()
+        return
+    known = [*CITIES, None, "Ulm", "Mars"]
+    leaf = model.apply(pd.DataFrame({"city": known, "age": 0.0}))
+    for city, side in zip(known, leaf, strict=True):
+        name = "missing" if city is None else city
+        if name not in (*CITIES, "missing"):
+            name = "rare"
+        assert ((name in rule.categories) == rule.is_left) == (side == 0)
+
+
+@pytest.mark.parametrize(("weights", "threshold", "left", "right"), [
+    ([0, 0, 0, 1], 0.5, "city is not Rome", "city is Rome"),
+    ([0, 0, 0, -1], -0.5, "city is Rome", "city is not Rome"),
+    ([0, 1, 0, 1], 0.5, "city not in {Lima, Rome}", "city in {Lima, Rome}"),
+    ([0, -1, 0, -2], -0.5, "city in {Lima, Rome}", "city not in {Lima, Rome}"),
+])
+def test_conditions_name_categories(weights, threshold, left, right):
+    model = fitted()
+    model.tree_ = Tree([weights], [threshold], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    assert export_text(model).startswith(f"if {left}:\n")
+    assert category_rule_of(labels_of(model), 0).text(left=False) == right
+    assert export_text(model, feature_names=["town", "a"]).startswith(
+        f"if {left.replace('city', 'town')}:\n")
+
+
+def test_sums_name_categories_and_gaps():
+    frame = pd.DataFrame({"city": CITIES * 10, "age": [np.nan, 1.0, 2.0] * 10})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(30) % 2)
+    model.tree_ = Tree([[1, 2, 0, 0, -4.0]], [1.5], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    assert export_text(model).startswith(
+        "if - 4 * (city = Rome) + 2 * (age is missing) + 1 * age <= 1.5:")
+    with pytest.raises(ValueError, match="feature_names must be a sequence of 2 names"):
+        export_text(model, feature_names=list("abcde"))
+
+
+def test_codes_are_written_as_numbers():
+    X = np.column_stack([np.arange(60) % 3, np.arange(60.0)])
+    model = ObliqueTreeClassifier(1, optimizer=None, categorical_features=[0]).fit(X, X[:, 0] == 2)
+    assert export_text(model).startswith("if x0 is not 2:")
