@@ -4,18 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ngdt._folds import N_FOLDS, hold_out
 from ngdt._limits import enforce_limits
 from ngdt._tree import Tree
 from ngdt.problem import standard_errors_saved
 
-# Number of samples from which "auto" uses a tenth for validation. A tenth of fewer samples is too
-# small to choose by, and better used for training.
-AUTO_VALIDATION_SAMPLES = 2000
-AUTO_VALIDATION_FRACTION = 0.1
 # Number of samples below which folds decide. Half of a tenth of them is too few to distinguish a
 # gain of four points from chance, and to train a few times more takes seconds.
 CROSS_VALIDATION_SAMPLES = 20_000
-N_FOLDS = 3
 # Gain over the baseline, in standard errors, above which the trained tree is chosen.
 MIN_GAIN_SE = 2.0
 # Difference, in standard errors, above which the remaining folds are skipped.
@@ -50,45 +46,6 @@ class TrainingResult:
 
 class _Interrupted(Exception):
     """Ctrl-C ended an optimizer, which returned its best tree so far."""
-
-
-def hold_out(sample_weight, fraction, labels, seed):
-    """Split the samples, as weights, into training and validation samples.
-
-    Parameters
-    ----------
-    sample_weight : ndarray of shape (n_samples,)
-        Samples of weight zero are ignored.
-    fraction : float, "auto" or None
-        Share of the samples to validate on. "auto" is a tenth from `AUTO_VALIDATION_SAMPLES`
-        samples on.
-    labels : ndarray of int, shape (n_samples,), or None
-        Strata. The number of validation samples of each is rounded down, so that a rare class stays
-        in training.
-    seed : int
-
-    Returns
-    -------
-    training, validation : ndarray of shape (n_samples,)
-        Weights that add up to `sample_weight`. `validation` is None if there are no validation
-        samples.
-    """
-    present = np.flatnonzero(sample_weight)
-    if fraction == "auto":
-        fraction = AUTO_VALIDATION_FRACTION if len(present) >= AUTO_VALIDATION_SAMPLES else 0
-    if not fraction:
-        return sample_weight, None
-    shuffled = np.random.default_rng(seed).permutation(present)
-    stratum = np.zeros(len(shuffled), np.intp) if labels is None else labels[shuffled]
-    order = np.argsort(stratum, kind="stable")
-    sizes = np.bincount(stratum)
-    rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    samples = shuffled[order][rank < np.repeat((sizes * fraction).astype(np.intp), sizes)]
-    if len(samples) == 0:
-        return sample_weight, None
-    validation = np.zeros_like(sample_weight)
-    validation[samples] = sample_weight[samples]
-    return sample_weight - validation, validation
 
 
 def train(problem, init, optimizers, *, baseline=None, validation_fraction=None, limit=True):

@@ -6,11 +6,13 @@ from ngdt.initializers._co2 import CO2
 from ngdt.initializers._greedy_lp import GreedyLP
 from ngdt.initializers._info_gain import InfoGain
 from ngdt.initializers._oc1.oc1 import OC1
+from ngdt.initializers._pruned import Pruned
 from ngdt.initializers._random_complete import RandomComplete
 from ngdt.initializers._random_oblique import RandomOblique
 from ngdt.initializers._soft_greedy import SoftGreedy
 
-INITIALIZERS = registry(CO2, GreedyLP, InfoGain, OC1, RandomComplete, RandomOblique, SoftGreedy)
+INITIALIZERS = registry(
+    CO2, GreedyLP, InfoGain, OC1, Pruned, RandomComplete, RandomOblique, SoftGreedy)
 
 __all__ = [
     "INITIALIZERS", "Initializer",

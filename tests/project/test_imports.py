@@ -19,9 +19,9 @@ LAYERS = [
     ("functions",
      r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
      r"|_labels|_numbers|_rules|_sample_summary"),
-    ("contract", r"problem|_algorithm|_limits"),
+    ("contract", r"problem|_algorithm|_limits|_folds"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
-    ("composition", r"_selection|_cv_pruning"),
+    ("composition", r"_selection"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),
     ("plots and text", r"plotting(\..*)?|export"),
     ("paths", r"path(\..*)?"),

@@ -1,0 +1,77 @@
+"""Split samples into training, validation and test samples, and into folds."""
+
+import numpy as np
+
+# Number of samples from which "auto" uses a tenth for validation. A tenth of fewer samples is too
+# small to choose by, and better used for training.
+AUTO_VALIDATION_SAMPLES = 2000
+AUTO_VALIDATION_FRACTION = 0.1
+# Number of samples from which a third that is held out replaces the folds: its errors tell enough.
+HOLD_OUT_SAMPLES = 2000
+N_FOLDS = 3
+
+
+def hold_out(sample_weight, fraction, labels, seed):
+    """Split the samples, as weights, into training and validation samples.
+
+    Parameters
+    ----------
+    sample_weight : ndarray of shape (n_samples,)
+        Samples of weight zero are ignored.
+    fraction : float, "auto" or None
+        Share of the samples to validate on. "auto" is a tenth from `AUTO_VALIDATION_SAMPLES`
+        samples on.
+    labels : ndarray of int, shape (n_samples,), or None
+        Strata. The number of validation samples of each is rounded down, so that a rare class stays
+        in training.
+    seed : int
+
+    Returns
+    -------
+    training, validation : ndarray of shape (n_samples,)
+        Weights that add up to `sample_weight`. `validation` is None if there are no validation
+        samples.
+    """
+    present = np.flatnonzero(sample_weight)
+    if fraction == "auto":
+        fraction = AUTO_VALIDATION_FRACTION if len(present) >= AUTO_VALIDATION_SAMPLES else 0
+    if not fraction:
+        return sample_weight, None
+    shuffled, rank, size = _shuffled(present, labels, seed)
+    samples = shuffled[rank < (size * fraction).astype(np.intp)]
+    if len(samples) == 0:
+        return sample_weight, None
+    validation = np.zeros_like(sample_weight)
+    validation[samples] = sample_weight[samples]
+    return sample_weight - validation, validation
+
+
+def fold_samples(problem):
+    """Test samples of each fold: of `N_FOLDS` folds, or of one if there are many samples.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    list of ndarray of int32
+        Stratified for classification. Empty if there are fewer than two samples per fold.
+    """
+    samples = problem.training_samples
+    if len(samples) < 2 * N_FOLDS:
+        return []
+    labels = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
+    shuffled, rank, _ = _shuffled(samples, labels, problem.random_state)
+    folds = [np.sort(shuffled[rank % N_FOLDS == k]).astype(np.int32) for k in range(N_FOLDS)]
+    return folds[:1] if len(samples) >= HOLD_OUT_SAMPLES else folds
+
+
+def _shuffled(samples, labels, seed):
+    """Samples in random order, stratum by stratum, with their ranks in it and its size."""
+    shuffled = np.random.default_rng(seed).permutation(samples)
+    stratum = np.zeros(len(shuffled), np.intp) if labels is None else labels[shuffled]
+    order = np.argsort(stratum, kind="stable")
+    sizes = np.bincount(stratum)
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return shuffled[order], rank, np.repeat(sizes, sizes)
