@@ -9,13 +9,9 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._tree import Tree
-from ngdt.initializers import INITIALIZERS, InfoGain, Initializer
+from ngdt.initializers import INITIALIZERS, Initializer, Pruned
 from ngdt.losses import get_loss
 from ngdt.optimizers import OPTIMIZERS, Optimizer, Regrow, ShrinkLeaves
-
-# Largest number of features for which soft training is the default. It multiplies every sample with
-# every weight vector, which takes too long with more features.
-MAX_SOFT_FEATURES = 4096
 
 # Types that a parameter may have, besides a name; for error messages.
 _TYPES = {
@@ -35,7 +31,7 @@ def resolve_loss(estimator, default):
     return loss
 
 
-def resolve_optimizers(estimator, fresh, n_features):
+def resolve_optimizers(estimator):
     """The optimizers that the parameters of an estimator mean, in order.
 
     An object or a list is used as it is. A stochastic optimizer that is given by name, or is the
@@ -44,10 +40,6 @@ def resolve_optimizers(estimator, fresh, n_features):
     Parameters
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-    fresh : bool
-        Whether ``init="auto"`` makes a new initial tree.
-    n_features : int
-        Number of features of the encoded table.
 
     Returns
     -------
@@ -59,19 +51,12 @@ def resolve_optimizers(estimator, fresh, n_features):
     if isinstance(given, (list, tuple)):
         return [_named("optimizer", optimizer, OPTIMIZERS, Optimizer) for optimizer in given]
     optimizer = _named(
-        "optimizer", _default_optimizer(estimator, fresh, n_features) if is_auto(given) else given,
-        OPTIMIZERS, Optimizer)
+        "optimizer", "ssgd" if is_auto(given) else given, OPTIMIZERS, Optimizer)
     if not (isinstance(given, str) and optimizer.is_stochastic):
         return [optimizer]
     if is_classifier(estimator):
         return [optimizer, Regrow()]
     return [optimizer, Regrow(min_samples_leaf=5), ShrinkLeaves()]
-
-
-def _default_optimizer(estimator, fresh, n_features):
-    """Soft training for classifiers, unless an initial tree is given or X has many features."""
-    soft = fresh and is_classifier(estimator) and n_features <= MAX_SOFT_FEATURES
-    return "annealed" if soft else "ssgd"
 
 
 def resolve_init(estimator, optimizers, classes):
@@ -103,16 +88,14 @@ def resolve_init(estimator, optimizers, classes):
 
 
 def resolve_baseline(init, optimizers, fresh):
-    """The baseline of the trained tree: the greedy tree if the initial tree is a default.
+    """The baseline of the trained tree: the pruned greedy tree if the initial tree is a default.
 
     Returns
     -------
     Initializer or None
         None means the initial tree.
     """
-    if fresh and optimizers and not isinstance(init, InfoGain):
-        return InfoGain()
-    return None
+    return Pruned() if fresh and optimizers else None
 
 
 def _check_same_task(estimator, fitted, classes):

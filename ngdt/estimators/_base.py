@@ -29,7 +29,7 @@ from ngdt._resolve import (
     resolve_optimizers,
 )
 from ngdt._sample_summary import SampleSummary
-from ngdt._selection import train
+from ngdt._selection import race, train
 from ngdt._structure import decision_path, sums_below
 from ngdt._table import Table, check_table, check_targets
 from ngdt._tree import Tree
@@ -167,19 +167,24 @@ class ObliqueTree(BaseEstimator):
 
     def _fit_checked(self, X, y, sample_weight, *, resume, fresh, validation_fraction,
                      limit=True, classes=None):
-        """Train, set all fitted attributes together, and return whether Ctrl-C was pressed."""
+        """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
         problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
         encoder = fitted["_targets"]
-        optimizers = resolve_optimizers(self, fresh, problem.X.shape[1])
+        if fresh and is_auto(self.optimizer):
+            return self._set_fitted(problem, race(problem, validation_fraction), fitted)
+        optimizers = resolve_optimizers(self)
         init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
         if isinstance(init, Tree):
             with error_prefix("init"):
                 problem.check_shapes(init)
             init = encoder.scale_leaf_values(init)
-        fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
         result = train(
             problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
             validation_fraction=validation_fraction, limit=limit)
+        return self._set_fitted(problem, result, fitted)
+
+    def _set_fitted(self, problem, result, fitted):
+        """Set all fitted attributes together, and return whether Ctrl-C was pressed."""
         interrupted = result.interrupted
         try:
             fitted |= _described(problem, result, fitted)
@@ -200,9 +205,10 @@ class ObliqueTree(BaseEstimator):
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
         table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
-        fitted["_table"] = table
-        X = table.transform(raw)
-        return self._problem(X, targets, sample_weight, fitted["_targets"]), fitted
+        problem = self._problem(table.transform(raw), targets, sample_weight, fitted["_targets"])
+        # Moments raise a ValueError for features whose range is too large.
+        fitted["_table"] = table.with_means(problem.moments.mean)
+        return problem, fitted
 
     @abstractmethod
     def _encode_targets(self, y, sample_weight, resume, classes):
@@ -390,6 +396,7 @@ def _described(problem, result, fitted):
         "history_": result.history,
         "n_iter_": len(result.history["optimizer"]),
         "baseline_kept_": result.baseline_kept,
+        "candidates_": result.candidates,
         "feature_importances_": table.sum_by_column(feature_importances(
             tree, problem.moments.std, sample_weight_at_leaf)),
         "_n_node_samples": sums_below(tree, n_samples_at_leaf).astype(np.intp),

@@ -28,7 +28,8 @@ class Pruned(Initializer):
     Notes
     -----
     Of alphas with the same error, the largest is chosen. Candidates are the geometric means of the
-    alphas at which two subtrees of the tree for all samples begin.
+    alphas at which two subtrees of the tree for all samples begin, or of the tree without the
+    samples that are held out.
 
     References
     ----------
@@ -57,7 +58,8 @@ class Pruned(Initializer):
 class CrossValidatedPruning:
     """The tree of an initializer, and its trees without each fold, pruned with the same alpha.
 
-    The candidates for alpha are the subtrees of the tree for all training samples. Between the
+    The candidates for alpha are the subtrees of the tree for all training samples or, if there is
+    one fold only, of the tree without that fold: the other one may not be needed then. Between the
     alphas at which two of them begin, each is represented by the geometric mean. At these alphas
     the trees that are grown without each fold are pruned, and their errors on the folds are added.
 
@@ -79,14 +81,14 @@ class CrossValidatedPruning:
     def __init__(self, problem, init, folds):
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, verbose=0, callback=None)
-        self.folds = folds
-        self._whole = _Subtrees(self.problem, init)
+        self.init, self.folds = init, folds
         self._parts = [
             _Subtrees(problem_without(self.problem, samples), init) for samples in folds]
         self.ccp_alpha = self._choose() if folds else 0.0
 
     def _choose(self):
-        alphas = np.unique(self._whole.sequence.alphas)
+        subtrees = self._parts[0] if len(self.folds) == 1 else self._whole
+        alphas = np.unique(subtrees.sequence.alphas)
         candidates = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
         total = sum(
             part.total_errors(samples, self.problem.sample_weight, candidates)
@@ -95,9 +97,18 @@ class CrossValidatedPruning:
         return float(candidates[np.flatnonzero(total <= allowed)[-1]])
 
     @cached_property
+    def _whole(self):
+        return _Subtrees(self.problem, self.init)
+
+    @cached_property
     def tree(self):
         """The pruned tree for all training samples."""
         return self._whole.pruned(self.ccp_alpha)
+
+    @property
+    def depth(self):
+        """Depth of the trees without each fold before they are pruned."""
+        return max((part.tree.max_depth for part in self._parts), default=0)
 
     def fold_tree(self, k):
         """The pruned tree without the samples of a fold."""

@@ -48,7 +48,7 @@ class RandomComplete(Initializer):
         self.max_depth = max_depth
 
     def _initialize(self, problem):
-        depth = self._depth(problem)
+        depth = self.depth(problem)
         random = np.random.default_rng(problem.random_state)
         m, p = 2**depth - 1, problem.X.shape[1]
         planes = random.normal(size=(m, p + 1))
@@ -60,7 +60,8 @@ class RandomComplete(Initializer):
         tree = Tree(weights, thresholds, left, right, np.zeros((m + 1, problem.n_outputs)))
         return problem.refit_leaves(tree)
 
-    def _depth(self, problem):
+    def depth(self, problem):
+        """Depth of the tree for a problem."""
         if self.max_depth is not None:
             return self.max_depth
         classes = problem.n_outputs if problem.loss.is_classifier else 1

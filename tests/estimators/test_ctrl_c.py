@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-import ngdt._selection
+import ngdt._selection._train
 import ngdt.estimators._base
 from helpers import StopAt
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -118,7 +118,7 @@ def test_while_folds_are_trained(call, told, digits):
 
 @BOTH
 def test_while_the_limits_are_enforced(estimator, iris, monkeypatch):
-    stop = Interruption(monkeypatch, ngdt._selection, "enforce_limits", 1)
+    stop = Interruption(monkeypatch, ngdt._selection._train, "enforce_limits", 1)
     model = estimator(
         4, optimizer=SSGD(epochs=3), validation_fraction=None, min_samples_leaf=10, random_state=0)
     fit_interrupted(model, *iris, 3)

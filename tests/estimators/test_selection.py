@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ngdt import Tree, _selection
-from ngdt._selection import N_FOLDS, _Training, train
+from ngdt import Tree
+from ngdt._folds import N_FOLDS
+from ngdt._selection import _train, train
+from ngdt._selection._train import _Training
 from ngdt.initializers import Initializer
 from ngdt.losses import LogLoss
 from ngdt.optimizers import Optimizer, OptimizerResult
@@ -166,7 +168,7 @@ def test_ctrl_c_after_training_keeps_the_trained_tree(monkeypatch, where):
 
     step, baseline = Step(0.4), Stub(0.0)
     if where == "limit":
-        monkeypatch.setattr(_selection, "enforce_limits", interrupt)
+        monkeypatch.setattr(_train, "enforce_limits", interrupt)
     elif where == "baseline":
         monkeypatch.setattr(baseline, "initialize", interrupt)
     else:

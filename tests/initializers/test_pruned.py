@@ -59,6 +59,11 @@ def test_the_choice_is_that_of_the_definition(name, loss, limits, init, n_folds)
     folds = folds_of(problem, 4)[:n_folds]
     tree = init.initialize(problem)
     alphas = candidates_of(tree, problem)
+    if n_folds == 1:
+        weight = problem.sample_weight.copy()
+        weight[folds[0]] = 0.0
+        part = problem.replace(sample_weight=weight)
+        alphas = candidates_of(init.initialize(part), part)
     expected = errors_one_by_one(problem, init, folds, alphas)
     best = np.flatnonzero(expected <= expected.min() * (1 + 1e-10))[-1]
     pruning = CrossValidatedPruning(problem, init, folds)

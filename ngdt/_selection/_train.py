@@ -1,11 +1,10 @@
 """Validation: choice between the trained tree and the baseline, on samples neither has seen."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from ngdt._folds import N_FOLDS, hold_out
 from ngdt._limits import enforce_limits
+from ngdt._selection._result import TrainingResult, append_metrics, empty_history
 from ngdt._tree import Tree
 from ngdt.problem import standard_errors_saved
 
@@ -19,29 +18,6 @@ STOP_FOLDS_SE = 5.0
 # Gain, in standard errors, above which the choice of epochs and subtrees on the same samples cannot
 # explain it. With a quarter of random labels, this choice alone gained four standard errors.
 SELECTION_BIAS_SE = 6.0
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """Result of `train`.
-
-    Attributes
-    ----------
-    tree : Tree
-        The chosen tree, within the limits of the problem.
-    history : dict of lists
-        One entry per epoch of all optimizers. `optimizer` is the name of the optimizer. Metrics
-        that it does not record are NaN.
-    baseline_kept : bool
-        Whether the baseline was chosen over the trained tree.
-    interrupted : bool
-        Whether Ctrl-C ended the training early.
-    """
-
-    tree: Tree
-    history: dict = field(default_factory=dict)
-    baseline_kept: bool = False
-    interrupted: bool = False
 
 
 class _Interrupted(Exception):
@@ -115,8 +91,7 @@ class _Training:
 
     def run(self):
         initial = self._initialize(self.problem, self.init)
-        history = {name: [] for name in (
-            "optimizer", *(name for optimizer in self.optimizers for name in optimizer.metrics))}
+        history = empty_history(self.optimizers)
         tree, interrupted = self._optimize(self.problem, initial, history)
         if not interrupted:
             try:
@@ -144,7 +119,7 @@ class _Training:
                 return tree, True
             tree = result.tree
             if history is not None:
-                _append(history, type(optimizer).__name__, result.history)
+                append_metrics(history, type(optimizer).__name__, result.history)
             if result.interrupted:
                 return tree, True
         return tree, False
@@ -207,14 +182,3 @@ class _Training:
         """Weighted errors of trees on the given samples."""
         weight, samples = weight[samples], samples.astype(np.int32)
         return [weight * self.problem.errors(tree, samples) for tree in trees]
-
-
-def _append(history, optimizer, metrics):
-    """Add the epochs of one optimizer to the history; all columns keep the same length."""
-    n_epochs = max((len(column) for column in metrics.values()), default=0)
-    before = len(history["optimizer"])
-    for name in metrics:
-        history.setdefault(name, [np.nan] * before)
-    for name, column in history.items():
-        column += [optimizer] * n_epochs if name == "optimizer" else (
-            metrics.get(name, [np.nan] * n_epochs))

@@ -1,0 +1,7 @@
+"""One fit: choose between trees on samples that they were not trained on."""
+
+from ngdt._selection._race import race
+from ngdt._selection._result import TrainingResult
+from ngdt._selection._train import train
+
+__all__ = ["TrainingResult", "race", "train"]

@@ -1,0 +1,281 @@
+"""The default: several trees compete, and the best one on samples of its own is trained again."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ngdt._folds import fold_samples, hold_out
+from ngdt._limits import enforce_limits
+from ngdt._selection._result import TrainingResult, append_metrics, empty_history
+from ngdt._tree import Tree
+from ngdt.initializers import InfoGain, Initializer, RandomComplete
+from ngdt.initializers._pruned import CrossValidatedPruning, problem_without
+from ngdt.optimizers import SSGD, TAO, Annealed, ShrinkLeaves
+from ngdt.problem import standard_errors_saved
+
+# Lead over a candidate, in standard errors of the paired difference, that ends its race.
+MAX_LAG_SE = 1.5
+# Lead over a tree of a single leaf, in standard errors, that a regression tree must have. Errors of
+# targets with outliers vary so much that the least one is often the least by chance.
+MIN_GAIN_SE = 1.0
+# Number of samples from which fewer candidates compete, since each takes longer.
+MANY_SAMPLES = 2000
+# Numbers of samples, and of values of X, above which the race has only some of the samples. With
+# 15 000 of the 54 000 samples of Connect4, it chose a tree of half the depth, 2.4 points worse.
+MIN_DRAWN_SAMPLES, MAX_RACE_SAMPLES, MAX_RACE_VALUES = 15_000, 100_000, 12_000_000
+# Largest depth of the trees that are trained. Deeper ones were not more accurate.
+MAX_TRAINED_DEPTH = 8
+# Largest number of features for soft training. It multiplies every sample with every weight vector,
+# which takes too long with more features.
+MAX_SOFT_FEATURES = 4096
+# Steps of soft training of few samples, and of the deepest trees in the race. More steps made small
+# data no more accurate.
+FEW_STEPS = 500
+# Passes of TAO. More changed the accuracy by less than 0.1 points.
+N_PASSES = 5
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to make a tree.
+
+    Attributes
+    ----------
+    name : str
+    optimizers : tuple of Optimizer
+    init : Initializer or str
+        Makes the initial tree. "pruned" and "shallow" are the pruned greedy trees, the one with the
+        depth of the problem and the one of at most `MAX_TRAINED_DEPTH`.
+    final : tuple of Optimizer or None
+        Replace the optimizers where the tree is trained on all samples.
+    """
+
+    name: str
+    optimizers: tuple = ()
+    init: Initializer | str = "shallow"
+    final: tuple | None = None
+
+    def fit(self, problem, tree_of, *, final=False):
+        """Train the tree.
+
+        Parameters
+        ----------
+        problem : Problem
+        tree_of : callable
+            Makes the initial tree of a name.
+        final : bool, default=False
+            Whether this is the last training, on all samples.
+
+        Returns
+        -------
+        tree : Tree
+        history : dict of lists
+        interrupted : bool
+        """
+        optimizers = self.final if final and self.final is not None else self.optimizers
+        tree = tree_of(self.init) if isinstance(self.init, str) else self.init.initialize(problem)
+        history = empty_history(optimizers)
+        for optimizer in optimizers:
+            result = optimizer.optimize(tree, problem)
+            tree = result.tree
+            append_metrics(history, type(optimizer).__name__, result.history)
+            if result.interrupted:
+                return tree, history, True
+        return tree, history, False
+
+
+def default_candidates(problem):
+    """The trees that compete by default.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    list of Candidate
+        The first is the pruned greedy tree. Of equally good ones, the first wins.
+    """
+    few = len(problem.training_samples) < MANY_SAMPLES
+    if problem.loss.is_classifier:
+        Cs, finish = ((0.03, 0.1, 0.3, 1.0, 10.0) if few else (0.1,)), ()
+    else:
+        Cs, finish = (0.1, 10.0), (ShrinkLeaves(),)
+    found = [Candidate("pruned", finish, "pruned")]
+    found += [Candidate(f"tao C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish)) for C in Cs]
+    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+        found.append(Candidate("ssgd", (SSGD(), *finish), InfoGain()))
+    elif problem.loss.is_classifier:
+        found += [_annealed(problem, depth, few) for depth in _soft_depths(problem)]
+    elif not few:
+        found.append(Candidate("annealed", (Annealed(), *finish), RandomComplete()))
+    return found
+
+
+def _soft_depths(problem):
+    """Depths of soft trees; the last is None, the default."""
+    largest = RandomComplete().depth(problem)
+    return [*(depth for depth in (2, 4) if depth < largest), None]
+
+
+def _annealed(problem, depth, few):
+    init = RandomComplete(max_depth=depth)
+    name = f"annealed depth={init.depth(problem)}"
+    if few:
+        return Candidate(name, (Annealed(steps=FEW_STEPS),), init)
+    if depth is None:
+        return Candidate(name, (Annealed(steps=FEW_STEPS),), init, (Annealed(),))
+    return Candidate(name, (Annealed(),), init)
+
+
+def race(problem, validation_fraction="auto"):
+    """Let the default candidates compete, and train the winner on all samples.
+
+    Each candidate is trained without the samples of a fold and tested on them. After each fold,
+    candidates that clearly lag behind the best one leave the race. From 2000 samples on, a third of
+    them is the only fold. Of large data, the race has only some of the samples.
+
+    Ctrl-C returns the pruned tree, or the winner as far as it has been trained.
+
+    Parameters
+    ----------
+    problem : Problem
+        Without validation samples.
+    validation_fraction : float, "auto" or None
+        Share of the samples that is held out, in place of the folds. Without any, or if there are
+        too few samples, the last candidate wins.
+
+    Returns
+    -------
+    TrainingResult
+        Its `candidates` have the columns ``candidate``, ``error`` (mean error on the folds: the
+        share of misclassified samples, or the squared error in units of the variance),
+        ``standard_error``, ``n_folds`` and ``chosen``.
+    """
+    sample = _sample(problem).replace(verbose=0, callback=None)
+    contest = _Race(sample, default_candidates(problem), _folds(sample, validation_fraction))
+    winner, history, interrupted = contest.candidates[0], {"optimizer": []}, False
+    tree = None
+    try:
+        winner = contest.run(problem.verbose)
+        if winner is None:
+            tree = _single_leaf(problem)
+        else:
+            prunings = contest.prunings if sample.X is problem.X else _prunings(
+                problem, _folds(problem, validation_fraction))
+            tree, history, interrupted = winner.fit(
+                problem, lambda name: prunings[name].tree, final=True)
+    except KeyboardInterrupt:
+        interrupted = True
+        if tree is None:
+            tree = contest.prunings["pruned"].tree
+    return TrainingResult(
+        enforce_limits(tree, problem), history, winner in (None, contest.candidates[0]),
+        interrupted, contest.table(winner))
+
+
+def _sample(problem):
+    """The problem, or one of some of its samples where a race of all would take too long."""
+    n_samples, n_features = len(problem.training_samples), problem.X.shape[1]
+    n_drawn = np.clip(MAX_RACE_VALUES // n_features, MIN_DRAWN_SAMPLES, MAX_RACE_SAMPLES)
+    if n_samples <= n_drawn:
+        return problem
+    labels = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
+    _, drawn = hold_out(
+        problem.sample_weight, n_drawn / n_samples, labels, problem.random_state)
+    samples = np.flatnonzero(drawn)
+    return problem.replace(
+        X=problem.X[samples], y=problem.y[samples], sample_weight=problem.sample_weight[samples])
+
+
+def _folds(problem, fraction):
+    """Test samples of each fold."""
+    if fraction == "auto":
+        return fold_samples(problem)
+    labels = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
+    _, validation = hold_out(problem.sample_weight, fraction, labels, problem.random_state)
+    return [] if validation is None else [np.flatnonzero(validation).astype(np.int32)]
+
+
+def _prunings(problem, folds):
+    """The pruned greedy trees by name."""
+    pruned = shallow = CrossValidatedPruning(problem, InfoGain(), folds)
+    if pruned.depth > MAX_TRAINED_DEPTH:
+        shallow = CrossValidatedPruning(
+            problem.replace(max_depth=MAX_TRAINED_DEPTH), InfoGain(), folds)
+    return {"pruned": pruned, "shallow": shallow}
+
+
+class _Race:
+    """The candidates, and their errors on the folds so far."""
+
+    def __init__(self, problem, candidates, folds):
+        self.problem, self.candidates, self.folds = problem, candidates, folds
+        self.prunings = _prunings(problem, folds)
+        self.errors = {candidate: [] for candidate in candidates}
+        self.errors_of_leaf = []
+
+    def run(self, verbose):
+        """The candidate with the least error; None if a single leaf is about as good."""
+        alive = list(self.candidates)
+        best = alive[-1]
+        for k, samples in enumerate(self.folds):
+            self._run_fold(k, samples, alive)
+            errors = {each: np.concatenate(self.errors[each]) for each in alive}
+            best = min(alive, key=lambda each: errors[each].sum())
+            if verbose:
+                self._report(k, alive)
+            alive = [each for each in alive if each is best or (
+                standard_errors_saved(errors[each], errors[best]) <= MAX_LAG_SE)]
+            if len(alive) == 1 and self.problem.loss.is_classifier:
+                break
+        if self.problem.loss.is_classifier or not self.folds:
+            return best
+        gain = standard_errors_saved(
+            np.concatenate(self.errors_of_leaf), np.concatenate(self.errors[best]))
+        return best if gain > MIN_GAIN_SE else None
+
+    def _run_fold(self, k, samples, candidates):
+        """Train the candidates without the samples of a fold, and test them on it."""
+        problem = problem_without(self.problem, samples)
+        weight = self.problem.sample_weight[samples]
+        for candidate in candidates:
+            tree, _, interrupted = candidate.fit(
+                problem, lambda name: self.prunings[name].fold_tree(k))
+            if interrupted:
+                raise KeyboardInterrupt
+            tree = enforce_limits(tree, problem)
+            self.errors[candidate].append(weight * problem.errors(tree, samples))
+        self.errors_of_leaf.append(weight * problem.errors(_single_leaf(problem), samples))
+
+    def _report(self, k, candidates):
+        shown = "  ".join(f"{each.name} {self._mean(each)[0]:.4g}" for each in candidates)
+        print(f"[selection] fold {k + 1}/{len(self.folds)}  mean error: {shown}")
+
+    def _mean(self, candidate):
+        """Mean error of a candidate on its folds, and the standard error of the mean."""
+        errors = self.errors[candidate]
+        if not errors:
+            return np.nan, np.nan
+        weight = self.problem.sample_weight[np.concatenate(self.folds[:len(errors)])]
+        errors = np.concatenate(errors)
+        mean = errors.sum() / weight.sum()
+        return mean, np.sqrt(((errors - mean * weight) ** 2).sum()) / weight.sum()
+
+    def table(self, winner):
+        """What competed, with which result."""
+        means = [self._mean(each) for each in self.candidates]
+        return {
+            "candidate": [each.name for each in self.candidates],
+            "error": [float(mean) for mean, _ in means],
+            "standard_error": [float(deviation) for _, deviation in means],
+            "n_folds": [len(self.errors[each]) for each in self.candidates],
+            "chosen": [each is winner for each in self.candidates],
+        }
+
+
+def _single_leaf(problem):
+    """The tree of a single leaf."""
+    samples = problem.training_samples
+    values = problem.fit_leaves(np.zeros(len(samples), dtype=np.int32), samples, 1)
+    return Tree(np.empty((0, problem.X.shape[1])), [], [], [], values)
