@@ -28,8 +28,8 @@ MAX_TRAINED_DEPTH = 8
 # Largest number of features for soft training. It multiplies every sample with every weight vector,
 # which takes too long with more features.
 MAX_SOFT_FEATURES = 4096
-# Steps of soft training of few samples, and of the deepest trees in the race. More steps made small
-# data no more accurate.
+# Steps of soft training in the race, and of few samples. More steps made small data no more
+# accurate.
 FEW_STEPS = 500
 # Passes of TAO. More changed the accuracy by less than 0.1 points.
 N_PASSES = 5
@@ -121,11 +121,7 @@ def _soft_depths(problem):
 def _annealed(problem, depth, few):
     init = RandomComplete(max_depth=depth)
     name = f"annealed depth={init.depth(problem)}"
-    if few:
-        return Candidate(name, (Annealed(steps=FEW_STEPS),), init)
-    if depth is None:
-        return Candidate(name, (Annealed(steps=FEW_STEPS),), init, (Annealed(),))
-    return Candidate(name, (Annealed(),), init)
+    return Candidate(name, (Annealed(steps=FEW_STEPS),), init, None if few else (Annealed(),))
 
 
 def race(problem, validation_fraction="auto"):

@@ -18,7 +18,6 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ngdt._importances import feature_importances
 from ngdt._limits import sequence_of
 from ngdt._loss import Loss
 from ngdt._resolve import (
@@ -28,12 +27,12 @@ from ngdt._resolve import (
     resolve_loss,
     resolve_optimizers,
 )
-from ngdt._sample_summary import SampleSummary
 from ngdt._selection import race, train
-from ngdt._structure import decision_path, sums_below
+from ngdt._structure import decision_path
 from ngdt._table import Table, check_table, check_targets
 from ngdt._tree import Tree
 from ngdt._validation import check_weight, error_prefix
+from ngdt.estimators._description import describe
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 from ngdt.problem import Problem
@@ -187,11 +186,11 @@ class ObliqueTree(BaseEstimator):
         """Set all fitted attributes together, and return whether Ctrl-C was pressed."""
         interrupted = result.interrupted
         try:
-            fitted |= _described(problem, result, fitted)
+            fitted |= describe(problem, result, fitted)
         except KeyboardInterrupt:
             # The tree is trained, and the rest takes little time.
             interrupted = True
-            fitted |= _described(problem, result, fitted)
+            fitted |= describe(problem, result, fitted)
         vars(self).update(fitted)
         return interrupted
 
@@ -380,26 +379,3 @@ class ObliqueTree(BaseEstimator):
 def _count(given, n_samples, least):
     """A number of samples, from a number or a share of all samples."""
     return given if isinstance(given, Integral) else max(least, ceil(given * n_samples))
-
-
-def _described(problem, result, fitted):
-    """Fitted attributes that depend on the tree."""
-    tree, table, samples = result.tree, fitted["_table"], problem.training_samples
-    leaf = problem.apply(tree, samples)
-    n_samples_at_leaf = np.bincount(leaf, minlength=tree.n_leaves)
-    sample_weight_at_leaf = np.bincount(
-        leaf, weights=problem.sample_weight[samples], minlength=tree.n_leaves)
-    fitted_tree = fitted["_targets"].unscale_leaf_values(tree)
-    return {
-        "encoded_feature_names_": table.feature_names,
-        "tree_": fitted_tree,
-        "history_": result.history,
-        "n_iter_": len(result.history["optimizer"]),
-        "baseline_kept_": result.baseline_kept,
-        "candidates_": result.candidates,
-        "feature_importances_": table.sum_by_column(feature_importances(
-            tree, problem.moments.std, sample_weight_at_leaf)),
-        "_n_node_samples": sums_below(tree, n_samples_at_leaf).astype(np.intp),
-        "_sample_summary": SampleSummary.of(
-            fitted_tree, problem.data, samples, problem.moments),
-    }

@@ -117,9 +117,16 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         metrics, NaN where the optimizer does not record them.
     n_iter_ : int
         Number of epochs.
+    candidates_ : dict of lists
+        One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
+        else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
+        trained on (the share of misclassified samples, or the squared error in units of the
+        variance of y), ``standard_error`` that of the mean, ``n_folds`` the number of folds after
+        which it left the race or won, and ``chosen`` whether it won.
     baseline_kept_ : bool
-        Whether the baseline, which is the initial tree or, with ``init="auto"``, the greedy tree,
-        was kept because the trained tree was not clearly better on validation samples or folds.
+        Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
+        pruned greedy tree. It is kept where no other tree was better on validation samples or
+        folds.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
         normalised in each node and averaged over the nodes by the weight of the samples that

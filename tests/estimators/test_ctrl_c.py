@@ -130,7 +130,7 @@ def test_while_the_limits_are_enforced(estimator, iris, monkeypatch):
 
 @BOTH
 def test_while_importances_are_computed(estimator, iris, monkeypatch):
-    stop = Interruption(monkeypatch, ngdt.estimators._base, "feature_importances", 1)
+    stop = Interruption(monkeypatch, ngdt.estimators._description, "feature_importances", 1)
     model = estimator(3, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0)
     fit_interrupted(model, *iris, 3)
     assert len(stop.seen) == 2
@@ -140,7 +140,7 @@ def test_while_importances_are_computed(estimator, iris, monkeypatch):
 
 @BOTH
 def test_twice(estimator, iris, monkeypatch):
-    Interruption(monkeypatch, ngdt.estimators._base, "feature_importances", 1, 2)
+    Interruption(monkeypatch, ngdt.estimators._description, "feature_importances", 1, 2)
     model = estimator(3, optimizer=SSGD(epochs=3))
     with pytest.raises(KeyboardInterrupt):
         model.fit(*iris)

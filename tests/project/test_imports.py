@@ -21,7 +21,7 @@ LAYERS = [
      r"|_labels|_numbers|_rules|_sample_summary"),
     ("contract", r"problem|_algorithm|_limits|_folds"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
-    ("composition", r"_selection"),
+    ("composition", r"_selection(\..*)?"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),
     ("plots and text", r"plotting(\..*)?|export"),
     ("paths", r"path(\..*)?"),
