@@ -107,8 +107,8 @@ class CrossValidatedPruning:
 
     @property
     def depth(self):
-        """Depth of the trees without each fold before they are pruned."""
-        return max((part.tree.max_depth for part in self._parts), default=0)
+        """Depth before pruning: of the trees without each fold, or of the whole tree."""
+        return max(part.tree.max_depth for part in self._parts or [self._whole])
 
     def fold_tree(self, k):
         """The pruned tree without the samples of a fold."""

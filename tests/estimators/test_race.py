@@ -1,0 +1,243 @@
+"""The default: what competes, when a candidate leaves, and which one is trained on all samples."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.exceptions import ConvergenceWarning
+
+from helpers import make_problem
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._selection import _race, race
+from ngdt._selection._race import Candidate, default_candidates
+from ngdt.initializers import Pruned, RandomComplete
+from ngdt.losses import LogLoss
+from ngdt.optimizers import Annealed, Optimizer, OptimizerResult
+from ngdt.problem import Problem
+
+
+class Step(Optimizer):
+    """Makes a stump that is wrong for a given share of the samples, and keeps its problems."""
+
+    metrics = ("loss",)
+
+    def __init__(self, wrong):
+        self.wrong, self.seen = wrong, []
+
+    def _optimize(self, tree, problem):
+        self.seen.append((tree, problem))
+        if self.wrong == "interrupt":
+            raise KeyboardInterrupt
+        stump = Tree([[1.0]], [self.wrong], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+        return OptimizerResult(stump, {"loss": [0.5]})
+
+
+def problem(n, **fields):
+    """All samples are of class 1, x runs evenly from 0 to 1; a stump is wrong below its threshold.
+
+    The pruned tree is a single leaf that is always right.
+    """
+    random = np.random.default_rng(0)
+    X = random.permutation((np.arange(n) + 0.5) / n)[:, None]
+    return Problem(X, np.ones((n, 1)), LogLoss(), 2, np.ones(n), **fields)
+
+
+@pytest.fixture
+def compete(monkeypatch):
+    """Let stubs compete: their shares of wrong samples, in order."""
+    def run(problem, *wrong, fraction="auto", final=None):
+        steps = [Step(share) for share in wrong]
+        finals = [Step(share) for share in wrong]
+        monkeypatch.setattr(_race, "default_candidates", lambda _: [
+            Candidate(str(step.wrong), (step,), "shallow", (last,))
+            for step, last in zip(steps, finals, strict=True)])
+        return race(problem, fraction), steps, finals
+    return run
+
+
+@pytest.mark.parametrize("wrong", [(0.3, 0.1, 0.6), (0.1, 0.3, 0.6), (0.6, 0.3, 0.1)])
+def test_the_least_error_wins_and_is_trained_on_all_samples(compete, wrong):
+    result, steps, finals = compete(problem(300), *wrong)
+    best = int(np.argmin(wrong))
+    assert result.candidates["chosen"] == [k == best for k in range(3)]
+    assert [len(last.seen) for last in finals] == [int(k == best) for k in range(3)]
+    (_, trained), = finals[best].seen
+    assert len(trained.training_samples) == 300
+    assert result.tree.thresholds[0] == 0.1
+    assert result.baseline_kept == (best == 0)
+    assert result.history == {"optimizer": ["Step"], "loss": [0.5]}
+    for _, fold in steps[best].seen:
+        assert len(fold.training_samples) == 200
+        assert fold.verbose == 0
+        assert fold.callback is None
+
+
+def test_of_equal_candidates_the_first_wins(compete):
+    assert compete(problem(300), 0.2, 0.2)[0].candidates["chosen"] == [True, False]
+
+
+def test_candidates_that_lag_behind_leave_the_race(compete):
+    result, steps, _ = compete(problem(300), 0.10, 0.11, 0.5)
+    assert result.candidates["n_folds"] == [3, 3, 1]
+    assert [len(step.seen) for step in steps] == [3, 3, 1]
+    # As soon as one is left, the race is over.
+    assert compete(problem(300), 0.1, 0.5)[0].candidates["n_folds"] == [1, 1]
+
+
+def test_errors_are_means_with_standard_errors(compete):
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 3.0], 300)
+    given = problem(300).replace(sample_weight=weight)
+    table = compete(given, 0.10, 0.11)[0].candidates
+    wrong = (given.X[:, 0] <= 0.1) * weight
+    assert table["candidate"] == ["0.1", "0.11"]
+    assert table["error"][0] == pytest.approx(wrong.sum() / weight.sum())
+    deviation = wrong - weight * wrong.sum() / weight.sum()
+    assert table["standard_error"][0] == pytest.approx(
+        np.sqrt((deviation**2).sum()) / weight.sum())
+
+
+@pytest.mark.parametrize(("n", "fraction", "n_test"), [
+    (1999, "auto", [666, 666, 667]), (2000, "auto", [667]), (300, 0.2, [60]), (3000, 0.5, [1500])])
+def test_folds_or_samples_that_are_held_out(compete, n, fraction, n_test):
+    _, steps, _ = compete(problem(n), 0.10, 0.101, fraction=fraction)
+    assert sorted(n - len(fold.training_samples) for _, fold in steps[0].seen) == n_test
+
+
+@pytest.mark.parametrize(("n", "fraction"), [(300, None), (300, 0), (5, "auto")])
+def test_without_a_comparison_the_last_candidate_is_trained(compete, n, fraction):
+    result, steps, finals = compete(problem(n), 0.1, 0.5, fraction=fraction)
+    assert not steps[0].seen
+    assert not steps[1].seen
+    assert len(finals[1].seen) == 1
+    assert np.isnan(result.candidates["error"]).all()
+
+
+def test_a_race_of_large_data_has_some_of_the_samples(compete, monkeypatch):
+    monkeypatch.setattr(_race, "MIN_DRAWN_SAMPLES", 600)
+    monkeypatch.setattr(_race, "MAX_RACE_VALUES", 600)
+    result, steps, finals = compete(problem(1200), 0.3, 0.1)
+    assert steps[0].seen[0][1].X.shape == (600, 1)
+    assert finals[1].seen[0][1].X.shape == (1200, 1)
+    assert result.tree.thresholds[0] == 0.1
+
+
+def test_ctrl_c_in_the_race_leaves_the_pruned_tree(compete):
+    given = problem(300)
+    result, _, finals = compete(given, 0.1, "interrupt")
+    assert result.interrupted
+    assert result.baseline_kept
+    assert result.tree == Pruned().initialize(given)
+    assert not finals[0].seen
+
+
+def test_ctrl_c_in_the_last_training_leaves_its_tree():
+    X, y = load_breast_cancer(return_X_y=True)
+
+    def stop(metrics):
+        raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        fitted = ObliqueTreeClassifier(2, callback=stop, random_state=0).fit(X, y)
+    assert fitted.score(X, y) > 0.8
+
+
+# --- what competes --------------------------------------------------------------------------------
+
+
+def names(problem):
+    return [candidate.name for candidate in default_candidates(problem)]
+
+
+def table(n, p=3, loss="log", n_classes=2, **fields):
+    return make_problem(np.zeros((n, p)), np.arange(n) % n_classes, loss, **fields)
+
+
+TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
+
+
+@pytest.mark.parametrize(("given", "expected"), [
+    (table(100, max_depth=8), ["pruned", *TAOS, *(f"annealed depth={d}" for d in (2, 4, 8))]),
+    (table(100), ["pruned", *TAOS, *(f"annealed depth={d}" for d in (2, 4, 8))]),
+    (table(100, max_depth=3), ["pruned", *TAOS, "annealed depth=2", "annealed depth=3"]),
+    (table(100, max_depth=2), ["pruned", *TAOS, "annealed depth=2"]),
+    (table(2000, n_classes=32), ["pruned", "tao C=0.1", *(
+        f"annealed depth={d}" for d in (2, 4, 10))]),
+    (table(100, p=4097), ["pruned", *TAOS, "ssgd"]),
+    (table(100, loss="squared"), ["pruned", "tao C=0.1", "tao C=10"]),
+    (table(2000, loss="squared"), ["pruned", "tao C=0.1", "tao C=10", "annealed"]),
+])
+def test_candidates(given, expected):
+    assert names(given) == expected
+
+
+def test_few_samples_get_few_steps():
+    for n, expected in ((1999, None), (2000, (Annealed(),))):
+        annealed = default_candidates(table(n))[-1]
+        assert str(annealed.optimizers) == str((Annealed(steps=500),))
+        assert str(annealed.final) == str(expected)
+
+
+def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_such_limit():
+    X = np.arange(600.0)[:, None]
+    y = (np.arange(600) + np.arange(600) // 7) % 2      # a tree has to cut off sample by sample
+    given = make_problem(X, y, max_depth=None)
+    prunings = _race._prunings(given, [])
+    assert prunings["pruned"].tree.max_depth > 8
+    assert prunings["shallow"].tree.max_depth == 8
+    shallow = make_problem(X, y, max_depth=5)
+    both = _race._prunings(shallow, [])
+    assert both["pruned"] is both["shallow"]
+
+
+def test_a_winner_is_as_if_it_had_been_asked_for():
+    X, y = load_digits(return_X_y=True)
+    fitted = ObliqueTreeClassifier(4, random_state=0).fit(X, y)
+    assert fitted.candidates_["candidate"][np.argmax(fitted.candidates_["chosen"])] == (
+        "annealed depth=4")
+    alone = ObliqueTreeClassifier(
+        4, init=RandomComplete(), optimizer=Annealed(steps=500), validation_fraction=None,
+        random_state=0).fit(X, y)
+    assert fitted.tree_ == alone.tree_
+    np.testing.assert_equal(fitted.history_, alone.history_)
+    assert fitted.n_iter_ == alone.n_iter_ > 0
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize(("estimator", "data"), [
+    (ObliqueTreeClassifier, load_breast_cancer), (ObliqueTreeRegressor, load_diabetes)])
+def test_threads_change_nothing(estimator, data, n_jobs):
+    X, y = data(return_X_y=True)
+    one, more = (estimator(random_state=0, n_jobs=n).fit(X, y) for n in (1, n_jobs))
+    assert one.tree_ == more.tree_
+    assert one.candidates_ == more.candidates_
+
+
+def test_limits_hold_for_whoever_wins():
+    X, y = load_breast_cancer(return_X_y=True)
+    fitted = ObliqueTreeClassifier(min_samples_leaf=40, max_leaf_nodes=3, random_state=0).fit(X, y)
+    assert fitted.n_node_samples.min() >= 40
+    assert fitted.get_n_leaves() <= 3
+
+
+def test_targets_without_pattern_leave_a_single_leaf():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 4)), random.standard_cauchy(300)
+    fitted = ObliqueTreeRegressor(random_state=0).fit(X, y)
+    assert fitted.get_n_leaves() == 1
+    assert fitted.baseline_kept_
+    assert fitted.predict(X[:1])[0] == pytest.approx(y.mean())
+    assert not any(fitted.candidates_["chosen"])
+
+
+def test_verbose_says_what_competes(capsys):
+    X, y = load_breast_cancer(return_X_y=True)
+    ObliqueTreeClassifier(3, verbose=1, random_state=0).fit(X, y)
+    printed = capsys.readouterr().out
+    assert "[selection] fold 1/3  mean error: pruned 0." in printed
+    assert "annealed depth=3 0." in printed
+
+
+def test_given_parts_do_not_race():
+    X, y = load_breast_cancer(return_X_y=True)
+    for given in ({"optimizer": "tao"}, {"optimizer": None}, {"init": "info_gain"}):
+        fitted = ObliqueTreeClassifier(2, random_state=0, **given).fit(X, y)
+        assert fitted.candidates_ == {}
