@@ -16,7 +16,8 @@ from ngdt.inference import empirical_loss, upper_bound
 METHODS = {
     "greedy, axis-aligned splits": {"init": "info_gain", "optimizer": None},
     "greedy, oblique splits (CO2)": {"init": "co2", "optimizer": None},
-    "non-greedy, soft training (the default)": {},
+    "non-greedy, the default": {},
+    "non-greedy, soft training": {"optimizer": "annealed"},
     "non-greedy, SGD": {"optimizer": "sgd"},
     "non-greedy, SSGD": {"optimizer": "ssgd"},
 }

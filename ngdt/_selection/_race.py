@@ -15,8 +15,8 @@ from ngdt.problem import standard_errors_saved
 
 # Lead over a candidate, in standard errors of the paired difference, that ends its race.
 MAX_LAG_SE = 1.5
-# Lead over a tree of a single leaf, in standard errors, that a regression tree must have. Errors of
-# targets with outliers vary so much that the least one is often the least by chance.
+# Lead over a single leaf, in standard errors, that a regression tree must have. Errors of targets
+# with outliers vary so much that the least one is often the least by chance.
 MIN_GAIN_SE = 1.0
 # Number of samples from which fewer candidates compete, since each takes longer.
 MANY_SAMPLES = 2000
@@ -31,11 +31,14 @@ MAX_SOFT_FEATURES = 4096
 # Steps of soft training in the race, and of few samples. More steps made small data no more
 # accurate.
 FEW_STEPS = 500
+# Number of candidates that are trained on all samples until one succeeds. The training has failed if
+# the training error is more than a standard error above the error on the folds.
+MAX_TRAININGS = 3
 # Passes of TAO. More changed the accuracy by less than 0.1 points.
 N_PASSES = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """A way to make a tree.
 
@@ -84,6 +87,15 @@ class Candidate:
         return tree, history, False
 
 
+class SingleLeaf(Initializer):
+    """A tree of a single leaf."""
+
+    def _initialize(self, problem):
+        samples = problem.training_samples
+        values = problem.fit_leaves(np.zeros(len(samples), dtype=np.int32), samples, 1)
+        return Tree(np.empty((0, problem.X.shape[1])), [], [], [], values)
+
+
 def default_candidates(problem):
     """The trees that compete by default.
 
@@ -102,6 +114,8 @@ def default_candidates(problem):
     else:
         Cs, finish = (0.1, 10.0), (ShrinkLeaves(),)
     found = [Candidate("pruned", finish, "pruned")]
+    if not problem.loss.is_classifier:
+        found.append(Candidate("single leaf", (), SingleLeaf()))
     found += [Candidate(f"tao C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish)) for C in Cs]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found.append(Candidate("ssgd", (SSGD(), *finish), InfoGain()))
@@ -150,24 +164,33 @@ def race(problem, validation_fraction="auto"):
     """
     sample = _sample(problem).replace(verbose=0, callback=None)
     contest = _Race(sample, default_candidates(problem), _folds(sample, validation_fraction))
-    winner, history, interrupted = contest.candidates[0], {"optimizer": []}, False
-    tree = None
+    winner, tree, history = contest.candidates[0], None, {"optimizer": []}
     try:
-        winner = contest.run(problem.verbose)
-        if winner is None:
-            tree = _single_leaf(problem)
-        else:
-            prunings = contest.prunings if sample.X is problem.X else _prunings(
-                problem, _folds(problem, validation_fraction))
-            tree, history, interrupted = winner.fit(
-                problem, lambda name: prunings[name].tree, final=True)
+        ranking = contest.run(problem.verbose)
+        prunings = contest.prunings if sample.X is problem.X else _prunings(
+            problem, _folds(problem, validation_fraction))
+        least = np.inf
+        for candidate in ranking[:MAX_TRAININGS]:
+            result = candidate.fit(problem, lambda name: prunings[name].tree, final=True)
+            error = _training_error(result[0], problem)
+            if error < least or result[2]:
+                least, winner, (tree, history, interrupted) = error, candidate, result
+            if interrupted or not error > sum(contest.mean_error(candidate)):
+                break
     except KeyboardInterrupt:
         interrupted = True
         if tree is None:
             tree = contest.prunings["pruned"].tree
     return TrainingResult(
-        enforce_limits(tree, problem), history, winner in (None, contest.candidates[0]),
-        interrupted, contest.table(winner))
+        enforce_limits(tree, problem), history,
+        winner is contest.candidates[0] or isinstance(winner.init, SingleLeaf), interrupted,
+        contest.table(winner))
+
+
+def _training_error(tree, problem):
+    samples = problem.training_samples
+    return np.average(
+        problem.errors(tree, samples), weights=problem.sample_weight[samples])
 
 
 def _sample(problem):
@@ -209,27 +232,34 @@ class _Race:
         self.problem, self.candidates, self.folds = problem, candidates, folds
         self.prunings = _prunings(problem, folds)
         self.errors = {candidate: [] for candidate in candidates}
-        self.errors_of_leaf = []
 
     def run(self, verbose):
-        """The candidate with the least error; None if a single leaf is about as good."""
+        """The candidates, the best first.
+
+        Without folds, it is the last candidate only.
+        """
         alive = list(self.candidates)
-        best = alive[-1]
         for k, samples in enumerate(self.folds):
             self._run_fold(k, samples, alive)
-            errors = {each: np.concatenate(self.errors[each]) for each in alive}
-            best = min(alive, key=lambda each: errors[each].sum())
+            best = min(alive, key=lambda each: np.concatenate(self.errors[each]).sum())
             if verbose:
                 self._report(k, alive)
-            alive = [each for each in alive if each is best or (
-                standard_errors_saved(errors[each], errors[best]) <= MAX_LAG_SE)]
-            if len(alive) == 1 and self.problem.loss.is_classifier:
+            alive = [each for each in alive if each is best or isinstance(each.init, SingleLeaf)
+                     or self._lead(best, each) <= MAX_LAG_SE]
+            if all(each is best or isinstance(each.init, SingleLeaf) for each in alive):
                 break
-        if self.problem.loss.is_classifier or not self.folds:
-            return best
-        gain = standard_errors_saved(
-            np.concatenate(self.errors_of_leaf), np.concatenate(self.errors[best]))
-        return best if gain > MIN_GAIN_SE else None
+        if not self.folds:
+            return alive[-1:]
+        for leaf in alive:
+            if isinstance(leaf.init, SingleLeaf) and self._lead(best, leaf) <= MIN_GAIN_SE:
+                return [leaf]
+        return sorted(
+            self.candidates, key=lambda each: (-len(self.errors[each]), self.mean_error(each)[0]))
+
+    def _lead(self, candidate, other):
+        """How far a candidate is ahead of another one, in standard errors."""
+        return standard_errors_saved(*(
+            np.concatenate(self.errors[each]) for each in (other, candidate)))
 
     def _run_fold(self, k, samples, candidates):
         """Train the candidates without the samples of a fold, and test them on it."""
@@ -242,13 +272,12 @@ class _Race:
                 raise KeyboardInterrupt
             tree = enforce_limits(tree, problem)
             self.errors[candidate].append(weight * problem.errors(tree, samples))
-        self.errors_of_leaf.append(weight * problem.errors(_single_leaf(problem), samples))
 
     def _report(self, k, candidates):
-        shown = "  ".join(f"{each.name} {self._mean(each)[0]:.4g}" for each in candidates)
+        shown = "  ".join(f"{each.name} {self.mean_error(each)[0]:.4g}" for each in candidates)
         print(f"[selection] fold {k + 1}/{len(self.folds)}  mean error: {shown}")
 
-    def _mean(self, candidate):
+    def mean_error(self, candidate):
         """Mean error of a candidate on its folds, and the standard error of the mean."""
         errors = self.errors[candidate]
         if not errors:
@@ -260,7 +289,7 @@ class _Race:
 
     def table(self, winner):
         """What competed, with which result."""
-        means = [self._mean(each) for each in self.candidates]
+        means = [self.mean_error(each) for each in self.candidates]
         return {
             "candidate": [each.name for each in self.candidates],
             "error": [float(mean) for mean, _ in means],
@@ -268,10 +297,3 @@ class _Race:
             "n_folds": [len(self.errors[each]) for each in self.candidates],
             "chosen": [each is winner for each in self.candidates],
         }
-
-
-def _single_leaf(problem):
-    """The tree of a single leaf."""
-    samples = problem.training_samples
-    values = problem.fit_leaves(np.zeros(len(samples), dtype=np.int32), samples, 1)
-    return Tree(np.empty((0, problem.X.shape[1])), [], [], [], values)

@@ -23,11 +23,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
     """Classification tree with oblique splits, trained as a whole.
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
-    optimizers (`optimizer`). The default trains a complete tree that routes softly, after Hehn et
-    al. (2020), while routing becomes hard. With more than 4096 features, it grows a tree greedily
-    instead, and minimises an upper bound on its log loss by stochastic gradient descent, after
-    Norouzi et al. (2015). In both cases, the fitted tree routes hard, and the baseline is the
-    greedy tree of depth `max_depth`.
+    optimizers (`optimizer`). By default, several trees compete on samples that they were not
+    trained on, and the best one is trained on all samples: the greedy tree pruned by cost
+    complexity, trees with few weights that tree alternating optimization makes of it
+    (Carreira-Perpiñán & Tavallali, 2018), and complete trees that route softly while routing
+    becomes hard, after Hehn et al. (2020). `candidates_` has their errors.
 
     Parameters
     ----------
@@ -59,18 +59,18 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Improves the initial tree: a name, such as "annealed", "ssgd", "sgd", "end_to_end" or
         "regrow", or an object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the
-        initial tree, by default the greedy one. "auto" is "annealed" if `init` is "auto", too, and
-        X has up to 4096 features. Otherwise, and to continue from a fitted tree, it is "ssgd".
+        initial tree, by default the greedy one. With "auto", trees compete if `init` is "auto",
+        too. Otherwise, and to continue from a fitted tree, "auto" is "ssgd".
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss. Soft training minimises
         a loss of its own; there, this loss only sets the values of the leaves at the end.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
-        Share of the samples of each class that are validation samples. Optimizers do not train on
-        them. By one half, epochs and subtrees are chosen. By the other half, the trained tree is
-        compared with the baseline, which is the initial tree or, with ``init="auto"``, the greedy
-        tree. "auto" is 0.1 from 2000 samples on and 0 below, and below 20 000 samples 3-fold
-        cross-validation replaces the comparison. With 0 and None, there are no validation samples,
-        and the trained tree is kept. A tree given as `init` is not a baseline.
+        Share of the samples of each class that decide which tree is kept; the winner by default is
+        trained on all samples afterwards. "auto": the default trees compete on three folds or, from
+        2000 samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
+        samples to validation: half of it to choose epochs and subtrees, the other half to compare
+        the result with the baseline; below 20 000 samples three folds replace that comparison. With
+        0 and None nothing is compared. A tree given as `init` is no baseline.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label, by which sample weights are multiplied. "balanced" gives each class
         the same total weight.
@@ -137,6 +137,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
     ----------
     M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
     decision trees." NIPS 2015.
+
+    M. Á. Carreira-Perpiñán, P. Tavallali. "Alternating optimization of decision trees, with
+    application to learning sparse oblique trees." NeurIPS 2018.
 
     T. M. Hehn, J. F. P. Kooij, F. A. Hamprecht. "End-to-end learning of decision trees and
     forests." International Journal of Computer Vision 128, 2020.

@@ -15,9 +15,12 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     """Regression tree with oblique splits and constant leaves, trained as a whole.
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
-    optimizers (`optimizer`). The default grows the initial tree greedily and minimises an upper
-    bound on the squared error of the tree by stochastic gradient descent, after Norouzi et al.
-    (2015).
+    optimizers (`optimizer`). By default, several trees compete on samples that they were not
+    trained on, and the best one is trained on all samples: the greedy tree pruned by cost
+    complexity, trees with few weights that tree alternating optimization makes of it
+    (Carreira-Perpiñán & Tavallali, 2018) and, from 2000 samples on, a complete tree that routes
+    softly while routing becomes hard. If none is clearly better than the mean of y, the tree is a
+    single leaf. `candidates_` has the errors.
 
     Parameters
     ----------
@@ -50,18 +53,19 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Improves the initial tree: a name, such as "ssgd", "sgd", "annealed" or "regrow", or an
         object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the initial tree, by
-        default the greedy one. "auto" is "ssgd".
+        default the greedy one. With "auto", trees compete if `init` is "auto", too. Otherwise, and
+        to continue from a fitted tree, "auto" is "ssgd".
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss. Soft training
         minimises a loss of its own, with Gaussian leaves; there, this loss only sets the values of
         the leaves at the end.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
-        Share of the samples that are validation samples. Optimizers do not train on them. By one
-        half, epochs and subtrees are chosen. By the other half, the trained tree is compared with
-        the baseline, which is the initial tree or, with ``init="auto"``, the greedy tree. "auto" is
-        0.1 from 2000 samples on and 0 below, and below 20 000 samples 3-fold cross-validation
-        replaces the comparison. With 0 and None, there are no validation samples, and the trained
-        tree is kept. A tree given as `init` is not a baseline.
+        Share of the samples that decide which tree is kept; the winner by default is trained
+        on all samples afterwards. "auto": the default trees compete on three folds or, from 2000
+        samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
+        samples to validation: half of it to choose epochs and subtrees, the other half to compare
+        the result with the baseline; below 20 000 samples three folds replace that comparison. With
+        0 and None nothing is compared. A tree given as `init` is no baseline.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained: each by its spread (True), all by
         one number ("global"), or not at all (False). "auto" is "global" for dense data whose
@@ -128,6 +132,9 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     ----------
     M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
     decision trees." NIPS 2015.
+
+    M. Á. Carreira-Perpiñán, P. Tavallali. "Alternating optimization of decision trees, with
+    application to learning sparse oblique trees." NeurIPS 2018.
 
     Examples
     --------

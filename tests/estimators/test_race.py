@@ -162,8 +162,8 @@ TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
     (table(2000, n_classes=32), ["pruned", "tao C=0.1", *(
         f"annealed depth={d}" for d in (2, 4, 10))]),
     (table(100, p=4097), ["pruned", *TAOS, "ssgd"]),
-    (table(100, loss="squared"), ["pruned", "tao C=0.1", "tao C=10"]),
-    (table(2000, loss="squared"), ["pruned", "tao C=0.1", "tao C=10", "annealed"]),
+    (table(100, loss="squared"), ["pruned", "single leaf", "tao C=0.1", "tao C=10"]),
+    (table(2000, loss="squared"), ["pruned", "single leaf", "tao C=0.1", "tao C=10", "annealed"]),
 ])
 def test_candidates(given, expected):
     assert names(given) == expected
@@ -211,6 +211,23 @@ def test_threads_change_nothing(estimator, data, n_jobs):
     assert one.candidates_ == more.candidates_
 
 
+def test_a_winner_that_fails_on_all_samples_gives_way(monkeypatch):
+    # Better on the folds, but its last training makes more errors on the very samples it is for.
+    given = problem(300)
+    steps = [Step(0.1), Step(0.12), Step(0.12)]
+    monkeypatch.setattr(_race, "default_candidates", lambda _: [
+        Candidate("failing", (steps[0],), "shallow", (Step(0.4),)),
+        Candidate("next", (steps[1],), "shallow", (steps[2],))])
+    result = race(given)
+    assert result.candidates["chosen"] == [False, True]
+    assert result.tree.thresholds[0] == 0.12
+    # If all of them fail, the one with the least training error is kept.
+    monkeypatch.setattr(_race, "default_candidates", lambda _: [
+        Candidate("failing", (steps[0],), "shallow", (Step(0.4),)),
+        Candidate("too", (steps[1],), "shallow", (Step(0.3),))])
+    assert race(given).candidates["chosen"] == [False, True]
+
+
 def test_limits_hold_for_whoever_wins():
     X, y = load_breast_cancer(return_X_y=True)
     fitted = ObliqueTreeClassifier(min_samples_leaf=40, max_leaf_nodes=3, random_state=0).fit(X, y)
@@ -225,7 +242,7 @@ def test_targets_without_pattern_leave_a_single_leaf():
     assert fitted.get_n_leaves() == 1
     assert fitted.baseline_kept_
     assert fitted.predict(X[:1])[0] == pytest.approx(y.mean())
-    assert not any(fitted.candidates_["chosen"])
+    assert fitted.candidates_["chosen"][fitted.candidates_["candidate"].index("single leaf")]
 
 
 def test_verbose_says_what_competes(capsys):
