@@ -29,7 +29,8 @@ for optimizer in (None, "sgd", "ssgd", "annealed"):
 # the left. The bars are the class distributions of the leaves, with the most probable digit as the
 # title.
 
-small = ObliqueTreeClassifier(max_depth=4, random_state=0).fit(X_train, y_train)
+small = ObliqueTreeClassifier(max_depth=4, optimizer="annealed", random_state=0)
+small.fit(X_train, y_train)
 print(f"depth 4: test accuracy {100 * small.score(X_test, y_test):.1f} %")
 plot_tree(small, shape=(8, 8), max_depth=4)
 
@@ -43,7 +44,7 @@ plot_weights(small, shape=(8, 8))
 # Training
 # --------
 #
-# The default, ``"annealed"``, trains with soft decisions and records the loss of the soft tree
+# ``"annealed"`` trains with soft decisions and records the loss of the soft tree
 # (left plot). ``"ssgd"`` minimizes an upper bound on the loss of the hard tree (right plot), so the
 # bound is never below the loss.
 

@@ -49,7 +49,8 @@ def main(path=PATH):
 
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    model = ObliqueTreeClassifier(max_depth=4, random_state=0).fit(X_train, y_train)
+    model = ObliqueTreeClassifier(max_depth=4, optimizer="annealed", random_state=0)
+    model.fit(X_train, y_train)
     plot_tree(model, shape=(8, 8), max_depth=4, figure=bottom)
     accuracy = 100 * model.score(X_test, y_test)
     greedy = model.set_params(optimizer=None).fit(X_train, y_train).score(X_test, y_test)
