@@ -31,8 +31,8 @@ MAX_SOFT_FEATURES = 4096
 # Steps of soft training in the race, and of few samples. More steps made small data no more
 # accurate.
 FEW_STEPS = 500
-# Number of candidates that are trained on all samples until one succeeds. Training has failed if the
-# training error is more than a standard error above the error on the folds.
+# Number of candidates that are trained on all samples until one succeeds. Training has failed if
+# the training error is more than a standard error above the error on the folds.
 MAX_TRAININGS = 3
 # Passes of TAO. More changed the accuracy by less than 0.1 points.
 N_PASSES = 5
