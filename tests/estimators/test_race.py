@@ -170,9 +170,9 @@ def test_candidates(given, expected):
 
 
 def test_few_samples_get_few_steps():
-    for n, expected in ((1999, None), (2000, (Annealed(),))):
+    for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(),))):
         annealed = default_candidates(table(n))[-1]
-        assert str(annealed.optimizers) == str((Annealed(steps=500),))
+        assert str(annealed.optimizers) == str((Annealed(steps=steps),))
         assert str(annealed.final) == str(expected)
 
 
