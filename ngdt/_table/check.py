@@ -63,8 +63,8 @@ def check_table(estimator, X, categorical_features, *, reset):
     -------
     raw : RawTable
         Its numbers may be infinite; `Table.transform` refuses those.
-    names : list of str
-        Names of the columns.
+    names : list of str or None
+        Names of the columns; None for an array that is not for training.
     categorical : ndarray of int
         Columns of categories.
     """
@@ -80,7 +80,8 @@ def check_table(estimator, X, categorical_features, *, reset):
             X = validate_data(
                 estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
             X = canonical_csr(X) if sparse.issparse(X) else X
-            names = [f"x{j}" for j in range(X.shape[1])]
+            # Names take longer than a prediction for a sample, which does not need them.
+            names = [f"x{j}" for j in range(X.shape[1])] if reset else None
             return RawTable(X, None), names, np.empty(0, dtype=np.intp)
     else:
         validate_data(estimator, X, reset=reset, skip_check_array=True)

@@ -120,6 +120,8 @@ class Table:
     @property
     def feature_names(self):
         """Names of the features of the encoded table, list of str."""
+        if self.is_identity:
+            return list(self.names)
         return [self._name(feature) for feature in self.features]
 
     def _name(self, feature):
@@ -198,6 +200,8 @@ class Table:
 
     def sum_by_column(self, values):
         """Sums of values of the encoded features for each column of the table."""
+        if self.is_identity:
+            return values
         columns = [feature.column for feature in self.features]
         return np.bincount(columns, weights=values, minlength=len(self.names))
 
