@@ -51,14 +51,14 @@ def export_text(
         A line for each condition, each ``else`` and each leaf. A leaf is written as its most
         probable class, with the probability, or for regression as its values.
 
+    See Also
+    --------
+    ngdt.plotting.plot_tree : A plot of the tree.
+
     Notes
     -----
     A comment marks a condition that some samples meet, or fail, by less than the rounding errors of
     a sum. Another order of its terms may send these another way.
-
-    See Also
-    --------
-    ngdt.plotting.plot_tree : A plot of the tree.
 
     Examples
     --------

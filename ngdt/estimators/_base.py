@@ -304,11 +304,11 @@ class ObliqueTree(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, data frame or CSR matrix of shape (n_samples, n_features_in_)
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
 
         Returns
         -------
-        ndarray or CSR matrix of shape (n_samples, tree_.n_features)
+        ndarray or CSR matrix of shape (n_samples, n_encoded_features)
             X itself if it is an array of float32 or float64 without missing values and categories.
         """
         check_is_fitted(self)

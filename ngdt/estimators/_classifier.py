@@ -105,7 +105,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         Always 1.
     n_features_in_ : int
         Number of features, that is of columns of X.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the features, if X had names.
     encoded_feature_names_ : list of str
         Names of the features of `tree_`: columns of numbers, indicators of missing numbers, and
@@ -127,7 +127,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or
         folds.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
         normalised in each node and averaged over the nodes by the weight of the samples that
         reach them. That of a column is the sum over its features. The sum is 1, or 0 for a tree
