@@ -47,15 +47,15 @@ class Candidate:
     name : str
     optimizers : tuple of Optimizer
     init : Initializer or str
-        Makes the initial tree. "pruned" and "shallow" are the pruned greedy trees, the one with the
-        depth of the problem and the one of at most `MAX_TRAINED_DEPTH`.
+        Makes the initial tree. "pruned" is the pruned greedy tree, and "initial" that of a depth of
+        at most `MAX_TRAINED_DEPTH` with at least one split.
     final : tuple of Optimizer or None
         Replace the optimizers where the tree is trained on all samples.
     """
 
     name: str
     optimizers: tuple = ()
-    init: Initializer | str = "shallow"
+    init: Initializer | str = "initial"
     final: tuple | None = None
 
     def fit(self, problem, tree_of, *, final=False):
@@ -169,11 +169,11 @@ def race(problem, validation_fraction="auto"):
     winner, tree, history = contest.candidates[0], None, {"optimizer": []}
     try:
         ranking = contest.run(problem.verbose)
-        prunings = contest.prunings if sample.X is problem.X else _prunings(
+        prunings = contest.prunings if sample.X is problem.X else _Prunings(
             problem, _folds(problem, validation_fraction))
         least = np.inf
         for candidate in ranking[:MAX_TRAININGS]:
-            result = candidate.fit(problem, lambda name: prunings[name].tree, final=True)
+            result = candidate.fit(problem, prunings.tree, final=True)
             error = _training_error(result[0], problem)
             if error < least or result[2]:
                 least, winner, (tree, history, interrupted) = error, candidate, result
@@ -182,7 +182,7 @@ def race(problem, validation_fraction="auto"):
     except KeyboardInterrupt:
         interrupted = True
         if tree is None:
-            tree = contest.prunings["pruned"].tree
+            tree = contest.prunings.tree("pruned")
     return TrainingResult(
         enforce_limits(tree, problem), history,
         winner is contest.candidates[0] or isinstance(winner.init, SingleLeaf), interrupted,
@@ -218,13 +218,24 @@ def _folds(problem, fraction):
     return [] if validation is None else [np.flatnonzero(validation).astype(np.int32)]
 
 
-def _prunings(problem, folds):
-    """The pruned greedy trees by name."""
-    pruned = shallow = CrossValidatedPruning(problem, InfoGain(), folds)
-    if pruned.depth > MAX_TRAINED_DEPTH:
-        shallow = CrossValidatedPruning(
-            problem.replace(max_depth=MAX_TRAINED_DEPTH), InfoGain(), folds)
-    return {"pruned": pruned, "shallow": shallow}
+class _Prunings:
+    """The pruned greedy trees by name, of all samples and without each fold."""
+
+    def __init__(self, problem, folds):
+        self.pruned = self.initial = CrossValidatedPruning(problem, InfoGain(), folds)
+        if self.pruned.depth > MAX_TRAINED_DEPTH:
+            shallow = problem.replace(max_depth=MAX_TRAINED_DEPTH)
+            self.initial = CrossValidatedPruning(shallow, InfoGain(), folds)
+
+    def tree(self, name):
+        """The tree for all training samples."""
+        return self.pruned.tree if name == "pruned" else self.initial.initial_tree
+
+    def fold_tree(self, name, k):
+        """The tree without the samples of a fold."""
+        if name == "pruned":
+            return self.pruned.fold_tree(k)
+        return self.initial.fold_initial_tree(k)
 
 
 class _Race:
@@ -232,7 +243,7 @@ class _Race:
 
     def __init__(self, problem, candidates, folds):
         self.problem, self.candidates, self.folds = problem, candidates, folds
-        self.prunings = _prunings(problem, folds)
+        self.prunings = _Prunings(problem, folds)
         self.errors = {candidate: [] for candidate in candidates}
 
     def run(self, verbose):
@@ -269,7 +280,7 @@ class _Race:
         weight = self.problem.sample_weight[samples]
         for candidate in candidates:
             tree, _, interrupted = candidate.fit(
-                problem, lambda name: self.prunings[name].fold_tree(k))
+                problem, lambda name: self.prunings.fold_tree(name, k))
             if interrupted:
                 raise KeyboardInterrupt
             tree = enforce_limits(tree, problem)

@@ -76,6 +76,9 @@ class CrossValidatedPruning:
     ccp_alpha : float
         The alpha with the least error; of equal ones, the largest. 0 stands for the whole tree,
         infinity for a single leaf.
+    initial_alpha : float
+        The same among the alphas that leave each tree a split, for initial trees: optimizers cannot
+        do anything with a single leaf.
     """
 
     def __init__(self, problem, init, folds):
@@ -84,7 +87,7 @@ class CrossValidatedPruning:
         self.init, self.folds = init, folds
         self._parts = [
             _Subtrees(problem_without(self.problem, samples), init) for samples in folds]
-        self.ccp_alpha = self._choose() if folds else 0.0
+        self.ccp_alpha, self.initial_alpha = self._choose() if folds else (0.0, 0.0)
 
     def _choose(self):
         subtrees = self._parts[0] if len(self.folds) == 1 else self._whole
@@ -93,8 +96,14 @@ class CrossValidatedPruning:
         total = sum(
             part.total_errors(samples, self.problem.sample_weight, candidates)
             for part, samples in zip(self._parts, self.folds, strict=True))
-        allowed = total.min() + ROUNDING * total.max()
-        return float(candidates[np.flatnonzero(total <= allowed)[-1]])
+        rounding = ROUNDING * total.max()
+        best = candidates[np.flatnonzero(total <= total.min() + rounding)[-1]]
+        trees = self._parts if len(self.folds) == 1 else [*self._parts, self._whole]
+        leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
+        if not leaves_a_split.any():
+            return float(best), 0.0
+        total = np.where(leaves_a_split, total, np.inf)
+        return float(best), float(candidates[np.flatnonzero(total <= total.min() + rounding)[-1]])
 
     @cached_property
     def _whole(self):
@@ -110,9 +119,18 @@ class CrossValidatedPruning:
         """Depth before pruning: of the trees without each fold, or of the whole tree."""
         return max(part.tree.max_depth for part in self._parts or [self._whole])
 
+    @cached_property
+    def initial_tree(self):
+        """The tree for all training samples, pruned to an initial tree."""
+        return self._whole.pruned(self.initial_alpha)
+
     def fold_tree(self, k):
         """The pruned tree without the samples of a fold."""
         return self._parts[k].pruned(self.ccp_alpha)
+
+    def fold_initial_tree(self, k):
+        """The tree without the samples of a fold, pruned to an initial tree."""
+        return self._parts[k].pruned(self.initial_alpha)
 
 
 def problem_without(problem, samples):

@@ -48,7 +48,7 @@ def compete(monkeypatch):
         steps = [Step(share) for share in wrong]
         finals = [Step(share) for share in wrong]
         monkeypatch.setattr(_race, "default_candidates", lambda _: [
-            Candidate(str(step.wrong), (step,), "shallow", (last,))
+            Candidate(str(step.wrong), (step,), "initial", (last,))
             for step, last in zip(steps, finals, strict=True)])
         return race(problem, fraction), steps, finals
     return run
@@ -180,12 +180,11 @@ def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_s
     X = np.arange(600.0)[:, None]
     y = (np.arange(600) + np.arange(600) // 7) % 2      # a tree has to cut off sample by sample
     given = make_problem(X, y, max_depth=None)
-    prunings = _race._prunings(given, [])
-    assert prunings["pruned"].tree.max_depth > 8
-    assert prunings["shallow"].tree.max_depth == 8
-    shallow = make_problem(X, y, max_depth=5)
-    both = _race._prunings(shallow, [])
-    assert both["pruned"] is both["shallow"]
+    prunings = _race._Prunings(given, [])
+    assert prunings.tree("pruned").max_depth > 8
+    assert prunings.tree("initial").max_depth == 8
+    shallow = _race._Prunings(make_problem(X, y, max_depth=5), [])
+    assert shallow.pruned is shallow.initial
 
 
 def test_a_winner_is_as_if_it_had_been_asked_for():
@@ -216,15 +215,15 @@ def test_a_winner_that_fails_on_all_samples_gives_way(monkeypatch):
     given = problem(300)
     steps = [Step(0.1), Step(0.12), Step(0.12)]
     monkeypatch.setattr(_race, "default_candidates", lambda _: [
-        Candidate("failing", (steps[0],), "shallow", (Step(0.4),)),
-        Candidate("next", (steps[1],), "shallow", (steps[2],))])
+        Candidate("failing", (steps[0],), "initial", (Step(0.4),)),
+        Candidate("next", (steps[1],), "initial", (steps[2],))])
     result = race(given)
     assert result.candidates["chosen"] == [False, True]
     assert result.tree.thresholds[0] == 0.12
     # If all of them fail, the one with the least training error is kept.
     monkeypatch.setattr(_race, "default_candidates", lambda _: [
-        Candidate("failing", (steps[0],), "shallow", (Step(0.4),)),
-        Candidate("too", (steps[1],), "shallow", (Step(0.3),))])
+        Candidate("failing", (steps[0],), "initial", (Step(0.4),)),
+        Candidate("too", (steps[1],), "initial", (Step(0.3),))])
     assert race(given).candidates["chosen"] == [False, True]
 
 

@@ -138,3 +138,18 @@ def test_it_is_an_initial_tree_like_others():
     X, y = load_breast_cancer(return_X_y=True)
     tree = ObliqueTreeClassifier(init="pruned", optimizer="tao", random_state=0).fit(X, y)
     assert tree.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()], ids=str)
+def test_an_initial_tree_keeps_a_split(loss):
+    random = np.random.default_rng(1)
+    X, y = random.normal(size=(300, 3)), (random.random(300) < 0.2).astype(int)
+    problem = make_problem(X, y, loss, max_depth=6)
+    pruning = CrossValidatedPruning(problem, InfoGain(), fold_samples(problem))
+    assert pruning.ccp_alpha > pruning.initial_alpha
+    assert pruning.tree.n_leaves == 1
+    trees = [pruning.initial_tree, *(pruning.fold_initial_tree(k) for k in range(3))]
+    assert min(tree.n_leaves for tree in trees) > 1
+    nothing = make_problem(np.ones((30, 1)), np.arange(30) % 2, loss)
+    assert CrossValidatedPruning(
+        nothing, InfoGain(), fold_samples(nothing)).initial_tree.n_leaves == 1
