@@ -113,9 +113,10 @@ def default_candidates(problem):
         Cs, finish = ((0.03, 0.1, 0.3, 1.0, 10.0) if few else (0.1,)), ()
     else:
         Cs, finish = (0.1, 10.0), (ShrinkLeaves(),)
-    found = [Candidate("pruned", finish, "pruned")]
+    found = [Candidate("pruned", (), "pruned")]
     if not problem.loss.is_classifier:
-        found.append(Candidate("single leaf", (), SingleLeaf()))
+        found += [Candidate("single leaf", (), SingleLeaf()),
+                  Candidate("pruned, shrunk", finish, "pruned")]
     found += [Candidate(f"tao C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish)) for C in Cs]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found.append(Candidate("ssgd", (SSGD(), *finish), InfoGain()))

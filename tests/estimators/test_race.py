@@ -151,6 +151,7 @@ def table(n, p=3, loss="log", n_classes=2, **fields):
     return make_problem(np.zeros((n, p)), np.arange(n) % n_classes, loss, **fields)
 
 
+REGRESSION = ["pruned", "single leaf", "pruned, shrunk", "tao C=0.1", "tao C=10"]
 TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
 
 
@@ -162,8 +163,8 @@ TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
     (table(2000, n_classes=32), ["pruned", "tao C=0.1", *(
         f"annealed depth={d}" for d in (2, 4, 10))]),
     (table(100, p=4097), ["pruned", *TAOS, "ssgd"]),
-    (table(100, loss="squared"), ["pruned", "single leaf", "tao C=0.1", "tao C=10"]),
-    (table(2000, loss="squared"), ["pruned", "single leaf", "tao C=0.1", "tao C=10", "annealed"]),
+    (table(100, loss="squared"), REGRESSION),
+    (table(2000, loss="squared"), [*REGRESSION, "annealed"]),
 ])
 def test_candidates(given, expected):
     assert names(given) == expected
