@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ngdt._deadline import OutOfTime
 from ngdt._tree import Tree
 
 
@@ -90,7 +91,7 @@ class OptimizerResult:
 
 
 class Progress:
-    """Records, prints and reports the metrics of a training run, and handles Ctrl-C.
+    """Records, prints and reports the metrics of a training run; handles Ctrl-C and the deadline.
 
     Parameters
     ----------
@@ -126,17 +127,28 @@ class Progress:
         self.interrupted = False
         self._optimizer, self._problem = type(optimizer).__name__, problem
         self._epoch, self._epochs = 0, epochs
+        self._in_block = False
 
     @contextmanager
     def until_interrupted(self):
-        """Context manager: Ctrl-C ends the block instead of raising KeyboardInterrupt."""
+        """Context manager: Ctrl-C ends the block instead of raising KeyboardInterrupt.
+
+        At the deadline of the problem, `report` ends it.
+        """
+        self._in_block = True
         try:
             yield
         except KeyboardInterrupt:
             self.interrupted = True
+        except OutOfTime:
+            pass
+        finally:
+            self._in_block = False
 
     def report(self, metrics):
         """Add an epoch to the history, print its metrics, and call the callback.
+
+        If the deadline has passed, this ends the block of `until_interrupted`.
 
         Parameters
         ----------
@@ -156,6 +168,8 @@ class Progress:
             self._problem.callback({
                 "optimizer": self._optimizer, "epoch": self._epoch, "epochs": self._epochs,
                 **metrics})
+        if self._in_block and self._epoch < self._epochs and not self._problem.deadline.fits():
+            raise OutOfTime
 
     def result(self, tree, *, converged=False):
         """The result of the run.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ngdt._deadline import NO_DEADLINE, Deadline
 from ngdt._greedy.splitter import Splitter
 from ngdt._loss import Loss
 from ngdt._samples import Samples
@@ -62,6 +63,8 @@ class Problem:
         Positive prints a line per epoch.
     callback : callable or None
         Called as ``callback(metrics)`` after each epoch with a dict of the metrics of the epoch.
+    deadline : Deadline
+        Time by which to return the best tree so far; by default, there is none.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Problem:
     n_jobs: int = 1
     verbose: int = 0
     callback: Callable[[dict], Any] | None = None
+    deadline: Deadline = NO_DEADLINE
     # Computed properties. Copies share those that do not depend on the replaced fields.
     _computed: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -118,6 +122,19 @@ class Problem:
             computed = {name: value for name, value in computed.items() if name not in outdated}
         object.__setattr__(copy, "_computed", computed)
         return copy
+
+    def with_time(self, share: float) -> "Problem":
+        """The problem with a share of the time until the deadline.
+
+        Parameters
+        ----------
+        share : float
+
+        Returns
+        -------
+        Problem
+        """
+        return self.replace(deadline=self.deadline.share(share))
 
     def _once(self, name, make):
         if name not in self._computed:

@@ -92,7 +92,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     limits : Problem
         Its `max_depth`, `min_samples_split`, `min_samples_leaf`, `max_leaf_nodes` and
         `min_impurity_decrease` are used. Impurity decreases are relative to the weight of
-        `samples`.
+        `samples`. At its `deadline`, the remaining nodes become leaves.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     def find_split(node):
         if limits.max_depth is not None and node.depth >= limits.max_depth:
             return
-        if len(node.samples) < limits.min_samples_split:
+        if len(node.samples) < limits.min_samples_split or not limits.deadline.fits():
             return
         split = strategy.split(node.samples, limits.min_samples_leaf)
         if split is not None and split.gain * (1 + 1e-10) >= min_gain:

@@ -1,12 +1,14 @@
 """The default: several trees compete, and the best one on samples of its own is trained again."""
 
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 
 from ngdt._folds import fold_samples, hold_out
 from ngdt._limits import enforce_limits
 from ngdt._selection._result import TrainingResult, append_metrics, empty_history
+from ngdt._selection._sample import draw, draw_in_time
 from ngdt._tree import Tree
 from ngdt.initializers import InfoGain, Initializer, RandomComplete
 from ngdt.initializers._pruned import CrossValidatedPruning, problem_without
@@ -34,6 +36,8 @@ FEW_STEPS, RACE_STEPS = 500, 1000
 # Number of candidates that are trained on all samples until one succeeds. Training has failed if
 # the training error is more than a standard error above the error on the folds.
 MAX_TRAININGS = 3
+# Share of the time until the deadline for the race, and for the pruned trees before it.
+RACE_TIME, PRUNING_TIME = 0.4, 0.15
 # Passes of TAO. More changed the accuracy by less than 0.1 points.
 N_PASSES = 5
 
@@ -141,7 +145,7 @@ def _annealed(problem, depth, few):
     return Candidate(name, (Annealed(steps=RACE_STEPS),), init, (Annealed(),))
 
 
-def race(problem, validation_fraction="auto"):
+def race(problem, validation_fraction="auto", *, seconds_per_sample=0.0):
     """Let the default candidates compete, and train the winner on all samples.
 
     Each candidate is trained without the samples of a fold and tested on them. After each fold,
@@ -157,6 +161,8 @@ def race(problem, validation_fraction="auto"):
     validation_fraction : float, "auto" or None
         Share of the samples that is held out, in place of the folds. Without any, or if there are
         too few samples, the last candidate wins.
+    seconds_per_sample : float, default=0.0
+        That it takes to read the data. With a deadline, the samples of the race depend on it.
 
     Returns
     -------
@@ -165,20 +171,27 @@ def race(problem, validation_fraction="auto"):
         share of misclassified samples, or the squared error in units of the variance),
         ``standard_error``, ``n_folds`` and ``chosen``.
     """
-    sample = _sample(problem).replace(verbose=0, callback=None)
-    contest = _Race(sample, default_candidates(problem), _folds(sample, validation_fraction))
-    winner, tree, history = contest.candidates[0], None, {"optimizer": []}
+    candidates = default_candidates(problem)
+    sample = _sample(problem, len(candidates) * seconds_per_sample)
+    sample = sample.replace(verbose=0, callback=None)
+    contest = _Race(sample, candidates, _folds(sample, validation_fraction))
+
+    def tree_of(name):
+        """A pruned tree of all samples if there is time for it, else of the sample."""
+        prunings, seconds = contest.prunings, contest.seconds_of_prunings(problem)
+        if sample.X is not problem.X and problem.deadline.fits(seconds):
+            prunings = _Prunings(problem, _folds(problem, validation_fraction))
+        return prunings.tree(name)
+
+    winner, tree, history, least = contest.candidates[0], None, {"optimizer": []}, np.inf
     try:
-        ranking = contest.run(problem.verbose)
-        prunings = contest.prunings if sample.X is problem.X else _Prunings(
-            problem, _folds(problem, validation_fraction))
-        least = np.inf
-        for candidate in ranking[:MAX_TRAININGS]:
-            result = candidate.fit(problem, prunings.tree, final=True)
+        for candidate in contest.run(problem.verbose)[:MAX_TRAININGS]:
+            result = candidate.fit(problem, tree_of, final=True)
             error = _training_error(result[0], problem)
             if error < least or result[2]:
                 least, winner, (tree, history, interrupted) = error, candidate, result
-            if interrupted or not error > sum(contest.mean_error(candidate)):
+            if interrupted or not error > sum(contest.mean_error(candidate)) or (
+                    not problem.deadline.fits()):
                 break
     except KeyboardInterrupt:
         interrupted = True
@@ -196,18 +209,12 @@ def _training_error(tree, problem):
         problem.errors(tree, samples), weights=problem.sample_weight[samples])
 
 
-def _sample(problem):
+def _sample(problem, seconds_per_sample):
     """The problem, or one of some of its samples where a race of all would take too long."""
-    n_samples, n_features = len(problem.training_samples), problem.X.shape[1]
-    n_drawn = np.clip(MAX_RACE_VALUES // n_features, MIN_DRAWN_SAMPLES, MAX_RACE_SAMPLES)
-    if n_samples <= n_drawn:
-        return problem
-    labels = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
-    _, drawn = hold_out(
-        problem.sample_weight, n_drawn / n_samples, labels, problem.random_state)
-    samples = np.flatnonzero(drawn)
-    return problem.replace(
-        X=problem.X[samples], y=problem.y[samples], sample_weight=problem.sample_weight[samples])
+    sample = draw(problem, np.clip(
+        MAX_RACE_VALUES // problem.X.shape[1], MIN_DRAWN_SAMPLES, MAX_RACE_SAMPLES))
+    drawn = draw_in_time(sample.with_time(RACE_TIME), seconds_per_sample)
+    return drawn.replace(deadline=problem.deadline)
 
 
 def _folds(problem, fraction):
@@ -222,11 +229,11 @@ def _folds(problem, fraction):
 class _Prunings:
     """The pruned greedy trees by name, of all samples and without each fold."""
 
-    def __init__(self, problem, folds):
-        self.pruned = self.initial = CrossValidatedPruning(problem, InfoGain(), folds)
+    def __init__(self, problem, folds, share=None):
+        self.pruned = self.initial = CrossValidatedPruning(problem, InfoGain(), folds, share)
         if self.pruned.depth > MAX_TRAINED_DEPTH:
             shallow = problem.replace(max_depth=MAX_TRAINED_DEPTH)
-            self.initial = CrossValidatedPruning(shallow, InfoGain(), folds)
+            self.initial = CrossValidatedPruning(shallow, InfoGain(), folds, share)
 
     def tree(self, name):
         """The tree for all training samples."""
@@ -244,7 +251,10 @@ class _Race:
 
     def __init__(self, problem, candidates, folds):
         self.problem, self.candidates, self.folds = problem, candidates, folds
-        self.prunings = _Prunings(problem, folds)
+        self.deadline = problem.deadline.share(RACE_TIME)
+        begin = monotonic()
+        self.prunings = _Prunings(problem, folds, PRUNING_TIME)
+        self._seconds_of_prunings = monotonic() - begin
         self.errors = {candidate: [] for candidate in candidates}
 
     def run(self, verbose):
@@ -254,13 +264,17 @@ class _Race:
         """
         alive = list(self.candidates)
         for k, samples in enumerate(self.folds):
+            begin = monotonic()
             self._run_fold(k, samples, alive)
+            alive = [each for each in alive if len(self.errors[each]) == k + 1]
             best = min(alive, key=lambda each: np.concatenate(self.errors[each]).sum())
             if verbose:
                 self._report(k, alive)
             alive = [each for each in alive if each is best or isinstance(each.init, SingleLeaf)
                      or self._lead(best, each) <= MAX_LAG_SE]
-            if all(each is best or isinstance(each.init, SingleLeaf) for each in alive):
+            is_decided = all(each is best or isinstance(each.init, SingleLeaf) for each in alive)
+            if is_decided or (
+                    k + 1 < len(self.folds) and not self.deadline.fits(monotonic() - begin)):
                 break
         if not self.folds:
             return alive[-1:]
@@ -279,13 +293,21 @@ class _Race:
         """Train the candidates without the samples of a fold, and test them on it."""
         problem = problem_without(self.problem, samples)
         weight = self.problem.sample_weight[samples]
-        for candidate in candidates:
+        for i, candidate in enumerate(candidates):
+            if i > 0 and not self.deadline.fits():
+                break
+            problem = problem.replace(deadline=self.deadline.share(1 / (len(candidates) - i)))
             tree, _, interrupted = candidate.fit(
                 problem, lambda name: self.prunings.fold_tree(name, k))
             if interrupted:
                 raise KeyboardInterrupt
             tree = enforce_limits(tree, problem)
             self.errors[candidate].append(weight * problem.errors(tree, samples))
+
+    def seconds_of_prunings(self, problem):
+        """Seconds that the pruned trees of a larger problem take, with those of all samples."""
+        ratio = len(problem.training_samples) / len(self.problem.training_samples)
+        return 2.0 * ratio * self._seconds_of_prunings
 
     def _report(self, k, candidates):
         shown = "  ".join(f"{each.name} {self.mean_error(each)[0]:.4g}" for each in candidates)

@@ -1,5 +1,7 @@
 """Validation: choice between the trained tree and the baseline, on samples neither has seen."""
 
+from time import monotonic
+
 import numpy as np
 
 from ngdt._folds import N_FOLDS, hold_out
@@ -18,6 +20,9 @@ STOP_FOLDS_SE = 5.0
 # Gain, in standard errors, above which the choice of epochs and subtrees on the same samples cannot
 # explain it. With a quarter of random labels, this choice alone gained four standard errors.
 SELECTION_BIAS_SE = 6.0
+# Share of the time until the deadline for training, before the comparison; and of this time, the
+# share for the initial tree; and of the time left for the comparison, that for the baseline.
+TRAINING_TIME, INITIAL_TIME, BASELINE_TIME = 0.75, 0.3, 0.25
 
 
 class _Interrupted(Exception):
@@ -83,6 +88,7 @@ class _Training:
         self.problem = problem
         if training is not problem.sample_weight:
             self.problem = problem.replace(sample_weight=training, validation_weight=validation)
+        self.rival = None       # the baseline without the samples of the comparison
 
     def _hold_out(self, sample_weight, fraction):
         problem = self.whole
@@ -90,19 +96,30 @@ class _Training:
         return hold_out(sample_weight, fraction, strata, problem.random_state)
 
     def run(self):
-        initial = self._initialize(self.problem, self.init)
+        problem = self.problem.with_time(TRAINING_TIME if self.is_compared else 1.0)
+        begin = monotonic()
+        initial = self._initialize(
+            problem.with_time(INITIAL_TIME if self.optimizers else 1.0), self.init)
+        initialized = monotonic()
         history = empty_history(self.optimizers)
-        tree, interrupted = self._optimize(self.problem, initial, history)
+        tree, interrupted = self._optimize(problem, initial, history)
+        self.fold_seconds = monotonic() - begin
         if not interrupted:
             try:
                 tree = self._limited(self.whole, tree)
-                if not self.is_compared or self._is_better(initial, tree):
+                if not self._is_compared_in_time() or self._is_better(initial, tree):
                     return TrainingResult(tree, history)
-                kept = self._initialize(self.whole, self.baseline)
+                kept = self.rival
+                if kept is None or self.whole.deadline.fits(initialized - begin):
+                    kept = self._initialize(self.whole, self.baseline)
                 return TrainingResult(self._limited(self.whole, kept), history, True)
             except (KeyboardInterrupt, _Interrupted):
                 pass
         return TrainingResult(self._limited(self.whole, tree), history, False, True)
+
+    def _is_compared_in_time(self):
+        """Whether there is a comparison, and time to make its baseline."""
+        return self.is_compared and (self.baseline is self.init or self.whole.deadline.fits())
 
     def _initialize(self, problem, init):
         return init if isinstance(init, Tree) else init.initialize(problem)
@@ -110,7 +127,10 @@ class _Training:
     def _optimize(self, problem, tree, history=None):
         """The tree after all optimizers, and whether Ctrl-C ended one of them."""
         for i, optimizer in enumerate(self.optimizers):
-            seeded = problem.replace(random_state=(problem.random_state + i) % 2**31)
+            if i > 0 and not problem.deadline.fits():
+                break
+            seeded = problem.with_time(1 / (len(self.optimizers) - i)).replace(
+                random_state=(problem.random_state + i) % 2**31)
             try:
                 result = optimizer.optimize(tree, seeded)
             except KeyboardInterrupt:
@@ -131,13 +151,13 @@ class _Training:
         """Whether the trained tree is clearly better than the baseline."""
         gain = np.inf
         if self.test_weight is not None:
-            baseline = initial if self.baseline is self.init else (
-                self._initialize(self.problem, self.baseline))
+            self.rival = self._limited(self.problem, initial if self.baseline is self.init else (
+                self._initialize(self.problem.with_time(BASELINE_TIME), self.baseline)))
             gain = standard_errors_saved(*self._errors(
-                np.flatnonzero(self.test_weight), self.test_weight,
-                self._limited(self.problem, baseline), tree))
+                np.flatnonzero(self.test_weight), self.test_weight, self.rival, tree))
         # A gain that is not positive needs no folds: the bias favours the trained tree.
-        if self.folds and (self.test_weight is None or 0 < gain <= SELECTION_BIAS_SE):
+        if self.folds and (self.test_weight is None or 0 < gain <= SELECTION_BIAS_SE) and (
+                self.whole.deadline.fits(N_FOLDS * self.fold_seconds)):
             gain = self._cross_validated_gain()
         return gain > MIN_GAIN_SE
 

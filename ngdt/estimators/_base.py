@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from math import ceil
 from numbers import Integral, Real
+from time import monotonic
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from ngdt._deadline import NO_DEADLINE, Deadline
 from ngdt._limits import sequence_of
 from ngdt._loss import Loss
 from ngdt._resolve import (
@@ -27,7 +29,7 @@ from ngdt._resolve import (
     resolve_loss,
     resolve_optimizers,
 )
-from ngdt._selection import race, train
+from ngdt._selection import draw_in_time, race, train
 from ngdt._structure import decision_path
 from ngdt._table import Table, check_table, check_targets
 from ngdt._tree import Tree
@@ -75,6 +77,7 @@ class ObliqueTree(BaseEstimator):
             StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
         "standardize": ["boolean", StrOptions({"auto", "global"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -97,6 +100,7 @@ class ObliqueTree(BaseEstimator):
         validation_fraction: float | Literal["auto"] | None = "auto",
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callable[[dict], Any] | None = None,
@@ -115,6 +119,7 @@ class ObliqueTree(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.standardize = standardize
         self.categorical_features = categorical_features
+        self.max_time = max_time
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
@@ -142,18 +147,19 @@ class ObliqueTree(BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If Ctrl-C ended the training. The estimator is then fitted with the best tree so far.
-            Before the first epoch there is none, and KeyboardInterrupt is raised.
+            If `max_time` or Ctrl-C ended the training. The estimator is then fitted with the best
+            tree so far. Before the first epoch, Ctrl-C raises KeyboardInterrupt.
         """
+        deadline = Deadline.after(self.max_time)
         resume = self.warm_start and hasattr(self, "tree_")
         return self._fit(
             X, y, sample_weight, resume=resume, fresh=not resume and is_auto(self.init),
-            validation_fraction=self.validation_fraction)
+            validation_fraction=self.validation_fraction, deadline=deadline)
 
-    def _fit(self, X, y, sample_weight, **options):
+    def _fit(self, X, y, sample_weight, deadline=NO_DEADLINE, **options):
         before = dict(vars(self))
         try:
-            interrupted = self._fit_checked(X, y, sample_weight, **options)
+            interrupted = self._fit_checked(X, y, sample_weight, deadline, **options)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
@@ -162,15 +168,26 @@ class ObliqueTree(BaseEstimator):
             warnings.warn(
                 f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
                 "found until then.", ConvergenceWarning, stacklevel=4)
+        elif deadline.has_cut:
+            warnings.warn(
+                f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} epochs; "
+                "tree_ is the best tree found in this time.", ConvergenceWarning, stacklevel=4)
         return self
 
-    def _fit_checked(self, X, y, sample_weight, *, resume, fresh, validation_fraction,
+    def _fit_checked(self, X, y, sample_weight, deadline, *, resume, fresh, validation_fraction,
                      limit=True, classes=None):
         """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
+        begin = monotonic()
         problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
+        # To describe the tree takes up to three times as long as to check the data.
+        took = monotonic() - begin
+        problem = problem.replace(deadline=deadline.earlier(3.0 * took))
+        seconds_per_sample = took / problem.X.shape[0]
+        training = draw_in_time(problem, seconds_per_sample)
         encoder = fitted["_targets"]
         if fresh and is_auto(self.optimizer):
-            return self._set_fitted(problem, race(problem, validation_fraction), fitted)
+            result = race(training, validation_fraction, seconds_per_sample=seconds_per_sample)
+            return self._set_fitted(problem, result, fitted)
         optimizers = resolve_optimizers(self)
         init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
         if isinstance(init, Tree):
@@ -178,7 +195,7 @@ class ObliqueTree(BaseEstimator):
                 problem.check_shapes(init)
             init = encoder.scale_leaf_values(init)
         result = train(
-            problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
+            training, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
             validation_fraction=validation_fraction, limit=limit)
         return self._set_fitted(problem, result, fitted)
 

@@ -84,6 +84,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         frame whose type is category, enum or string. None takes none. Each category becomes an
         indicator feature; categories of fewer than five samples share one, and so do those that are
         unknown in training. A missing value is a category.
+    max_time : float or None, default=None
+        Seconds that `fit` may take. If they do not suffice, training is shortened, and the fitted
+        tree depends on the speed of the machine. `partial_fit` ignores it.
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The tree does not depend on it.
     verbose : int, default=0
@@ -182,6 +185,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callable[[dict], Any] | None = None,
@@ -201,6 +205,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
             validation_fraction=validation_fraction,
             standardize=standardize,
             categorical_features=categorical_features,
+            max_time=max_time,
             n_jobs=n_jobs,
             verbose=verbose,
             callback=callback,

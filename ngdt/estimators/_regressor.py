@@ -76,6 +76,9 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         frame whose type is category, enum or string. None takes none. Each category becomes an
         indicator feature; categories of fewer than five samples share one, and so do those that are
         unknown in training. A missing value is a category.
+    max_time : float or None, default=None
+        Seconds that `fit` may take. If they do not suffice, training is shortened, and the fitted
+        tree depends on the speed of the machine. `partial_fit` ignores it.
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The tree does not depend on it.
     verbose : int, default=0

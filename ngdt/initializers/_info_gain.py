@@ -1,10 +1,16 @@
 """Axis-aligned trees by greedy information gain."""
 
+from time import monotonic
+
 import numpy as np
 
 from ngdt._greedy.builder import build
 from ngdt._greedy.splitter import Split
 from ngdt.initializers._base import Initializer
+
+# With a deadline: number of samples of a first tree, by which the time is measured; seconds that it
+# has in any case; and the increase of the time per sample up to all samples.
+_PILOT_SAMPLES, _PILOT_SECONDS, _MORE_PER_SAMPLE = 2000, 0.05, 1.5
 
 
 class InfoGain(Initializer):
@@ -46,8 +52,23 @@ class InfoGain(Initializer):
         return self._grow(problem)
 
     def _grow(self, problem):
-        strategy = self._strategy(problem)
-        return build(strategy, problem.training_samples, problem).to_tree(problem)
+        strategy, samples = self._strategy(problem), problem.training_samples
+        deadline = problem.deadline
+        if not deadline.is_set:
+            return build(strategy, samples, problem).to_tree(problem)
+        # A tree of a few samples in any case; the time that it takes tells how many are possible.
+        order = np.random.default_rng(problem.random_state).permutation(samples)
+        pilot, begin = np.sort(order[:_PILOT_SAMPLES]), monotonic()
+        grown = build(strategy, pilot.copy(), problem.replace(
+            deadline=deadline.not_before(_PILOT_SECONDS)))
+        expected = _MORE_PER_SAMPLE * (monotonic() - begin) * len(samples) / len(pilot)
+        if len(pilot) == len(samples):
+            pass
+        elif deadline.fits(expected):
+            grown = build(strategy, samples, problem)
+        elif (n := int(len(samples) * deadline.left / expected)) > len(pilot):
+            grown = build(strategy, np.sort(order[:n]), problem)
+        return grown.to_tree(problem)
 
     def _strategy(self, problem):
         """The split strategy; subclasses refine the split that the splitter finds."""

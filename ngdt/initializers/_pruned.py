@@ -70,6 +70,9 @@ class CrossValidatedPruning:
     init : Initializer
     folds : list of ndarray of int32
         Test samples of each fold. Without folds, nothing is pruned.
+    share : float or None
+        Of the time until the deadline, for the trees without each fold. None gives all trees the
+        same.
 
     Attributes
     ----------
@@ -81,12 +84,15 @@ class CrossValidatedPruning:
         do anything with a single leaf.
     """
 
-    def __init__(self, problem, init, folds):
+    def __init__(self, problem, init, folds, share=None):
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, verbose=0, callback=None)
         self.init, self.folds = init, folds
+        n = len(folds)
+        timed = self.problem.with_time(n / (n + 1) if share is None else share)
         self._parts = [
-            _Subtrees(problem_without(self.problem, samples), init) for samples in folds]
+            _Subtrees(problem_without(timed.with_time(1 / (n - k)), samples), init)
+            for k, samples in enumerate(folds)]
         self.ccp_alpha, self.initial_alpha = self._choose() if folds else (0.0, 0.0)
 
     def _choose(self):

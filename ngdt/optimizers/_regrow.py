@@ -95,6 +95,8 @@ class _Regrowth:
         limit = max(self.problem.max_depth or 0, self.tree.max_depth)
         greedy = {}
         for node in range(self.tree.n_internal - 1, -1, -1):
+            if not self.problem.deadline.fits():
+                break
             candidate = self._candidate(node, limit - depth[node])
             if candidate is not None:
                 greedy[node] = candidate

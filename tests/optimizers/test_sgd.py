@@ -60,7 +60,7 @@ class _Watched(_sgd.SGDTrainer):
         super().assign(samples)
         self.n_assignments += 1
 
-    def epoch(self, order, rate, leaf_rate):
+    def epoch(self, order, rate, leaf_rate, **options):
         if not rate.any():
             figures = super().epoch(order, rate, leaf_rate)
             self.shares.append(figures["gradient_share"])
@@ -70,7 +70,7 @@ class _Watched(_sgd.SGDTrainer):
         self.assigned_before.append(self.n_assignments)
         self.rates.append(rate)
         self.leaf_rates.append(leaf_rate)
-        figures = super().epoch(order, rate, leaf_rate)
+        figures = super().epoch(order, rate, leaf_rate, **options)
         self.trees.append(self.snapshot())
         return figures
 

@@ -53,9 +53,9 @@ def watch(monkeypatch):
     calls = []
 
     class Watched(_soft.SoftTrainer):
-        def epoch(self, *arguments):
+        def epoch(self, *arguments, **options):
             calls.append(arguments)
-            return super().epoch(*arguments)
+            return super().epoch(*arguments, **options)
 
     monkeypatch.setattr(_soft, "SoftTrainer", Watched)
     return calls

@@ -238,6 +238,7 @@ def test_leaves_are_fitted_to_what_they_are_responsible_for(q, leaves, routing):
     batch = case.order()
     trainer, weights, model = case.kernel(routing, case.n)
     trainer.epoch(batch, *schedule(2.0, 0.0, 1.0, 1.0))
+    model.end_epoch()
     reference = case.naive()
     share = reference.share(batch, 2.0)
     if q == 0:
@@ -263,6 +264,7 @@ def test_exact_em_never_lowers_the_likelihood(leaves):
         # The kernel leaves out the factor of a normal density that depends on the variance only.
         factor = 0.0 if leaves == "categorical" else 1.5 * np.log(model.variance)
         losses.append(trainer.epoch(order, *schedule(2.0, 0.0, 1.0, 1.0)) + factor)
+        model.end_epoch()
         trainer.refit()
     assert (np.diff(losses) < 1e-6).all()
     assert losses[-1] < losses[0] - 0.05
@@ -285,6 +287,7 @@ def test_epochs_are_those_of_the_reference(q, leaves, routing, refit_every_step)
         run = schedule(1.0 + 0.3 * steps, 0.1 - 0.01 * steps, 0.97 + 0.004 * steps,
                        1 / (1.0 + steps + 7 * epoch))
         loss = trainer.epoch(order, *run)
+        model.end_epoch()
         assert loss == pytest.approx(reference.epoch(order, *run, 8), rel=1e-4)
         if not refit_every_step:
             trainer.refit()

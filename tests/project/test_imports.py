@@ -19,7 +19,7 @@ LAYERS = [
     ("functions",
      r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
      r"|_labels|_numbers|_rules|_sample_summary"),
-    ("contract", r"problem|_algorithm|_limits|_folds"),
+    ("contract", r"problem|_algorithm|_deadline|_limits|_folds"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_selection(\..*)?"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),

@@ -133,8 +133,10 @@ cdef class SGDTrainer(MiniBatchLoop):
         return self.tree.values
 
     def epoch(self, const int32_t[::1] order, const double[::1] rate,
-              const double[::1] leaf_rate):
+              const double[::1] leaf_rate, *, bint resume=False):
         """Visit the samples in the given order, one mini-batch per entry of the rates.
+
+        With `resume`, the epoch of the call before goes on.
 
         Returns
         -------
@@ -144,9 +146,10 @@ cdef class SGDTrainer(MiniBatchLoop):
             that were reached.
         """
         self.rate, self.leaf_rate = rate, leaf_rate
-        self.sum_loss = self.sum_bound = self.sum_weight = 0.0
-        self.n_seen = self.n_moving = self.n_scored = 0
-        self.is_visited[:] = 0
+        if not resume:
+            self.sum_loss = self.sum_bound = self.sum_weight = 0.0
+            self.n_seen = self.n_moving = self.n_scored = 0
+            self.is_visited[:] = 0
         self.run_epoch(order, rate.shape[0], self.workers)
         total = max(self.sum_weight, np.finfo(float).tiny)
         return {

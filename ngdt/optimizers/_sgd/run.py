@@ -4,6 +4,7 @@ import numpy as np
 
 from ngdt._algorithm import Progress
 from ngdt.inference import RADIUS
+from ngdt.optimizers._pace import Pace
 from ngdt.optimizers._sgd.epoch import SGDTrainer, TrainingSamples
 from ngdt.optimizers._sgd.input_scale import TINY, representative_samples
 from ngdt.optimizers._sgd.updates import TrainedTree
@@ -122,17 +123,21 @@ class SGDRun:
 
     def train(self):
         with self.progress.until_interrupted():
+            pace = Pace(self.problem.deadline, self.epochs, self.n_steps)
             for epoch in range(self.epochs):
-                self._epoch(epoch)
+                self._epoch(epoch, pace)
+                if pace.is_finished:
+                    break
 
-    def _epoch(self, epoch):
+    def _epoch(self, epoch, pace):
         if self._is_renewal(epoch):
             self.trainer.assign(self.training_samples)
-        done = (epoch + np.arange(self.n_steps) / self.n_steps) / self.epochs
-        decay = SCHEDULES[self.params.schedule](done, self.epochs)
-        metrics = self.trainer.epoch(
-            self.random.permutation(self.training_samples), self.rate * decay,
-            self.leaf_rate * decay)
+        order = self.random.permutation(self.training_samples)
+        for steps, done in pace.pieces(epoch):
+            decay = SCHEDULES[self.params.schedule](done, self.epochs)
+            metrics = self.trainer.epoch(
+                order[steps.start * self.batch_size:steps.stop * self.batch_size],
+                self.rate * decay, self.leaf_rate * decay, resume=steps.start > 0)
         self.progress.report({**metrics, "validation": self._keep_best()})
 
     def _is_renewal(self, epoch):

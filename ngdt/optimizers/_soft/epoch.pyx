@@ -121,8 +121,10 @@ cdef class SoftTrainer(MiniBatchLoop):
         self.workers = [SoftWorker(weights.shape[1]) for _ in range(n_threads)]
 
     def epoch(self, const int32_t[::1] order, const double[::1] gamma, const double[::1] rate,
-              const double[::1] keep, const double[::1] leaf_rate):
+              const double[::1] keep, const double[::1] leaf_rate, *, bint resume=False):
         """Visit the samples in the given order, one mini-batch per entry of the rates.
+
+        With `resume`, the epoch of the call before goes on.
 
         Returns
         -------
@@ -130,10 +132,10 @@ cdef class SoftTrainer(MiniBatchLoop):
             Mean loss over the visits, each before the step that it led to.
         """
         self.gamma, self.rate, self.keep, self.leaf_rate = gamma, rate, keep, leaf_rate
-        self.sum_loss = self.sum_weight = 0.0
+        if not resume:
+            self.sum_loss = self.sum_weight = 0.0
         self.run_epoch(order, rate.shape[0], self.workers)
         self.n_steps_before += rate.shape[0]
-        self.model.end_epoch()
         return self.sum_loss / max(self.sum_weight, np.finfo(float).tiny)
 
     def refit(self):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
+from time import monotonic
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,7 @@ from scipy.special import softmax
 from ngdt._algorithm import OptimizerResult, Progress
 from ngdt._inference import Topology
 from ngdt.optimizers._base import Optimizer
+from ngdt.optimizers._pace import Pace
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
 from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
 from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
@@ -193,26 +195,43 @@ class SoftRun:
             evaluated.update(
                 np.linspace(epochs // 2, epochs - 1, _N_EVALUATIONS, dtype=int).tolist())
         with self.progress.until_interrupted():
+            pace = Pace(self._deadline(), epochs, -(-len(self.samples) // self.schedule.batch_size))
             for epoch in range(epochs):
-                self._epoch(epoch, epoch in evaluated)
+                self._epoch(epoch, evaluated, pace)
+                if pace.is_finished:
+                    break
 
-    def _epoch(self, epoch, evaluate):
+    def _deadline(self):
+        """The deadline of the steps: the last tree is still to be evaluated."""
+        deadline = self.problem.deadline
+        if not deadline.is_set:
+            return deadline
+        before = monotonic()
+        self._hard_tree()
+        return deadline.earlier(2.0 * (monotonic() - before))
+
+    def _epoch(self, epoch, evaluated, pace):
         schedule = self.schedule
-        n, batch_size = len(self.samples), schedule.batch_size
-        steps = np.arange(-(-n // batch_size))
-        done = (epoch + steps / len(steps)) / schedule.epochs
+        batch_size = schedule.batch_size
         order = self.random.permutation(self.samples)
-        batch_weight = np.add.reduceat(self.sample_weight[order], steps * batch_size)
+        batch_weight = np.add.reduceat(
+            self.sample_weight[order], np.arange(pace.n_steps) * batch_size)
         seen = np.cumsum(batch_weight)
         if schedule.refit_every_step:
             # Leaves are running means over the weight of one epoch. In the first epoch, they are
             # means over the mini-batches so far.
             seen = np.minimum(seen + epoch * seen[-1], seen[-1])
-        gamma = schedule.gamma(done)
-        loss = self.trainer.epoch(
-            order, gamma, schedule.rate(done), 1.0 - schedule.decay(done), batch_weight / seen)
+        leaf_rate = batch_weight / seen
+        for steps, done in pace.pieces(epoch):
+            gamma = schedule.gamma(done)
+            loss = self.trainer.epoch(
+                order[steps.start * batch_size:steps.stop * batch_size], gamma,
+                schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate[steps],
+                resume=steps.start > 0)
+        self.model.end_epoch()
         if not schedule.refit_every_step:
             self.trainer.refit()
+        evaluate = epoch in evaluated or (pace.is_finished and bool(evaluated))
         self.progress.report({
             "loss": loss, "gamma": gamma[-1],
             "validation": self._evaluate_hard_tree() if evaluate else np.nan})

@@ -2,11 +2,11 @@
 
 from itertools import chain
 from numbers import Integral, Real
+from time import monotonic
 from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._algorithm import Progress
@@ -14,7 +14,7 @@ from ngdt.losses import LOSSES, Loss, get_loss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
-from ngdt.optimizers._tao.weights import compact_weights, replace_weights
+from ngdt.optimizers._tao.weights import compact_weights, dense_vector, replace_weights
 from ngdt.optimizers._threads import one_blas_thread
 from ngdt.pruning._equal import collapse_pure
 from ngdt.pruning._unused import keep_reached
@@ -22,7 +22,7 @@ from ngdt.pruning._unused import keep_reached
 # Number of passes over which the objective must have fallen. That of a surrogate need not fall in
 # each pass.
 _PATIENCE_PASSES = {"error": 1, "surrogate": 3}
-# Least share of the samples to a power, so that C divided by it is finite.
+# Least share of samples to a power: C divided by it is finite.
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -206,6 +206,7 @@ class TAORun:
         self.in_threads = Parallel(problem.n_jobs, require="sharedmem") if (
             problem.n_jobs > 1) else _in_this_thread
         self.progress, self.converged = Progress(params, problem, params.max_passes), False
+        self.begin, self.n_fitted = monotonic(), 0      # samples of all nodes so far
         self._refit_leaves(problem.apply(tree, self.training_samples))
         self.best = np.inf, self.tree, self.samples_by_leaf
 
@@ -293,7 +294,13 @@ class TAORun:
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
 
     def _fit_each(self, problems):
-        return [self._fit_node(*problem) for problem in problems]
+        return [self._fit_node(*problem) for problem in problems if self._fits(problem[0])]
+
+    def _fits(self, problem):
+        """Whether there is time for a node; the deepest nodes, with few samples, come first."""
+        seconds = (monotonic() - self.begin) / max(1, self.n_fitted)
+        self.n_fitted += len(problem.samples)
+        return self.problem.deadline.fits(seconds * len(problem.samples))
 
     def _node_problems(self, nodes):
         """The `NodeProblem` of each node, unless it is pure or all its costs are zero.
@@ -340,7 +347,8 @@ class TAORun:
         Several threads run this at once. Each writes `self.reached` at the samples of its own node
         only. Nodes of one level share no samples, so no two threads write the same entry.
         """
-        weights, threshold = self._dense_weights(problem.node), self.tree.thresholds[problem.node]
+        weights = dense_vector(self.weights, problem.node)
+        threshold = self.tree.thresholds[problem.node]
         side = problem.target[0]
         if (problem.target == side).all():
             new = np.zeros_like(weights), -side     # sends all samples to this side
@@ -355,14 +363,6 @@ class TAORun:
             self.reached[position] = np.where(right, leaves[1], leaves[0])
         features = np.flatnonzero(new[0])
         return problem.node, (features, new[0][features]), new[1]
-
-    def _dense_weights(self, node):
-        weights = self.weights
-        if not sparse.issparse(weights):
-            return weights[node]
-        vector, stored = np.zeros(weights.shape[1]), slice(*weights.indptr[node:node + 2])
-        vector[weights.indices[stored]] = weights.data[stored]
-        return vector
 
     def _misrouted_weight(self, problem, weights, threshold):
         """Cost of the samples that a split sends to the worse side."""

@@ -51,3 +51,22 @@ def compact_weights(weights):
     if is_sparse:
         return sparse.csr_array(weights)
     return weights.toarray() if sparse.issparse(weights) else weights
+
+
+def dense_vector(weights, node):
+    """The weight vector of a node as an array, which may be a view.
+
+    Parameters
+    ----------
+    weights : ndarray or CSR array
+    node : int
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    if not sparse.issparse(weights):
+        return weights[node]
+    vector, stored = np.zeros(weights.shape[1]), slice(*weights.indptr[node:node + 2])
+    vector[weights.indices[stored]] = weights.data[stored]
+    return vector

@@ -1,0 +1,77 @@
+"""The time until which a fit has to end."""
+
+from dataclasses import dataclass, field
+from math import inf
+from time import monotonic
+
+
+class OutOfTime(Exception):
+    """Ends a block of `Progress.until_interrupted` at the deadline."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A time by which an algorithm has to return the best tree so far.
+
+    Parameters
+    ----------
+    end : float, default=inf
+        In seconds of `time.monotonic`. Infinity stands for no deadline.
+
+    Examples
+    --------
+    >>> from time import monotonic
+    >>> deadline = Deadline(monotonic() + 60.0)
+    >>> deadline.share(0.5).left <= 30.0
+    True
+    >>> deadline.share(0.5).fits(50.0), deadline.has_cut
+    (False, True)
+    >>> Deadline().left
+    inf
+    """
+
+    end: float = inf
+    # What did not fit. Shares of the time have the same list.
+    _cuts: list = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def after(cls, seconds: float | None) -> "Deadline":
+        """The deadline this time from now; None stands for no deadline."""
+        return cls(inf if seconds is None else monotonic() + seconds)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a deadline."""
+        return self.end < inf
+
+    @property
+    def left(self) -> float:
+        """Seconds left; 0 from the deadline on."""
+        return max(0.0, self.end - monotonic()) if self.is_set else inf
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether anything did not fit."""
+        return bool(self._cuts)
+
+    def fits(self, seconds: float = 0.0) -> bool:
+        """Whether more than this time is left. If not, this is noted for `has_cut`."""
+        fits = self.left > seconds
+        if not fits:
+            self._cuts.append(seconds)
+        return fits
+
+    def share(self, share: float) -> "Deadline":
+        """The deadline of an algorithm that has this share of the time left."""
+        return Deadline(monotonic() + share * self.left, self._cuts) if self.is_set else self
+
+    def earlier(self, seconds: float) -> "Deadline":
+        """The deadline that leaves this time for something else."""
+        return Deadline(self.end - seconds, self._cuts)
+
+    def not_before(self, seconds: float) -> "Deadline":
+        """The deadline of something that has this time in any case."""
+        return Deadline(max(self.end, monotonic() + seconds), self._cuts)
+
+
+NO_DEADLINE = Deadline()

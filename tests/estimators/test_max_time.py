@@ -1,0 +1,217 @@
+"""max_time: training ends in time, its schedules fit, and enough time changes nothing."""
+
+from time import perf_counter, sleep
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import ngdt._deadline
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._deadline import Deadline
+from ngdt._greedy.builder import build
+from ngdt._selection._sample import N_READINGS, draw_in_time
+from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, Progress
+from ngdt.optimizers._pace import Pace
+
+BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+HOURS = 1e5
+
+
+class Clock:
+    """Stands for `time.monotonic` and advances only where a test says so."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(ngdt._deadline, "monotonic", clock)
+    monkeypatch.setattr(ngdt.optimizers._pace, "monotonic", clock)
+    return clock
+
+
+# --- enough time ---------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("optimizer", [
+    "auto", None, "gto", "tao", SSGD(epochs=3), SGD(epochs=3), SSGD(epochs=5, renew="plateau"),
+    Annealed(steps=100), EndToEnd(epochs=3)], ids=str)
+@pytest.mark.filterwarnings("error")
+def test_enough_time_changes_nothing(estimator, optimizer, digits):
+    X, y = digits
+    if optimizer == "gto":
+        if estimator is ObliqueTreeRegressor:
+            pytest.skip("GTO is for classification")
+        X, y = X[:40, ::4], y[:40]
+    X, y = X[:300], y[:300]
+    free, limited = (
+        estimator(3, optimizer=optimizer, max_time=max_time, random_state=0).fit(X, y)
+        for max_time in (None, HOURS))
+    assert limited.tree_ == free.tree_
+    np.testing.assert_equal(limited.history_, free.history_)
+    np.testing.assert_equal(limited.candidates_, free.candidates_)
+
+
+# --- the pace of a schedule ----------------------------------------------------------------------
+
+
+def finished_shares(pace, clock, seconds_per_step):
+    """Finished shares at the steps of a run whose steps take this time."""
+    shares = []
+    for epoch in range(pace.epochs):
+        for steps, done in pace.pieces(epoch):
+            assert len(done) == steps.stop - steps.start > 0
+            shares += done.tolist()
+            clock.now += len(done) * seconds_per_step(len(shares))
+        if pace.is_finished:
+            break
+    return np.array(shares)
+
+
+@pytest.mark.parametrize("n_steps", [1, 7, 400])
+def test_a_pace_is_even_if_there_is_time(n_steps, clock):
+    expected = np.concatenate([(k + np.arange(n_steps) / n_steps) / 5 for k in range(5)])
+    for deadline in (Deadline(), Deadline(1.1 * 5 * n_steps)):
+        clock.now = 0.0
+        shares = finished_shares(Pace(deadline, 5, n_steps), clock, lambda step: 1.0)
+        np.testing.assert_array_equal(shares, expected)
+        assert not deadline.has_cut
+
+
+@pytest.mark.parametrize(("epochs", "n_steps"), [(1, 3000), (10, 300), (300, 10)])
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
+@pytest.mark.parametrize("slower", [1.0, 3.0])
+def test_a_pace_ends_its_schedule_at_the_deadline(epochs, n_steps, share, slower, clock):
+    """Steps that become slower at the half are no reason to end early."""
+    time = share * epochs * n_steps
+    deadline = Deadline(time)
+    shares = finished_shares(
+        Pace(deadline, epochs, n_steps), clock,
+        lambda step: slower if clock.now > 0.5 * time else 1.0)
+    assert 0.8 * time < clock.now < 1.05 * time
+    assert (np.diff(shares) > 0).all()
+    assert shares[0] == 0.0
+    assert 0.9 < shares[-1] < 1.0
+    assert deadline.has_cut
+
+
+def test_without_time_a_run_is_one_step(clock):
+    clock.now = 2.0
+    pace = Pace(Deadline(1.0), 5, 100)
+    assert finished_shares(pace, clock, lambda step: 1.0).tolist() == [0.0]
+
+
+# --- shares of the time --------------------------------------------------------------------------
+
+
+def test_shares_of_the_time_note_what_does_not_fit(clock):
+    deadline = Deadline.after(10.0)
+    half = deadline.share(0.5)
+    assert half.end == 5.0
+    assert half.earlier(2.0).left == 3.0
+    assert half.earlier(7.0).not_before(1.0).left == 1.0
+    assert half.fits(4.0)
+    assert not deadline.has_cut
+    assert not half.share(0.5).fits(4.0)
+    assert deadline.has_cut
+    clock.now = 11.0
+    assert deadline.left == 0.0
+    assert not deadline.fits()
+
+
+def test_few_samples_are_drawn_if_there_is_little_time(clock):
+    n = 20_000
+    y = np.repeat([0, 1], n // 2)
+    model = ObliqueTreeClassifier(random_state=0)
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    problem, _ = model._checked_problem(X, y, None, False)
+    for share in (1.1, 0.5, 0.001):
+        drawn = draw_in_time(problem.replace(deadline=Deadline(share * N_READINGS)), 1 / n)
+        n_drawn = len(drawn.training_samples)
+        assert n_drawn == pytest.approx(n * min(1.0, max(share, 0.1)), rel=0.01)
+        assert drawn.y.mean() == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_builder_stops_at_the_deadline(digits, clock):
+    X, y = digits
+    problem, _ = ObliqueTreeClassifier(None)._checked_problem(X, y, None, False)
+    n_leaves = []
+    for seconds in (0, 7, 21, HOURS):
+        clock.now = 0.0
+        timed = problem.replace(deadline=Deadline(seconds))
+        strategy = _Slow(problem.splitter, clock)
+        n_leaves.append(len(
+            build(strategy, problem.training_samples, timed).leaf_samples))
+    assert n_leaves[0] == 1
+    assert n_leaves[1] <= 8 < n_leaves[2] <= 22 < n_leaves[3]
+
+
+class _Slow:
+    """A split strategy that takes a second for each node."""
+
+    def __init__(self, splitter, clock):
+        self.splitter, self.clock, self.weight = splitter, clock, splitter.weight
+        self.partition = splitter.partition
+
+    def split(self, *arguments):
+        self.clock.now += 1.0
+        return self.splitter.split(*arguments)
+
+
+# --- fits that run out of time -------------------------------------------------------------------
+
+
+class Sleeper(Optimizer):
+    """An optimizer of another package, of many epochs of 10 ms."""
+
+    metrics = ("loss",)
+
+    def _optimize(self, tree, problem):
+        progress = Progress(self, problem, 1000)
+        with progress.until_interrupted():
+            for _ in range(1000):
+                sleep(0.01)
+                progress.report({"loss": 0.0})
+        return progress.result(tree)
+
+
+def test_an_own_optimizer_ends_at_the_deadline(iris):
+    model = ObliqueTreeClassifier(2, optimizer=Sleeper(), max_time=0.5, random_state=0)
+    before = perf_counter()
+    with pytest.warns(ConvergenceWarning, match="max_time=0.5 s shortened .* epochs") as caught:
+        model.fit(*iris)
+    assert 0.2 < perf_counter() - before < 3.0
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert 5 < model.n_iter_ < 100
+    assert model.score(*iris) > 0.9
+    assert model.partial_fit(iris[0][:60], iris[1][:60]).n_iter_ == 1000   # without a limit
+
+
+@pytest.mark.parametrize("optimizer", [
+    "auto", None, SSGD(epochs=10**5), Annealed(steps=10**7), TAO(max_passes=10**5, tol=0.0)],
+    ids=["auto", "none", "ssgd", "annealed", "tao"])
+@BOTH
+@pytest.mark.filterwarnings("ignore:max_time")
+def test_a_fit_ends_in_time_with_a_useful_tree(estimator, optimizer):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 20))
+    y = (X[:, :4].sum(axis=1) > 0).astype(int)
+    model = estimator(8, optimizer=optimizer, max_time=1.0, random_state=0)
+    before = perf_counter()
+    model.fit(X, y)
+    assert perf_counter() - before < 3.0
+    assert model.score(X, y) > (0.75 if estimator is ObliqueTreeClassifier else 0.3)
+
+
+def test_almost_no_time_gives_a_tree(digits):
+    with pytest.warns(ConvergenceWarning, match="max_time=1e-09 s"):
+        model = ObliqueTreeClassifier(max_time=1e-9, random_state=0).fit(*digits)
+    assert model.score(*digits) > 0.3
