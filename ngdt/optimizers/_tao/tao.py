@@ -19,11 +19,9 @@ from ngdt.optimizers._threads import one_blas_thread
 from ngdt.pruning._equal import collapse_pure
 from ngdt.pruning._unused import keep_reached
 
-# Number of passes over which the objective must have fallen. That of a surrogate need not fall in
-# each pass.
+# Passes over which the objective must have fallen. That of a surrogate need not fall in each.
 _PATIENCE_PASSES = {"error": 1, "surrogate": 3}
-# Least share of samples to a power: C divided by it is finite.
-_TINY = np.finfo(np.float64).tiny
+_TINY = np.finfo(np.float64).tiny     # C divided by it is finite
 
 
 class TAO(Optimizer):
@@ -193,6 +191,7 @@ class TAORun:
     """One training run: the present tree, the best one so far, and the leaves of the samples."""
 
     def __init__(self, params, tree, problem):
+        before = monotonic()
         self.params, self.problem, self.tree = params, problem, tree
         self.weights = compact_weights(tree.weights)
         self.data, self.training_samples = problem.data, problem.training_samples
@@ -206,9 +205,10 @@ class TAORun:
         self.in_threads = Parallel(problem.n_jobs, require="sharedmem") if (
             problem.n_jobs > 1) else _in_this_thread
         self.progress, self.converged = Progress(params, problem, params.max_passes), False
-        self.begin, self.n_fitted = monotonic(), 0      # samples of all nodes so far
         self._refit_leaves(problem.apply(tree, self.training_samples))
         self.best = np.inf, self.tree, self.samples_by_leaf
+        self.begin, self.n_fitted = monotonic(), 0      # samples of all nodes so far
+        self.deadline = problem.deadline.earlier(self.begin - before)   # the end takes as long
 
     def train(self):
         patience = _PATIENCE_PASSES[self.params.accept]
@@ -282,7 +282,7 @@ class TAORun:
 
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
-        problems = self._node_problems(nodes)
+        problems = self._node_problems(nodes) if self.deadline.fits() else []
         # A task is several nodes: to start a task takes as long as to fit a small node.
         n_tasks = 4 * self.problem.n_jobs
         fitted = self.in_threads(
@@ -300,7 +300,7 @@ class TAORun:
         """Whether there is time for a node; the deepest nodes, with few samples, come first."""
         seconds = (monotonic() - self.begin) / max(1, self.n_fitted)
         self.n_fitted += len(problem.samples)
-        return self.problem.deadline.fits(seconds * len(problem.samples))
+        return self.deadline.fits(seconds * len(problem.samples))
 
     def _node_problems(self, nodes):
         """The `NodeProblem` of each node, unless it is pure or all its costs are zero.
