@@ -121,9 +121,10 @@ def make(method, X, classify, max_depth, seed):
 
 
 def prepared(method, X):
-    """The table, for boosting with the type that it recognises."""
+    """The table; for boosting with categories as it knows them, and no empty column: it fails."""
     if method != "boosting":
         return X
+    X = X.dropna(axis="columns", how="all")
     return X.astype(dict.fromkeys(X.select_dtypes(exclude="number").columns, "category"))
 
 
