@@ -31,10 +31,13 @@ METHODS = {
 
 
 def read():
+    """The rows of the folds on which all methods were run."""
     rows = pd.read_csv(RESULTS)
-    rows = rows[rows.max_depth.isna() | (rows.max_depth == MAX_DEPTH)]
+    rows = rows[(rows.max_depth.isna() | (rows.max_depth == MAX_DEPTH))
+                & rows.method.isin(METHODS)]
     rows["score"] *= 100
-    return rows[rows.seed == 0]
+    n_methods = rows.groupby(["data", "seed", "fold"]).method.transform("nunique")
+    return rows[n_methods == len(METHODS)]
 
 
 def means(rows, task, column="score"):
@@ -51,14 +54,14 @@ def plot(rows, path):
         2, figsize=(8, 10.5), layout="constrained",
         height_ratios=[len(table) + 1 for table in tables.values()])
     for ax, (task, table) in zip(axes, tables.items(), strict=True):
-        # An R² below zero would leave no room for the others; the marks stand at the margin.
-        shown = table.clip(lower=0)[list(MARKS)]
+        # R² below zero would leave no room for the others.
+        shown = table.loc[table["default"] > 0, list(MARKS)]
         heights = range(len(shown))
         ax.hlines(heights, shown.min(axis=1), shown.max(axis=1), color="0.8", zorder=1)
         for z, (method, style) in enumerate(MARKS.items(), start=2):
             ax.scatter(shown[method], heights, zorder=z, **style)
         ax.set(yticks=heights, yticklabels=[name.replace("_", " ") for name in shown.index],
-               ylim=(-0.7, len(shown) - 0.3), xlabel=tasks[task], title=f"{task}")
+               ylim=(-0.7, len(shown) - 0.3), xlabel=tasks[task], title=task)
         ax.grid(axis="x", color="0.92")
         ax.set_axisbelow(True)
         ax.spines[["top", "right", "left"]].set_visible(False)
