@@ -210,7 +210,7 @@ def read(path, max_depth):
 
 
 def by_fold(rows, column, task):
-    """A column of one task as percentages of folds by methods."""
+    """A column of one task: a row per fold, a column per method."""
     rows = rows[rows.task == task]
     return rows.pivot(index=["data", "seed", "fold"], columns="method", values=column)
 
@@ -223,21 +223,15 @@ def paired(scores, method="default", other="pruned"):
         "folds": difference.size()})
 
 
-def per_set(rows, column, task):
-    """Means per data set, on the folds that all methods share."""
-    values = by_fold(rows, column, task)
-    values = values[[method for method in METHODS if method in values]]
-    return values.dropna().groupby("data").mean()
-
-
 def summarize(path, max_depth):
     rows = read(path, max_depth)
     for task, unit in (("classification", "accuracy, %"), ("regression", "R2, %")):
         scores = 100 * by_fold(rows, "score", task)
         if scores.empty:
             continue
-        means = scores.groupby("data").mean()[[each for each in METHODS if each in scores]]
-        means = means[means.notna().all(axis=1)]
+        # Of the folds that all methods share; the paired difference takes those of both trees.
+        shared = scores[[each for each in METHODS if each in scores]].dropna()
+        means = shared.groupby("data").mean()
         if means.empty:
             continue
         print(f"\n{task}: {unit}, {len(means)} data sets\n")
@@ -256,7 +250,8 @@ def summarize(path, max_depth):
         print(f"default against pruned, over 2 standard errors: better on {better.sum()}, "
               f"worse on {worse.sum()} {means.index[worse].tolist()}")
         for column in ("leaves", "seconds", "microseconds"):
-            values = by_fold(rows, column, task)[means.columns].groupby("data").median()
+            values = by_fold(rows, column, task).loc[shared.index, means.columns]
+            values = values.groupby("data").median()
             print(f"median of {column}:", values.median().round(2).to_dict())
 
 
