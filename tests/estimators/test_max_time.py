@@ -174,9 +174,9 @@ class Sleeper(Optimizer):
     metrics = ("loss",)
 
     def _optimize(self, tree, problem):
-        progress = Progress(self, problem, 1000)
+        progress = Progress(self, problem, 200)
         with progress.until_interrupted():
-            for _ in range(1000):
+            for _ in range(200):
                 sleep(0.01)
                 progress.report({"loss": 0.0})
         return progress.result(tree)
@@ -192,7 +192,7 @@ def test_an_own_optimizer_ends_at_the_deadline(iris):
     assert caught[0].filename == __file__
     assert 5 < model.n_iter_ < 100
     assert model.score(*iris) > 0.9
-    assert model.partial_fit(iris[0][:60], iris[1][:60]).n_iter_ == 1000   # without a limit
+    assert model.partial_fit(iris[0][:60], iris[1][:60]).n_iter_ == 200   # without a limit
 
 
 @pytest.mark.parametrize("optimizer", [
