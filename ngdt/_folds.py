@@ -46,6 +46,44 @@ def hold_out(sample_weight, fraction, labels, seed):
     return sample_weight - validation, validation
 
 
+def strata_of(problem):
+    """Class of each sample, by which samples are divided; None for regression.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    ndarray of int, shape (n_samples,), or None
+    """
+    return problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
+
+
+def problem_without(problem, samples):
+    """The problem without some of its training and validation samples.
+
+    Parameters
+    ----------
+    problem : Problem
+    samples : ndarray of int
+
+    Returns
+    -------
+    Problem
+    """
+    def without(weight):
+        if weight is None:
+            return None
+        weight = weight.copy()
+        weight[samples] = 0.0
+        return weight
+
+    return problem.replace(
+        sample_weight=without(problem.sample_weight),
+        validation_weight=without(problem.validation_weight))
+
+
 def fold_samples(problem):
     """Test samples of each fold: of `N_FOLDS` folds, or of one if there are many samples.
 
@@ -61,8 +99,7 @@ def fold_samples(problem):
     samples = problem.training_samples
     if len(samples) < 2 * N_FOLDS:
         return []
-    labels = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
-    shuffled, rank, _ = _shuffled(samples, labels, problem.random_state)
+    shuffled, rank, _ = _shuffled(samples, strata_of(problem), problem.random_state)
     folds = [np.sort(shuffled[rank % N_FOLDS == k]).astype(np.int32) for k in range(N_FOLDS)]
     return folds[:1] if len(samples) >= HOLD_OUT_SAMPLES else folds
 

@@ -5,13 +5,13 @@ from time import monotonic
 
 import numpy as np
 
-from ngdt._folds import fold_samples, hold_out
+from ngdt._folds import fold_samples, hold_out, problem_without, strata_of
 from ngdt._limits import enforce_limits
 from ngdt._selection._result import TrainingResult, append_metrics, empty_history
 from ngdt._selection._sample import draw, draw_in_time
 from ngdt._tree import Tree
 from ngdt.initializers import InfoGain, Initializer, RandomComplete
-from ngdt.initializers._pruned import CrossValidatedPruning, problem_without
+from ngdt.initializers._pruned import CrossValidatedPruning
 from ngdt.optimizers import SSGD, TAO, Annealed, ShrinkLeaves
 from ngdt.problem import standard_errors_saved
 
@@ -221,8 +221,8 @@ def _folds(problem, fraction):
     """Test samples of each fold."""
     if fraction == "auto":
         return fold_samples(problem)
-    labels = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
-    _, validation = hold_out(problem.sample_weight, fraction, labels, problem.random_state)
+    _, validation = hold_out(
+        problem.sample_weight, fraction, strata_of(problem), problem.random_state)
     return [] if validation is None else [np.flatnonzero(validation).astype(np.int32)]
 
 

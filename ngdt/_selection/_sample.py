@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._folds import hold_out
+from ngdt._folds import hold_out, strata_of
 
 # A fit reads X, or routes its samples, about this often. With less time, fewer samples are used.
 N_READINGS = 20
@@ -27,8 +27,8 @@ def draw(problem, n_drawn):
     n_samples = len(problem.training_samples)
     if n_samples <= n_drawn:
         return problem
-    labels = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
-    _, drawn = hold_out(problem.sample_weight, n_drawn / n_samples, labels, problem.random_state)
+    _, drawn = hold_out(
+        problem.sample_weight, n_drawn / n_samples, strata_of(problem), problem.random_state)
     samples = np.flatnonzero(drawn)
     return problem.replace(
         X=problem.X[samples], y=problem.y[samples], sample_weight=problem.sample_weight[samples])

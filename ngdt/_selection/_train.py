@@ -4,7 +4,7 @@ from time import monotonic
 
 import numpy as np
 
-from ngdt._folds import N_FOLDS, hold_out
+from ngdt._folds import N_FOLDS, hold_out, problem_without, strata_of
 from ngdt._limits import enforce_limits
 from ngdt._selection._result import TrainingResult, append_metrics, empty_history
 from ngdt._tree import Tree
@@ -88,12 +88,11 @@ class _Training:
         self.problem = problem
         if training is not problem.sample_weight:
             self.problem = problem.replace(sample_weight=training, validation_weight=validation)
-        self.rival = None       # the baseline without the samples of the comparison
+        self.compared_tree = None   # the baseline without the samples of the comparison
 
     def _hold_out(self, sample_weight, fraction):
-        problem = self.whole
-        strata = problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
-        return hold_out(sample_weight, fraction, strata, problem.random_state)
+        return hold_out(
+            sample_weight, fraction, strata_of(self.whole), self.whole.random_state)
 
     def run(self):
         problem = self.problem.with_time(TRAINING_TIME if self.is_compared else 1.0)
@@ -109,7 +108,7 @@ class _Training:
                 tree = self._limited(self.whole, tree)
                 if not self._is_compared_in_time() or self._is_better(initial, tree):
                     return TrainingResult(tree, history)
-                kept = self.rival
+                kept = self.compared_tree
                 if kept is None or self.whole.deadline.fits(initialized - begin):
                     kept = self._initialize(self.whole, self.baseline)
                 return TrainingResult(self._limited(self.whole, kept), history, True)
@@ -151,10 +150,11 @@ class _Training:
         """Whether the trained tree is clearly better than the baseline."""
         gain = np.inf
         if self.test_weight is not None:
-            self.rival = self._limited(self.problem, initial if self.baseline is self.init else (
-                self._initialize(self.problem.with_time(BASELINE_TIME), self.baseline)))
+            baseline = initial if self.baseline is self.init else self._initialize(
+                self.problem.with_time(BASELINE_TIME), self.baseline)
+            self.compared_tree = self._limited(self.problem, baseline)
             gain = standard_errors_saved(*self._errors(
-                np.flatnonzero(self.test_weight), self.test_weight, self.rival, tree))
+                np.flatnonzero(self.test_weight), self.test_weight, self.compared_tree, tree))
         # A gain that is not positive needs no folds: the bias favours the trained tree.
         if self.folds and (self.test_weight is None or 0 < gain <= SELECTION_BIAS_SE) and (
                 self.whole.deadline.fits(N_FOLDS * self.fold_seconds)):
@@ -172,7 +172,8 @@ class _Training:
         errors = np.empty((2, len(samples)))
         for i in range(N_FOLDS):
             test_samples = samples[fold == i]
-            problem = self._without(test_samples)
+            problem = problem_without(self.problem, test_samples).replace(
+                verbose=0, callback=None)
             initial = self._initialize(problem, self.init)
             tree, interrupted = self._optimize(problem, initial)
             if interrupted:
@@ -186,17 +187,6 @@ class _Training:
             if abs(gain) > STOP_FOLDS_SE:
                 break
         return gain
-
-    def _without(self, samples):
-        """The problem without some of its samples, and without any output."""
-        weights = []
-        for weight in (self.problem.sample_weight, self.problem.validation_weight):
-            if weight is not None:
-                weight = weight.copy()
-                weight[samples] = 0.0
-            weights.append(weight)
-        return self.problem.replace(
-            sample_weight=weights[0], validation_weight=weights[1], verbose=0, callback=None)
 
     def _errors(self, samples, weight, *trees):
         """Weighted errors of trees on the given samples."""

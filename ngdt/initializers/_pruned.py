@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ngdt._folds import fold_samples
+from ngdt._folds import fold_samples, problem_without
 from ngdt._limits import enforce_limits
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._info_gain import InfoGain
@@ -137,23 +137,6 @@ class CrossValidatedPruning:
     def fold_initial_tree(self, k):
         """The tree without the samples of a fold, pruned to an initial tree."""
         return self._parts[k].pruned(self.initial_alpha)
-
-
-def problem_without(problem, samples):
-    """The problem without some of its training samples.
-
-    Parameters
-    ----------
-    problem : Problem
-    samples : ndarray of int
-
-    Returns
-    -------
-    Problem
-    """
-    weight = problem.sample_weight.copy()
-    weight[samples] = 0.0
-    return problem.replace(sample_weight=weight)
 
 
 class _Subtrees:

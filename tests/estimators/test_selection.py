@@ -172,7 +172,7 @@ def test_ctrl_c_after_training_keeps_the_trained_tree(monkeypatch, where):
     elif where == "baseline":
         monkeypatch.setattr(baseline, "initialize", interrupt)
     else:
-        monkeypatch.setattr(_Training, "_without", interrupt)
+        monkeypatch.setattr(_train, "problem_without", interrupt)
     result = train(problem(300), Stub(0.0), [step], baseline=baseline,
                    validation_fraction="auto" if where == "fold" else 0.2)
     assert result.interrupted
