@@ -42,7 +42,7 @@ def test_a_stump_is_oblique_and_cut_at_its_best_threshold(form, loss, impurity, 
 @TASKS
 @pytest.mark.parametrize("optimizer", [
     None,
-    SGD(epochs=1, learning_rate=1e3, schedule="constant"),  # lands anywhere: the fallback must act
+    SGD(epochs=1, learning_rate=1e3),  # lands anywhere: the fallback must act
 ])
 def test_no_node_gains_less_than_the_best_axis_aligned_split(loss, impurity, optimizer):
     problem, X = oblique_problem(loss)

@@ -91,6 +91,20 @@ def watch(monkeypatch):
     return run
 
 
+@pytest.fixture
+def tree_after_epoch(monkeypatch):
+    """The trees after each epoch of all runs, in a list that grows."""
+    trees = []
+    epoch = _sgd.SGDRun._epoch
+
+    def watched(run, *arguments):
+        epoch(run, *arguments)
+        trees.append(run.best_tree())
+
+    monkeypatch.setattr(_sgd.SGDRun, "_epoch", watched)
+    return trees
+
+
 # --- parameters do what they say -----------------------------------------------------------------
 
 
@@ -123,18 +137,13 @@ def test_sgd_is_ssgd_that_navigates_at_each_step(all_trained, start):
     assert one != best
 
 
-@pytest.mark.parametrize(("schedule", "factor"), [
-    ("constant", lambda epochs: np.ones_like(epochs)),
-    ("cosine", lambda epochs: (1 + np.cos(np.pi * epochs / 4)) / 2),
-    ("inverse_sqrt", lambda epochs: (1 + epochs) ** -0.5),
-])
-def test_schedules_decay_both_rates(watch, problem, start, schedule, factor):
+def test_both_rates_decay_as_a_cosine(watch, problem, start):
     _, _, trainer = watch(
-        SGD(schedule=schedule, epochs=4, batch_size=10, learning_rate=0.25, nu=16.0,
-            leaf_learning_rate=3.0), start, problem)
-    done = factor(np.arange(40) / 10)       # 100 rows, ten steps per epoch
-    np.testing.assert_allclose(np.concatenate(trainer.rates), 0.25 * 4.0 * done, rtol=1e-12)
-    np.testing.assert_allclose(np.concatenate(trainer.leaf_rates), 3.0 * done, rtol=1e-12)
+        SGD(epochs=4, batch_size=10, learning_rate=0.25, nu=16.0, leaf_learning_rate=3.0),
+        start, problem)
+    factor = (1 + np.cos(np.pi * np.arange(40) / 40)) / 2   # 100 rows, ten steps per epoch
+    np.testing.assert_allclose(np.concatenate(trainer.rates), 0.25 * 4.0 * factor, rtol=1e-12)
+    np.testing.assert_allclose(np.concatenate(trainer.leaf_rates), 3.0 * factor, rtol=1e-12)
 
 
 def test_batch_size_and_ball_reach_the_trainer(watch, problem, start):
@@ -173,7 +182,7 @@ def test_automatic_inference(problem, start, kind, loss):
 
 @pytest.mark.parametrize(("parameter", "value"), [
     ("inference", "both"), ("nu", 0.0), ("nu", -1.0), ("nu", "large"), ("nu", None),
-    ("learning_rate", 0.0), ("schedule", "linear"),
+    ("learning_rate", 0.0),
     ("batch_size", 0), ("batch_size", 1.5), ("epochs", 0), ("epochs", "many"),
     ("leaf_learning_rate", -1.0), ("leaf_limit", 0.0),
     ("norm_limit", 0.0),
@@ -324,7 +333,7 @@ def test_the_best_tree_must_lead_by_its_standard_error(
         watch, monkeypatch, problem, start, errors, kept):
     rows = iter(np.array(errors, dtype=float))
     monkeypatch.setattr(_sgd.SGDRun, "_weighted_errors", lambda run: next(rows))
-    tree, _, trainer = watch(SGD(epochs=3, schedule="constant"), start, problem)
+    tree, _, trainer = watch(SGD(epochs=3), start, problem)
     candidates = [values for _, _, values in trainer.trees]
     assert len({values.tobytes() for values in candidates}) == 4
     np.testing.assert_array_equal(tree.values, candidates[kept])
@@ -336,31 +345,33 @@ def test_the_best_tree_must_lead_by_its_standard_error(
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("optimizer", [SGD, SSGD])
-def test_ctrl_c_returns_what_as_many_epochs_return(all_trained, start, optimizer, n_jobs):
-    problem = all_trained
-    result = optimizer(epochs=9, schedule="constant").optimize(
-        start, problem.replace(callback=StopAt(4), n_jobs=n_jobs))
-    interrupted, history = result.tree, result.history
-    short = optimizer(epochs=4, schedule="constant").optimize(start, problem).tree
-    longer = optimizer(epochs=9, schedule="constant").optimize(start, problem).tree
+def test_ctrl_c_returns_the_tree_of_the_last_epoch(
+        tree_after_epoch, all_trained, start, optimizer, n_jobs):
+    whole = optimizer(epochs=9).optimize(start, all_trained)
+    expected = tree_after_epoch[3]
+    assert len(tree_after_epoch) == 9
+    result = optimizer(epochs=9).optimize(
+        start, all_trained.replace(callback=StopAt(4), n_jobs=n_jobs))
     assert result.interrupted is True
     assert result.converged is False
-    assert len(history["loss"]) == 4
-    assert interrupted == short
-    assert interrupted != longer
+    assert {name: column[:4] for name, column in whole.history.items() if name != "validation"} == {
+        name: column for name, column in result.history.items() if name != "validation"}
+    assert result.tree == expected
+    assert result.tree != whole.tree
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_leaves_a_fitted_estimator(n_jobs):
+def test_ctrl_c_leaves_a_fitted_estimator(tree_after_epoch, n_jobs):
     X, y = load_iris(return_X_y=True)
-    common = dict(max_depth=2, validation_fraction=None, random_state=0)
     estimator = ObliqueTreeClassifier(
-        optimizer=SSGD(epochs=9, schedule="constant"), n_jobs=n_jobs, callback=StopAt(2),
-        **common)
+        max_depth=2, optimizer=SSGD(epochs=9), validation_fraction=None, random_state=0,
+        n_jobs=n_jobs)
+    whole = estimator.fit(X, y).tree_
+    expected = tree_after_epoch[1]
     with pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs"):
-        estimator.fit(X, y)
-    short = ObliqueTreeClassifier(optimizer=SSGD(epochs=2, schedule="constant"), **common)
-    assert estimator.tree_ == short.fit(X, y).tree_
+        estimator.set_params(callback=StopAt(2)).fit(X, y)
+    assert estimator.tree_ == expected
+    assert estimator.tree_ != whole
 
 
 # --- threads and forms of the data ---------------------------------------------------------------

@@ -21,13 +21,6 @@ _MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS, _STEPS_PER_FEATURE = 10, 300, 10_000, 40
 # Renewal "plateau": relative decrease of the mean bound below which it is on a plateau.
 _MIN_BOUND_DECREASE = 1e-3
 
-SCHEDULES = {
-    # finished share of the run, number of epochs -> factor of the learning rate
-    "constant": lambda done, epochs: np.ones_like(done),
-    "cosine": lambda done, epochs: 0.5 * (1.0 + np.cos(np.pi * done)),
-    "inverse_sqrt": lambda done, epochs: 1.0 / np.sqrt(1.0 + done * epochs),
-}
-
 
 class SGDRun:
     """One training run: its state between epochs."""
@@ -134,7 +127,7 @@ class SGDRun:
             self.trainer.assign(self.training_samples)
         order = self.random.permutation(self.training_samples)
         for steps, done in pace.pieces(epoch):
-            decay = SCHEDULES[self.params.schedule](done, self.epochs)
+            decay = 0.5 * (1.0 + np.cos(np.pi * done))
             metrics = self.trainer.epoch(
                 order[steps.start * self.batch_size:steps.stop * self.batch_size],
                 self.rate * decay, self.leaf_rate * decay, resume=steps.start > 0)

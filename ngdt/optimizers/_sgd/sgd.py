@@ -13,7 +13,7 @@ from ngdt._algorithm import OptimizerResult
 from ngdt.inference import RADIUS
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._sgd.input_scale import InputScale
-from ngdt.optimizers._sgd.run import SCHEDULES, SGDRun
+from ngdt.optimizers._sgd.run import SGDRun
 
 
 class SGD(Optimizer):
@@ -37,9 +37,7 @@ class SGD(Optimizer):
         principal component: the size at which a flip can cost as much as the worst leaf.
     learning_rate : float or "auto", default="auto"
         Step size in units of sqrt(nu). "auto" is 0.1 for classification and 0.03 for regression,
-        whose gradients are dominated by the largest errors.
-    schedule : {"cosine", "constant", "inverse_sqrt"}, default="cosine"
-        Decay of both learning rates.
+        whose gradients are dominated by the largest errors. Both learning rates decay as a cosine.
     batch_size : int, default=100
     epochs : int or "auto", default="auto"
         "auto" is the number that makes 10 000 steps, or 40 per feature if that is more; at least
@@ -90,7 +88,6 @@ class SGD(Optimizer):
         "inference": [StrOptions({"auto", *RADIUS})],
         "nu": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "schedule": [StrOptions(set(SCHEDULES))],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "leaf_learning_rate": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -104,7 +101,6 @@ class SGD(Optimizer):
         inference="auto",
         nu="auto",
         learning_rate="auto",
-        schedule="cosine",
         batch_size=100,
         epochs="auto",
         leaf_learning_rate="auto",
@@ -114,7 +110,6 @@ class SGD(Optimizer):
         self.inference = inference
         self.nu = nu
         self.learning_rate = learning_rate
-        self.schedule = schedule
         self.batch_size = batch_size
         self.epochs = epochs
         self.leaf_learning_rate = leaf_learning_rate
@@ -167,8 +162,7 @@ eq. (14).
         How often assignments are renewed: at each step for its samples, before each epoch, every so
         many epochs, or when the mean bound has stopped improving (the paper's rule).
         ``assignment="navigate", renew="step"`` is `SGD`.
-    inference, nu, learning_rate, schedule, batch_size, epochs, leaf_learning_rate, \
-leaf_limit, norm_limit
+    inference, nu, learning_rate, batch_size, epochs, leaf_learning_rate, leaf_limit, norm_limit
         As for `SGD`.
 
     Examples
@@ -201,7 +195,6 @@ leaf_limit, norm_limit
         inference="auto",
         nu="auto",
         learning_rate="auto",
-        schedule="cosine",
         batch_size=100,
         epochs="auto",
         leaf_learning_rate="auto",
@@ -212,7 +205,6 @@ leaf_limit, norm_limit
             inference=inference,
             nu=nu,
             learning_rate=learning_rate,
-            schedule=schedule,
             batch_size=batch_size,
             epochs=epochs,
             leaf_learning_rate=leaf_learning_rate,
