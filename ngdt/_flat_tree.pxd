@@ -9,7 +9,7 @@ cdef class FlatTree:
     cdef readonly int n_outputs
     cdef readonly int max_depth
     cdef readonly bint is_sparse
-    cdef readonly object thresholds, children_left, children_right, values
+    cdef readonly object thresholds, children_left, children_right, values, slopes, ranges
     cdef readonly object _node_depths, _leaf_depths
     cdef readonly object _dense, _csr   # the weights, in one of the two forms
     cdef const double[:, ::1] _weights  # dense

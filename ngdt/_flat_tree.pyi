@@ -11,6 +11,8 @@ class FlatTree:
     children_left: NDArray[np.int32]
     children_right: NDArray[np.int32]
     values: NDArray[np.float64]
+    slopes: NDArray[np.float64] | None
+    ranges: NDArray[np.float64] | None
     n_internal: int
     n_features: int
     n_outputs: int
@@ -26,6 +28,8 @@ class FlatTree:
         children_left: NDArray[np.int32],
         children_right: NDArray[np.int32],
         values: NDArray[np.float64],
+        slopes: NDArray[np.float64] | None,
+        ranges: NDArray[np.float64] | None,
         node_depths: NDArray[np.int32],
         leaf_depths: NDArray[np.int32],
     ) -> None: ...

@@ -27,16 +27,17 @@ cdef class FlatTree:
         The weights are in one of these two forms.
     n_features : int
     thresholds, children_left, children_right, values : ndarray
+    slopes, ranges : ndarray or None
         As for `Tree`: checked, read-only, float64 or int32.
     node_depths, leaf_depths : ndarray of int32
     """
 
     def __init__(self, dense, csr, n_features, thresholds, children_left, children_right, values,
-                 node_depths, leaf_depths):
+                 slopes, ranges, node_depths, leaf_depths):
         self.thresholds = self._thresholds = thresholds
         self.children_left = self._left = children_left
         self.children_right = self._right = children_right
-        self.values = values
+        self.values, self.slopes, self.ranges = values, slopes, ranges
         self._node_depths, self._leaf_depths = node_depths, leaf_depths
         self.n_internal, self.n_features = len(thresholds), n_features
         self.n_outputs, self.max_depth = values.shape[1], leaf_depths.max()
@@ -148,6 +149,32 @@ cdef class FlatTree:
                     break
                 leaf[i] = self.leaf_below(&x, self.child(0, score))
         return out if finite else None
+
+    def _add_slopes(self, double[:, ::1] out, const int32_t[::1] leaf, Samples data,
+                    const int32_t[::1] samples):
+        """Add what the slopes of its leaf make of each sample to `out`, and clip to the ranges."""
+        cdef bint has_samples = samples is not None, has_ranges = self.ranges is not None
+        cdef Py_ssize_t i, n = data.n_samples if samples is None else samples.shape[0]
+        self._check_width(data)
+        if out.shape[0] != n or leaf.shape[0] != n or out.shape[1] != self.n_outputs:
+            raise ValueError(f"leaf has {leaf.shape[0]} entries for {n} samples")
+        check_ids("leaf", leaf, 0, self.n_leaves)
+        if has_samples:
+            check_ids("samples", samples, 0, data.n_samples)
+        cdef const double[:, ::1] slopes = self.slopes.reshape(-1, self.n_features)
+        cdef const double[:, ::1] ranges = self.ranges.reshape(-1, 2) if has_ranges else slopes
+        cdef int k, row
+        cdef Sample x
+        with nogil:
+            for i in range(n):
+                if i + 1 < n:
+                    data.prefetch(samples[i + 1] if has_samples else i + 1)
+                x = data.get(samples[i] if has_samples else i)
+                for k in range(self.n_outputs):
+                    row = leaf[i] * self.n_outputs + k
+                    out[i, k] += x.dot(x.values, x.indices, x.n, &slopes[row, 0])
+                    if has_ranges:
+                        out[i, k] = min(max(out[i, k], ranges[row, 0]), ranges[row, 1])
 
     def _scores(self, Samples data):
         """Score of every sample at every node, shape (n_samples, n_internal)."""

@@ -137,9 +137,9 @@ def _with_values(small, tree, problem, samples, before):
     origin = small.values[:, 0].astype(np.intp)
     changed = np.zeros(small.n_leaves, dtype=bool)
     changed[leaf[origin[leaf] != before]] = True
-    values = tree.values[origin]
+    small = small.replace(**tree.leaf_arrays(origin))
     if changed.any():
         training = problem.sample_weight[samples] > 0
         fitted = problem.fit_leaves(leaf[training], samples[training], small.n_leaves)
-        values = np.where(changed[:, None], fitted, values)
-    return small.replace(values=values)
+        small = small.make_constant(changed, fitted[changed])
+    return small

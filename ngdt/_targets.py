@@ -152,11 +152,12 @@ class RegressionTargets:
 
     def scale_leaf_values(self, tree):
         """The tree with leaf values in units of the standardised targets."""
-        return tree.replace(values=(tree.values - self.center) / self.scale)
+        return _rescaled(
+            tree, lambda values: (values - self.center) / self.scale, 1.0 / self.scale)
 
     def unscale_leaf_values(self, tree):
         """The tree with leaf values in the units of y."""
-        return tree.replace(values=tree.values * self.scale + self.center)
+        return _rescaled(tree, lambda values: values * self.scale + self.center, self.scale)
 
     def scale_impurity(self, decrease):
         """A decrease of the mean squared error, averaged over targets, in the units of training.
@@ -167,6 +168,17 @@ class RegressionTargets:
         largest = self.scale.max()      # whose square may overflow
         relative = np.mean((self.scale / largest) ** 2)
         return self.n_outputs * (decrease / largest / largest) / relative
+
+
+def _rescaled(tree, convert, factor):
+    """The tree with predictions in other units: `convert` maps values, the factor slopes."""
+    leaves = tree.leaf_arrays()
+    leaves["values"] = convert(leaves["values"])
+    if tree.slopes is not None:
+        leaves["slopes"] = leaves["slopes"] * factor[:, None]
+    if tree.ranges is not None:
+        leaves["ranges"] = convert(leaves["ranges"].swapaxes(1, 2)).swapaxes(1, 2)
+    return tree.replace(**leaves)
 
 
 def _as_columns(y):

@@ -1,4 +1,4 @@
-"""The flat tree: five arrays, no pointers, two id spaces. Its kernels are those of `FlatTree`.
+"""The flat tree: arrays, no pointers, two id spaces. Its kernels are those of `FlatTree`.
 
 Internal nodes are numbered 0..m-1, leaves 0..m. A child id >= 0 is an internal node, a negative id
 is the leaf ~id. Parents come before children, so one forward pass over the arrays visits parents
@@ -6,12 +6,10 @@ first and one backward pass visits children first.
 """
 
 import numpy as np
-from scipy import sparse
 
 from ngdt import _structure
-from ngdt._flat_tree import FlatTree
 from ngdt._from_sklearn import convert
-from ngdt._tree_arrays import checked_arrays
+from ngdt._tree_storage import StoredTree
 from ngdt._validation import check_matrix
 
 # Largest share of weights that are not zero for which products with sparse weights are faster.
@@ -20,11 +18,12 @@ SPARSE_SHARE = 0.125
 SAMPLES_PER_NODE_TO_DENSIFY = 32
 
 
-class Tree(FlatTree):
-    """A binary tree with linear splits, stored as five flat arrays.
+class Tree(StoredTree):
+    """A binary tree with linear splits and constant or linear leaves, stored as flat arrays.
 
     Node `i` sends a sample `x` to the right where its score `weights[i] @ x - thresholds[i]` is
-    positive, else to the left.
+    positive, else to the left. Leaf `l` predicts `values[l]` or, where the leaves are linear,
+    `values[l] + slopes[l] @ x`, clipped to `ranges[l]`.
 
     Parameters
     ----------
@@ -37,6 +36,10 @@ class Tree(FlatTree):
         value is `~leaf`. Node 0 is the root.
     values : array-like of shape (n_internal + 1, n_outputs)
         Leaf parameters: unnormalised log-probabilities of the classes, or regression values.
+    slopes : array-like of shape (n_internal + 1, n_outputs, n_features), default=None
+        Weights of the features in linear leaves. None makes constant leaves.
+    ranges : array-like of shape (n_internal + 1, n_outputs, 2), default=None
+        Smallest and largest prediction of linear leaves. None sets no limits.
 
     Attributes
     ----------
@@ -44,6 +47,8 @@ class Tree(FlatTree):
         Split weights, read-only float64. Sparse ones have ascending columns and no stored zeros.
     thresholds, children_left, children_right, values : ndarray
         The arrays above, read-only, in float64 and int32.
+    slopes, ranges : ndarray or None
+        The arrays above. Both are None where the leaves are constant.
     is_sparse : bool
         Whether only the nonzeros of `weights` are stored.
     n_nonzero : int
@@ -82,62 +87,6 @@ class Tree(FlatTree):
     """
 
     __slots__ = ()
-
-    def __init__(self, weights, thresholds, children_left, children_right, values):
-        super().__init__(*checked_arrays(
-            weights, thresholds, children_left, children_right, values))
-
-    def sparsify(self):
-        """The tree with sparse rows of weights, which takes the same decisions.
-
-        Returns
-        -------
-        Tree
-            The tree itself if its weights are sparse.
-
-        Examples
-        --------
-        >>> from ngdt import Tree
-        >>> tree = Tree([[0.0, 2.0, 0.0]], [1.0], [~0], [~1], [[0.0], [1.0]]).sparsify()
-        >>> tree.is_sparse, tree.n_nonzero
-        (True, 1)
-        """
-        if self.is_sparse:
-            return self
-        return type(self)(sparse.csr_array(self._dense), *self._arrays()[1:])
-
-    def densify(self):
-        """The tree with dense rows of weights, which takes the same decisions.
-
-        Returns
-        -------
-        Tree
-            The tree itself if its weights are dense.
-        """
-        return type(self)(self.weights.toarray(), *self._arrays()[1:]) if self.is_sparse else self
-
-    def compact(self):
-        """The tree with its weights in the form, dense or sparse, that takes less memory.
-
-        Many samples at once take about as long in the smaller form; a few are sooner decided with
-        dense rows where more than about an eighth of the weights are not zero.
-
-        Returns
-        -------
-        Tree
-            The tree itself if its weights are in that form.
-
-        Examples
-        --------
-        >>> from ngdt import Tree
-        >>> tree = Tree([[0.0, 2.0, 0.0, 0.0]], [1.0], [~0], [~1], [[0.0], [1.0]])
-        >>> tree.compact().is_sparse
-        True
-        """
-        # A nonzero has a column, a row a start (twice, in two types).
-        sparse_bytes = 12 * (self.n_nonzero + self.n_internal)
-        dense_bytes = 8 * self.n_internal * self.n_features
-        return self.sparsify() if sparse_bytes < dense_bytes else self.densify()
 
     @classmethod
     def from_sklearn(cls, estimator):
@@ -234,15 +183,14 @@ class Tree(FlatTree):
     def leaf_predictions(self, leaf, data=None, samples=None):
         """Prediction for samples whose leaves are known.
 
-        All predictions of a tree are made here. Leaves which are more than a constant will be
-        added here; their predictions will depend on the samples.
+        All predictions of a tree are made here.
 
         Parameters
         ----------
         leaf : ndarray of int, shape (n,)
             Leaf of each sample, as `apply_samples` returns it.
         data : Samples, default=None
-            The samples. Constant leaves do not need them.
+            The samples. Only linear leaves need them.
         samples : ndarray of int32, shape (n,), default=None
             Indices of the samples in `data`. None stands for all of them.
 
@@ -257,10 +205,13 @@ class Tree(FlatTree):
         array([[3.],
                [0.]])
         """
-        return self.values[leaf]
+        predictions = self.values[leaf]
+        if self.slopes is not None:
+            self._add_slopes(predictions, leaf, data, samples)
+        return predictions
 
     def predict(self, X):
-        """Parameters of the leaf that each sample reaches.
+        """Prediction of the leaf that each sample reaches: its values, for constant leaves.
 
         Parameters
         ----------
@@ -318,69 +269,6 @@ class Tree(FlatTree):
         ndarray of int32, shape (n_internal,)
         """
         return self._node_depths.copy()
-
-    def replace(self, *, weights=None, thresholds=None, values=None):
-        """The tree with some of its arrays replaced; the structure stays.
-
-        Parameters
-        ----------
-        weights, thresholds, values : array-like, default=None
-            As for the constructor. None keeps those of the tree.
-
-        Returns
-        -------
-        Tree
-
-        Examples
-        --------
-        >>> from ngdt import Tree
-        >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
-        >>> tree.replace(values=[[0.0], [2.0]]).predict([[3.0]])
-        array([[2.]])
-        """
-        return type(self)(
-            self.weights if weights is None else weights,
-            self.thresholds if thresholds is None else thresholds,
-            self.children_left, self.children_right, self.values if values is None else values)
-
-    def copy(self):
-        """An equal tree with arrays of its own."""
-        return type(self)(*self._arrays())
-
-    def _arrays(self):
-        return (self.weights, self.thresholds, self.children_left, self.children_right,
-                self.values)
-
-    __copy__ = copy
-
-    def __deepcopy__(self, memo):
-        return self.copy()
-
-    def __reduce__(self):
-        # Unpickling goes through __init__, so a damaged pickle meets the same checks.
-        return type(self), self._arrays()
-
-    def __eq__(self, other):
-        """Same structure and same numbers, however the weights are stored."""
-        if not isinstance(other, Tree):
-            return NotImplemented
-        if self.is_sparse != other.is_sparse:
-            self, other = self.sparsify(), other.sparsify()
-        return all(
-            np.array_equal(a, b) for a, b in zip(self._parts(), other._parts(), strict=True))
-
-    __hash__ = None
-
-    def _parts(self):
-        stored = (self._csr or (self._dense,)) + (self.n_features,)
-        return (*stored, *self._arrays()[1:])
-
-    def __repr__(self):
-        stored = f", n_nonzero={self.n_nonzero}, is_sparse=True" if self.is_sparse else ""
-        return (
-            f"Tree(n_internal={self.n_internal}, n_leaves={self.n_leaves}, "
-            f"n_features={self.n_features}, n_outputs={self.n_outputs}, "
-            f"max_depth={self.max_depth}{stored})")
 
 
 def check_is_tree(tree):

@@ -6,7 +6,8 @@ from scipy import sparse
 from ngdt._validation import check_csr, check_finite, error_prefix
 
 
-def checked_arrays(weights, thresholds, children_left, children_right, values):
+def checked_arrays(
+        weights, thresholds, children_left, children_right, values, slopes=None, ranges=None):
     """Check the arguments of `Tree`, and return those of `FlatTree`.
 
     Kernels follow these arrays without checks of their own.
@@ -34,8 +35,23 @@ def checked_arrays(weights, thresholds, children_left, children_right, values):
         raise ValueError("weights must have at least one column (feature)")
     if values.shape[1] == 0:
         raise ValueError("values must have at least one column (output)")
+    slopes = _leaf_array("slopes", slopes, (*values.shape, p))
+    ranges = _leaf_array("ranges", ranges, (*values.shape, 2))
+    if ranges is not None and (ranges[..., 0] > ranges[..., 1]).any():
+        raise ValueError("ranges must hold pairs of a lower and an upper limit, in this order")
     node_depths, leaf_depths = depths(left.tolist(), right.tolist())
-    return dense, csr, p, thresholds, left, right, values, node_depths, leaf_depths
+    return (dense, csr, p, thresholds, left, right, values, slopes, ranges, node_depths,
+            leaf_depths)
+
+
+def _leaf_array(name, array, shape):
+    """Numbers of the leaves beyond their values, or None."""
+    if array is None:
+        return None
+    array = numbers(name, array, 3)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    return array
 
 
 def numbers(name, array, ndim):

@@ -17,6 +17,8 @@ class Optimizer(Algorithm):
 
     # Name of the initializer that init="auto" stands for.
     default_init: ClassVar[str] = "info_gain"
+    # Whether it takes trees with linear leaves. Others get constant leaves instead.
+    takes_linear_leaves: ClassVar[bool] = False
     # Names of the metrics that are recorded per epoch.
     metrics: ClassVar[tuple[str, ...]] = ()
 
@@ -26,7 +28,7 @@ class Optimizer(Algorithm):
         Parameters
         ----------
         tree : Tree
-            The initial tree.
+            The initial tree. If it has linear leaves, most optimizers fit constant ones first.
         problem : Problem
 
         Returns
@@ -41,6 +43,8 @@ class Optimizer(Algorithm):
         """
         self.check(problem)
         problem.check_shapes(tree)
+        if tree.slopes is not None and not self.takes_linear_leaves:
+            tree = problem.refit_leaves(tree)
         return self._optimize(tree, problem)
 
     @abstractmethod

@@ -101,6 +101,4 @@ def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=No
     sequence = pruning_sequence(tree, leaf, y, weight, loss)
     replacement = first_leaves(tree, sequence.is_leaf(ccp_alpha * y.shape[1]))
     fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
-    values = tree.values.copy()
-    values[new] = fitted[new]
-    return replace(tree, replacement, values)
+    return replace(tree.make_constant(new, fitted[new]), replacement)

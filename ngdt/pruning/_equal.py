@@ -140,8 +140,12 @@ def collapse_pure(tree, leaf, y, weight, loss):
 
 
 def _predicted(tree, loss):
-    """Class or values that each leaf predicts, shape (n_leaves, 1) or (n_leaves, n_outputs)."""
-    return tree.values.argmax(axis=1)[:, None] if loss.is_classifier else tree.values
+    """Class or values that each leaf predicts, one row per leaf; NaN where they vary."""
+    if loss.is_classifier:
+        return tree.values.argmax(axis=1)[:, None]
+    if tree.slopes is None:
+        return tree.values
+    return np.where(tree.slopes.any(axis=2), np.nan, tree.values)
 
 
 def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
@@ -150,15 +154,8 @@ def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
     # classification, its probabilities are fitted to all samples of the subtree.
     if not loss.is_classifier:
         return replace(tree, replacement)
-    return replace(tree, replacement, _fit_collapsed(tree, replacement, leaf, y, weight, loss))
-
-
-def _fit_collapsed(tree, replacement, leaf, y, weight, loss):
-    """Leaf values, those of a leaf that replaces a subtree fitted to all samples of it."""
     fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
     # Fitted values that predict another class are not taken: the samples may have other classes,
     # and a pseudo-count may outweigh tiny sample weights.
     new = new[fitted[new].argmax(axis=1) == tree.values[new].argmax(axis=1)]
-    values = tree.values.copy()
-    values[new] = fitted[new]
-    return values
+    return replace(tree.make_constant(new, fitted[new]), replacement)

@@ -32,7 +32,7 @@ def identity(tree):
     return np.arange(2 * tree.n_internal + 1)
 
 
-def replace(tree, replacement, values=None):
+def replace(tree, replacement):
     """The tree with some nodes replaced by a node or leaf below them.
 
     `replacement` holds for each node and leaf what replaces it; leaves are counted after the nodes.
@@ -52,8 +52,7 @@ def replace(tree, replacement, values=None):
     number[nodes], number[m + leaves] = np.arange(len(nodes)), ~np.arange(len(leaves))
     left, right = number[children[nodes]].T
     return Tree(
-        tree.weights[nodes], tree.thresholds[nodes], left, right,
-        (tree.values if values is None else values)[leaves])
+        tree.weights[nodes], tree.thresholds[nodes], left, right, **tree.leaf_arrays(leaves))
 
 
 def collapse(tree, is_leaf):

@@ -15,7 +15,8 @@ PACKAGE = Path(ngdt.__file__).parent
 LAYERS = [
     ("arithmetic and checks", r"_samples|_validation"),
     ("data",
-     r"_tree|_flat_tree|_tree_arrays|_from_sklearn|_structure|_loss|_losses|losses|_scaling"),
+     r"_tree|_tree_storage|_tree_arrays|_flat_tree|_from_sklearn|_structure|_loss|_losses|losses"
+     r"|_scaling"),
     ("functions",
      r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
      r"|_labels|_numbers|_rules|_sample_summary"),
