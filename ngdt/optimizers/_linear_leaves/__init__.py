@@ -1,0 +1,1 @@
+"""Linear leaves, fitted by ridge regression."""

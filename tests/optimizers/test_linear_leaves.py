@@ -1,0 +1,232 @@
+"""Linear leaves: ridge regression in each leaf, drawn to the node above."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import Ridge
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._structure import child_ids
+from ngdt.initializers import InfoGain
+from ngdt.losses import SquaredLoss
+from ngdt.optimizers import LinearLeaves
+from ngdt.problem import Problem
+
+FORMS = {"dense": np.ascontiguousarray, "csr": sparse.csr_matrix}
+
+
+@st.composite
+def regression_problems(draw):
+    """Problems of a few samples, with weights, several targets and more features than samples."""
+    seed, n = draw(st.integers(0, 2**32 - 1)), draw(st.integers(1, 40))
+    p, k = draw(st.integers(1, 12)), draw(st.integers(1, 2))
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, p)) * 10.0 ** random.integers(-3, 4, p) + random.normal(size=p)
+    if draw(st.booleans()):
+        X[:, -1] = X[:, 0]
+    y = X @ random.normal(size=(p, k)) / 100.0 + random.normal(size=(n, k))
+    weight = random.integers(0, 3, n) + (np.arange(n) == 0) if draw(st.booleans()) else np.ones(n)
+    X = FORMS[draw(st.sampled_from(sorted(FORMS)))](X)
+    return Problem(X, y, SquaredLoss(), k, weight.astype(float), max_depth=draw(st.integers(0, 3)))
+
+
+def scaled(problem):
+    Z = problem.scaling.transform(problem.X)
+    return Z.toarray() if sparse.issparse(Z) else Z
+
+
+def dense(problem):
+    return problem.X.toarray() if sparse.issparse(problem.X) else problem.X
+
+
+def models_of(tree, problem):
+    """Values and slopes of the leaves in scaled features."""
+    slopes = tree.slopes * problem.scaling.scale
+    return tree.values + tree.slopes @ problem.scaling.center, slopes
+
+
+def unit_weight(problem):
+    return problem.sample_weight / problem.sample_weight[problem.training_samples].mean()
+
+
+@given(regression_problems(), st.sampled_from([0.1, 1.0, 30.0]))
+def test_without_shrinkage_it_is_ridge_regression_in_each_leaf(problem, penalty):
+    start = InfoGain().initialize(problem)
+    tree = LinearLeaves(penalty=penalty, shrink=False, clip=False).optimize(start, problem).tree
+    samples = problem.training_samples
+    leaf, Z, weight = problem.apply(tree, samples), scaled(problem), unit_weight(problem)
+    if tree.slopes is None:
+        return      # each leaf has one sample, or samples that are alike
+    for each in range(tree.n_leaves):
+        here = samples[leaf == each]
+        ridge = Ridge(alpha=penalty, solver="svd").fit(
+            Z[here], problem.y[here], sample_weight=weight[here])
+        np.testing.assert_allclose(
+            problem.predictions(tree, here), ridge.predict(Z[here]).reshape(len(here), -1),
+            rtol=1e-6, atol=1e-6)
+
+
+def reference(tree, problem, penalty):
+    """Models of all nodes, from the root down, by the normal equations."""
+    samples, Z, weight = problem.training_samples, scaled(problem), unit_weight(problem)
+    m, leaf = tree.n_internal, problem.apply(tree, problem.training_samples)
+    below = {m + each: {each} for each in range(tree.n_leaves)}
+    for node, children in reversed(list(enumerate(child_ids(tree).tolist()))):
+        below[node] = below[children[0]] | below[children[1]]
+    models = {}
+
+    def visit(node, above):
+        here = samples[np.isin(leaf, list(below[node]))]
+        w, z, y = weight[here][:, None], Z[here], problem.y[here]
+        z_mean, y_mean = (w * z).sum(axis=0) / w.sum(), (w * y).sum(axis=0) / w.sum()
+        value, slope = above
+        gram = (w * (z - z_mean)).T @ (z - z_mean) + penalty * np.eye(z.shape[1])
+        products = (w * (z - z_mean)).T @ (y - y_mean) + penalty * slope
+        new = np.linalg.solve(gram, products)
+        if node:
+            predicted = value + z_mean @ slope
+            y_mean = (w.sum() * y_mean + 5.0 * predicted) / (w.sum() + 5.0)
+        models[node] = y_mean - z_mean @ new, new
+        for child in child_ids(tree)[node] if node < m else ():
+            visit(child, models[node])
+
+    visit(0, (np.zeros(problem.n_outputs), np.zeros((Z.shape[1], problem.n_outputs))))
+    return [models[m + each] for each in range(tree.n_leaves)]
+
+
+@given(regression_problems(), st.sampled_from([0.5, 3.0, 100.0]))
+def test_models_are_drawn_to_those_of_the_node_above(problem, penalty):
+    start = InfoGain().initialize(problem)
+    tree = LinearLeaves(penalty=penalty, clip=False).optimize(start, problem).tree
+    if tree.slopes is None:
+        return
+    values, slopes = models_of(tree, problem)
+    for each, (value, slope) in enumerate(reference(tree, problem, penalty)):
+        np.testing.assert_allclose(slopes[each], slope.T, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(values[each], value, rtol=1e-6, atol=1e-6)
+
+
+@given(regression_problems(), st.booleans())
+def test_predictions_stay_in_the_range_of_the_leaf(problem, shrink):
+    start = InfoGain().initialize(problem)
+    tree = LinearLeaves(penalty=0.5, shrink=shrink).optimize(start, problem).tree
+    samples = problem.training_samples
+    leaf = problem.apply(tree, samples)
+    if tree.slopes is None:
+        return
+    for each in range(tree.n_leaves):
+        y = problem.y[samples[leaf == each]]
+        np.testing.assert_array_equal(tree.ranges[each], np.stack([y.min(0), y.max(0)], axis=-1))
+    moved = dense(problem) + 100.0
+    values = tree.predict(moved)
+    low, high = np.moveaxis(tree.ranges[tree.apply(moved)], -1, 0)
+    assert (low <= values).all()
+    assert (values <= high).all()
+
+
+@given(regression_problems())
+def test_an_infinite_penalty_makes_constant_leaves(problem):
+    start = InfoGain().initialize(problem)
+    tree = LinearLeaves(penalty=np.inf, shrink=False).optimize(start, problem).tree
+    assert tree.slopes is None
+    np.testing.assert_allclose(tree.values, start.values, rtol=1e-9, atol=1e-9)
+
+
+@given(regression_problems(), st.sampled_from([2.0, 50.0]))
+def test_slopes_are_drawn_to_those_of_the_tree(problem, penalty):
+    start = LinearLeaves(penalty=1.0).optimize(InfoGain().initialize(problem), problem).tree
+    if start.slopes is None:
+        return
+    far = LinearLeaves(penalty=1e12, clip=False).optimize(start, problem).tree
+    np.testing.assert_allclose(
+        far.slopes, start.slopes, rtol=1e-5, atol=1e-7 * abs(start.slopes).max())
+    tree = LinearLeaves(penalty=penalty, clip=False).optimize(start, problem).tree
+    samples = problem.training_samples
+    leaf, Z, weight = problem.apply(tree, samples), scaled(problem), unit_weight(problem)
+    before, after = (models_of(each, problem)[1] for each in (start, tree))
+    for each in range(tree.n_leaves):
+        here = samples[leaf == each]
+        rest = problem.y[here] - Z[here] @ before[each].T
+        ridge = Ridge(alpha=penalty, solver="svd").fit(Z[here], rest, sample_weight=weight[here])
+        np.testing.assert_allclose(
+            after[each] - before[each], ridge.coef_.reshape(after[each].shape), rtol=1e-5,
+            atol=1e-6)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 100))
+def test_shift_and_scale_change_predictions_as_they_should(seed):
+    X, y = load_diabetes(return_X_y=True)
+    random = np.random.default_rng(seed)
+    factor, shift = np.exp(random.normal(size=X.shape[1])), random.normal(size=X.shape[1])
+    tree = ObliqueTreeRegressor(2, optimizer=LinearLeaves(), standardize=True, random_state=0)
+    expected = tree.fit(X, y).predict(X)
+    moved = tree.fit(factor * X + shift, y).predict(factor * X + shift)
+    np.testing.assert_allclose(moved, expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        tree.fit(X, 7.0 * y - 3.0).predict(X), 7.0 * expected - 3.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_the_penalty_is_the_best_one_on_other_samples(form):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 3))
+    options = dict(max_depth=1, optimizer=LinearLeaves(), random_state=0)
+    straight = ObliqueTreeRegressor(**options).fit(form(X), X @ [1.0, 2.0, 3.0])
+    noise = ObliqueTreeRegressor(**options).fit(form(X), random.normal(size=300))
+    assert straight.score(form(X), X @ [1.0, 2.0, 3.0]) > 0.999
+    assert np.abs(noise.tree_.slopes).max() < 0.02 if noise.tree_.slopes is not None else True
+
+
+def test_features_that_leaves_use():
+    X, y = load_diabetes(return_X_y=True)
+
+    def used(features):
+        tree = ObliqueTreeRegressor(2, optimizer=LinearLeaves(features=features, penalty=1.0))
+        tree = tree.fit(X, y).tree_
+        return set(np.flatnonzero(tree.slopes.any(axis=(0, 1)))), tree
+
+    everything, tree = used("auto")
+    assert everything == set(range(10)) == used("all")[0]
+    assert used("path")[0] == set(np.flatnonzero(tree.weights.any(axis=0)))
+    assert used([2, 8, 2])[0] == {2, 8}
+
+
+def test_the_widest_data_use_the_most_correlated_features():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100, 600))
+    y = X[:, 555] + X[:, 3]
+    tree = ObliqueTreeRegressor(0, optimizer=LinearLeaves(penalty=1.0)).fit(X, y).tree_
+    used = np.flatnonzero(tree.slopes[0, 0])
+    assert len(used) == 500
+    assert {3, 555} <= set(used)
+    correlation = np.abs((X - X.mean(0)).T @ (y - y.mean())) / X.std(0)
+    assert set(used) == set(np.argsort(-correlation)[:500])
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"features": [10]}, "indices of the 10 features"),
+    ({"features": [-1]}, "indices of the 10 features"),
+    ({"features": "bmi"}, "features"),
+    ({"penalty": -1.0}, "penalty"),
+])
+def test_bad_parameters_are_named(parameters, message):
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        ObliqueTreeRegressor(1, optimizer=LinearLeaves(**parameters)).fit(X, y)
+
+
+def test_classification_is_refused():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="regression only"):
+        ObliqueTreeClassifier(1, optimizer=LinearLeaves()).fit(X, y)
+
+
+def test_few_or_equal_samples():
+    for X, y in (([[1.0]], [2.0]), (np.ones((5, 2)), np.arange(5.0)),
+                 (np.arange(6.0)[:, None], np.ones(6))):
+        tree = ObliqueTreeRegressor(optimizer=LinearLeaves()).fit(X, y)
+        np.testing.assert_allclose(tree.predict(X).mean(), np.mean(y))
