@@ -17,8 +17,12 @@ cdef class FlatTree:
     cdef const int32_t *_columns
     cdef const int64_t[::1] _starts
     cdef const double[::1] _thresholds
+    cdef const double[:, ::1] _values
     cdef const int32_t[::1] _left
     cdef const int32_t[::1] _right
+    cdef bint _has_ranges
+    cdef const double[:, ::1] _slopes   # one row for each leaf and output
+    cdef const double[:, ::1] _ranges
 
     cdef void _set_weights(self, dense, csr)
     cdef int _check_width(self, Samples data) except -1
@@ -35,6 +39,15 @@ cdef class FlatTree:
     cdef inline int child(self, int node, double score) noexcept nogil:
         # Right only where the score is positive: a score of zero goes left.
         return self._right[node] if score > 0.0 else self._left[node]
+
+    cdef inline void predict_linear(self, const Sample *x, int leaf, double *out) noexcept nogil:
+        # Prediction of a linear leaf; x multiplies dense weights.
+        cdef int k, row
+        for k in range(self.n_outputs):
+            row = leaf * self.n_outputs + k
+            out[k] = self._values[leaf, k] + x.dot(x.values, x.indices, x.n, &self._slopes[row, 0])
+            if self._has_ranges:
+                out[k] = min(max(out[k], self._ranges[row, 0]), self._ranges[row, 1])
 
     cdef inline int leaf_below(self, const Sample *x, int node) noexcept nogil:
         while node >= 0:

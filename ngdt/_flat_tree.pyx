@@ -41,6 +41,12 @@ cdef class FlatTree:
         self._node_depths, self._leaf_depths = node_depths, leaf_depths
         self.n_internal, self.n_features = len(thresholds), n_features
         self.n_outputs, self.max_depth = values.shape[1], leaf_depths.max()
+        self._values = values
+        self._has_ranges = ranges is not None
+        if slopes is not None:
+            self._slopes = slopes.reshape(-1, n_features)
+        if ranges is not None:
+            self._ranges = ranges.reshape(-1, 2)
         self._set_weights(dense, csr)
 
     cdef void _set_weights(self, dense, csr):
@@ -122,21 +128,22 @@ cdef class FlatTree:
                 leaf[i] = self.leaf_below(&x, start[i] if has_start else root)
         return out
 
-    def _route_finite(self, Samples data):
+    def _route_finite(self, Samples data, double[:, ::1] out=None):
         """Leaf of each sample, or None where a value of the data may not be finite.
 
         The root multiplies all values by finite weights, so that NaN or infinity makes its score
         one, too. So can finite values that are huge. Sparse weights skip values: None.
+        Predictions of linear leaves are written to `out`, while the sample is in the cache.
         """
         if self.n_internal == 0 or self.is_sparse:
             return None
         self._check_width(data)
         cdef Reader reader = Reader(data, False)
-        out = np.empty(data.n_samples, dtype=np.int32)
-        cdef int32_t[::1] leaf = out
+        leaves = np.empty(data.n_samples, dtype=np.int32)
+        cdef int32_t[::1] leaf = leaves
         cdef Py_ssize_t i, n = data.n_samples
         cdef double score
-        cdef bint finite = True
+        cdef bint finite = True, predicts = out is not None
         cdef Sample x
         with nogil:
             for i in range(n):
@@ -148,33 +155,30 @@ cdef class FlatTree:
                     finite = False
                     break
                 leaf[i] = self.leaf_below(&x, self.child(0, score))
-        return out if finite else None
+                if predicts:
+                    self.predict_linear(&x, leaf[i], &out[i, 0])
+        return leaves if finite else None
 
-    def _add_slopes(self, double[:, ::1] out, const int32_t[::1] leaf, Samples data,
-                    const int32_t[::1] samples):
-        """Add what the slopes of its leaf make of each sample to `out`, and clip to the ranges."""
-        cdef bint has_samples = samples is not None, has_ranges = self.ranges is not None
+    def _predict_linear(self, const int32_t[::1] leaf, Samples data, const int32_t[::1] samples):
+        """Predictions of linear leaves for samples whose leaves are known."""
+        cdef bint has_samples = samples is not None
         cdef Py_ssize_t i, n = data.n_samples if samples is None else samples.shape[0]
         self._check_width(data)
-        if out.shape[0] != n or leaf.shape[0] != n or out.shape[1] != self.n_outputs:
+        if leaf.shape[0] != n:
             raise ValueError(f"leaf has {leaf.shape[0]} entries for {n} samples")
         check_ids("leaf", leaf, 0, self.n_leaves)
         if has_samples:
             check_ids("samples", samples, 0, data.n_samples)
-        cdef const double[:, ::1] slopes = self.slopes.reshape(-1, self.n_features)
-        cdef const double[:, ::1] ranges = self.ranges.reshape(-1, 2) if has_ranges else slopes
-        cdef int k, row
+        out = np.empty((n, self.n_outputs))
+        cdef double[:, ::1] prediction = out
         cdef Sample x
         with nogil:
             for i in range(n):
                 if i + 1 < n:
                     data.prefetch(samples[i + 1] if has_samples else i + 1)
                 x = data.get(samples[i] if has_samples else i)
-                for k in range(self.n_outputs):
-                    row = leaf[i] * self.n_outputs + k
-                    out[i, k] += x.dot(x.values, x.indices, x.n, &slopes[row, 0])
-                    if has_ranges:
-                        out[i, k] = min(max(out[i, k], ranges[row, 0]), ranges[row, 1])
+                self.predict_linear(&x, leaf[i], &prediction[i, 0])
+        return out
 
     def _scores(self, Samples data):
         """Score of every sample at every node, shape (n_samples, n_internal)."""

@@ -1,6 +1,8 @@
 """Resolve the parameters of an estimator to an initializer, optimizers, loss and baseline."""
 
 from difflib import get_close_matches
+from math import ceil
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -11,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._tree import Tree
 from ngdt.initializers import INITIALIZERS, Initializer, Pruned
 from ngdt.losses import get_loss
-from ngdt.optimizers import OPTIMIZERS, Optimizer, Regrow, ShrinkLeaves
+from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
 # Types that a parameter may have, besides a name; for error messages.
 _TYPES = {
@@ -31,21 +33,51 @@ def resolve_loss(estimator, default):
     return loss
 
 
-def resolve_optimizers(estimator):
-    """The optimizers that the parameters of an estimator mean, in order.
-
-    An object or a list is used as it is. A stochastic optimizer that is given by name, or is the
-    default, is followed by `Regrow` and, for regression, by `ShrinkLeaves`.
+def resolve_leaves(estimator, table):
+    """What makes leaves linear, if the parameters of an estimator allow it.
 
     Parameters
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    table : Table
+        The encoding of X, for the features of columns that are given.
+
+    Returns
+    -------
+    LinearLeaves or None
+    """
+    if estimator.leaf == "constant":
+        return None
+    features = estimator.leaf_features
+    if not isinstance(features, str):
+        features = table.features_of("leaf_features", features)
+    return LinearLeaves(features=features, penalty=estimator.leaf_penalty)
+
+
+def resolve_optimizers(estimator, linear_leaves=None):
+    """The optimizers that the parameters of an estimator mean, in order.
+
+    An object or a list is used as it is. A stochastic optimizer that is given by name, or is the
+    default, is followed by `Regrow` and, for regression, by `ShrinkLeaves`. With ``leaf="linear"``,
+    linear leaves come last.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    linear_leaves : LinearLeaves or None, default=None
 
     Returns
     -------
     list of Optimizer
     """
-    given = estimator.optimizer
+    if estimator.leaf != "linear":
+        return _resolve_constant(estimator, estimator.optimizer)
+    if isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name:
+        return [Annealed(leaf="linear"), linear_leaves]
+    return [*_resolve_constant(estimator, estimator.optimizer), linear_leaves]
+
+
+def _resolve_constant(estimator, given):
     if given is None:
         return []
     if isinstance(given, (list, tuple)):
@@ -107,6 +139,11 @@ def _check_same_task(estimator, fitted, classes):
     if is_classifier(estimator) and not np.array_equal(fitted.classes_, classes):
         raise ValueError(
             f"init was fitted for the classes {fitted.classes_}, but y contains {classes}")
+
+
+def sample_count(given, n_samples, least):
+    """A number of samples, from a number or a share of all samples."""
+    return given if isinstance(given, Integral) else max(least, ceil(given * n_samples))
 
 
 def is_auto(value):

@@ -205,10 +205,17 @@ class Tree(StoredTree):
         array([[3.],
                [0.]])
         """
-        predictions = self.values[leaf]
-        if self.slopes is not None:
-            self._add_slopes(predictions, leaf, data, samples)
-        return predictions
+        if self.slopes is None:
+            return self.values[leaf]
+        return self._predict_linear(np.asarray(leaf, dtype=np.int32), data, samples)
+
+    def _predict_finite(self, data, predict):
+        """Leaves and, if wanted, predictions in one pass; None where data may not be finite."""
+        if not predict or self.slopes is None:
+            leaf = self._route_finite(data)
+            return leaf, None if leaf is None else self.values[leaf]
+        predictions = np.empty((data.n_samples, self.n_outputs))
+        return self._route_finite(data, predictions), predictions
 
     def predict(self, X):
         """Prediction of the leaf that each sample reaches: its values, for constant leaves.

@@ -100,12 +100,14 @@ class SingleLeaf(Initializer):
         return Tree(np.empty((0, problem.X.shape[1])), [], [], [], values)
 
 
-def default_candidates(problem):
+def default_candidates(problem, leaf="constant", linear_leaves=None):
     """The trees that compete by default.
 
     Parameters
     ----------
     problem : Problem
+    leaf, linear_leaves
+        As for `race`.
 
     Returns
     -------
@@ -145,7 +147,8 @@ def _annealed(problem, depth, few):
     return Candidate(name, (Annealed(steps=RACE_STEPS),), init, (Annealed(),))
 
 
-def race(problem, validation_fraction="auto", *, seconds_per_sample=0.0):
+def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=None,
+         seconds_per_sample=0.0):
     """Let the default candidates compete, and train the winner on all samples.
 
     Each candidate is trained without the samples of a fold and tested on them. After each fold,
@@ -161,6 +164,10 @@ def race(problem, validation_fraction="auto", *, seconds_per_sample=0.0):
     validation_fraction : float, "auto" or None
         Share of the samples that is held out, in place of the folds. Without any, or if there are
         too few samples, the last candidate wins.
+    leaf : {"auto", "constant", "linear"}, default="constant"
+        Leaves of the candidates; "auto" are both kinds.
+    linear_leaves : LinearLeaves or None, default=None
+        Makes leaves linear.
     seconds_per_sample : float, default=0.0
         That it takes to read the data. With a deadline, the samples of the race depend on it.
 
@@ -171,7 +178,7 @@ def race(problem, validation_fraction="auto", *, seconds_per_sample=0.0):
         share of misclassified samples, or the squared error in units of the variance),
         ``standard_error``, ``n_folds`` and ``chosen``.
     """
-    candidates = default_candidates(problem)
+    candidates = default_candidates(problem, leaf, linear_leaves)
     sample = _sample(problem, len(candidates) * seconds_per_sample)
     sample = sample.replace(verbose=0, callback=None)
     contest = _Race(sample, candidates, _folds(sample, validation_fraction))

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_y, validate_data
 
-from ngdt._table.columns import ArrayColumns, as_columns
+from ngdt._table.columns import ArrayColumns, as_columns, column_indices
 from ngdt._validation import CHECK_X_PARAMS, canonical_csr
 
 
@@ -134,26 +134,7 @@ def _categorical_columns(columns, given):
     """Indices of the columns of categories."""
     if isinstance(given, str):
         return np.flatnonzero([columns.is_categorical(j) for j in range(columns.n_columns)])
-    return _indices(given, columns.names, columns.n_columns)
-
-
-def _indices(given, names, n_columns):
-    """Indices of columns that are given by names, indices or a mask."""
-    if given.size == 0:
-        return np.empty(0, dtype=np.intp)
-    if given.dtype.kind in "OU":
-        unknown = [str(name) for name in given if name not in names]
-        if unknown:
-            raise ValueError(f"categorical_features names the columns {unknown}, which X lacks")
-        return np.sort([names.index(name) for name in given])
-    if given.dtype.kind == "b" and given.shape == (n_columns,):
-        return np.flatnonzero(given)
-    if given.dtype.kind in "iu" and given.ndim == 1 and (
-            given.min() >= 0 and given.max() < n_columns):
-        return np.unique(given)
-    raise ValueError(
-        f"categorical_features must be names, indices below {n_columns}, or a mask of "
-        f"{n_columns} columns, got {given!r}")
+    return column_indices("categorical_features", given, columns.names)
 
 
 def _read(columns, categorical):

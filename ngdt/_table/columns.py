@@ -144,3 +144,37 @@ def _as_numbers(values, name):
         raise type(error)(
             f"X: column {name!r} holds values that are no numbers ({error}). Name it in "
             "categorical_features, or convert it to numbers") from error
+
+
+def column_indices(parameter, given, names):
+    """Indices of columns that a parameter gives by names, indices or a mask.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name, for error messages.
+    given : ndarray
+    names : sequence of str
+        Names of all columns.
+
+    Returns
+    -------
+    ndarray of int
+        Ascending.
+    """
+    n_columns = len(names)
+    if given.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if given.dtype.kind in "OU":
+        unknown = [str(name) for name in given if name not in names]
+        if unknown:
+            raise ValueError(f"{parameter} names the columns {unknown}, which X lacks")
+        return np.sort([names.index(name) for name in given])
+    if given.dtype.kind == "b" and given.shape == (n_columns,):
+        return np.flatnonzero(given)
+    if given.dtype.kind in "iu" and given.ndim == 1 and (
+            given.min() >= 0 and given.max() < n_columns):
+        return np.unique(given)
+    raise ValueError(
+        f"{parameter} must be names, indices below {n_columns}, or a mask of {n_columns} columns, "
+        f"got {given!r}")

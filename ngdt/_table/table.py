@@ -10,6 +10,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from ngdt._numbers import format_number
 from ngdt._scaling import power_of_two
+from ngdt._table.columns import column_indices
 from ngdt._validation import canonical_csr
 
 # Least number of samples of a category that has a feature; largest number of these in a column.
@@ -145,6 +146,23 @@ class Table:
                           if each not in rare]
                 found += [Feature(int(j), "category", rare)] * bool(rare)
         return found
+
+    def features_of(self, parameter, columns):
+        """The features of some columns.
+
+        Parameters
+        ----------
+        parameter : str
+            The name of the parameter that gives the columns, for error messages.
+        columns : array-like
+            Names or indices of the columns, or a mask.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        columns = column_indices(parameter, np.asarray(columns), list(self.names))
+        return np.flatnonzero(np.isin([each.column for each in self.features], columns))
 
     def transform(self, raw):
         """Encode the values of a table.

@@ -3,7 +3,6 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from math import ceil
 from numbers import Integral, Real
 from time import monotonic
 from typing import Any, ClassVar, Literal, Self
@@ -26,8 +25,10 @@ from ngdt._resolve import (
     is_auto,
     resolve_baseline,
     resolve_init,
+    resolve_leaves,
     resolve_loss,
     resolve_optimizers,
+    sample_count,
 )
 from ngdt._selection import draw_in_time, race, train
 from ngdt._structure import decision_path
@@ -54,6 +55,7 @@ class ObliqueTree(BaseEstimator):
     """
 
     _default_loss: ClassVar[str]
+    leaf = "constant"   # a parameter of regression trees
     _check_y_params: ClassVar[dict] = {}
 
     __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
@@ -185,10 +187,13 @@ class ObliqueTree(BaseEstimator):
         seconds_per_sample = took / problem.X.shape[0]
         training = draw_in_time(problem, seconds_per_sample)
         encoder = fitted["_targets"]
+        linear_leaves = resolve_leaves(self, fitted["_table"])
         if fresh and is_auto(self.optimizer):
-            result = race(training, validation_fraction, seconds_per_sample=seconds_per_sample)
+            result = race(
+                training, validation_fraction, leaf=self.leaf, linear_leaves=linear_leaves,
+                seconds_per_sample=seconds_per_sample)
             return self._set_fitted(problem, result, fitted)
-        optimizers = resolve_optimizers(self)
+        optimizers = resolve_optimizers(self, linear_leaves)
         init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
         if isinstance(init, Tree):
             with error_prefix("init"):
@@ -236,8 +241,8 @@ class ObliqueTree(BaseEstimator):
         return Problem(
             X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss,
             n_outputs=encoder.n_outputs, sample_weight=sample_weight, max_depth=self.max_depth,
-            min_samples_split=_count(self.min_samples_split, n_samples, 2),
-            min_samples_leaf=_count(self.min_samples_leaf, n_samples, 1),
+            min_samples_split=sample_count(self.min_samples_split, n_samples, 2),
+            min_samples_leaf=sample_count(self.min_samples_leaf, n_samples, 1),
             max_leaf_nodes=self.max_leaf_nodes,
             min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease),
             ccp_alpha=encoder.scale_impurity(self.ccp_alpha),
@@ -290,10 +295,10 @@ class ObliqueTree(BaseEstimator):
         ndarray of int32, shape (n_samples,)
             From 0 to ``get_n_leaves() - 1``.
         """
-        return self._route(X, check_input)[2]
+        return self._route(X, check_input)[1]
 
-    def _route(self, X, check_input):
-        """The tree, the samples in the form that it reads, and the leaf that each of them reaches.
+    def _route(self, X, check_input, predict=False):
+        """The tree, the leaf that each sample reaches and, if wanted, predictions.
 
         `tree_` is read once, since another thread may replace it at any time by `partial_fit`.
         """
@@ -305,12 +310,13 @@ class ObliqueTree(BaseEstimator):
             if self._table.is_identity:
                 # A search for NaN and infinity costs as much as routing. Scores reveal both.
                 data = tree._samples(raw.numbers)
-                leaf = tree._route_finite(data)
+                leaf, predictions = tree._predict_finite(data, predict)
                 if leaf is not None:
-                    return tree, data, leaf
+                    return tree, leaf, predictions
             X = self._table.transform(raw)
         data = tree._samples(X)
-        return tree, data, tree.apply_samples(data)
+        leaf = tree.apply_samples(data)
+        return tree, leaf, tree.leaf_predictions(leaf, data) if predict else None
 
     def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:
         """Encode a table as the features that `tree_` reads.
@@ -336,8 +342,7 @@ class ObliqueTree(BaseEstimator):
         return check_table(self, X, self._table.categorical, reset=False)[0]
 
     def _predictions(self, X, check_input):
-        tree, data, leaf = self._route(X, check_input)
-        return tree.leaf_predictions(leaf, data)
+        return self._route(X, check_input, predict=True)[2]
 
     def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
         """Internal nodes on the path of each sample.
@@ -350,8 +355,7 @@ class ObliqueTree(BaseEstimator):
         -------
         CSR matrix of bool, shape (n_samples, n_internal)
         """
-        tree, _, leaf = self._route(X, True)
-        return decision_path(tree, leaf)
+        return decision_path(*self._route(X, True)[:2])
 
     def get_depth(self) -> int:
         """Depth of the tree: the largest number of splits between the root and a leaf.
@@ -391,8 +395,3 @@ class ObliqueTree(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _count(given, n_samples, least):
-    """A number of samples, from a number or a share of all samples."""
-    return given if isinstance(given, Integral) else max(least, ceil(given * n_samples))

@@ -1,18 +1,25 @@
 """Regression trees."""
 
-from typing import ClassVar, Self
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from ngdt._loss import Loss
 from ngdt._targets import RegressionTargets
+from ngdt._tree import Tree
 from ngdt.estimators._base import ObliqueTree, has_optimizer
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
 
 
 class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
-    """Regression tree with oblique splits and constant leaves, trained as a whole.
+    """Regression tree with oblique splits and constant or linear leaves, trained as a whole.
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
     optimizers (`optimizer`). By default, several trees compete on samples that they were not
@@ -66,6 +73,18 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         samples to validation: half of it to choose epochs and subtrees, the other half to compare
         the result with the baseline; below 20 000 samples three folds replace that comparison. With
         0 and None nothing is compared. A tree given as `init` is no baseline.
+    leaf : {"auto", "constant", "linear"}, default="auto"
+        What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
+        of the leaf's training targets. "auto" lets both compete by default, and is "constant" where
+        `init` or `optimizer` is given. With "linear", :class:`ngdt.optimizers.LinearLeaves` comes
+        after the given optimizers.
+    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
+        What linear leaves use: all features, those that the tree splits by, or columns that are
+        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
+        largest correlation with y.
+    leaf_penalty : float or "auto", default="auto"
+        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
+        standard deviation. "auto" chooses it on samples that the leaves are not fitted to.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained: each by its spread (True), all by
         one number ("global"), or not at all (False). "auto" is "global" for dense data whose
@@ -152,7 +171,62 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     """
 
     _default_loss = "squared"
+    _parameter_constraints: ClassVar[dict] = {
+        **ObliqueTree._parameter_constraints,
+        "leaf": [StrOptions({"auto", "constant", "linear"})],
+        "leaf_features": [StrOptions({"auto", "all", "path"}), "array-like"],
+        "leaf_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
+    }
     _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
+
+    def __init__(
+        self,
+        max_depth: int | None = 8,
+        *,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        validation_fraction: float | Literal["auto"] | None = "auto",
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
+        standardize: bool | Literal["auto", "global"] = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict], Any] | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
+            init=init,
+            optimizer=optimizer,
+            loss=loss,
+            validation_fraction=validation_fraction,
+            standardize=standardize,
+            categorical_features=categorical_features,
+            max_time=max_time,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            warm_start=warm_start,
+            random_state=random_state,
+        )
+        self.leaf = leaf
+        self.leaf_features = leaf_features
+        self.leaf_penalty = leaf_penalty
 
     @available_if(has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
@@ -174,8 +248,17 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         Returns
         -------
         self : object
-            The fitted estimator.
+            The fitted estimator. Its leaves are constant.
+
+        Raises
+        ------
+        ValueError
+            With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches.
         """
+        if self.leaf == "linear":
+            raise ValueError(
+                "partial_fit cannot fit linear leaves to samples that come in batches: use "
+                "leaf='constant', or fit")
         return self._fit(
             X, y, sample_weight, resume=hasattr(self, "tree_"), fresh=False,
             validation_fraction=None, limit=False)
