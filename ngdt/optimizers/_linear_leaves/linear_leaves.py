@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ngdt._algorithm import OptimizerResult
 from ngdt._limits import enforce_limits
 from ngdt.optimizers._base import Optimizer
-from ngdt.optimizers._linear_leaves.ridge import ScaledSamples, fit_models
+from ngdt.optimizers._linear_leaves.ridge import ScaledSamples, fit_models, with_models
 
 # Penalties that are tried by "auto". With an infinite one, leaves are constant.
 _PENALTIES = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0, np.inf])
@@ -140,16 +140,7 @@ class LinearLeaves(Optimizer):
         samples = problem.training_samples
         models = fit_models(tree, data, samples, problem.apply(tree, samples),
                             np.array([penalty], dtype=np.float64), **options)
-        if not models.slopes.any():
-            return tree.replace(values=models.values[:, 0])
-        return self._in_raw_features(tree, data, models)
-
-    def _in_raw_features(self, tree, data, models):
-        slopes = np.zeros((tree.n_leaves, tree.n_outputs, tree.n_features))
-        slopes[:, :, data.features] = models.slopes[:, 0] / data.scale
-        values = models.values[:, 0] - slopes[:, :, data.features] @ data.center
-        return tree.replace(
-            values=values, slopes=slopes, ranges=models.ranges if self.clip else None)
+        return with_models(tree, data, models, clip=self.clip)
 
     def _used_features(self, tree, problem):
         p = tree.n_features
@@ -170,7 +161,8 @@ class LinearLeaves(Optimizer):
             leaf = problem.apply(tree, test)
             for each in np.unique(leaf):
                 here = leaf == each
-                predictions = models.predict(each, data.read(test[here]), self.clip)
+                predictions = models.predict(
+                    tree.n_internal + each, data.read(test[here]), self.clip)
                 squares = ((predictions - problem.y[test[here], None]) ** 2).sum(axis=2)
                 errors += weight[here] @ squares
         # Of equal ones, the largest: with too few samples for folds, leaves are constant.

@@ -2,9 +2,9 @@
 
 The slopes of a node minimise
 
-    sum of weight * (y - value - slopes @ z)^2 + penalty * |slopes - prior|^2
+    sum of weight * |y - value - slopes @ z|^2 + penalty * |slopes - prior|^2
 
-over its samples z, in scaled features. The prior is zero, that of a node above, or given. One
+over its samples z, in scaled features. The prior is zero, that of the node above, or given. One
 eigendecomposition per node serves all penalties.
 """
 
@@ -20,31 +20,8 @@ from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 
 # Number of values of X that are scaled at a time.
 _BLOCK_VALUES = 2**18
-# Weight of the prediction of the parent in the mean of each node, in samples.
+# Weight of the prediction of the node above in the mean of each node, in samples.
 PSEUDO_COUNT = 5.0
-
-
-@dataclass(frozen=True)
-class LinearModels:
-    """A linear model per leaf and penalty, in scaled features.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_leaves, n_penalties, n_outputs)
-        Predictions at the origin of the scaled features.
-    slopes : ndarray of shape (n_leaves, n_penalties, n_outputs, n_used_features)
-    ranges : ndarray of shape (n_leaves, n_outputs, 2)
-        Smallest and largest target of the samples of each leaf.
-    """
-
-    values: np.ndarray
-    slopes: np.ndarray
-    ranges: np.ndarray
-
-    def predict(self, leaf, Z, clip):
-        """Predictions for samples that reach one leaf, shape (n, n_penalties, n_outputs)."""
-        predictions = self.values[leaf] + np.tensordot(Z, self.slopes[leaf], axes=(1, 2))
-        return np.clip(predictions, *self.ranges[leaf].T) if clip else predictions
 
 
 class ScaledSamples:
@@ -59,12 +36,10 @@ class ScaledSamples:
 
     def __init__(self, problem, features):
         self.X, self.y, self.features = problem.X, problem.y, features
-        training = problem.sample_weight[problem.training_samples]
-        self.weight = problem.sample_weight / training.mean()
-        scaling = problem.scaling
-        self.scale = scaling.scale[features]
+        self.weight = problem.sample_weight / problem.sample_weight[problem.training_samples].mean()
+        self.scale = problem.scaling.scale[features]
         # Sparse data have a center of zero.
-        self.center = scaling.center[features]
+        self.center = problem.scaling.center[features]
 
     def read(self, samples):
         """The scaled features, shape (n, n_used_features)."""
@@ -74,56 +49,137 @@ class ScaledSamples:
         X = X.toarray() if sparse.issparse(X) else X
         return (X - self.center) / self.scale
 
-    def spectrum(self, samples):
-        """Means of a node, its products of features with targets, and its eigenvectors."""
-        weight, y = self.weight[samples], self.y[samples]
-        total, p = weight.sum(), len(self.features)
-        y_mean = weight @ y / total
-        if len(samples) < p:
-            root, Z = np.sqrt(weight)[:, None], self.read(samples)
-            z_mean = weight @ Z / total
-            Z = root * (Z - z_mean)
-            s, U = eigh(Z @ Z.T, check_finite=False)
-            used = s > len(s) * np.finfo(float).eps * max(s[-1], 0.0)
-            s = s[used]
-            return _Node(total, z_mean, y_mean, Z.T @ (root * (y - y_mean)), s,
-                         Z.T @ (U[:, used] / np.sqrt(s)))
-        z_sum, products, gram = np.zeros(p), np.zeros((p, y.shape[1])), np.zeros((p, p))
-        for block in row_blocks(np.empty((len(samples), p), dtype=bool), _BLOCK_VALUES):
-            Z = self.read(samples[block])
-            weighted = weight[block, None] * Z
-            z_sum += weighted.sum(axis=0)
-            products += weighted.T @ (y[block] - y_mean)
-            gram += weighted.T @ Z
-        z_mean = z_sum / total
-        gram -= np.outer(z_sum, z_mean)
-        s, V = eigh(gram, check_finite=False)
-        return _Node(total, z_mean, y_mean, products, np.maximum(s, 0.0), V)
-
 
 @dataclass(frozen=True)
-class _Node:
-    """What ridge regression needs of the samples of a node."""
+class Sums:
+    """Weighted sums over the samples of a node, of which ridge regression needs no more.
+
+    Attributes
+    ----------
+    weight : float
+    z : ndarray of shape (p,)
+    y : ndarray of shape (n_outputs,)
+    zz : ndarray of shape (p, p)
+    zy : ndarray of shape (p, n_outputs)
+    yy : float
+        Products of features and targets.
+    """
 
     weight: float
-    z_mean: np.ndarray      # (p,)
-    y_mean: np.ndarray      # (n_outputs,)
-    products: np.ndarray    # (p, n_outputs)
-    s: np.ndarray           # eigenvalues of the weighted covariance times the weight
-    V: np.ndarray           # (p, n_eigenvalues)
+    z: np.ndarray
+    y: np.ndarray
+    zz: np.ndarray
+    zy: np.ndarray
+    yy: float
+
+    @classmethod
+    def of(cls, Z, y, weight):
+        """The sums over some samples."""
+        weighted = weight[:, None] * Z
+        return cls(weight.sum(), weighted.sum(axis=0), weight @ y, weighted.T @ Z, weighted.T @ y,
+                   weight @ (y * y).sum(axis=1))
+
+    @classmethod
+    def read(cls, data, samples):
+        """The sums over samples that are read block by block."""
+        blocks = row_blocks(np.empty((len(samples), len(data.features)), bool), _BLOCK_VALUES)
+        total = None
+        for block in blocks:
+            part = samples[block]
+            sums = cls.of(data.read(part), data.y[part], data.weight[part])
+            total = sums if total is None else total + sums
+        return total
+
+    def __add__(self, other):
+        return Sums(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
+
+    def __sub__(self, other):
+        return Sums(*(getattr(self, name) - getattr(other, name) for name in vars(self)))
+
+    def centered(self):
+        """Means of features and targets, and products of their deviations from the means."""
+        z, y = self.z / self.weight, self.y / self.weight
+        return (z, y, self.zz - np.outer(self.z, z), self.zy - np.outer(self.z, y),
+                max(self.yy - self.y @ y, 0.0))
+
+
+class Node:
+    """The samples of a node in the eigenvectors of their features.
+
+    Parameters
+    ----------
+    data : ScaledSamples
+    samples : ndarray of int
+        At least one.
+    """
+
+    def __init__(self, data, samples):
+        if len(samples) >= len(data.features):
+            sums = Sums.read(data, samples)
+            self.weight = sums.weight
+            self.z, self.y, products, self.zy, self.yy = sums.centered()
+            s, self.V = eigh(products, check_finite=False)
+            self.s = np.maximum(s, 0.0)
+        else:
+            self._decompose_samples(data, samples)
+
+    def _decompose_samples(self, data, samples):
+        """With fewer samples than features, from the products of the samples."""
+        weight, y, Z = data.weight[samples], data.y[samples], data.read(samples)
+        self.weight, root = weight.sum(), np.sqrt(weight)[:, None]
+        self.z, self.y = weight @ Z / self.weight, weight @ y / self.weight
+        Z, y = root * (Z - self.z), root * (y - self.y)
+        s, U = eigh(Z @ Z.T, check_finite=False)
+        used = s > len(s) * np.finfo(float).eps * max(s[-1], 0.0)
+        self.s = s[used]
+        self.V = Z.T @ (U[:, used] / np.sqrt(self.s))
+        self.zy, self.yy = Z.T @ y, (y * y).sum()
 
     def slopes(self, prior, penalties):
         """Slopes for each penalty, shape (n_penalties, n_outputs, p), from those of the prior."""
-        residual = self.products.T @ self.V - self.s * (prior @ self.V)
+        residual = self.zy.T @ self.V - self.s * (prior @ self.V)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = residual / (self.s + penalties[:, None, None])
         # Without a penalty, directions in which samples do not differ are not fitted.
         step[~np.isfinite(step)] = 0.0
         return prior + step @ self.V.T
 
+    def squared_error(self, value, slopes):
+        """Sum of squared errors of a model for each penalty, shape (n_penalties,)."""
+        along = slopes @ self.V
+        explained = 2.0 * (slopes * self.zy.T).sum(axis=(1, 2)) - (self.s * along**2).sum((1, 2))
+        shift = ((self.y - value - slopes @ self.z) ** 2).sum(axis=1)
+        return np.maximum(self.yy - explained, 0.0) + self.weight * shift
+
+
+@dataclass(frozen=True)
+class NodeModels:
+    """A linear model per node and penalty, in scaled features; leaves come after the nodes.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_nodes, n_penalties, n_outputs)
+        Predictions at the origin of the scaled features.
+    slopes : ndarray of shape (n_nodes, n_penalties, n_outputs, n_used_features)
+    ranges : ndarray of shape (n_nodes, n_outputs, 2)
+        Smallest and largest target of the samples of each node.
+    squared_errors : ndarray of shape (n_nodes, n_penalties)
+        Sums over the samples of each node, before predictions are clipped.
+    """
+
+    values: np.ndarray
+    slopes: np.ndarray
+    ranges: np.ndarray
+    squared_errors: np.ndarray
+
+    def predict(self, node, Z, clip=True):
+        """Predictions of a node for each penalty, shape (n, n_penalties, n_outputs)."""
+        predictions = self.values[node] + np.tensordot(Z, self.slopes[node], axes=(1, 2))
+        return np.clip(predictions, *self.ranges[node].T) if clip else predictions
+
 
 def fit_models(tree, data, samples, leaf, penalties, *, prior=None, shrink=True):
-    """Linear models of all leaves.
+    """Linear models of all nodes.
 
     Parameters
     ----------
@@ -137,46 +193,70 @@ def fit_models(tree, data, samples, leaf, penalties, *, prior=None, shrink=True)
         `shrink`, else to zero.
     shrink : bool, default=True
         Whether a model is fitted to each node from the root down, and both its slopes and the mean
-        of its predictions are drawn to the model of the node above.
+        of its predictions are drawn to the model of the node above. If not, or with a prior, only
+        leaves have models.
 
     Returns
     -------
-    LinearModels
+    NodeModels
         A leaf without samples has the model of the node above or, without `shrink`, predicts the
         mean of all targets.
     """
-    m, n_penalties = tree.n_internal, len(penalties)
-    shape = n_penalties, data.y.shape[1], len(data.features)
+    m, n_nodes = tree.n_internal, tree.n_internal + tree.n_leaves
+    shape = len(penalties), data.y.shape[1], len(data.features)
     by_leaf = SamplesByLeaf(tree, samples, leaf)
-    values = np.empty((tree.n_leaves, *shape[:2]))
-    slopes = np.empty((tree.n_leaves, *shape))
-    ranges = np.empty((tree.n_leaves, shape[1], 2))
-    mean = data.weight[samples] @ data.y[samples] / data.weight[samples].sum()
+    values, slopes = np.zeros((n_nodes, *shape[:2])), np.zeros((n_nodes, *shape))
+    ranges, errors = np.zeros((n_nodes, shape[1], 2)), np.zeros((n_nodes, shape[0]))
+    values[0] = data.weight[samples] @ data.y[samples] / data.weight[samples].sum()
+    ranges[0] = _range(data.y[samples])
     children, is_chain = child_ids(tree), shrink and prior is None
-    waiting = [(0, np.broadcast_to(mean, shape[:2]), np.zeros(shape), _range(data.y[samples]))]
-    while waiting:
-        node, value, slope, limits = waiting.pop()
+    for node in range(n_nodes):     # parents come before children
         here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
         if len(here) and (is_chain or node >= m):
-            if prior is not None:
-                slope = np.broadcast_to(prior[node - m], shape)
-            value, slope = _fit(data.spectrum(here), value, slope, penalties, is_chain, node == 0)
-            limits = _range(data.y[here])
-        if node >= m:
-            values[node - m], slopes[node - m], ranges[node - m] = value, slope, limits
-        else:
-            waiting += [(child, value, slope, limits) for child in children[node]]
-    return LinearModels(values, slopes, ranges)
+            fitted = Node(data, here)
+            drawn_to = slopes[node].copy() if prior is None else prior[node - m]
+            slopes[node] = fitted.slopes(drawn_to, penalties)
+            mean, above = fitted.y, values[node] + drawn_to @ fitted.z
+            if is_chain and node:
+                mean = (fitted.weight * mean + PSEUDO_COUNT * above) / (
+                    fitted.weight + PSEUDO_COUNT)
+            values[node] = mean - slopes[node] @ fitted.z
+            ranges[node] = _range(data.y[here])
+            errors[node] = fitted.squared_error(values[node], slopes[node])
+        if node < m:
+            for each in (values, slopes, ranges):
+                each[children[node]] = each[node]
+    return NodeModels(values, slopes, ranges, errors)
 
 
-def _fit(node, value, prior, penalties, is_drawn, is_root):
-    """Value at the origin and slopes of a node for each penalty."""
-    slopes = node.slopes(prior, penalties)
-    mean = np.broadcast_to(node.y_mean, value.shape)
-    if is_drawn and not is_root:
-        above = value + prior @ node.z_mean
-        mean = (node.weight * mean + PSEUDO_COUNT * above) / (node.weight + PSEUDO_COUNT)
-    return mean - slopes @ node.z_mean, slopes
+def with_models(tree, data, models, *, nodes=None, penalty=0, clip=True):
+    """A tree with linear models in its leaves, in raw features.
+
+    Parameters
+    ----------
+    tree : Tree
+    data : ScaledSamples
+    models : NodeModels
+    nodes : ndarray of int, shape (n_leaves,), default=None
+        Whose model each leaf gets. None are the leaves themselves.
+    penalty : int, default=0
+        Number of the penalty.
+    clip : bool, default=True
+        Whether predictions stay in the ranges.
+
+    Returns
+    -------
+    Tree
+        With constant leaves if all slopes are zero.
+    """
+    nodes = np.arange(tree.n_internal, len(models.values)) if nodes is None else nodes
+    values, slopes = models.values[nodes, penalty], models.slopes[nodes, penalty]
+    if not slopes.any():
+        return tree.replace(values=values)
+    raw = np.zeros((tree.n_leaves, tree.n_outputs, tree.n_features))
+    raw[:, :, data.features] = slopes / data.scale
+    values = values - raw[:, :, data.features] @ data.center
+    return tree.replace(values=values, slopes=raw, ranges=models.ranges[nodes] if clip else None)
 
 
 def _range(y):
