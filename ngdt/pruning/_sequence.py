@@ -137,7 +137,22 @@ def pruning_sequence(tree, leaf, y, weight, loss):
     -------
     PruningSequence
     """
-    cost = node_impurities(tree, leaf, y, weight / weight.sum(), loss)
+    return sequence_of_costs(tree, node_impurities(tree, leaf, y, weight / weight.sum(), loss))
+
+
+def sequence_of_costs(tree, cost):
+    """The subtrees of minimal cost-complexity pruning, for any cost of nodes.
+
+    Parameters
+    ----------
+    tree : Tree
+    cost : ndarray of shape (n_internal + n_leaves,)
+        Cost of each node as a leaf, then of each leaf, in place of the impurity.
+
+    Returns
+    -------
+    PruningSequence
+    """
     tie = TIE * cost[0]
     steps = np.array(_steps(tree, cost.tolist(), tie)).reshape(-1, 4)
     steps = steps[steps[:, 0].argsort()[::-1]]

@@ -127,7 +127,7 @@ class LinearLeaves(Optimizer):
         Tree
             With constant leaves if no slope helps.
         """
-        data = ScaledSamples(problem, self._used_features(tree, problem))
+        data = ScaledSamples(problem, self.used_features(tree, problem))
         if not len(data.features):
             return problem.refit_leaves(tree)
         prior = None
@@ -142,8 +142,9 @@ class LinearLeaves(Optimizer):
                             np.array([penalty], dtype=np.float64), **options)
         return with_models(tree, data, models, clip=self.clip)
 
-    def _used_features(self, tree, problem):
-        p = tree.n_features
+    def used_features(self, tree, problem):
+        """Indices of the features that leaves use."""
+        p = problem.X.shape[1]
         if not isinstance(self.features, str):
             return np.unique(np.asarray(self.features))
         if self.features == "path":

@@ -1,0 +1,1 @@
+"""Greedy trees with linear leaves."""
