@@ -18,12 +18,12 @@ class RawTable(NamedTuple):
     ----------
     numbers : ndarray or CSR matrix of shape (n_samples, n_numbers)
         float32 or float64, with NaN where a value is missing.
-    categories : ndarray of object, shape (n_samples, n_categorical)
-        With None where a value is missing.
+    categories : list of list
+        Values of each categorical column; missing ones are None, NaN or pandas.NA.
     """
 
     numbers: Any
-    categories: np.ndarray
+    categories: list
 
 
 def check_samples(estimator, X, *, reset):
@@ -82,7 +82,7 @@ def check_table(estimator, X, categorical_features, *, reset):
             X = canonical_csr(X) if sparse.issparse(X) else X
             # Names take longer than a prediction for a sample, which does not need them.
             names = [f"x{j}" for j in range(X.shape[1])] if reset else None
-            return RawTable(X, None), names, np.empty(0, dtype=np.intp)
+            return RawTable(X, []), names, np.empty(0, dtype=np.intp)
     else:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if not columns.n_samples or not columns.n_columns:
@@ -146,7 +146,4 @@ def _read(columns, categorical):
     numbers = np.empty((n, len(numeric)), dtype=np.float32 if is_float32 else np.float64)
     for k, j in enumerate(numeric):
         numbers[:, k] = columns.numbers(j)
-    categories = np.empty((n, len(categorical)), dtype=object)
-    for k, j in enumerate(categorical):
-        categories[:, k] = columns.categories(j)
-    return RawTable(numbers, categories)
+    return RawTable(numbers, [columns.categories(j) for j in categorical])

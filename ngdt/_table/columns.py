@@ -1,4 +1,4 @@
-"""Read tables column by column: numbers as float arrays, categories as arrays of objects."""
+"""Read tables column by column: numbers as float arrays, categories as lists."""
 
 from numbers import Real
 
@@ -71,9 +71,8 @@ class FrameColumns:
         return _as_numbers(self.categories(j), self.names[j])
 
     def categories(self, j):
-        """The values of a column, with None where one is missing, object array (n_samples,)."""
-        series = self._series[j]
-        return _objects(series.to_list(), series.is_null().to_numpy())
+        """The values of a column, list; missing ones are None, NaN or pandas.NA."""
+        return self._series[j].to_list()
 
 
 class ArrayColumns:
@@ -104,18 +103,10 @@ class ArrayColumns:
 
     def categories(self, j):
         """As for `FrameColumns`."""
-        column = self._X[:, j].astype(object)
-        return _objects(column, np.array([_is_missing(value) for value in column], dtype=bool))
+        return self._X[:, j].tolist()
 
 
-def _objects(values, missing):
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    column[missing] = None
-    return column
-
-
-def _is_missing(value):
+def is_missing(value):
     """Whether a value is None, NaN, or another one that differs from itself."""
     if value is None:
         return True
@@ -126,7 +117,7 @@ def _is_missing(value):
 
 def _holds_strings(values, name, described):
     """True for strings, False for numbers, of a column of objects."""
-    present = [value for value in values if value is not None]
+    present = [value for value in values if not is_missing(value)]
     if all(isinstance(value, str) for value in present):
         return bool(present)    # without any value, all numbers are missing
     if all(isinstance(value, Real | np.bool_) for value in present):
@@ -139,7 +130,7 @@ def _holds_strings(values, name, described):
 def _as_numbers(values, name):
     try:
         return np.array(
-            [np.nan if _is_missing(value) else value for value in values], dtype=np.float64)
+            [np.nan if is_missing(value) else value for value in values], dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"X: column {name!r} holds values that are no numbers ({error}). Name it in "

@@ -1,20 +1,19 @@
 """The encoding of a table: one-hot categories, values and indicators of missing numbers."""
 
 from dataclasses import dataclass, replace
+from itertools import compress
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import OneHotEncoder
 
 from ngdt._numbers import format_number
 from ngdt._scaling import power_of_two
+from ngdt._table.categories import Categories
 from ngdt._table.columns import column_indices
 from ngdt._validation import canonical_csr
 
-# Least number of samples of a category that has a feature; largest number of these in a column.
-_MIN_SAMPLES, _MAX_CATEGORIES = 5, 256
 # Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
 # training on CSR matrices takes ten times as long.
 _MAX_DENSE_BYTES = 2**28
@@ -69,7 +68,8 @@ class Table:
         Value of a missing number; NaN until it is known.
     gaps : ndarray of int
         Positions in `numeric` of the columns that had missing numbers in training.
-    encoder : OneHotEncoder or None
+    categories : tuple of Categories
+        One for each of the columns `categorical`.
     is_sparse : bool
         Whether the encoded table is a CSR matrix.
     """
@@ -79,7 +79,7 @@ class Table:
     categorical: np.ndarray
     fill: np.ndarray
     gaps: np.ndarray
-    encoder: OneHotEncoder | None
+    categories: tuple
     is_sparse: bool
 
     @classmethod
@@ -102,21 +102,17 @@ class Table:
             column = raw.numbers[:, [k]].toarray()[:, 0] if sparse.issparse(raw.numbers) else (
                 raw.numbers[:, k])
             fill[k] = _mean(column, sample_weight)
-        encoder = None
-        if len(categorical):
-            _check_categories(raw.categories, names, categorical)
-            encoder = OneHotEncoder(
-                handle_unknown="infrequent_if_exist", min_frequency=_MIN_SAMPLES,
-                max_categories=_MAX_CATEGORIES, dtype=raw.numbers.dtype)
-            encoder.fit(raw.categories[sample_weight > 0])
-        table = cls(tuple(names), numeric, categorical, fill, gaps, encoder,
+        categories = tuple(
+            _fit_categories(values, sample_weight > 0, names[j])
+            for values, j in zip(raw.categories, categorical, strict=True))
+        table = cls(tuple(names), numeric, categorical, fill, gaps, categories,
                     sparse.issparse(raw.numbers))
         return replace(table, is_sparse=table.is_sparse or table._is_better_sparse(raw.numbers))
 
     @property
     def is_identity(self):
         """Whether a table without missing values is its own encoding."""
-        return len(self.gaps) == 0 and self.encoder is None
+        return len(self.gaps) == 0 and not self.categories
 
     @property
     def feature_names(self):
@@ -137,14 +133,9 @@ class Table:
         """What each feature of the encoded table means, list of Feature."""
         found = [Feature(int(j), "number") for j in self.numeric]
         found += [Feature(int(j), "missing") for j in self.numeric[self.gaps]]
-        if self.encoder is not None:
-            for j, known, rare in zip(
-                    self.categorical, self.encoder.categories_,
-                    self.encoder.infrequent_categories_, strict=True):
-                rare = () if rare is None else tuple(rare)
-                found += [Feature(int(j), "category", (each,)) for each in known
-                          if each not in rare]
-                found += [Feature(int(j), "category", rare)] * bool(rare)
+        for j, each in zip(self.categorical, self.categories, strict=True):
+            found += [Feature(int(j), "category", (value,)) for value in each.frequent]
+            found += [Feature(int(j), "category", each.rare)] * bool(each.rare)
         return found
 
     def features_of(self, parameter, columns):
@@ -179,15 +170,31 @@ class Table:
         numbers, is_gap = self._fill(raw.numbers)
         if self.is_identity:
             return numbers
-        parts = [numbers]
+        gaps = numbers[:, :0]
         if len(self.gaps):
-            indicators = sparse.csc_array(numbers.shape) if is_gap is None else is_gap
-            parts.append(indicators[:, self.gaps].astype(numbers.dtype))
-        if self.encoder is not None:
-            parts.append(self.encoder.transform(raw.categories).astype(numbers.dtype))
+            is_gap = sparse.csc_array(numbers.shape) if is_gap is None else is_gap
+            gaps = is_gap[:, self.gaps].astype(numbers.dtype)
+        samples, features = self._indicators(raw.categories)
+        shape = numbers.shape[0], sum(each.n_features for each in self.categories)
         if self.is_sparse:
-            return canonical_csr(sparse.hstack(parts, format="csr"))
-        return np.hstack([part.toarray() if sparse.issparse(part) else part for part in parts])
+            ones = np.ones(len(samples), dtype=numbers.dtype)
+            indicators = sparse.csr_array((ones, (samples, features)), shape)
+            return canonical_csr(sparse.hstack([numbers, gaps, indicators], format="csr"))
+        gaps = gaps.toarray() if sparse.issparse(gaps) else gaps
+        encoded = np.hstack([numbers, gaps, np.zeros(shape, dtype=numbers.dtype)])
+        encoded[samples, encoded.shape[1] - shape[1] + features] = 1.0
+        return encoded
+
+    def _indicators(self, columns):
+        """Positions of the ones among the features of the categories: samples and features."""
+        samples, features, first = [np.empty(0, np.intp)], [np.empty(0, np.intp)], 0
+        for values, categories in zip(columns, self.categories, strict=True):
+            feature = categories.features_of(values)
+            present = np.flatnonzero(feature >= 0)
+            samples.append(present)
+            features.append(first + feature[present])
+            first += categories.n_features
+        return np.concatenate(samples), np.concatenate(features)
 
     def _fill(self, numbers):
         """The numbers with values for gaps, and where the gaps are; None if there are none."""
@@ -242,15 +249,14 @@ class Table:
         return dense > max(_MAX_DENSE_BYTES, stored)
 
 
-def _check_categories(categories, names, categorical):
-    """Raise a TypeError if the categories of a column are of several types."""
-    for column, j in zip(categories.T, categorical, strict=True):
-        present = [value for value in column if value is not None]
-        if not (all(isinstance(value, str) for value in present)
-                or all(isinstance(value, Real | np.bool_) for value in present)):
-            raise TypeError(
-                f"X: the categories of column {names[j]!r} are of several types. Convert them all "
-                "to strings")
+def _fit_categories(values, present, name):
+    """The categories of a column among the samples that are present."""
+    try:
+        return Categories.fit(values if present.all() else list(compress(values, present)))
+    except TypeError as error:
+        raise TypeError(
+            f"X: the categories of column {name!r} are of several types, or neither strings nor "
+            "numbers. Convert them all to strings") from error
 
 
 def _has_nonfinite(values):
