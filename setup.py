@@ -47,6 +47,7 @@ EXTRA_SOURCES = {
     "ngdt/_samples.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_soft/leaf_model.pyx": ["ngdt/src/soft.c"],
     "ngdt/optimizers/_soft/routing.pyx": ["ngdt/src/soft.c"],
+    "ngdt/optimizers/_tao/conjugate_gradients.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/newton.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/linear.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_sgd/epoch.pyx": ["ngdt/src/dot.c"],

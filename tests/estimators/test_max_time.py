@@ -1,5 +1,6 @@
 """max_time: training ends in time, its schedules fit, and enough time changes nothing."""
 
+from itertools import count
 from time import perf_counter, sleep
 
 import numpy as np
@@ -10,9 +11,12 @@ import ngdt._deadline
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._deadline import Deadline
 from ngdt._greedy.builder import build
+from ngdt._samples import Samples
+from ngdt._scaling import Scaling
 from ngdt._selection._sample import N_READINGS, draw_in_time
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, Progress
 from ngdt.optimizers._pace import Pace
+from ngdt.optimizers._tao.linear import LinearSolver
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 HOURS = 1e5
@@ -163,6 +167,29 @@ class _Slow:
     def split(self, *arguments):
         self.clock.now += 1.0
         return self.splitter.split(*arguments)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_a_linear_node_ends_after_its_last_complete_step(penalty, monkeypatch):
+    """Each look at the clock takes a second."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 300))
+    target = np.sign(X[:, 0] + rng.normal(size=1000))
+    scaling = Scaling.fit(X, np.ones(1000))
+    objectives = []
+    for seconds in (1, 2, 4, 8, 16, 32, 64, HOURS):
+        looks = count()
+        monkeypatch.setattr(ngdt._deadline, "monotonic", looks.__next__)
+        solver = LinearSolver(Samples(X), scaling, penalty=penalty, deadline=Deadline(seconds))
+        *_, objective = solver.fit(
+            np.arange(1000, dtype=np.int32), target, np.ones(1000), np.zeros(300), 0.0)
+        assert next(looks) <= seconds + 4
+        objectives.append(objective)
+    assert (np.diff(objectives) <= 0.0).all()
+    assert len(set(objectives)) > 2     # some deadlines lie between the steps
+    free = LinearSolver(Samples(X), scaling, penalty=penalty).fit(
+        np.arange(1000, dtype=np.int32), target, np.ones(1000), np.zeros(300), 0.0)
+    assert objectives[-1] == free[-1]
 
 
 # --- fits that run out of time -------------------------------------------------------------------

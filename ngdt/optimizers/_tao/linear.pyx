@@ -2,25 +2,24 @@
 
 `PenalisedLoss` is what is minimised, `NewtonFit` all but the steps. These are found by coordinate
 descent on a quadratic model of a working set of a features, as in newGLMNET (Yuan, Ho & Lin 2012):
-the model costs a^2 per sample, a sweep a^2. Or, if all of many features have weights, by conjugate
-gradients, as in TRON (Lin, Weng & Keerthi 2008), whose trust region is a line search here: a
-product costs two passes over the samples.
+the model costs a^2 per sample, a sweep a^2. Or, if all of many features have weights, by
+`ConjugateGradients`.
 """
 
 import numpy as np
 
-from libc.math cimport fabs, fmax, sqrt
+from libc.math cimport fmax, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
+from ngdt._deadline import NO_DEADLINE
+from ngdt.optimizers._tao.conjugate_gradients import ConjugateGradients
 from ngdt.optimizers._tao.newton cimport NewtonFit
 from ngdt.optimizers._tao.penalised_loss cimport PenalisedLoss
 from ngdt._samples cimport Sample, Samples
 
 cdef extern from "dot.h" nogil:
-    double ngdt_dense_f64_f64(
-        const void *x, const int32_t *indices, Py_ssize_t n, const void *w) noexcept
     void ngdt_add_f64_f64(
         double a, const void *x, const int32_t *indices, Py_ssize_t n, double *w) noexcept
 
@@ -29,9 +28,8 @@ cdef enum:
     MAX_WORKING_FEATURES = 1024     # the model is a matrix of this size, squared
     MAX_MODEL_FEATURES = 200        # up to which it is faster than some twenty products
 
-cdef int MAX_SWEEPS = 20, MAX_PRODUCTS = 250
+cdef int MAX_SWEEPS = 20
 cdef double SWEEP_TOL = 1e-2    # share of the first sweep's decrease that ends the sweeps
-cdef double PRODUCT_TOL = 0.05  # share of the violation that ends the products
 
 
 cdef class LinearSolver:
@@ -49,19 +47,21 @@ cdef class LinearSolver:
         weights and intercept of zero, times the share of the costs that the lighter class has.
     max_steps : int
         Newton steps; with 0, a fit multiplies what it is given, and returns F there.
+    deadline : Deadline
+        Ends a fit after its last complete step.
     """
 
     cdef PenalisedLoss F
-    cdef object kind
+    cdef object kind, deadline
     cdef double tol
     cdef int max_steps
 
     def __init__(self, Samples data, scaling, loss="squared_hinge", penalty="l1", tol=1e-2,
-                 max_steps=100):
+                 max_steps=100, deadline=NO_DEADLINE):
         self.F = PenalisedLoss(data, scaling, loss, penalty)
         dense = penalty == "l2" and data.n_features > MAX_MODEL_FEATURES
-        self.kind = _ConjugateGradients if dense else _CoordinateDescent
-        self.tol, self.max_steps = tol, max_steps
+        self.kind = ConjugateGradients if dense else _CoordinateDescent
+        self.tol, self.max_steps, self.deadline = tol, max_steps, deadline
 
     def fit(self, samples, target, cost, weights, double intercept):
         """Lower F from the best multiple of the given weights; several threads may do so at once.
@@ -85,6 +85,7 @@ cdef class LinearSolver:
             F.
         """
         cdef NewtonFit fit = self.kind(self.F, samples, target, cost, weights, intercept)
+        fit.deadline, fit.is_timed = self.deadline, self.deadline.is_set
         with nogil:
             fit.run(self.tol, self.max_steps)
         return fit.weights.base[:fit.n_features], fit.weights[fit.n_features], fit.objective()
@@ -110,7 +111,8 @@ cdef class _CoordinateDescent(NewtonFit):
     cdef void find_goal(self) noexcept nogil:
         self._choose_working_set()
         self._make_model()
-        self._minimise_model()
+        if not self.is_late():
+            self._minimise_model()
 
     cdef void _choose_working_set(self) noexcept nogil:
         """All features that are used or violate optimality; if too many, those that do most."""
@@ -157,6 +159,8 @@ cdef class _CoordinateDescent(NewtonFit):
             if n == SAMPLES_PER_PRODUCT:
                 self._add_chunk(n)
                 n = 0
+                if self.is_late():
+                    return
         if n:
             self._add_chunk(n)
         for k in range(a - 1):
@@ -227,73 +231,3 @@ cdef class _CoordinateDescent(NewtonFit):
                 first = decrease
             if decrease <= SWEEP_TOL * first:
                 return
-
-
-cdef class _ConjugateGradients(NewtonFit):
-    """Steps by products with second derivatives; the penalty is w^2 / 2."""
-
-    cdef int32_t[::1] curved        # samples where the loss has a second derivative
-    cdef double[::1] curvature      # that derivative, times the cost
-    cdef Py_ssize_t n_curved
-    cdef double[::1] slope          # gradient of penalty and model at the goal
-    cdef double[::1] search         # direction of the next conjugate step
-    cdef double[::1] product        # of the second derivatives with that
-
-    def __init__(self, F, samples, target, cost, weights, intercept):
-        super().__init__(F, samples, target, cost, weights, intercept)
-        self.curved, self.curvature = np.empty(len(samples), dtype=np.int32), np.empty(len(samples))
-        self.slope, self.search, self.product = np.empty((3, self.n_features + 1))
-
-    cdef void find_goal(self) noexcept nogil:
-        cdef Py_ssize_t j, p = self.n_features
-        cdef double length, before, bend, violation = 0.0, left
-        cdef int _product
-        self._find_curvature()
-        for j in range(p + 1):
-            self.goal[j] = self.weights[j]
-            self.slope[j] = self.gradient[j] + (self.weights[j] if j < p else 0.0)
-            self.search[j] = -self.slope[j]
-            violation += fabs(self.slope[j])
-        length = self._dot(self.slope, self.slope)
-        for _product in range(MAX_PRODUCTS):
-            self._multiply()
-            bend = self._dot(self.search, self.product)
-            if not bend > 0.0:
-                return
-            self._axpy(length / bend, self.search, self.goal)
-            self._axpy(length / bend, self.product, self.slope)
-            before, length, left = length, self._dot(self.slope, self.slope), 0.0
-            for j in range(p + 1):
-                left += fabs(self.slope[j])
-                self.search[j] = length / before * self.search[j] - self.slope[j]
-            if left <= PRODUCT_TOL * violation:
-                return
-
-    cdef void _find_curvature(self) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef double c
-        self.n_curved = 0
-        for i in range(self.n_samples):
-            c = self.cost[i] * self.F.loss.curvature(self.margin[i])
-            if c > 0.0:
-                self.curved[self.n_curved], self.curvature[self.n_curved] = self.samples[i], c
-                self.n_curved += 1
-
-    cdef void _multiply(self) noexcept nogil:
-        """Second derivatives of F, the sum of c loss'' z z' and the penalty's, times search."""
-        cdef Py_ssize_t i, j, p = self.n_features
-        cdef Sample x
-        memset(&self.product[0], 0, (p + 1) * sizeof(double))
-        self.to_raw(&self.search[0])
-        for i in range(self.n_curved):
-            x = self.F.data.get(self.curved[i])
-            self.add(self.curvature[i] * self.project(&x), &x, &self.product[0])
-        self.to_scaled(&self.product[0])
-        for j in range(p):
-            self.product[j] += self.search[j]
-
-    cdef double _dot(self, const double[::1] a, const double[::1] b) noexcept nogil:
-        return ngdt_dense_f64_f64(&a[0], NULL, self.n_features + 1, &b[0])
-
-    cdef void _axpy(self, double t, const double[::1] a, double[::1] b) noexcept nogil:
-        ngdt_add_f64_f64(t, &a[0], NULL, self.n_features + 1, &b[0])

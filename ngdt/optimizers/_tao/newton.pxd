@@ -19,9 +19,12 @@ cdef class NewtonFit:
     cdef double[::1] raw            # for the raw features, where `to_raw` writes
     cdef double[::1] margin
     cdef double[::1] change         # of the margins, along the step
+    cdef object deadline
+    cdef bint is_timed
 
     cdef void run(self, double tol, int max_steps) noexcept nogil
     cdef void find_goal(self) noexcept nogil
+    cdef bint is_late(self) noexcept nogil
     cdef double objective(self) noexcept nogil
     cdef void to_raw(self, const double *w) noexcept nogil
     cdef double project(self, const Sample *x) noexcept nogil

@@ -30,7 +30,8 @@ cdef class NewtonFit:
     """One fit: its state and its memory.
 
     Subclasses override ``find_goal()``: write to `goal` what minimises penalty plus quadratic model
-    of the loss at `weights`, where the loss has this `gradient`, or comes close to that.
+    of the loss at `weights`, where the loss has this `gradient`, or comes close to that. They may
+    return as soon as ``is_late()``, for the step is dropped then.
 
     Parameters
     ----------
@@ -62,11 +63,18 @@ cdef class NewtonFit:
             if self.violation(&self.weights[0], &self.gradient[0]) <= enough:
                 return
             self.find_goal()
-            if not self._search_line():
+            if self.is_late() or not self._search_line():
                 return
 
     cdef void find_goal(self) noexcept nogil:
         pass
+
+    cdef bint is_late(self) noexcept nogil:
+        """Whether the deadline has passed."""
+        if not self.is_timed:
+            return False
+        with gil:
+            return not self.deadline.fits()
 
     cdef double objective(self) noexcept nogil:
         memset(&self.direction[0], 0, (self.n_features + 1) * sizeof(double))

@@ -56,7 +56,7 @@ class NewtonSolver:
         self.scaling = problem.scaling
         self.penalty = _PENALTY[params.penalty]
         self.solver = LinearSolver(
-            problem.data, self.scaling, params.node_loss, params.penalty)
+            problem.data, self.scaling, params.node_loss, params.penalty, deadline=problem.deadline)
 
     def penalties(self, weights):
         """Penalty of each weight vector; the weights, dense or CSR, are those of raw features."""
@@ -139,9 +139,9 @@ OBLIQUE_SOLVERS = {"newton": NewtonSolver, "liblinear": LiblinearSolver}
 
 
 class AxisSolver:
-    """The axis-aligned split with the least cost of misrouted samples."""
+    """The axis-aligned split with the least cost of misrouted samples; as `NewtonSolver`."""
 
-    def __init__(self, problem):
+    def __init__(self, params, problem):
         self.data = problem.data
         # All splitters read these arrays. Before its search, each thread writes the entries of its
         # own samples only: nodes of one level share no samples.

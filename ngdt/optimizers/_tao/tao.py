@@ -198,17 +198,16 @@ class TAORun:
         self.total_weight = problem.sample_weight[self.training_samples].sum()
         depth = tree.node_depths()
         self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
-        if params.node == "axis":
-            self.solver = AxisSolver(problem)
-        else:
-            self.solver = OBLIQUE_SOLVERS[params.solver](params, problem)
         self.in_threads = Parallel(problem.n_jobs, require="sharedmem") if (
             problem.n_jobs > 1) else _in_this_thread
         self.progress, self.converged = Progress(params, problem, params.max_passes), False
         self._refit_leaves(problem.apply(tree, self.training_samples))
         self.best = np.inf, self.tree, self.samples_by_leaf
+        # The end takes as long.
+        self.deadline = problem.deadline.earlier(monotonic() - before)
+        kind = AxisSolver if params.node == "axis" else OBLIQUE_SOLVERS[params.solver]
+        self.solver = kind(params, problem.replace(deadline=self.deadline))
         self.begin, self.n_fitted = monotonic(), 0      # samples of all nodes so far
-        self.deadline = problem.deadline.earlier(self.begin - before)   # the end takes as long
 
     def train(self):
         patience = _PATIENCE_PASSES[self.params.accept]
