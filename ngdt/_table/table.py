@@ -180,9 +180,11 @@ class Table:
             ones = np.ones(len(samples), dtype=numbers.dtype)
             indicators = sparse.csr_array((ones, (samples, features)), shape)
             return canonical_csr(sparse.hstack([numbers, gaps, indicators], format="csr"))
-        gaps = gaps.toarray() if sparse.issparse(gaps) else gaps
-        encoded = np.hstack([numbers, gaps, np.zeros(shape, dtype=numbers.dtype)])
-        encoded[samples, encoded.shape[1] - shape[1] + features] = 1.0
+        before = numbers.shape[1] + gaps.shape[1]
+        encoded = np.zeros((shape[0], before + shape[1]), dtype=numbers.dtype)
+        encoded[:, :numbers.shape[1]] = numbers
+        encoded[:, numbers.shape[1]:before] = gaps.toarray() if sparse.issparse(gaps) else gaps
+        encoded[samples, before + features] = 1.0
         return encoded
 
     def _indicators(self, columns):
