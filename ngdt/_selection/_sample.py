@@ -1,11 +1,16 @@
 """Problems of some of the samples, where all of them would take too long."""
 
+from time import monotonic
+
 import numpy as np
 
 from ngdt._folds import hold_out, strata_of
+from ngdt._scaling import Moments
 
 # A fit reads X, or routes its samples, about this often. With less time, fewer samples are used.
 N_READINGS = 20
+# Time to choose, prune and describe a tree after the training, in readings.
+_READINGS_AFTER = 4.0
 # Number of samples that are used in any case, if there are as many.
 MIN_SAMPLES = 2000
 
@@ -52,3 +57,38 @@ def draw_in_time(problem, seconds_per_sample):
     if problem.deadline.fits(needed):
         return problem
     return draw(problem, max(MIN_SAMPLES, int(n_samples * problem.deadline.left / needed)))
+
+
+def training_in_time(problem):
+    """The problem of a fit: its samples, and its deadline, are those that there is time for.
+
+    What follows reads only these samples, so that only the check and the encoding of the data take
+    time that does not depend on the deadline.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the deadline of the fit.
+
+    Returns
+    -------
+    problem : Problem
+        Its deadline leaves time to choose, prune and describe a tree.
+    seconds_per_sample : float
+        That it takes to read the data; 0 without a deadline.
+    """
+    if not problem.deadline.is_set:
+        return problem, 0.0
+    seconds = _reading_time(problem)
+    drawn = draw_in_time(problem, seconds)
+    seconds_after = _READINGS_AFTER * seconds * len(drawn.training_samples)
+    return drawn.replace(deadline=problem.deadline.earlier(seconds_after)), seconds
+
+
+def _reading_time(problem):
+    """Seconds per sample of a reading: of the moments, which take three passes, of some samples."""
+    samples = problem.training_samples
+    samples = samples[::-(-len(samples) // MIN_SAMPLES)]
+    X, sample_weight, begin = problem.X[samples], problem.sample_weight[samples], monotonic()
+    Moments.of(X, sample_weight)
+    return (monotonic() - begin) / len(samples)

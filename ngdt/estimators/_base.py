@@ -4,7 +4,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from time import monotonic
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -30,7 +29,7 @@ from ngdt._resolve import (
     resolve_optimizers,
     sample_count,
 )
-from ngdt._selection import draw_in_time, race, train
+from ngdt._selection import race, train, training_in_time
 from ngdt._structure import decision_path
 from ngdt._table import Table, check_table, check_targets
 from ngdt._tree import Tree
@@ -179,19 +178,16 @@ class ObliqueTree(BaseEstimator):
     def _fit_checked(self, X, y, sample_weight, deadline, *, resume, fresh, validation_fraction,
                      limit=True, classes=None):
         """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
-        begin = monotonic()
         problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
-        # To describe the tree takes up to three times as long as to check the data.
-        took = monotonic() - begin
-        problem = problem.replace(deadline=deadline.earlier(3.0 * took))
-        seconds_per_sample = took / problem.X.shape[0]
-        training = draw_in_time(problem, seconds_per_sample)
+        problem, seconds = training_in_time(problem.replace(deadline=deadline))
+        # Moments raise a ValueError for features whose range is too large.
+        fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
         encoder = fitted["_targets"]
         linear_leaves = resolve_leaves(self, fitted["_table"])
         if fresh and is_auto(self.optimizer):
             result = race(
-                training, validation_fraction, leaf=self.leaf, linear_leaves=linear_leaves,
-                seconds_per_sample=seconds_per_sample)
+                problem, validation_fraction, leaf=self.leaf, linear_leaves=linear_leaves,
+                seconds_per_sample=seconds)
             return self._set_fitted(problem, result, fitted)
         optimizers = resolve_optimizers(self, linear_leaves)
         init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
@@ -200,7 +196,7 @@ class ObliqueTree(BaseEstimator):
                 problem.check_shapes(init)
             init = encoder.scale_leaf_values(init)
         result = train(
-            training, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
+            problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
             validation_fraction=validation_fraction, limit=limit)
         return self._set_fitted(problem, result, fitted)
 
@@ -226,10 +222,9 @@ class ObliqueTree(BaseEstimator):
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
         table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
-        problem = self._problem(table.transform(raw), targets, sample_weight, fitted["_targets"])
-        # Moments raise a ValueError for features whose range is too large.
-        fitted["_table"] = table.with_means(problem.moments.mean)
-        return problem, fitted
+        fitted["_table"] = table
+        return self._problem(
+            table.transform(raw), targets, sample_weight, fitted["_targets"]), fitted
 
     @abstractmethod
     def _encode_targets(self, y, sample_weight, resume, classes):
@@ -381,8 +376,8 @@ class ObliqueTree(BaseEstimator):
     def n_node_samples(self) -> np.ndarray:
         """Number of training samples at each internal node, then at each leaf.
 
-        ndarray of int, shape (n_internal + n_leaves,). Samples of weight 0 are not counted,
-        validation samples are.
+        ndarray of int, shape (n_internal + n_leaves,). Validation samples are counted. Samples of
+        weight 0, and those that `max_time` left out of the training, are not.
         """
         check_is_fitted(self)
         return self._n_node_samples

@@ -8,12 +8,13 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import ngdt._deadline
+import ngdt._selection._sample
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._deadline import Deadline
 from ngdt._greedy.builder import build
 from ngdt._samples import Samples
-from ngdt._scaling import Scaling
-from ngdt._selection._sample import N_READINGS, draw_in_time
+from ngdt._scaling import Moments, Scaling
+from ngdt._selection._sample import MIN_SAMPLES, N_READINGS, draw_in_time
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, Progress
 from ngdt.optimizers._pace import Pace
 from ngdt.optimizers._tao.linear import LinearSolver
@@ -37,6 +38,7 @@ def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(ngdt._deadline, "monotonic", clock)
     monkeypatch.setattr(ngdt.optimizers._pace, "monotonic", clock)
+    monkeypatch.setattr(ngdt._selection._sample, "monotonic", clock)
     return clock
 
 
@@ -141,6 +143,29 @@ def test_few_samples_are_drawn_if_there_is_little_time(clock):
         n_drawn = len(drawn.training_samples)
         assert n_drawn == pytest.approx(n * min(1.0, max(share, 0.1)), rel=0.01)
         assert drawn.y.mean() == pytest.approx(0.5, abs=0.01)
+
+
+@BOTH
+@pytest.mark.parametrize("n_drawn", [MIN_SAMPLES, 5000, 20_000])
+@pytest.mark.filterwarnings("ignore:max_time")
+def test_all_but_the_drawn_samples_are_left_alone(estimator, n_drawn, clock, monkeypatch):
+    """To read a sample takes a second."""
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    y, n_read, moments_of = (X[:, 0] > 0).astype(int), [], Moments.of
+
+    def slow(X, sample_weight):
+        n_read.append(len(X))
+        clock.now += len(X)
+        return moments_of(X, sample_weight)
+
+    monkeypatch.setattr(Moments, "of", slow)
+    time = MIN_SAMPLES + N_READINGS * n_drawn * 1.001
+    model = estimator(3, optimizer=None, max_time=time, random_state=0).fit(X, y)
+    assert n_read[0] == MIN_SAMPLES
+    assert n_read[1:] == [pytest.approx(n_drawn, rel=0.01)]
+    assert model.n_node_samples[0] == n_read[1]
+    assert model._sample_summary.std[0] == pytest.approx(1.0, abs=0.1)
+    assert clock.now < time
 
 
 def test_the_builder_stops_at_the_deadline(digits, clock):
