@@ -9,8 +9,9 @@ from ngdt._greedy.splitter import Split
 from ngdt.initializers._base import Initializer
 
 # With a deadline: number of samples of a first tree, by which the time is measured; seconds that it
-# has in any case; and the increase of the time per sample up to all samples.
-_PILOT_SAMPLES, _PILOT_SECONDS, _MORE_PER_SAMPLE = 2000, 0.05, 1.5
+# has in any case; the increase of the time per sample up to all samples; and the share of the time
+# for growing. To prune and describe a deep tree takes almost as long, since it has so many nodes.
+_PILOT_SAMPLES, _PILOT_SECONDS, _MORE_PER_SAMPLE, _GROWING_TIME = 2000, 0.05, 1.5, 0.6
 
 
 class InfoGain(Initializer):
@@ -53,9 +54,10 @@ class InfoGain(Initializer):
 
     def _grow(self, problem):
         strategy, samples = self._strategy(problem), problem.training_samples
-        deadline = problem.deadline
-        if not deadline.is_set:
+        if not problem.deadline.is_set:
             return build(strategy, samples, problem).to_tree(problem)
+        problem = problem.with_time(_GROWING_TIME)
+        deadline = problem.deadline
         # A tree of a few samples in any case; the time that it takes tells how many are possible.
         order = np.random.default_rng(problem.random_state).permutation(samples)
         pilot, begin = np.sort(order[:_PILOT_SAMPLES]), monotonic()
