@@ -46,7 +46,9 @@ CYTHON_UTILITY = "ngdt._cyutility"
 EXTRA_SOURCES = {
     "ngdt/_samples.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_soft/leaf_model.pyx": ["ngdt/src/soft.c"],
+    "ngdt/optimizers/_soft/loss_leaves.pyx": ["ngdt/src/soft.c"],
     "ngdt/optimizers/_soft/routing.pyx": ["ngdt/src/soft.c"],
+    "ngdt/optimizers/_soft/sparse_routing.pyx": ["ngdt/src/soft.c"],
     "ngdt/optimizers/_tao/conjugate_gradients.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/newton.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/linear.pyx": ["ngdt/src/dot.c"],

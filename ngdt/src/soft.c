@@ -95,6 +95,30 @@ CLONES void ngdt_sum_by_label(const int32_t *restrict label, const float *restri
         sums[label[b]] += x[b];
 }
 
+CLONES void ngdt_subtract_huber(float limit, const float *restrict e, ptrdiff_t n,
+                                float *restrict out)
+{
+    for (ptrdiff_t b = 0; b < n; b++) {
+        float size = e[b] < 0.0f ? -e[b] : e[b];
+        float inner = size < limit ? size : limit;
+        out[b] -= inner * (2.0f * size - inner);
+    }
+}
+
+CLONES float ngdt_huber_gradient(float limit, const float *restrict grad_value, ptrdiff_t n,
+                                 float *restrict e)
+{
+    float side[8] = {0};
+    for (ptrdiff_t b = 0; b < n; b++) {
+        float inner = e[b] < limit ? e[b] : limit;
+        inner = inner > -limit ? inner : -limit;
+        e[b] = -2.0f * inner * grad_value[b];
+    }
+    for (ptrdiff_t b = 0; b < n; b++)
+        side[b % 8] += e[b];
+    return ((side[0] + side[4]) + (side[2] + side[6])) + ((side[1] + side[5]) + (side[3] + side[7]));
+}
+
 CLONES void ngdt_adam_step(const ngdt_adam *adam, const float *restrict gradient, ptrdiff_t n,
                            float *restrict w, float *restrict first, float *restrict second)
 {

@@ -55,6 +55,12 @@ void ngdt_gather(const float *table, const int32_t *label, ptrdiff_t n, float *o
 /* sums[c] += sum of x[b] over all b with label[b] == c, for 0 <= c < k */
 void ngdt_sum_by_label(const int32_t *label, const float *x, ptrdiff_t n, int k, float *sums);
 
+/* out[b] -= rho(e[b]), the Huber loss: e^2 up to the limit, and then linear. */
+void ngdt_subtract_huber(float limit, const float *e, ptrdiff_t n, float *out);
+/* e[b] = -grad_value[b] rho'(e[b]), the gradient in a prediction of which e is the residual; returns
+ * the sum. */
+float ngdt_huber_gradient(float limit, const float *grad_value, ptrdiff_t n, float *e);
+
 typedef struct {
     float rate;         /* learning rate, with the bias corrections of this step in it */
     float keep;         /* 1 - decoupled weight decay */

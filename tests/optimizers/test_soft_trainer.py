@@ -17,8 +17,9 @@ from ngdt._scaling import Scaling
 from ngdt.inference import soft_predict_proba
 from ngdt.optimizers._soft import leaf_model as leaf_models
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
-from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
+from ngdt.optimizers._soft.routing import DenseRouting
 from ngdt.optimizers._soft.run import _neighbours
+from ngdt.optimizers._soft.sparse_routing import SparseRouting
 from ngdt.testing.strategies import problems
 from reference import inference as naive
 from reference import soft as naive_soft

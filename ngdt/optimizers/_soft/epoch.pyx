@@ -1,4 +1,4 @@
-"""One epoch of soft training: gradients of a bounded likelihood, Adam, and leaves by online EM.
+"""One epoch of soft training: gradients of a bounded likelihood or of a loss, and Adam.
 
 Visits route the samples of a mini-batch through the tree and back (`routing`); updates let blocks
 of nodes take a step of Adam, and blocks of leaves take theirs (`leaf_model`). With dense routing,
@@ -10,17 +10,11 @@ import numpy as np
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
 
-from ngdt.optimizers._soft.leaf_model cimport LeafModel
+from ngdt.optimizers._soft.leaf_model cimport LeafModel, ngdt_adam
 from ngdt.optimizers._soft.routing cimport Routing
 from ngdt.optimizers._threads cimport MiniBatchLoop, Step, Worker
 
 cdef extern from "soft.h" nogil:
-    ctypedef struct ngdt_adam:
-        float rate
-        float keep
-        float beta1
-        float beta2
-        float epsilon
     unsigned int ngdt_flush_tiny() noexcept
     void ngdt_keep_tiny(unsigned int mode) noexcept
     void ngdt_adam_step(const ngdt_adam *adam, const float *gradient, Py_ssize_t n, float *w,
@@ -44,7 +38,7 @@ cdef class SoftWorker(Worker):
     """
 
     cdef float[:, ::1] gradient
-    cdef ngdt_adam adam
+    cdef ngdt_adam adam, leaf_adam
     cdef double batch_weight    # sum of the sample weights
 
     def __init__(self, n_columns):
@@ -62,7 +56,7 @@ cdef class SoftTrainer(MiniBatchLoop):
         Training weights, of mean 1.
     q : float
         The loss of a sample is (1 - likelihood**q) / q, which is bounded by 1 / q; for q = 0 it is
-        the log loss.
+        the log loss. Where leaves have a loss, it is the expected loss over the leaves instead.
     weights : ndarray of float32
         Those of the routing.
     betas, epsilon : of Adam
@@ -90,8 +84,8 @@ cdef class SoftTrainer(MiniBatchLoop):
     cdef list workers               # one per thread
     cdef const double[::1] gamma, rate, keep, leaf_rate     # per step
     # Per slot, written by visits.
-    cdef float[::1] likelihood
-    cdef float[::1] grad_output     # minus the derivative of the loss in the likelihood
+    cdef float[::1] root_value
+    cdef float[::1] grad_output     # minus the derivative of the loss in it
     cdef double[::1] slot_weight
     # Per node, written by the update task of its block.
     cdef float[:, ::1] w
@@ -116,7 +110,7 @@ cdef class SoftTrainer(MiniBatchLoop):
         self.epsilon = epsilon
         self.n_steps_before = 0
         self.batch_size, self.samples_per_task = routing.batch_size, CHUNK
-        self.likelihood, self.grad_output = np.empty((2, self.batch_size), dtype=np.float32)
+        self.root_value, self.grad_output = np.empty((2, self.batch_size), dtype=np.float32)
         self.slot_weight = np.empty(self.batch_size)
         self.workers = [SoftWorker(weights.shape[1]) for _ in range(n_threads)]
 
@@ -162,11 +156,13 @@ cdef class SoftTrainer(MiniBatchLoop):
             if s + SLOTS_AHEAD < stop:
                 self.routing.data.prefetch_all(samples[s + SLOTS_AHEAD])
             self.routing.read(s, samples[s])
-        self.routing.forward(first, n, gamma, &self.likelihood[first])
+        self.routing.forward(first, n, gamma, &self.root_value[first])
         for s in range(first, stop):
-            self.likelihood[s] = max(self.likelihood[s], LEAST_LIKELIHOOD)
-            self.grad_output[s] = <float> (
-                self.slot_weight[s] * pow(self.likelihood[s], self.q - 1.0))
+            self.grad_output[s] = <float> self.slot_weight[s]
+            if self.model.is_likelihood:
+                self.root_value[s] = max(self.root_value[s], LEAST_LIKELIHOOD)
+                self.grad_output[s] = <float> (
+                    self.slot_weight[s] * pow(self.root_value[s], self.q - 1.0))
         self.routing.backward(first, n, gamma, &self.grad_output[first])
 
     cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
@@ -185,6 +181,10 @@ cdef class SoftTrainer(MiniBatchLoop):
         adam.rate = <float> (self.rate[step.number] * second_bias / first_bias)
         adam.epsilon = <float> (self.epsilon * second_bias)
         adam.keep = <float> self.keep[step.number]
+        (<SoftWorker> worker).leaf_adam = adam[0]
+        (<SoftWorker> worker).leaf_adam.rate = <float> (
+            self.leaf_rate[step.number] * second_bias / first_bias)
+        (<SoftWorker> worker).leaf_adam.keep = 1.0
         return self._n_node_tasks() + (
             self.model.n_leaves + LEAVES_PER_TASK - 1) // LEAVES_PER_TASK
 
@@ -203,18 +203,20 @@ cdef class SoftTrainer(MiniBatchLoop):
         else:
             first = (task - n_node_tasks) * LEAVES_PER_TASK
             self._move_leaves(
-                first, min(LEAVES_PER_TASK, self.model.n_leaves - first), step.n,
-                self.leaf_rate[step.number], (<SoftWorker> worker).batch_weight)
+                <SoftWorker> worker, first,
+                min(LEAVES_PER_TASK, self.model.n_leaves - first), step)
 
     cdef void _count(self, int n, double batch_weight) noexcept nogil:
         """Add a mini-batch to the metrics of the epoch."""
         cdef int s
         self.sum_weight += batch_weight
         for s in range(n):
-            self.sum_loss += self.slot_weight[s] * self._loss(self.likelihood[s])
+            self.sum_loss += self.slot_weight[s] * self._loss(self.root_value[s])
 
-    cdef double _loss(self, double likelihood) noexcept nogil:
-        return (1.0 - pow(likelihood, self.q)) / self.q if self.q > 0.0 else -log(likelihood)
+    cdef double _loss(self, double value) noexcept nogil:
+        if not self.model.is_likelihood:
+            return -value
+        return (1.0 - pow(value, self.q)) / self.q if self.q > 0.0 else -log(value)
 
     cdef void _move_nodes(
             self, SoftWorker worker, int node, int n_nodes, int n) noexcept nogil:
@@ -248,12 +250,12 @@ cdef class SoftTrainer(MiniBatchLoop):
             gradient[self.neighbour[k, 1]] -= slope
 
     cdef void _move_leaves(
-            self, int first, int n_leaves, int n, double rate, double batch_weight
-    ) noexcept nogil:
+            self, SoftWorker worker, int first, int n_leaves, const Step *step) noexcept nogil:
+        """Take the step of a block of leaves."""
         cdef int leaf
+        self.routing.accumulate_leaves(first, n_leaves, step.n)
         for leaf in range(first, first + n_leaves):
-            self.model.reset(leaf)
-            self.routing.accumulate_leaf(leaf, n)
-            self.model.update_mean(leaf, rate, batch_weight)
+            self.model.update(
+                leaf, self.leaf_rate[step.number], worker.batch_weight, &worker.leaf_adam)
             if self.refit_every_step:
                 self.model.m_step(leaf)

@@ -1,20 +1,38 @@
 from libc.stdint cimport int32_t
 
+cdef extern from "soft.h" nogil:
+    ctypedef struct ngdt_adam:
+        float rate
+        float keep
+        float beta1
+        float beta2
+        float epsilon
+
 
 cdef class LeafModel:
-    # p(y | leaf), and the running means from which it is fitted.
     cdef readonly int n_leaves
-    cdef readonly object parameters     # probabilities of classes, or means of targets
-    cdef float[:, ::1] _parameters
-    cdef float[:, ::1] _mean            # responsibility per sample, times what it is summed with
-    cdef double prior_weight
+    cdef readonly object parameters     # probabilities of classes, means, or coefficients
+    cdef readonly bint is_likelihood    # what `value` is; otherwise it is minus a loss
+    # Linear leaves have rows of coefficients, as nodes have weights; other leaves have none.
+    cdef int rows_per_leaf
+    cdef float[:, ::1] coefficients     # (n_rows, n_features + 1)
+    cdef float[:, ::1] gradient         # shape of the coefficients
+    cdef float[:, ::1] output           # (n_rows, batch_size): products; then derivatives in them
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil
-    cdef void density(
+    cdef void value(
         self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil
     cdef void reset(self, int leaf) noexcept nogil
     cdef void accumulate(
         self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
     ) noexcept nogil
-    cdef void update_mean(self, int leaf, double rate, double total) noexcept nogil
+    cdef void update(
+        self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil
     cdef void m_step(self, int leaf) noexcept nogil
+
+
+cdef class OnlineEM(LeafModel):
+    # Running means of responsibilities, from which leaves are fitted.
+    cdef float[:, ::1] _parameters
+    cdef float[:, ::1] _mean            # responsibility per sample, times what it is summed with
+    cdef double prior_weight

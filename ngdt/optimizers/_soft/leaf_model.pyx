@@ -1,8 +1,8 @@
-"""What leaves say about targets, fitted by an online form of the EM algorithm.
+"""What leaves say about targets; likelihoods, fitted by an online form of the EM algorithm.
 
-`density` and `accumulate` cost one operation per slot, or per slot and target. The M-step of a leaf
+`value` and `accumulate` cost one operation per slot, or per slot and target. The M-step of a leaf
 uses running means of h, what the leaf is responsible for of a sample, and of h times what the model
-needs of the target: `accumulate` sums them over a mini-batch, `update_mean` moves the running means
+needs of the target: `accumulate` sums them over a mini-batch, `update` moves the running means
 towards those of the mini-batch, and `m_step` fits the leaf to them.
 
 Targets are read into slots by `read`, in visits, one slot per sample. All else of a leaf is written
@@ -27,28 +27,30 @@ cdef enum:
 cdef class LeafModel:
     """What a leaf says about targets. Subclasses override the kernels.
 
-    `density` and `accumulate` take a list of n slots, or the n consecutive ones from `first` on
-    where `slots` is NULL.
+    `value` and `accumulate` take a list of n slots, or the n consecutive ones from `first` on
+    where `slots` is NULL. The routing writes `output` before `value` is called, and reads it to
+    compute `gradient` after `accumulate`, before `update`.
     """
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         pass
 
-    cdef void density(
+    cdef void value(
             self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
-        pass
+        """V of the leaf: the likelihoods of the targets, or minus their losses."""
 
     cdef void accumulate(
             self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
     ) noexcept nogil:
-        """Add responsibilities: `grad_value`, M of the leaf, times the density."""
+        """Add what the update needs, for `grad_value`, M of the leaf."""
 
     cdef void reset(self, int leaf) noexcept nogil:
         """Forget the sums of the last mini-batch."""
 
-    cdef void update_mean(self, int leaf, double rate, double total) noexcept nogil:
-        """Move the running means towards those of the mini-batch, whose sample weights sum to
-        `total`."""
+    cdef void update(
+            self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil:
+        """Use the sums of the mini-batch, whose sample weights sum to `total`: move the running
+        means towards it by the share `rate`, or take a step of Adam."""
 
     cdef void m_step(self, int leaf) noexcept nogil:
         """The parameters that fit the running means best."""
@@ -62,7 +64,14 @@ cdef class LeafModel:
         """Refit what all leaves have in common."""
 
 
-cdef class Categorical(LeafModel):
+cdef class OnlineEM(LeafModel):
+    """Common part of leaves that give likelihoods."""
+
+    def __cinit__(self, *args):
+        self.is_likelihood = True
+
+
+cdef class Categorical(OnlineEM):
     """Probabilities of classes: Hehn et al. (2020), eq. 13.
 
     Parameters
@@ -94,7 +103,7 @@ cdef class Categorical(LeafModel):
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         self.label[slot] = <int32_t> self.y[sample, 0]
 
-    cdef void density(
+    cdef void value(
             self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
         cdef const float *probability = &self._parameters[leaf, 0]
         cdef int i
@@ -118,7 +127,8 @@ cdef class Categorical(LeafModel):
             for i in range(n):
                 sums[self.label[slots[i]]] += grad_value[i]
 
-    cdef void update_mean(self, int leaf, double rate, double total) noexcept nogil:
+    cdef void update(
+            self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil:
         cdef int c
         for c in range(self.n_classes):
             # The density depends on the class only: times it here, once.
@@ -135,7 +145,7 @@ cdef class Categorical(LeafModel):
                 (self._mean[leaf, c] + self.prior_weight * self.prior[c]) / total)
 
 
-cdef class Gaussian(LeafModel):
+cdef class Gaussian(OnlineEM):
     """Normal densities with a mean per leaf and one variance, up to a common factor.
 
     Parameters
@@ -193,7 +203,7 @@ cdef class Gaussian(LeafModel):
                     e = target[slots[i]] - mean
                     out[i] += e * e
 
-    cdef void density(
+    cdef void value(
             self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
         self._squares(leaf, slots, first, n, out)
         ngdt_exp_neg(<float> (0.5 / self.variance), n, out)
@@ -228,7 +238,8 @@ cdef class Gaussian(LeafModel):
             sums[self.n_targets] += h
             sums[self.n_targets + 1] += h * squares[i]
 
-    cdef void update_mean(self, int leaf, double rate, double total) noexcept nogil:
+    cdef void update(
+            self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil:
         cdef int t
         for t in range(self.n_targets + 2):
             self._mean[leaf, t] += <float> (

@@ -17,4 +17,4 @@ cdef class Routing:
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil
     cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil
     cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil
-    cdef void accumulate_leaf(self, int leaf, int n) noexcept nogil
+    cdef void accumulate_leaves(self, int first, int n_leaves, int n) noexcept nogil

@@ -13,11 +13,14 @@ from scipy.special import softmax
 
 from ngdt._algorithm import OptimizerResult, Progress
 from ngdt._inference import Topology
+from ngdt._losses import HuberLoss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._pace import Pace
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
 from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
-from ngdt.optimizers._soft.routing import DenseRouting, SparseRouting
+from ngdt.optimizers._soft.loss_leaves import LossLeaves
+from ngdt.optimizers._soft.routing import DenseRouting
+from ngdt.optimizers._soft.sparse_routing import SparseRouting
 from ngdt.optimizers._threads import one_blas_thread, usable_threads
 from ngdt.pruning._unused import keep_reached
 
@@ -30,6 +33,28 @@ _CUTOFF, _MIN_CUTOFF_NODES = 0.01, 2**11
 # Least sample weight. A mini-batch may hold samples of this weight only, and the inverse of its
 # weight must fit float32.
 _MIN_SAMPLE_WEIGHT = 1e-30
+
+
+@dataclass(frozen=True)
+class LeafSchedule:
+    """Hyper-parameters of regression leaves that Adam trains on the expected loss over the leaves.
+
+    Attributes
+    ----------
+    rate : callable
+        Learning rate, as those of `SoftSchedule`.
+    huber_limit : float
+        Error from which the squared loss is linear, in units of the encoded targets.
+    is_linear : bool
+        Whether leaves are linear functions of the scaled features, or constants.
+    slope_penalty : float
+        Factor of the squares of the slopes of a leaf, in samples.
+    """
+
+    rate: Callable
+    huber_limit: float
+    is_linear: bool = False
+    slope_penalty: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +84,8 @@ class SoftSchedule:
     keep_zeros : bool
         Whether weights that are zero in the initial tree stay zero.
     cutoff : float, "auto" or None
+    leaves : LeafSchedule or None
+        None fits leaves by expectation-maximisation.
     """
 
     epochs: int
@@ -75,6 +102,7 @@ class SoftSchedule:
     image_shape: tuple | None = None
     keep_zeros: bool = False
     cutoff: "float | str | None" = "auto"
+    leaves: LeafSchedule | None = None
 
 
 class SoftOptimizer(Optimizer):
@@ -162,6 +190,8 @@ class SoftRun:
         return mask
 
     def _leaf_model(self):
+        if self.schedule.leaves is not None:
+            return self._loss_leaves()
         problem, tree = self.problem, self.tree
         samples = self.samples
         share = self.sample_weight[samples]
@@ -176,6 +206,17 @@ class SoftRun:
             problem.y[samples, 0].astype(np.intp), weights=share, minlength=problem.n_outputs)
         return Categorical(
             softmax(tree.values, axis=1).astype(np.float32), problem.y, prior, prior_weight,
+            self.schedule.batch_size)
+
+    def _loss_leaves(self):
+        problem, leaves = self.problem, self.schedule.leaves
+        n_slopes = problem.X.shape[1] if leaves.is_linear else 0
+        parameters = np.zeros((self.tree.values.size, n_slopes + 1), dtype=np.float32)
+        parameters[:, -1] = self.tree.values.ravel()
+        # With the squared loss, outliers would direct the splits.
+        loss = HuberLoss(leaves.huber_limit) if problem.loss.name == "squared" else problem.loss
+        return LossLeaves(
+            parameters, problem.y, loss, leaves.slope_penalty / len(self.samples),
             self.schedule.batch_size)
 
     def _routing(self):
@@ -221,12 +262,13 @@ class SoftRun:
             # Leaves are running means over the weight of one epoch. In the first epoch, they are
             # means over the mini-batches so far.
             seen = np.minimum(seen + epoch * seen[-1], seen[-1])
-        leaf_rate = batch_weight / seen
+        leaf_share = batch_weight / seen
         for steps, done in pace.pieces(epoch):
             gamma = schedule.gamma(done)
+            leaf_rate = leaf_share[steps] if schedule.leaves is None else schedule.leaves.rate(done)
             loss = self.trainer.epoch(
                 order[steps.start * batch_size:steps.stop * batch_size], gamma,
-                schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate[steps],
+                schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate,
                 resume=steps.start > 0)
         self.model.end_epoch()
         if not schedule.refit_every_step:

@@ -1,0 +1,202 @@
+"""Soft routing that visits only the nodes which a sample reaches."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memset
+
+from ngdt._inference cimport Topology
+from ngdt._samples cimport Sample, Samples, axpy, training_sample
+from ngdt.optimizers._soft.leaf_model cimport LeafModel
+from ngdt.optimizers._soft.routing cimport Routing
+
+cdef extern from "soft.h" nogil:
+    void ngdt_sigmoid(float gamma, Py_ssize_t n, float *s) noexcept
+    void ngdt_lerp(const float *p, const float *left, const float *right, Py_ssize_t n,
+                   float *out) noexcept
+
+
+cdef class SparseRouting(Routing):
+    """Each sample visits only nodes that it reaches with some probability.
+
+    Where less than `cutoff` would go to one side, all goes to the other, as in a hard tree. So a
+    sample visits at most 1 / cutoff nodes per level, however many there are. Scores are dot
+    products one by one, slower than a matrix product of the same size by about ten times: it pays
+    on deep trees, and for sparse data.
+
+    The visits of a chunk of slots are listed node by node, in one row per chunk. A visit has its
+    slot and the visits of the children that it leads to. The first n are those of the root.
+    """
+
+    cdef readonly double cutoff
+    cdef int chunk
+    # by slot
+    cdef float[:, ::1] x            # stored values, scaled
+    cdef object _samples
+    cdef Sample *samples
+    # by chunk and visit
+    cdef int32_t[:, ::1] slot
+    cdef int32_t[:, ::1] left       # visits of the children, -1 where not visited
+    cdef int32_t[:, ::1] right
+    cdef float[:, ::1] p
+    cdef float[:, ::1] state        # V; then M and gradients
+    cdef float[:, ::1] reach        # probability of the way there
+    # by chunk, node or leaf: where its visits start, how many
+    cdef int32_t[:, ::1] start
+    cdef int32_t[:, ::1] count
+
+    def __init__(
+            self, Topology topology, weights, LeafModel model, Samples data, scaling, batch_size,
+            chunk, cutoff):
+        super().__init__(topology, weights, model, data, scaling, batch_size)
+        cdef Py_ssize_t n_ids = 2 * topology.n_internal + 1, n_chunks = -(-batch_size // chunk)
+        self.cutoff, self.chunk = cutoff, chunk
+        visits = n_ids
+        if cutoff > 0:
+            visits = min(visits, (topology.max_depth + 1) * (1 + int(1 / cutoff)))
+        capacity = chunk * visits       # of a chunk
+        self.x = np.zeros((batch_size, max(1, data.max_stored)), dtype=np.float32)
+        self._samples = np.zeros(batch_size * sizeof(Sample), dtype=np.uint8)
+        self.samples = <Sample *> <Py_ssize_t> self._samples.ctypes.data
+        self.slot, self.left, self.right = np.empty((3, n_chunks, capacity), dtype=np.int32)
+        self.p, self.state, self.reach = np.empty((3, n_chunks, capacity), dtype=np.float32)
+        self.start, self.count = np.zeros((2, n_chunks, n_ids), dtype=np.int32)
+
+    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
+        cdef Sample x = self.data.get(sample)
+        self.standardizer.write(sample, &self.x[slot, 0])
+        self.samples[slot] = training_sample(&self.x[slot, 0], x.indices, x.n, 1.0)
+
+    cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
+        cdef int c = first // self.chunk, m = self.topology.n_internal, i, v, v_left, v_right
+        cdef int end = n
+        cdef int32_t *left = &self.left[c, 0]
+        cdef int32_t *right = &self.right[c, 0]
+        cdef float *value = &self.state[c, 0]
+        for i in range(n):
+            self.slot[c, i] = first + i
+            self.reach[c, i] = 1.0
+        self.start[c, 0], self.count[c, 0] = 0, n
+        for i in range(m):
+            end = self._visit(c, i, gamma, end)
+        for i in range(m, 2 * m + 1):
+            v = self.start[c, i]
+            self._multiply_leaf(i - m, &self.slot[c, v], self.count[c, i])
+            self.model.value(i - m, &self.slot[c, v], 0, self.count[c, i], &value[v])
+        for i in range(m - 1, -1, -1):
+            for v in range(self.start[c, i], self.start[c, i] + self.count[c, i]):
+                v_left, v_right = left[v], right[v]
+                if v_left < 0:
+                    value[v] = value[v_right]
+                elif v_right < 0:
+                    value[v] = value[v_left]
+                else:
+                    ngdt_lerp(&self.p[c, v], &value[v_left], &value[v_right], 1, &value[v])
+        memcpy(root_value, value, n * sizeof(float))
+
+    cdef void _multiply_leaf(self, int leaf, const int32_t *slots, int n) noexcept nogil:
+        """Outputs of a linear leaf."""
+        cdef const Sample *x
+        cdef const float *a
+        cdef int row, i
+        for row in range(leaf * self.model.rows_per_leaf, (leaf + 1) * self.model.rows_per_leaf):
+            a = &self.model.coefficients[row, 0]
+            for i in range(n):
+                x = &self.samples[slots[i]]
+                self.model.output[row, slots[i]] = <float> (
+                    x.dot(x.values, x.indices, x.n, a) + a[self.n_features])
+
+    cdef int _visit(self, int c, int node, float gamma, int end) noexcept nogil:
+        """Score the visits of a node and list those of its children from `end` on."""
+        cdef int first = self.start[c, node], last = first + self.count[c, node], v, side, child
+        cdef int32_t *slot = &self.slot[c, 0]
+        cdef int32_t *to
+        cdef float *p = &self.p[c, 0]
+        cdef float *reach = &self.reach[c, 0]
+        cdef const float *w = &self.weights[node, 0]
+        cdef const Sample *x
+        cdef float share
+        for v in range(first, last):
+            x = &self.samples[slot[v]]
+            p[v] = <float> (x.dot(x.values, x.indices, x.n, w) + w[self.n_features])
+        ngdt_sigmoid(gamma, last - first, &p[first])
+        for side in range(2):
+            child = self.topology.right[node] if side else self.topology.left[node]
+            to = &self.right[c, 0] if side else &self.left[c, 0]
+            self.start[c, child] = end
+            for v in range(first, last):
+                share = reach[v] * (p[v] if side else 1.0 - p[v])
+                # The larger side is always visited, whatever the cutoff.
+                if share < self.cutoff and (p[v] < 0.5) == side:
+                    to[v] = -1
+                    continue
+                # A sample that is cut off from one side reaches the other with all it has.
+                if reach[v] - share < self.cutoff and (p[v] >= 0.5) == side:
+                    share = reach[v]
+                to[v] = end
+                slot[end] = slot[v]
+                reach[end] = share
+                end += 1
+            self.count[c, child] = end - self.start[c, child]
+        return end
+
+    cdef void backward(
+            self, int first, int n, float gamma, const float *grad_output) noexcept nogil:
+        cdef int c = first // self.chunk, i, v, left, right
+        # Before a node is done: M in it, V in its children. After: its gradient, M in them.
+        cdef float *state = &self.state[c, 0]
+        cdef float p, grad_value
+        memcpy(state, grad_output, n * sizeof(float))
+        for i in range(self.topology.n_internal):
+            for v in range(self.start[c, i], self.start[c, i] + self.count[c, i]):
+                left, right = self.left[c, v], self.right[c, v]
+                if left < 0:
+                    state[right] = state[v]
+                    state[v] = 0.0
+                elif right < 0:
+                    state[left] = state[v]
+                    state[v] = 0.0
+                else:
+                    p, grad_value = self.p[c, v], state[v]
+                    state[v] = -gamma * grad_value * p * (1.0 - p) * (state[right] - state[left])
+                    state[left] = grad_value * (1.0 - p)
+                    state[right] = grad_value * p
+
+    cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil:
+        cdef int c, i, v
+        cdef bint touched = False
+        cdef float size
+        cdef Py_ssize_t stride = self.n_features + 1
+        memset(out, 0, n_nodes * stride * sizeof(float))
+        for i in range(n_nodes):
+            for c in range((n + self.chunk - 1) // self.chunk):
+                for v in range(self.start[c, node + i],
+                               self.start[c, node + i] + self.count[c, node + i]):
+                    size = self.state[c, v]
+                    if size != 0.0:
+                        axpy(size, &self.samples[self.slot[c, v]], out)
+                        out[self.n_features] += size
+                        touched = True
+            out += stride
+        return touched
+
+    cdef void accumulate_leaves(self, int first, int n_leaves, int n) noexcept nogil:
+        cdef int leaf, c, i, v
+        for leaf in range(first, first + n_leaves):
+            i = self.topology.n_internal + leaf
+            self.model.reset(leaf)
+            for c in range((n + self.chunk - 1) // self.chunk):
+                v = self.start[c, i]
+                self.model.accumulate(
+                    leaf, &self.slot[c, v], 0, self.count[c, i], &self.state[c, v])
+                self._add_gradient(leaf, &self.slot[c, v], self.count[c, i])
+
+    cdef void _add_gradient(self, int leaf, const int32_t *slots, int n) noexcept nogil:
+        """Gradient in the coefficients of a linear leaf."""
+        cdef int row, i
+        cdef float size
+        for row in range(leaf * self.model.rows_per_leaf, (leaf + 1) * self.model.rows_per_leaf):
+            for i in range(n):
+                size = self.model.output[row, slots[i]]
+                axpy(size, &self.samples[slots[i]], &self.model.gradient[row, 0])
+                self.model.gradient[row, self.n_features] += size
