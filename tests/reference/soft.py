@@ -46,7 +46,14 @@ def slope(tree, right, gamma):
     return gamma * mu * np.where(way > 0, 1 - right, np.where(way < 0, -right, 0.0))
 
 
-class Categorical:
+class OnlineEM:
+    is_likelihood = True
+
+    def update(self, batch, share, leaf_rate, adam):
+        self.mean += leaf_rate * (self.collect(batch, share) - self.mean)
+
+
+class Categorical(OnlineEM):
     """Eq. 13 with a prior."""
 
     def __init__(self, parameters, y, prior, prior_weight):
@@ -70,7 +77,7 @@ class Categorical:
         pass
 
 
-class Gaussian:
+class Gaussian(OnlineEM):
     def __init__(self, parameters, y, prior, prior_weight, variance, fit_variance):
         self.parameters = parameters.astype(np.float64)
         self.y, self.prior, self.prior_weight = y, prior, prior_weight
@@ -100,6 +107,50 @@ class Gaussian:
                 self.mean[:, -1].sum() / (n_targets * self.mean[:, -2].sum()), 1e-6)
 
 
+class LossLeaves:
+    """Predictions of leaves, constant or linear, and the gradient of their losses."""
+
+    is_likelihood = False
+
+    def __init__(self, parameters, y, loss, penalty):
+        self.loss, self.y, self.penalty = loss, y, penalty
+        self.n_leaves, self.n_targets = len(parameters) // y.shape[1], y.shape[1]
+        self.parameters = parameters.astype(np.float64)
+        self.first, self.second = np.zeros((2, *parameters.shape))
+
+    def features(self, batch):
+        """Of the samples that the trainer sets; constant leaves have the last one, 1."""
+        return self.samples[batch][:, -self.parameters.shape[1]:]
+
+    def predictions(self, batch):
+        flat = self.features(batch) @ self.parameters.T
+        return flat.reshape(len(batch), self.n_leaves, self.n_targets)
+
+    def density(self, batch):
+        y = self.y[batch]
+        return -np.stack([self.loss.value(f, y) for f in self.predictions(batch).swapaxes(0, 1)], 1)
+
+    def gradient(self, batch, share):
+        y = self.y[batch]
+        by_output = np.stack([
+            self.loss.values_gradient(f, y) for f in self.predictions(batch).swapaxes(0, 1)], 1)
+        total = np.einsum("bl,blt,bj->ltj", share, by_output, self.features(batch))
+        slopes = self.parameters * (np.arange(self.parameters.shape[1])
+                                    < self.parameters.shape[1] - 1)
+        return total.reshape(self.parameters.shape) + 2 * self.penalty * slopes
+
+    def update(self, batch, share, leaf_rate, adam):
+        step, self.first, self.second = adam(
+            self.gradient(batch, share), self.first, self.second)
+        self.parameters -= leaf_rate * step
+
+    def fit(self):
+        pass
+
+    def end_epoch(self):
+        pass
+
+
 class NaiveTrainer:
     """The reference for `SoftTrainer`, with the routing in it."""
 
@@ -107,7 +158,7 @@ class NaiveTrainer:
                  epsilon=None, mask=None, penalty=0.0, refit_every_step=True):
         self.tree, self.model, self.weight = tree, model, weight
         x = (naive.dense(X) - scaling.center) / scaling.scale
-        self.samples = np.column_stack([x, np.ones(len(x))])
+        self.samples = model.samples = np.column_stack([x, np.ones(len(x))])
         self.rows = weights.astype(np.float64)
         self.first, self.second = np.zeros_like(self.rows), np.zeros_like(self.rows)
         self.q, self.cutoff = q, cutoff
@@ -126,26 +177,33 @@ class NaiveTrainer:
 
     def losses(self, batch, gamma):
         likelihood = self.likelihood(batch, gamma)
+        if not self.model.is_likelihood:
+            return -likelihood
         return (1 - likelihood**self.q) / self.q if self.q > 0 else -np.log(likelihood)
 
     def loss(self, batch, gamma):
         return np.average(self.losses(batch, gamma), weights=self.weight[batch])
 
     def share(self, batch, gamma):
-        """What each leaf is responsible for: eq. 10 for q = 0, and else times likelihood**q."""
+        """What each leaf is responsible for: eq. 10 for q = 0, and else times likelihood**q. Where
+        leaves have losses, the probability to get there."""
         mu = reach(self.tree, self.right(batch, gamma))
-        joint = mu * self.model.density(batch)
-        likelihood = joint.sum(axis=1)
-        share = self.weight[batch] * likelihood ** (self.q - 1)
-        return share[:, None] * joint / self.weight[batch].sum()
+        joint = mu * self.model.density(batch) if self.model.is_likelihood else mu
+        return self.outer(batch, gamma)[:, None] * joint / self.weight[batch].sum()
+
+    def outer(self, batch, gamma):
+        """Minus the derivative of the loss in the likelihood, times the sample weight."""
+        if not self.model.is_likelihood:
+            return self.weight[batch]
+        return self.weight[batch] * self.likelihood(batch, gamma) ** (self.q - 1)
 
     def gradient(self, batch, gamma):
         """Of `loss`, in all rows."""
         by_score = np.einsum(
             "bl,bli->bi", self.model.density(batch),
             slope(self.tree, self.right(batch, gamma), gamma))
-        outer = self.weight[batch] * self.likelihood(batch, gamma) ** (self.q - 1)
-        return -(outer[:, None] * by_score).T @ self.samples[batch] / self.weight[batch].sum()
+        by_score *= -self.outer(batch, gamma)[:, None]
+        return by_score.T @ self.samples[batch] / self.weight[batch].sum()
 
     def step(self, batch, gamma, rate, keep, leaf_rate):
         gradient = self.gradient(batch, gamma) + self.rows @ np.broadcast_to(
@@ -153,14 +211,18 @@ class NaiveTrainer:
         gradient = gradient * self.mask
         share = self.share(batch, gamma)
         self.n_steps += 1
-        self.first += (1 - self.beta1) * (gradient - self.first)
-        self.second += (1 - self.beta2) * (gradient**2 - self.second)
-        first = self.first / (1 - self.beta1**self.n_steps)
-        second = self.second / (1 - self.beta2**self.n_steps)
-        self.rows = keep * self.rows - rate * first / (np.sqrt(second) + self.epsilon)
-        self.model.mean += leaf_rate * (self.model.collect(batch, share) - self.model.mean)
+        step, self.first, self.second = self.adam(gradient, self.first, self.second)
+        self.rows = keep * self.rows - rate * step
+        self.model.update(batch, share, leaf_rate, self.adam)
         if self.refit_every_step:
             self.model.fit()
+
+    def adam(self, gradient, first, second):
+        """A step of Adam at a rate of 1, and the moments."""
+        first = first + (1 - self.beta1) * (gradient - first)
+        second = second + (1 - self.beta2) * (gradient**2 - second)
+        size = np.sqrt(second / (1 - self.beta2**self.n_steps)) + self.epsilon
+        return first / (1 - self.beta1**self.n_steps) / size, first, second
 
     def epoch(self, order, gamma, rate, keep, leaf_rate, batch_size):
         sums = np.zeros(2)
