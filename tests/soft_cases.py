@@ -70,8 +70,7 @@ class Case:
         arguments = self.parameters.copy(), self.y, self.prior, self.prior_weight, *batch_size
         if self.leaves == "categorical":
             return modules.Categorical(*arguments)
-        return modules.Gaussian(*arguments, *((1.0, True) if self.leaves == "gaussian"
-                                             else (4.0, False)))
+        return modules.Gaussian(*arguments)
 
     def kernel(self, routing, batch_size, n_threads=1):
         """SGDTrainer, weights and model, which it changes in place."""

@@ -193,8 +193,6 @@ def test_automatic_sizes(problem, n, batch):
     steps = plan.epochs * -(-n // batch)
     assert steps == (7 * 300 if n == 7 else pytest.approx(2250, rel=0.1))
     assert Annealed(steps=3)._schedule(n, problem).epochs == 1
-    assert plan.q == 0.5
-    assert Annealed()._schedule(n, problem.replace(loss=SquaredLoss())).q == 1.0
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])

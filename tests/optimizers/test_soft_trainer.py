@@ -29,8 +29,7 @@ from soft_cases import (
 )
 
 QS = pytest.mark.parametrize("q", [0.0, 0.25, 0.5, 1.0])
-# Gaussians that fit their variance, and that keep it.
-LEAVES = pytest.mark.parametrize("leaves", ["categorical", "gaussian", "wide gaussian"])
+LEAVES = pytest.mark.parametrize("leaves", ["categorical", "gaussian"])
 
 
 # --- routing and gradients -----------------------------------------------------------------------

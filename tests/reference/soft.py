@@ -78,10 +78,10 @@ class Categorical(OnlineEM):
 
 
 class Gaussian(OnlineEM):
-    def __init__(self, parameters, y, prior, prior_weight, variance, fit_variance):
+    def __init__(self, parameters, y, prior, prior_weight):
         self.parameters = parameters.astype(np.float64)
         self.y, self.prior, self.prior_weight = y, prior, prior_weight
-        self.variance, self.fit_variance = variance, fit_variance
+        self.variance = 1.0
         self.mean = np.zeros((len(parameters), y.shape[1] + 2))
 
     def squares(self, samples):
@@ -102,9 +102,8 @@ class Gaussian(OnlineEM):
 
     def end_epoch(self):
         n_targets = self.y.shape[1]
-        if self.fit_variance:
-            self.variance = max(
-                self.mean[:, -1].sum() / (n_targets * self.mean[:, -2].sum()), 1e-6)
+        self.variance = max(
+            self.mean[:, -1].sum() / (n_targets * self.mean[:, -2].sum()), 1e-6)
 
 
 class LossLeaves:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt.optimizers._soft.run import SoftOptimizer, SoftSchedule
+from ngdt.optimizers._soft.run import LeafSchedule, SoftOptimizer, SoftSchedule
 
 # These defaults were chosen on validation samples of nine training sets.
 # Learning rate times sqrt(n_features).
@@ -18,9 +18,10 @@ _DECAY = 0.01
 _N_STEPS, _MAX_EPOCHS = 2250, 300
 # Largest number of samples per mini-batch, and number of mini-batches per epoch of smaller data.
 _MAX_BATCH_SIZE, _N_BATCHES = 250, 16
-# Variance of Gaussian leaves, in units of that of the targets. It is large, so that the loss of
-# most samples is nearly quadratic.
-_VARIANCE = 4.0
+# Error from which the squared loss is linear, in units of the standard deviation of the targets.
+_HUBER_LIMIT = 3.0
+# Losses whose best intercept is the best constant for what the slopes leave.
+_LINEAR_LOSSES = ("squared", "huber", "absolute", "quantile")
 
 
 class Annealed(SoftOptimizer):
@@ -31,23 +32,31 @@ class Annealed(SoftOptimizer):
     by the gradient of the loss. The leaves follow an online form of the paper's M-step. The
     steepness gamma rises until hard routing gives almost the same tree. The result routes hard.
 
+    For regression, a leaf predicts a number or a linear function of the features. Splits and leaves
+    are trained by the gradient of the expected loss over the leaves. The squared loss is linear
+    from an error of three standard deviations of the targets on, so that outliers do not direct the
+    splits. At the end, the leaf values are fitted to the samples that reach the leaves by hard
+    routing.
+
     Deviation: the paper alternates the two steps of EM; here the gradient is followed directly. The
     weights decay, so that splits do not become so steep that their gradient vanishes. The learning
-    rate decays. The loss of a sample is bounded, so that samples that no leaf predicts well have
-    little influence.
+    rate decays. The loss of a class is bounded, so that samples that no leaf predicts well have
+    little influence. The paper has no regression.
 
     Parameters
     ----------
+    leaf : {"constant", "linear"}, default="constant"
+        What a leaf of regression predicts. The slopes of linear leaves stay as they are trained;
+        predictions are clipped to the range of the training targets in the leaf.
     gamma : tuple of two floats, default=(1.0, 7.0)
         Steepness at the beginning and at the end; it changes linearly.
-    q : float or "auto", default="auto"
-        The loss of a sample of likelihood V is ``(1 - V**q) / q``, the generalised cross-entropy of
-        Zhang & Sabuncu (2018). It is bounded by ``1 / q``, and is the log loss for q = 0. "auto" is
-        0.5 for classification and 1 for regression. The leaves of regression are Gaussians with
-        twice the standard deviation of the targets, for which q = 1 is a bounded form of the
-        expected squared error over the leaves.
+    q : float, default=0.5
+        The loss of a class of likelihood V is ``(1 - V**q) / q``, the generalised cross-entropy of
+        Zhang & Sabuncu (2018). It is bounded by ``1 / q``, and is the log loss for q = 0.
     learning_rate : float or "auto", default="auto"
         Initial learning rate of Adam; it decays as a cosine. "auto" is ``0.11 / sqrt(n_features)``.
+    leaf_learning_rate : float, default=0.02
+        Initial learning rate of Adam for the leaves of regression; it decays as a cosine.
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay: a step removes the share ``learning_rate * weight_decay`` of the
         weights. The share decays as a cosine, too. "auto" makes the initial share 0.01 where all
@@ -56,8 +65,10 @@ class Annealed(SoftOptimizer):
         Samples per mini-batch. "auto" is a sixteenth of the samples, but at most 250.
     steps : int or "auto", default="auto"
         Number of mini-batches, rounded to whole epochs. "auto" is 2250, but at most 300 epochs.
+    slope_penalty : float, default=3.0
+        Penalty on the squared slopes of linear leaves, in samples and in scaled features.
     pseudo_count : float, default=0.1
-        Weight of the prior, in samples, in each leaf while it is trained.
+        Weight of the prior, in samples, in each leaf of classification while it is trained.
     cutoff : float in [0, 1), "auto" or None, default="auto"
         A subtree that a sample reaches with less than this probability is skipped, and its sibling
         gets the whole probability. None visits every node, by matrix products. "auto" is 0.01 from
@@ -84,12 +95,15 @@ class Annealed(SoftOptimizer):
     name = "annealed"
 
     _parameter_constraints: ClassVar[dict] = {
+        "leaf": [StrOptions({"constant", "linear"})],
         "gamma": [tuple],
-        "q": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "q": [Interval(Real, 0, 1, closed="both")],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "leaf_learning_rate": [Interval(Real, 0, None, closed="neither")],
         "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "slope_penalty": [Interval(Real, 0, None, closed="left")],
         "pseudo_count": [Interval(Real, 0, None, closed="neither")],
         "cutoff": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None],
     }
@@ -97,21 +111,27 @@ class Annealed(SoftOptimizer):
     def __init__(
         self,
         *,
+        leaf="constant",
         gamma=(1.0, 7.0),
-        q="auto",
+        q=0.5,
         learning_rate="auto",
+        leaf_learning_rate=0.02,
         weight_decay="auto",
         batch_size="auto",
         steps="auto",
+        slope_penalty=3.0,
         pseudo_count=0.1,
         cutoff="auto",
     ):
+        self.leaf = leaf
         self.gamma = gamma
         self.q = q
         self.learning_rate = learning_rate
+        self.leaf_learning_rate = leaf_learning_rate
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.steps = steps
+        self.slope_penalty = slope_penalty
         self.pseudo_count = pseudo_count
         self.cutoff = cutoff
 
@@ -120,6 +140,10 @@ class Annealed(SoftOptimizer):
         if len(self.gamma) != 2 or not all(
                 isinstance(gamma, Real) and 0 < gamma <= 1e6 for gamma in self.gamma):
             raise ValueError(f"gamma must be two positive numbers up to 1e6, got {self.gamma}")
+        if self.leaf == "linear" and problem.loss.name not in _LINEAR_LOSSES:
+            raise ValueError(
+                f"leaf='linear' is for regression with the losses {', '.join(_LINEAR_LOSSES)}, not "
+                f"for loss={problem.loss}: use leaf='constant'")
 
     def _schedule(self, n_samples, problem):
         batch = self.batch_size
@@ -135,9 +159,6 @@ class Annealed(SoftOptimizer):
             raise ValueError(
                 f"weight_decay={self.weight_decay} would remove more than all of the weights: use "
                 f"at most 1 / learning_rate, here {1 / rate:.3g}")
-        q = self.q
-        if q == "auto":
-            q = 0.5 if problem.loss.is_classifier else 1.0
         begin, end = self.gamma
         return SoftSchedule(
             epochs=self._epochs(-(-n_samples // batch)),
@@ -145,11 +166,19 @@ class Annealed(SoftOptimizer):
             gamma=lambda done: begin + (end - begin) * done,
             rate=lambda done: rate * _cosine(done),
             decay=lambda done: decay * _cosine(done),
-            q=q,
+            q=self.q,
             beta2=0.95,
             pseudo_count=self.pseudo_count,
-            variance=_VARIANCE,
             cutoff=self.cutoff,
+            leaves=None if problem.loss.is_classifier else self._leaf_schedule(),
+        )
+
+    def _leaf_schedule(self):
+        return LeafSchedule(
+            rate=lambda done: self.leaf_learning_rate * _cosine(done),
+            huber_limit=_HUBER_LIMIT,
+            is_linear=self.leaf == "linear",
+            slope_penalty=self.slope_penalty,
         )
 
     def _epochs(self, steps_per_epoch):

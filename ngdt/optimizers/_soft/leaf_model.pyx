@@ -156,9 +156,6 @@ cdef class Gaussian(OnlineEM):
     prior : ndarray of shape (n_targets,)
     prior_weight : float
     batch_size : int
-    variance : float
-    fit_variance : bool
-        Whether `end_epoch` sets the variance to what the running means say.
     """
 
     cdef const double[:, ::1] y
@@ -166,11 +163,9 @@ cdef class Gaussian(OnlineEM):
     cdef double[:, ::1] sums        # per leaf: of h y and, in the last columns, of h and h e^2
     cdef float[:, ::1] target       # (n_targets, batch_size)
     cdef readonly double variance
-    cdef bint fit_variance
     cdef int n_targets
 
-    def __init__(
-            self, parameters, y, prior, prior_weight, batch_size, variance, fit_variance):
+    def __init__(self, parameters, y, prior, prior_weight, batch_size):
         self.n_leaves, self.n_targets = parameters.shape
         self.parameters = parameters
         self._parameters = parameters
@@ -178,7 +173,7 @@ cdef class Gaussian(OnlineEM):
         self.sums = np.zeros((self.n_leaves, self.n_targets + 2))
         self.y, self.prior, self.prior_weight = y, prior, prior_weight
         self.target = np.zeros((self.n_targets, batch_size), dtype=np.float32)
-        self.variance, self.fit_variance = variance, fit_variance
+        self.variance = 1.0     # of standardised targets
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         cdef int t
@@ -254,6 +249,6 @@ cdef class Gaussian(OnlineEM):
 
     def end_epoch(self):
         responsible, squares = np.asarray(self._mean)[:, -2:].sum(axis=0, dtype=np.float64)
-        if self.fit_variance and responsible > 0:
+        if responsible > 0:
             # Not so small that the log-likelihood leaves the range of the loss.
             self.variance = max(squares / (self.n_targets * responsible), 1e-6)

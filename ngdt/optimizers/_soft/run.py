@@ -73,8 +73,6 @@ class SoftSchedule:
         Decay of the second moments of Adam.
     pseudo_count : float
         Weight of the prior in each leaf, in samples.
-    variance : float or None
-        Variance of the targets in a leaf, for regression. None estimates it.
     refit_every_step : bool
         Whether leaves are set to their running means in every step, or once per epoch.
     spatial_penalty : float
@@ -96,7 +94,6 @@ class SoftSchedule:
     q: float
     beta2: float
     pseudo_count: float
-    variance: float | None = None
     refit_every_step: bool = True
     spatial_penalty: float = 0.0
     image_shape: tuple | None = None
@@ -200,8 +197,7 @@ class SoftRun:
         if not problem.loss.is_classifier:
             return Gaussian(
                 tree.values.astype(np.float32), problem.y, share @ problem.y[samples],
-                prior_weight, self.schedule.batch_size, self.schedule.variance or 1.0,
-                self.schedule.variance is None)
+                prior_weight, self.schedule.batch_size)
         prior = np.bincount(
             problem.y[samples, 0].astype(np.intp), weights=share, minlength=problem.n_outputs)
         return Categorical(
@@ -288,16 +284,50 @@ class SoftRun:
         return errors.sum() / problem.validation_weight[samples].sum()
 
     def _hard_tree(self):
+        """The tree that routes hard, with refitted leaf values. Linear leaves keep their slopes."""
         problem, samples = self.problem, self.samples
         weights, thresholds = self.scaling.to_raw(
             self.weights[:, :-1].astype(np.float64), -self.weights[:, -1].astype(np.float64))
         tree = self.tree.replace(weights=weights, thresholds=thresholds)
         leaf = problem.apply(tree, samples)
-        tree = tree.replace(values=problem.fit_leaves(leaf, samples, tree.n_leaves))
+        if self.schedule.leaves is not None and self.schedule.leaves.is_linear:
+            slopes = self.model.parameters[:, :-1].astype(np.float64) / self.scaling.scale
+            tree = with_slopes(tree, slopes, problem, samples, leaf)
+        else:
+            tree = tree.replace(values=problem.fit_leaves(leaf, samples, tree.n_leaves))
         return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
 
     def best_tree(self):
         return self._hard_tree() if self.best is None else self.best[1]
+
+
+def with_slopes(tree, slopes, problem, samples, leaf):
+    """The tree with linear leaves: the best intercepts, and the ranges of the targets.
+
+    Parameters
+    ----------
+    tree : Tree
+    slopes : ndarray of shape (n_leaves * n_outputs, n_features)
+        In raw features.
+    problem : Problem
+    samples, leaf : ndarray of int, shape (n,)
+        Samples to fit, and the leaf of each.
+
+    Returns
+    -------
+    Tree
+    """
+    shape = tree.values.shape
+    tree = tree.replace(values=np.zeros(shape), slopes=slopes.reshape(*shape, -1))
+    y, weight = problem.y[samples], problem.sample_weight[samples]
+    residual = y - problem.predictions(tree, samples, leaf)
+    values = problem.loss.fit_leaves(leaf, residual, weight, *shape)
+    ranges = np.zeros((*shape, 2))
+    ranges[..., 0], ranges[..., 1] = np.inf, -np.inf
+    np.minimum.at(ranges[..., 0], leaf, y)
+    np.maximum.at(ranges[..., 1], leaf, y)
+    ranges[np.bincount(leaf, minlength=len(ranges)) == 0] = 0.0     # no sample sees them
+    return tree.replace(values=values, slopes=tree.slopes, ranges=ranges)
 
 
 def unit_weight(problem):

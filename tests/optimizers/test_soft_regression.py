@@ -1,0 +1,209 @@
+"""Annealed for regression: what comes out, and how it follows the data."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from helpers import FORMS, StopAt, hard_problems, iris_problem
+from ngdt import ObliqueTreeRegressor
+from ngdt.initializers import RandomComplete
+from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
+from ngdt.optimizers import Annealed
+from ngdt.problem import Problem
+
+LEAVES = pytest.mark.parametrize("leaf", ["constant", "linear"])
+LOSSES = pytest.mark.parametrize("loss", [SquaredLoss(), HuberLoss(0.5)], ids=str)
+
+
+def annealed(leaf, **parameters):
+    return Annealed(leaf=leaf, **dict(steps=40, batch_size=30) | parameters)
+
+
+def run(optimizer, problem):
+    return optimizer.optimize(RandomComplete().initialize(problem), problem)
+
+
+def linear_steps(n=400, p=4, seed=0):
+    """A linear function on each side of an oblique plane."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, p))
+    right = X @ random.normal(size=p) > 0.3
+    slopes = random.normal(size=(2, p))
+    return X, np.where(right, X @ slopes[0] + 2.0, X @ slopes[1]) + 0.05 * random.normal(size=n)
+
+
+# --- what comes out ------------------------------------------------------------------------------
+
+
+@LOSSES
+@FORMS
+def test_linear_leaves_have_the_best_intercepts_and_the_ranges_of_their_targets(loss, form):
+    problem = iris_problem(loss, form, max_depth=4)
+    weight = problem.sample_weight * (1 + np.arange(150) % 4)
+    problem = problem.replace(sample_weight=weight)
+    tree = run(annealed("linear"), problem).tree
+    rows = np.flatnonzero(weight).astype(np.int32)
+    leaf = problem.apply(tree, rows)
+    assert tree.slopes.shape == (tree.n_leaves, 2, 4)
+    assert np.abs(tree.slopes).max() > 0.01
+    assert len(np.unique(leaf)) == tree.n_leaves >= 2
+    X = dense(problem.X)[rows]
+    for number in range(tree.n_leaves):
+        here = leaf == number
+        y, w = problem.y[rows][here], weight[rows][here]
+        rest = y - X[here] @ tree.slopes[number].T
+        np.testing.assert_allclose(
+            tree.values[number], w @ rest / w.sum(), rtol=1e-6, atol=1e-9)
+        np.testing.assert_array_equal(
+            tree.ranges[number], np.column_stack([y.min(axis=0), y.max(axis=0)]))
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def test_linear_leaves_fit_a_linear_function_on_each_side():
+    X, y = linear_steps()
+    scores = [
+        ObliqueTreeRegressor(
+            2, init="random_complete", optimizer=Annealed(leaf=leaf), validation_fraction=None,
+            random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:])
+        for leaf in ("constant", "linear")]
+    assert scores[1] > 0.88 > 0.8 > scores[0]
+
+
+def test_a_large_penalty_makes_slopes_small():
+    X, y = linear_steps()
+    problem = Problem(X, y[:, None] / y.std(), SquaredLoss(), 1, np.ones(len(y)), max_depth=2)
+    sizes = [np.abs(run(Annealed(leaf="linear", slope_penalty=penalty), problem).tree.slopes).max()
+             for penalty in (0.0, 1e6)]
+    assert sizes[1] < 0.02 < 0.5 < sizes[0]
+
+
+# --- how it follows the data ---------------------------------------------------------------------
+
+
+@LEAVES
+def test_predictions_follow_the_unit_of_y(leaf):
+    X, y = linear_steps(150)
+    plain, other = (
+        ObliqueTreeRegressor(
+            3, init="random_complete", optimizer=annealed(leaf), random_state=0,
+            validation_fraction=None).fit(X, target).predict(X)
+        for target in (y, 1024.0 * y - 512.0))
+    np.testing.assert_allclose(other, 1024.0 * plain - 512.0, rtol=1e-4, atol=1e-1)
+
+
+@LEAVES
+def test_predictions_do_not_depend_on_the_units_of_features(leaf):
+    X, y = linear_steps(150)
+    unit = 2.0 ** np.array([-20, 0, 3, 20])
+    plain, other = (
+        ObliqueTreeRegressor(
+            3, init="random_complete", optimizer=annealed(leaf), random_state=0,
+            standardize=True, validation_fraction=None).fit(features, y).predict(features)
+        for features in (X, X * unit))
+    np.testing.assert_allclose(other, plain, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+@LEAVES
+@LOSSES
+@FORMS
+def test_n_jobs_changes_no_bit(leaf, loss, form):
+    problem = iris_problem(loss, form, max_depth=7)
+    results = [run(annealed(leaf), problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 2, 3)]
+    for result in results[1:]:
+        assert result.tree == results[0].tree
+        np.testing.assert_equal(result.history, results[0].history)
+
+
+@LEAVES
+def test_sparse_data_train_as_dense_data_up_to_rounding(leaf):
+    problem = iris_problem(SquaredLoss(), max_depth=3, standardize=False)
+    one, other = (run(annealed(leaf), problem.replace(X=form(problem.X)))
+                    for form in (np.asarray, sparse.csr_array))
+    np.testing.assert_allclose(one.history["loss"], other.history["loss"], rtol=1e-2)
+    np.testing.assert_allclose(
+        one.tree.predict(problem.X), other.tree.predict(problem.X), atol=0.1)
+
+
+def test_twice_all_weights_are_the_same_weights():
+    problem = iris_problem(SquaredLoss(), max_depth=4)
+    weight = problem.sample_weight * (1 + np.arange(150) % 4)
+    one, two, other = (
+        run(annealed("linear"), problem.replace(sample_weight=weights))
+        for weights in (weight, 2.0 * weight, problem.sample_weight))
+    assert one.tree == two.tree
+    assert one.tree != other.tree
+
+
+# --- odd data ------------------------------------------------------------------------------------
+
+
+@FORMS
+@pytest.mark.parametrize(("X", "y"), [
+    (np.arange(12.0).reshape(1, 12), np.ones(1)),
+    (np.arange(2.0)[:, None], np.arange(2.0)),
+    (np.random.default_rng(0).normal(size=(30, 3)), np.full(30, 7.0)),
+    (np.repeat(np.random.default_rng(0).normal(size=(40, 1)), 3, axis=1), np.arange(40.0)),
+    (np.random.default_rng(0).normal(size=(10, 50)), np.arange(10.0)),
+    (np.ones((8, 3)), np.arange(8.0)),
+], ids=["one sample", "two samples", "constant y", "copies of a feature", "wide", "constant X"])
+@LEAVES
+def test_degenerate_data(leaf, form, X, y):
+    fitted = ObliqueTreeRegressor(
+        3, init="random_complete", optimizer=annealed(leaf), random_state=0,
+        validation_fraction=None).fit(form(X), y)
+    predictions = fitted.predict(form(X))
+    assert np.isfinite(predictions).all()
+    assert predictions.min() >= y.min() - 1e-9
+    assert predictions.max() <= y.max() + 1e-9
+
+
+@settings(max_examples=60)
+@given(hard_problems(), st.sampled_from([
+    annealed("linear", batch_size=4), annealed("linear", batch_size=4, cutoff=0.1),
+    annealed("linear", batch_size=1, gamma=(50.0, 500.0), learning_rate=10.0, weight_decay=0.0,
+             leaf_learning_rate=1.0, slope_penalty=1e6)]))
+def test_training_stays_finite(case, optimizer):
+    tree, problem = case
+    assume(not problem.loss.is_classifier)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        result = optimizer.optimize(tree, problem)
+    trained = result.tree
+    for part in (trained.weights, trained.thresholds, trained.values):
+        assert np.isfinite(part).all()
+    assert np.isfinite(result.history.get("loss", [])).all()
+    samples = problem.training_samples
+    assert np.isfinite(problem.predictions(trained, samples)).all()
+
+
+@LEAVES
+def test_ctrl_c_leaves_a_tree(leaf):
+    problem = iris_problem(SquaredLoss(), max_depth=3, callback=StopAt(2))
+    result = run(annealed(leaf), problem)
+    assert result.interrupted
+    assert len(result.history["loss"]) == 2
+    assert (result.tree.slopes is not None) == (leaf == "linear")
+
+
+def test_linear_leaves_are_for_regression():
+    problem = iris_problem(LogLoss(), max_depth=2)
+    with pytest.raises(ValueError, match="leaf='linear' is for regression with the losses squared"):
+        run(Annealed(leaf="linear"), problem)
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    (dict(leaf="cubic"), "'leaf' parameter of Annealed"),
+    (dict(leaf_learning_rate=0.0), "'leaf_learning_rate' parameter of Annealed"),
+    (dict(slope_penalty=-1.0), "'slope_penalty' parameter of Annealed"),
+])
+def test_bad_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        run(Annealed(**parameters), iris_problem(SquaredLoss(), max_depth=2))
