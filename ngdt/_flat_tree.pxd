@@ -47,7 +47,8 @@ cdef class FlatTree:
             row = leaf * self.n_outputs + k
             out[k] = self._values[leaf, k] + x.dot(x.values, x.indices, x.n, &self._slopes[row, 0])
             if self._has_ranges:
-                out[k] = min(max(out[k], self._ranges[row, 0]), self._ranges[row, 1])
+                # In this order, NaN of a sum that overflows becomes the lower end.
+                out[k] = min(max(self._ranges[row, 0], out[k]), self._ranges[row, 1])
 
     cdef inline int leaf_below(self, const Sample *x, int node) noexcept nogil:
         while node >= 0:

@@ -159,7 +159,8 @@ cdef class FlatTree:
                     self.predict_linear(&x, leaf[i], &out[i, 0])
         return leaves if finite else None
 
-    def _predict_linear(self, const int32_t[::1] leaf, Samples data, const int32_t[::1] samples):
+    def _predict_linear(
+            self, const int32_t[::1] leaf, Samples data not None, const int32_t[::1] samples):
         """Predictions of linear leaves for samples whose leaves are known."""
         cdef bint has_samples = samples is not None
         cdef Py_ssize_t i, n = data.n_samples if samples is None else samples.shape[0]

@@ -46,6 +46,7 @@ N_SAMPLES = st.integers(1, 4)
 DTYPES = st.sampled_from([np.float64, np.float32])
 SPARSE = st.booleans()
 DENSE = st.just(False)
+CONSTANT = st.just(False)
 SCALES = st.sampled_from([1.0, 2.0**-40, 2.0**40])
 _LOSS_NAMES = st.sampled_from(list(LOSSES))
 

@@ -10,6 +10,7 @@ from ngdt._loss import Loss
 from ngdt._tree import Tree
 from ngdt.testing.strategies._data import datasets
 from ngdt.testing.strategies._elements import (
+    CONSTANT,
     DEFAULT_LOSSES,
     DENSE,
     DTYPES,
@@ -54,6 +55,7 @@ def problems(
     dtypes=DTYPES,
     sparse=SPARSE,
     sparse_weights=DENSE,
+    linear_leaves=CONSTANT,
 ):
     """Trees with matching samples, targets and losses, as `ngdt.inference` takes them.
 
@@ -64,14 +66,16 @@ def problems(
     elements : strategy of float
         All numbers, before the scales are applied.
     scales : strategy of float
-        Powers of two. Two are drawn: one multiplies the samples and divides the weights, which does
-        not change the scores; the other multiplies all scores.
+        Powers of two. Two are drawn: one multiplies the samples and divides the weights and slopes,
+        which does not change the scores; the other multiplies all scores.
     dtypes : strategy of dtype
         Dtypes of the samples.
     sparse : strategy of bool
         True for sparse samples.
     sparse_weights : strategy of bool
         True for a tree with sparse weights.
+    linear_leaves : strategy of bool
+        True for a tree with linear leaves, as `trees` draws them.
 
     Returns
     -------
@@ -99,6 +103,7 @@ def problems(
             n_outputs=k,
             elements=elements,
             sparse_weights=sparse_weights,
+            linear_leaves=linear_leaves,
         )
     )
     X, y, loss = draw(
@@ -114,12 +119,13 @@ def problems(
     )
     feature_scale, score_scale = draw(scales), draw(scales)
     event(f"problem: features times {feature_scale:g}, scores times {score_scale:g}")
-    tree = Tree(
-        tree.weights / feature_scale * score_scale,
-        tree.thresholds * score_scale,
-        tree.children_left,
-        tree.children_right,
-        tree.values,
+    leaves = tree.leaf_arrays()
+    if tree.slopes is not None:
+        leaves["slopes"] = tree.slopes / feature_scale
+    tree = tree.replace(
+        weights=tree.weights / feature_scale * score_scale,
+        thresholds=tree.thresholds * score_scale,
+        **leaves,
     )
     X = X * X.dtype.type(feature_scale)
     if (tree.scores(X) == 0).any():

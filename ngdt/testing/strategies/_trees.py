@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ngdt._tree import Tree
-from ngdt.testing.strategies._elements import DENSE, DYADICS, N_INTERNAL, SIZES
+from ngdt.testing.strategies._elements import CONSTANT, DENSE, DYADICS, N_INTERNAL, SIZES
 
 
 @st.composite
@@ -35,6 +35,7 @@ def trees(
     n_outputs=SIZES,
     elements=DYADICS,
     sparse_weights=DENSE,
+    linear_leaves=CONSTANT,
 ):
     """Trees of every shape: single leaves, stumps, chains, balanced trees, with dead branches.
 
@@ -44,9 +45,12 @@ def trees(
         Number of internal nodes.
     n_features, n_outputs : strategy of int
     elements : strategy of float
-        Entries of the weights, thresholds and leaf values. Many weights are zero.
+        Entries of the weights, thresholds, leaf values, slopes and ranges. Many weights are zero.
     sparse_weights : strategy of bool
         True for a tree with sparse weights; always False by default.
+    linear_leaves : strategy of bool
+        True for a tree with linear leaves, of which some have no slopes, and with ranges or none;
+        always False by default.
 
     Returns
     -------
@@ -68,8 +72,20 @@ def trees(
         children_right=right,
         values=draw(arrays(np.float64, (m + 1, k), elements=elements)),
     )
+    if draw(linear_leaves):
+        tree = tree.replace(values=tree.values, **draw(_slopes((m + 1, k, p), elements)))
     event(f"tree: {_describe(tree)}")
     return tree.sparsify() if draw(sparse_weights) else tree
+
+
+@st.composite
+def _slopes(draw, shape, elements):
+    """Slopes and ranges of linear leaves, as arguments of `Tree`."""
+    slopes = draw(arrays(np.float64, shape, elements=elements))
+    is_linear = draw(arrays(np.bool_, shape[0]))
+    ranges = np.sort(draw(arrays(np.float64, (*shape[:2], 2), elements=elements)))
+    return {"slopes": slopes * is_linear[:, None, None],
+            "ranges": ranges if draw(st.booleans()) else None}
 
 
 def _describe(tree):
