@@ -187,3 +187,21 @@ def flip_matrix(nodes, decisions, counts, n_internal):
         (decisions[used], nodes[used], indptr), shape=(len(counts), n_internal))
     flips.sort_indices()
     return flips
+
+
+def constant_predictions(tree):
+    """What leaves predict for every sample.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_outputs)
+        NaN where it depends on the sample, as the leaf has slopes.
+    """
+    if tree.slopes is None:
+        return tree.values
+    low, high = (-np.inf, np.inf) if tree.ranges is None else np.moveaxis(tree.ranges, 2, 0)
+    return np.where(tree.slopes.any(axis=2), np.nan, np.clip(tree.values, low, high))

@@ -113,11 +113,11 @@ def check_samples(tree, X, y, loss):
     return data, y, loss, X
 
 
-def _check_bounded(tree, X, y, loss):
-    """As `check_samples`, for a tree whose leaves have a bound."""
+def _check_constant(tree):
+    """The tree, which must have constant leaves."""
     if getattr(tree, "slopes", None) is not None:
-        raise ValueError("tree has linear leaves, but the bound is one of constant leaves")
-    return check_samples(tree, X, y, loss)
+        raise ValueError("tree must have constant leaves, but it has linear ones (slopes)")
+    return tree
 
 
 def _check_assignment(assignment, tree, n_samples):
@@ -206,7 +206,7 @@ def upper_bound(tree, X, y, *, loss="log", inference="fast", assignment=None):
     array([9.])
     """
     radius = _radius(inference)
-    data, y, loss, _ = _check_bounded(tree, X, y, loss)
+    data, y, loss, _ = check_samples(_check_constant(tree), X, y, loss)
     bound = search_samples(tree, data, y, loss, 1, radius, True)[2]
     if assignment is not None:
         assignment = _check_assignment(assignment, tree, len(y))
@@ -249,7 +249,7 @@ def loss_augmented_inference(tree, X, y, *, loss="log", inference="fast", prune=
     (array([0], dtype=int32), array([[-1]], dtype=int8), array([8.]))
     """
     radius = _radius(inference)
-    data, y, loss, _ = _check_bounded(tree, X, y, loss)
+    data, y, loss, _ = check_samples(_check_constant(tree), X, y, loss)
     return InferenceResult(*search_samples(tree, data, y, loss, 1, radius, prune))
 
 
@@ -283,7 +283,7 @@ def cost_diminished_inference(tree, X, y, *, loss="log", prune=True):
     >>> result.leaf, result.bound
     (array([0], dtype=int32), array([1.]))
     """
-    data, y, loss, _ = _check_bounded(tree, X, y, loss)
+    data, y, loss, _ = check_samples(_check_constant(tree), X, y, loss)
     return InferenceResult(*search_samples(tree, data, y, loss, -1, RADIUS["full"], prune))
 
 
@@ -325,7 +325,7 @@ def surrogate_gradient(
     array([[-1.]])
     """
     radius = _radius(inference)
-    data, y, loss, X = _check_bounded(tree, X, y, loss)
+    data, y, loss, X = check_samples(_check_constant(tree), X, y, loss)
     n = len(y)
     weight = check_weight(sample_weight, n)
     weight = weight / weight.sum()
@@ -374,7 +374,7 @@ def soft_predict_proba(tree, X, gamma):
     """
     if not (isinstance(gamma, Real) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive, finite number, got {gamma!r}")
-    check_is_tree(tree)
+    check_is_tree(_check_constant(tree))
     X = check_matrix(X)
     leaves = softmax(tree.values, axis=1)
     out = np.empty((X.shape[0], tree.n_outputs))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ngdt._structure import constant_predictions
 from ngdt.pruning._replace import (
     children_first,
     fit_replaced,
@@ -95,7 +96,7 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
     predicted, replacement = _predicted(tree, loss), identity(tree)
     for node, children in children_first(tree):
         left, right = replacement[children] - tree.n_internal     # leaves, or negative
-        if min(left, right) >= 0 and (predicted[left] == predicted[right]).all():
+        if min(left, right) >= 0 and _are_equal(tree, predicted, left, right):
             replacement[node] = replacement[children[0]]
     return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
 
@@ -140,22 +141,29 @@ def collapse_pure(tree, leaf, y, weight, loss):
 
 
 def _predicted(tree, loss):
-    """Class or values that each leaf predicts, one row per leaf; NaN where they vary."""
-    if loss.is_classifier:
-        return tree.values.argmax(axis=1)[:, None]
-    if tree.slopes is None:
-        return tree.values
-    return np.where(tree.slopes.any(axis=2), np.nan, tree.values)
+    """Class or values that each leaf predicts, one row per leaf; NaN if it is linear."""
+    values = constant_predictions(tree)
+    if not loss.is_classifier:
+        return values
+    return np.where(np.isnan(values).any(axis=1), np.nan, values.argmax(axis=1))[:, None]
+
+
+def _are_equal(tree, predicted, left, right):
+    """Whether two leaves predict the same for every sample."""
+    return (predicted[left] == predicted[right]).all() or all(
+        np.array_equal(each[left], each[right])
+        for each in tree.leaf_arrays().values() if each is not None)
 
 
 def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
-    """The tree with subtrees replaced by leaves that predict the same class or value."""
-    # In regression, the leaf that replaces a subtree has the right value already. In
+    """The tree with subtrees replaced by leaves that predict the same classes or values."""
+    # For regression, the leaves of a subtree all predict the same, and one of them stays. For
     # classification, its probabilities are fitted to all samples of the subtree.
     if not loss.is_classifier:
         return replace(tree, replacement)
     fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
     # Fitted values that predict another class are not taken: the samples may have other classes,
-    # and a pseudo-count may outweigh tiny sample weights.
-    new = new[fitted[new].argmax(axis=1) == tree.values[new].argmax(axis=1)]
+    # and a pseudo-count may outweigh tiny sample weights. Nor are they in place of linear leaves.
+    predicted = _predicted(tree, loss)
+    new = new[fitted[new].argmax(axis=1) == predicted[new, 0]]
     return replace(tree.make_constant(new, fitted[new]), replacement)
