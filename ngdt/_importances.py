@@ -10,10 +10,12 @@ _BLOCK_WEIGHTS = 2**16
 
 
 def feature_importances(tree, std, sample_weight_at_leaf):
-    """Share of each feature in the splits.
+    """Share of each feature in the splits and in the linear leaves.
 
     In a node, it is the effect of the feature, absolute weight times standard deviation, normalised
-    to sum 1. The importance is the average over the nodes, weighted by the samples that reach them.
+    to sum 1. A leaf with slopes counts as one more node: its share is the mean of those of the
+    outputs that have slopes there. The importance is the average over nodes and such leaves,
+    weighted by the samples that reach them.
 
     Parameters
     ----------
@@ -26,22 +28,34 @@ def feature_importances(tree, std, sample_weight_at_leaf):
     Returns
     -------
     ndarray of shape (n_features,)
-        They add up to 1, or to 0 for a tree without splits or with splits of constant features
-        only.
+        They add up to 1, or to 0 for a tree without splits and slopes, or with those of constant
+        features only.
     """
     total = np.zeros(tree.n_features)
     weighted_n_node_samples = sums_below(
         tree, sample_weight_at_leaf / sample_weight_at_leaf.max())
     for nodes in row_blocks(tree.weights, _BLOCK_WEIGHTS):
-        share = effects(tree.dense_weights(nodes), std)
-        node_total = share.sum(axis=1, keepdims=True)
-        share /= np.where(node_total == 0, 1.0, node_total)
+        share = _shares(tree.dense_weights(nodes), std)
         total += weighted_n_node_samples[:tree.n_internal][nodes] @ share
+    if tree.slopes is not None:
+        for leaves in row_blocks(tree.slopes.reshape(tree.n_leaves, -1), _BLOCK_WEIGHTS):
+            share = _shares(tree.slopes[leaves], std)
+            n_linear = share.any(axis=2).sum(axis=1)    # outputs
+            weight = weighted_n_node_samples[tree.n_internal:][leaves] / np.maximum(n_linear, 1)
+            total += weight @ share.sum(axis=1)
     return total / (total.sum() or 1.0)
 
 
+def _shares(weights, std):
+    """Effects, normalised to sum 1 or, where all are zero, 0; shape (..., n_features)."""
+    share = effects(weights, std)
+    total = share.sum(axis=-1, keepdims=True)
+    share /= np.where(total == 0, 1.0, total)
+    return share
+
+
 def effects(weights, std):
-    """Absolute weights times standard deviations: how much each feature moves the score.
+    """Absolute weights times standard deviations: how much each feature moves a weighted sum.
 
     Parameters
     ----------

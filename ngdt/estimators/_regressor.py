@@ -141,8 +141,8 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
         normalised in each node and averaged over the nodes by the weight of the samples that
-        reach them. That of a column is the sum over its features. The sum is 1, or 0 for a tree
-        without splits.
+        reach them. A linear leaf counts as one more node, by its slopes. That of a column is the
+        sum over its features. The sum is 1, or 0 for a tree without splits and slopes.
 
     Notes
     -----

@@ -3,11 +3,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._importances import feature_importances
 from ngdt.optimizers import SSGD
+from ngdt.testing.strategies import trees
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -28,6 +32,44 @@ def test_importances_by_hand(form, weighted):
     expected = weight.sum() * root / root.sum() + left * np.array([0.0, 0.0, 1.0])
     np.testing.assert_allclose(
         fitted.feature_importances_, expected / expected.sum(), rtol=1e-6)
+
+
+def importances_by_definition(tree, std, weight_at_leaf):
+    """The average of normalised effects over nodes and leaves, one by one."""
+    leaves_below = {~leaf: {leaf} for leaf in range(tree.n_leaves)}
+    for node in reversed(range(tree.n_internal)):
+        leaves_below[node] = (
+            leaves_below[tree.children_left[node]] | leaves_below[tree.children_right[node]])
+    total = np.zeros(tree.n_features)
+    for node, weights in enumerate(tree.dense_weights(slice(None))):
+        effect = np.abs(weights) * std
+        total += sum(weight_at_leaf[leaf] for leaf in leaves_below[node]) * effect / (
+            effect.sum() or 1.0)
+    for leaf in range(tree.n_leaves if tree.slopes is not None else 0):
+        effect = np.abs(tree.slopes[leaf]) * std
+        shares = [row / row.sum() for row in effect if row.any()]
+        if shares:
+            total += weight_at_leaf[leaf] * np.mean(shares, axis=0)
+    return total / (total.sum() or 1.0)
+
+
+@given(trees(linear_leaves=st.booleans(), sparse_weights=st.booleans()), st.data())
+def test_importances_by_definition(tree, data):
+    std = np.array(data.draw(st.lists(
+        st.sampled_from([0.0, 0.5, 1.0, 1e3]), min_size=tree.n_features,
+        max_size=tree.n_features)))
+    weight = np.arange(tree.n_leaves, dtype=float) + 1.0
+    np.testing.assert_allclose(
+        feature_importances(tree, std, weight), importances_by_definition(tree, std, weight))
+
+
+def test_leaves_without_slopes_change_no_importance():
+    rng = np.random.default_rng(0)
+    tree = Tree(rng.normal(size=(1, 3)), [0.0], [~0], [~1], np.ones((2, 1)))
+    flat = tree.replace(values=tree.values, slopes=np.zeros((2, 1, 3)))
+    std, weight = rng.random(3), np.ones(2)
+    np.testing.assert_array_equal(
+        feature_importances(flat, std, weight), feature_importances(tree, std, weight))
 
 
 def test_importances_of_axis_aligned_splits_do_not_depend_on_the_scale(iris):
