@@ -118,7 +118,7 @@ def _summary(model, tree, X):
     X = model.encode(X) if hasattr(model, "encode") else check_matrix(X)
     data = tree._samples(X)
     samples = np.arange(data.n_samples, dtype=np.int32)
-    return SampleSummary.of(tree, data, samples, Moments.of(X, np.ones(data.n_samples)))
+    return SampleSummary.of(tree, X, data, samples, Moments.of(X, np.ones(data.n_samples)))
 
 
 def _check_names(parameter, names, count):

@@ -1,4 +1,4 @@
-"""Splits and leaf values as they are written: features in order, rounded numbers.
+"""Splits as they are written: features in order, rounded numbers.
 
 A rule that shows all its features sends each sample of the summary as the tree does.
 """
@@ -9,9 +9,10 @@ from decimal import Decimal
 import numpy as np
 
 from ngdt._importances import effects
-from ngdt._numbers import exact, format_number, percent, shortest
+from ngdt._numbers import exact, percent, shortest
 
-_DEFAULT_DIGITS = 3
+# Significant digits of numbers for readers.
+DEFAULT_DIGITS = 3
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,8 @@ class Rule:
     weights : list of Decimal
         Their weights. That of a split on a single feature is 1 or -1.
     threshold : Decimal
-    n_hidden : int
-        Number of features of the split that are not shown.
-    hidden_share : float or None
-        Their share of the effect; None if the effects are not known.
+    hidden : str
+        What is not shown, as text; empty if nothing is hidden.
     is_certain : bool
         False where samples come so near to the threshold that the order of a sum in floating
         point may decide.
@@ -37,23 +36,13 @@ class Rule:
     features: np.ndarray
     weights: list
     threshold: Decimal
-    n_hidden: int = 0
-    hidden_share: float | None = None
+    hidden: str = ""
     is_certain: bool = True
 
     @property
     def is_condition(self):
         """Whether the rule compares a single feature with a limit."""
-        return len(self.weights) == 1 and not self.n_hidden and abs(self.weights[0]) == 1
-
-    @property
-    def hidden(self):
-        """What is not shown, as text; empty if nothing is hidden."""
-        if not self.n_hidden:
-            return ""
-        share = self.hidden_share
-        return f"+ {self.n_hidden} more" + (
-            "" if share is None else f" ({percent(share)} of the effect)")
+        return len(self.weights) == 1 and not self.hidden and abs(self.weights[0]) == 1
 
 
 @dataclass(frozen=True)
@@ -111,13 +100,14 @@ def category_rule_of(labels, node):
     return CategoryRule(name, listed, is_left) if listed else None
 
 
-def terms_of(labels, node):
-    """Features of a split, the largest effect first, and their effects.
+def terms_of(labels, weights):
+    """Features of a weighted sum, the largest effect first, and their effects.
 
     Parameters
     ----------
     labels : TreeLabels
-    node : int
+    weights : ndarray of shape (n_features,)
+        Weights of a split, or slopes of a leaf.
 
     Returns
     -------
@@ -127,12 +117,36 @@ def terms_of(labels, node):
         Absolute weight times standard deviation, in units of the largest. Where the samples are
         not known, the absolute weight instead.
     """
-    weights = labels.tree.dense_weights([node])[0]
     features = np.flatnonzero(weights)
     std = np.ones(len(weights)) if labels.summary is None else labels.summary.std
     effect = effects(weights[features], std[features])
     order = np.lexsort((-np.abs(weights[features]), -effect))
     return features[order], effect[order]
+
+
+def hidden_terms(labels, effect, n_terms):
+    """What is not shown of a weighted sum, as text.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    effect : ndarray
+        Effects of the features, as `terms_of` returns them.
+    n_terms : int or None
+        Number of features to show. None shows all.
+
+    Returns
+    -------
+    str
+        Their number and, if the samples are known, their share of the effect; empty if nothing is
+        hidden.
+    """
+    if n_terms is None or len(effect) <= n_terms:
+        return ""
+    text = f"+ {len(effect) - n_terms} more"
+    if labels.summary is None or not effect.sum():
+        return text
+    return f"{text} ({percent(float(effect[n_terms:].sum() / effect.sum()))} of the effect)"
 
 
 def rule_of(labels, node, n_terms=None, digits=None):
@@ -153,24 +167,21 @@ def rule_of(labels, node, n_terms=None, digits=None):
     Rule
     """
     tree, summary = labels.tree, labels.summary
-    features, effect = terms_of(labels, node)
-    weights = tree.dense_weights([node])[0][features]
-    threshold = float(tree.thresholds[node])
-    n_hidden = len(features[n_terms:]) if n_terms is not None else 0
+    weights = tree.dense_weights([node])[0]
+    features, effect = terms_of(labels, weights)
+    weights, threshold = weights[features], float(tree.thresholds[node])
+    hidden = hidden_terms(labels, effect, n_terms)
     if len(features) == 1:
         return _single(features, weights[0], threshold, summary, node, digits)
-    if summary is not None and not n_hidden:
-        return _rounded(features, weights, threshold, summary, node, digits or _DEFAULT_DIGITS)
-    share = None
-    if summary is not None and effect.sum():
-        share = float(effect[n_terms:].sum() / effect.sum())
+    if summary is not None and not hidden:
+        return _rounded(features, weights, threshold, summary, node, digits or DEFAULT_DIGITS)
 
     def number(value):
-        is_exact = digits is None and not n_hidden
-        return exact(value) if is_exact else shortest(value, digits or _DEFAULT_DIGITS)
+        is_exact = digits is None and not hidden
+        return exact(value) if is_exact else shortest(value, digits or DEFAULT_DIGITS)
 
     return Rule(features[:n_terms], [number(weight) for weight in weights[:n_terms]],
-                number(threshold), n_hidden, share)
+                number(threshold), hidden)
 
 
 def _single(features, weight, threshold, summary, node, digits):
@@ -178,7 +189,7 @@ def _single(features, weight, threshold, summary, node, digits):
     size, sign = abs(float(weight)), Decimal(int(np.sign(weight)))
     if summary is not None:
         low, high = summary.left[node], summary.right[node]
-        limit = shortest(_inside(threshold / size, low, high), digits or _DEFAULT_DIGITS,
+        limit = shortest(_inside(threshold / size, low, high), digits or DEFAULT_DIGITS,
                          lambda value: low <= value < high)
         return Rule(features, [sign], limit)
     if digits is not None:
@@ -241,30 +252,3 @@ def _inside(value, low, high):
     if low <= value < high:
         return float(value)
     return float(low if low > -np.inf else np.nextafter(high, -np.inf))
-
-
-def leaf_texts(labels, leaf, digits):
-    """The values of a leaf of a regression tree, as they are written.
-
-    Parameters
-    ----------
-    labels : TreeLabels
-    leaf : int
-    digits : int
-        Least number of significant digits. A value has more where its error would exceed half a
-        unit in that digit of the range of all leaves: leaves that differ have to look different.
-
-    Returns
-    -------
-    list of str
-    """
-    values = labels.tree.values
-    with np.errstate(over="ignore"):
-        spans = values.max(axis=0) - values.min(axis=0)
-    tolerances = np.where(spans > 0, 0.5 * 10.0**-digits * spans, np.inf)
-
-    def text(value, tolerance):
-        return format_number(
-            shortest(value, digits, lambda rounded: abs(rounded - value) <= tolerance))
-
-    return [text(*pair) for pair in zip(values[leaf].tolist(), tolerances, strict=True)]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from ngdt._tree import Tree
 
@@ -25,6 +26,11 @@ class SampleSummary:
         The largest product of the samples that go left, and the smallest of those that go right;
         -inf and inf where there are none. Any threshold from `left` on and below `right` splits
         these samples as the tree does.
+    leaf_means : ndarray of shape (n_leaves, n_features), or None
+        Mean of the samples of each leaf; zero where there are none. None for constant leaves.
+    spans : ndarray of shape (n_outputs,), or None
+        Largest minus smallest prediction or, where all are equal, its size. None for constant
+        leaves.
     """
 
     tree: Tree
@@ -33,22 +39,26 @@ class SampleSummary:
     half_range: np.ndarray
     left: np.ndarray
     right: np.ndarray
+    leaf_means: np.ndarray | None = None
+    spans: np.ndarray | None = None
 
     @classmethod
-    def of(cls, tree, data, samples, moments):
+    def of(cls, tree, X, data, samples, moments):
         """Summary of the samples at the nodes of a tree; costs about as much as a prediction.
 
         Parameters
         ----------
         tree : Tree
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
         data : Samples
+            The same samples as kernels read them.
         samples : ndarray of int32, shape (n,)
             Indices of the samples.
         moments : Moments
             The moments of these samples.
         """
         left, right = np.full(tree.n_internal, -np.inf), np.full(tree.n_internal, np.inf)
-        at_node = {0: samples}
+        at_node = {0 if tree.n_internal else ~0: samples}
         for node in range(tree.n_internal):     # parents come before children
             here = at_node.pop(node)
             products, goes_right = _split(tree, node, data, here)
@@ -58,7 +68,23 @@ class SampleSummary:
             at_node[tree.children_right[node]] = here[goes_right]
         # Halved first, as sums may overflow.
         low, high = (0.5 * end.astype(np.float64) for end in (moments.low, moments.high))
-        return cls(tree, moments.std, high + low, high - low, left, right)
+        of_leaves = () if tree.slopes is None else _at_leaves(tree, X, data, at_node)
+        return cls(tree, moments.std, high + low, high - low, left, right, *of_leaves)
+
+
+def _at_leaves(tree, X, data, at_node):
+    """Means of the samples of each leaf, and the spans of the predictions."""
+    samples = np.concatenate([at_node[~leaf] for leaf in range(tree.n_leaves)])
+    counts = [len(at_node[~leaf]) for leaf in range(tree.n_leaves)]
+    leaf = np.repeat(np.arange(tree.n_leaves, dtype=np.int32), counts)
+    share = sparse.csr_array(       # each sample's in the mean of its leaf
+        (1.0 / np.repeat(counts, counts), (leaf, samples)), shape=(tree.n_leaves, X.shape[0]))
+    means = share @ X
+    predictions = tree.leaf_predictions(leaf, data, samples)
+    with np.errstate(over="ignore"):
+        spans = np.ptp(predictions, axis=0)
+    return (means.toarray() if sparse.issparse(means) else np.asarray(means),
+            np.where(spans > 0, spans, np.abs(predictions).max(axis=0)))
 
 
 def _split(tree, node, data, samples):

@@ -5,8 +5,9 @@ from numbers import Integral
 from scipy.special import softmax
 
 from ngdt._labels import labels_of
-from ngdt._numbers import exact, format_number
-from ngdt._rules import category_rule_of, leaf_texts, rule_of
+from ngdt._leaf_text import leaf_texts
+from ngdt._numbers import format_number
+from ngdt._rules import category_rule_of, rule_of
 
 __all__ = ["export_text"]
 
@@ -21,6 +22,12 @@ def export_text(
     numbers have as many digits as that needs. Without training samples, as for a `Tree`, they are
     exact.
 
+    A linear leaf is written as a formula, such as ``152 + 5.3 * (bmi - 26), within [25, 346]``. The
+    first number is the prediction where each feature is what is subtracted from it, a round number
+    near its mean in the leaf, and every feature that is not shown is at its mean. Predictions are
+    cut at the limits. A formula that shows all its features predicts for each training sample what
+    the tree does, up to half a unit in the last of `digits` digits of the range of all predictions.
+
     Parameters
     ----------
     model : Tree or fitted estimator
@@ -31,14 +38,14 @@ def export_text(
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
     n_terms : int or None, default=5
-        Number of features of a split that are written, largest effects first. The effect is the
-        absolute weight times the standard deviation of the feature in training; without training
-        samples it is the absolute weight. The number of further features is written after them,
-        with their share of the effect. None writes all.
+        Number of features of a split or a linear leaf that are written, largest effects first. The
+        effect is the absolute weight times the standard deviation of the feature in training;
+        without training samples it is the absolute weight. The number of further features is
+        written after them, with their share of the effect. None writes all.
     digits : int or None, default=None
-        Significant digits of numbers, of which conditions may need more. None stands for 3, and for
-        exact numbers without training samples. If `digits` is given there, numbers are rounded, and
-        a sample near a threshold may go another way.
+        Significant digits of numbers, of which conditions and formulas may need more. None stands
+        for 3, and for exact numbers without training samples. If `digits` is given there, numbers
+        are rounded, and a sample near a threshold may go another way.
     max_depth : int or None, default=None
         Levels of splits to write. None writes all.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
@@ -49,7 +56,8 @@ def export_text(
     -------
     str
         A line for each condition, each ``else`` and each leaf. A leaf is written as its most
-        probable class, with the probability, or for regression as its values.
+        probable class, with the probability, or for regression as its values or formulas, one for
+        each target.
 
     See Also
     --------
@@ -88,7 +96,7 @@ def export_text(
         if item is None:
             text = "else:"
         elif item < 0:
-            text = _leaf(labels, ~item, digits)
+            text = _leaf(labels, ~item, n_terms, digits)
         elif depth == max_depth:
             text = "..."
         else:
@@ -120,11 +128,14 @@ def _condition(labels, node, n_terms, digits):
     return f"{sum_} <= {threshold}:{comment}"
 
 
-def _leaf(labels, leaf, digits):
-    values = labels.tree.values[leaf]
-    if labels.class_names is not None:
+def _leaf(labels, leaf, n_terms, digits):
+    tree, names = labels.tree, labels.class_names
+    is_linear = tree.slopes is not None and tree.slopes[leaf].any()
+    if names is not None and not is_linear:
+        values = tree.values[leaf]
         best = values.argmax()
-        return f"{labels.class_names[best]} ({format_number(softmax(values)[best], digits or 3)})"
-    if digits is None and labels.summary is None:
-        return ", ".join(format_number(exact(value)) for value in values)
-    return ", ".join(leaf_texts(labels, leaf, digits or 3))
+        return f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"
+    texts = leaf_texts(labels, leaf, n_terms, digits)
+    if names is not None:
+        texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
+    return ("; " if is_linear else ", ").join(texts)

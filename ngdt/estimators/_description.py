@@ -38,5 +38,5 @@ def describe(problem, result, fitted):
             tree, problem.moments.std, sample_weight_at_leaf)),
         "_n_node_samples": sums_below(tree, n_samples_at_leaf).astype(np.intp),
         "_sample_summary": SampleSummary.of(
-            fitted_tree, problem.data, samples, problem.moments),
+            fitted_tree, problem.X, problem.data, samples, problem.moments),
     }

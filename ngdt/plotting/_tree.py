@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from ngdt._labels import labels_of
-from ngdt._rules import leaf_texts
+from ngdt._leaf_text import leaf_texts
 from ngdt._validation import check_matrix
 from ngdt.plotting._style import direction_keys, import_pyplot
 from ngdt.plotting._weights import check_shape, children, draw_split, short_labels
@@ -109,12 +109,12 @@ def _leaf_drawer(labels, shape, images):
     if images is None and names is not None:
         return lambda ax, leaf: _draw_class_distribution(ax, tree.values[leaf], names)
     if images is None:
-        return lambda ax, leaf: _draw_values(ax, leaf_texts(labels, leaf, _DIGITS))
+        return lambda ax, leaf: _draw_values(ax, leaf_texts(labels, leaf, digits=_DIGITS))
     counts, means = _leaf_means(tree, images)
     style = {"vmin": means.min(), "vmax": means.max()}
 
     def draw_mean(ax, leaf):
-        title = (leaf_texts(labels, leaf, _DIGITS)[0] if names is None
+        title = (leaf_texts(labels, leaf, digits=_DIGITS)[0] if names is None
                  else names[np.argmax(tree.values[leaf])])
         _draw_mean(ax, means[leaf].reshape(shape), counts[leaf], title, **style)
 

@@ -98,7 +98,7 @@ def draw_split(ax, labels, node, shape, n_bars=5):
         ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
         return
     ax.spines[:].set_color("0.8")
-    features, effect = terms_of(labels, node)
+    features, effect = terms_of(labels, weights)
     if len(features) == 1 or category_rule_of(labels, node) is not None:
         ax.text(0.5, 0.5, _condition(labels, node), ha="center", va="center", fontsize=8,
                 transform=ax.transAxes)

@@ -19,7 +19,7 @@ LAYERS = [
      r"|_scaling"),
     ("functions",
      r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
-     r"|_labels|_numbers|_rules|_sample_summary"),
+     r"|_labels|_leaf_text|_numbers|_rules|_sample_summary"),
     ("contract", r"problem|_algorithm|_deadline|_limits|_folds"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_selection(\..*)?"),

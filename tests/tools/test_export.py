@@ -302,3 +302,125 @@ def test_no_shorter_decimal_fits(value, below, above):
         for neighbour in (np.floor(value / unit), np.ceil(value / unit)):
             rounded = float(f"{neighbour * unit:.{shorter}g}")
             assert not low < rounded < high
+
+
+# --- linear leaves ------------------------------------------------------------------------------
+
+
+def value_of(formula, x):
+    """What the text of a linear leaf makes of a sample with features x0, x1, ...."""
+    formula, _, limits = formula.partition(", within ")
+    value = eval(formula, {f"x{j}": value for j, value in enumerate(x.tolist())})
+    return np.clip(value, *eval(limits)) if limits else value
+
+
+def predictions_by(text, X):
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    between = r"; |, (?!within|[^\[]*\])"
+    return np.array([
+        [value_of(formula, x) for formula in re.split(between, run(text, x))]
+        for x in X.astype(float)])
+
+
+@given(problems(linear_leaves=st.just(True), n_outputs=st.just(1)))
+def test_formulas_are_exact_without_samples(problem):
+    tree, X = problem.tree, problem.X
+    np.testing.assert_allclose(
+        predictions_by(export_text(tree, n_terms=None), X), tree.predict(X), rtol=1e-14,
+        atol=1e-14)
+
+
+@st.composite
+def linear_trees(draw, X):
+    """Trees with linear leaves, whose slopes are of the size that the features ask for."""
+    tree = draw(trees_through_samples(X))
+    dense = (X if isinstance(X, np.ndarray) else X.toarray()).astype(np.float64)
+    size = np.abs(dense).max(axis=0)
+    k = draw(st.integers(1, 2))
+    numbers = st.floats(-10, 10, width=32) | st.just(0.0)
+    slopes = draw(arrays(np.float64, (tree.n_leaves, k, len(size)), elements=numbers))
+    slopes /= np.where(size == 0, 1.0, size)
+    # Some leaves predict about the same for all samples, far from zero.
+    values = draw(st.sampled_from([0.0, 1.0, -3000.0])) + draw(
+        arrays(np.float64, (tree.n_leaves, k), elements=numbers))
+    ranges = np.sort(draw(arrays(np.float64, (tree.n_leaves, k, 2), elements=numbers)))
+    return tree.replace(
+        values=values, slopes=slopes, ranges=ranges if draw(st.booleans()) else None)
+
+
+@given(st.data(), st.integers(1, 5))
+def test_formulas_predict_for_each_training_sample_as_the_tree(data, digits):
+    X = data.draw(features_of_all_magnitudes())
+    tree = data.draw(linear_trees(X))
+    fitted = ObliqueTreeRegressor(optimizer=None).fit(X, np.zeros((X.shape[0], tree.n_outputs)))
+    fitted.tree_ = tree
+    predictions = tree.predict(X)
+    span = np.ptp(predictions, axis=0)
+    span = np.where(span > 0, span, np.abs(predictions).max(axis=0))
+    dense = np.abs(X if isinstance(X, np.ndarray) else X.toarray()).astype(float)
+    sums = np.abs(tree.values).max() + (np.abs(tree.slopes) @ dense.max(axis=0)).max()
+    text = export_text(fitted, n_terms=None, digits=digits, X=X)
+    if "#" in text:
+        return      # the split, not the leaf, is in doubt
+    error = np.abs(predictions_by(text, X) - predictions).max(axis=0)
+    assert (error <= 0.5 * 10.0**-digits * span + 1e-14 * sums)[span > 0].all()
+    event(f"several targets: {tree.n_outputs > 1}")
+    event(f"clipped: {'within' in text}")
+    event(f"features with an offset: {'(x' in text}")
+
+
+@pytest.fixture(scope="module")
+def years():
+    """A leaf of three features: a year, a share and a temperature."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([
+        random.uniform(2010, 2020, 200), random.random(200), random.normal(-30, 2, 200)])
+    tree = Tree(np.empty((0, 3)), [], [], [], [[-4000.0]], slopes=[[[2.0, 10.0, -0.01]]],
+                ranges=[[[0.0, 100.0]]])
+    return tree, X
+
+
+def test_differences_from_round_numbers_near_the_mean(years):
+    tree, X = years
+    assert export_text(tree, X=X) == (
+        "35.3 + 2 * (x0 - 2015) + 10 * (x1 - 0.5) - 0.01 * (x2 + 30), within [0, 100]")
+    assert export_text(tree) == "-4000 + 10 * x1 + 2 * x0 - 0.01 * x2, within [0, 100]"
+
+
+def test_hidden_terms_are_at_their_mean(years):
+    tree, X = years
+    text = export_text(tree, X=X, n_terms=1)
+    effect = np.abs(tree.slopes[0, 0]) * X.std(axis=0)
+    share = 100 * effect[1:].sum() / effect.sum()
+    constant, rest = text.split(" ", 1)
+    assert rest == f"+ 2 * (x0 - 2015) + 2 more ({share:.0f} % of the effect), within [0, 100]"
+    at = np.array([2015.0, *X.mean(axis=0)[1:]])
+    assert float(constant) == pytest.approx(-4000 + tree.slopes[0, 0] @ at, abs=0.02)
+    assert export_text(tree, n_terms=1) == "-4000 + 10 * x1 + 2 more, within [0, 100]"
+
+
+def test_leaves_of_trees_with_linear_leaves():
+    X = np.arange(-10.0, 10.0)[:, None]
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[1.0, 2.0], [3.0, 40.0]],
+                slopes=[[[0.0], [0.0]], [[-2.0], [0.0]]],
+                ranges=[[[0.0, 5.0], [0.0, 5.0]], [[0.0, 5.0], [0.0, 5.0]]])
+    fitted = ObliqueTreeRegressor(optimizer=None).fit(X, np.zeros((20, 2)))
+    fitted.tree_ = tree
+    assert export_text(fitted, X=X).splitlines() == [
+        "if x0 <= 0:", "    1, 2", "else:", "    -7 - 2 * (x0 - 5), within [0, 5]; 5"]
+    # Of a tree alone, outputs are those of classes.
+    assert export_text(tree).splitlines()[1::2] == [
+        "    1 (0.731)", "    0: 3 - 2 * x0, within [0, 5]; 1: 5"]
+
+
+def test_a_constant_of_zero_is_not_written():
+    tree = Tree(np.empty((0, 1)), [], [], [], [[0.0]], slopes=[[[-2.0]]])
+    assert export_text(tree) == "- 2 * x0"
+    assert export_text(tree.replace(values=[[0.0]], slopes=[[[0.0]]])) == "0"
+
+
+def test_an_estimator_keeps_the_means_of_linear_leaves(years):
+    tree, X = years
+    fitted = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, tree.predict(X))
+    assert fitted.tree_.slopes is not None
+    assert export_text(fitted) == export_text(fitted.tree_, X=X)

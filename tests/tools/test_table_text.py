@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngdt import ObliqueTreeClassifier, Tree
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._labels import labels_of
 from ngdt._rules import category_rule_of
 from ngdt.export import export_text
@@ -72,3 +72,12 @@ def test_codes_are_written_as_numbers():
     X = np.column_stack([np.arange(60) % 3, np.arange(60.0)])
     model = ObliqueTreeClassifier(1, optimizer=None, categorical_features=[0]).fit(X, X[:, 0] == 2)
     assert export_text(model).startswith("if x0 is not 2:")
+
+
+def test_linear_leaves_name_categories_and_gaps():
+    frame = pd.DataFrame({"city": CITIES * 10, "age": [np.nan, 40.0, 60.0] * 10})
+    model = ObliqueTreeRegressor(0, optimizer=None).fit(frame, np.arange(30.0))
+    model.tree_ = Tree(
+        np.empty((0, 5)), [], [], [], [[1.0]], slopes=[[[1.0, 2.0, 0.0, 0.0, -4.0]]])
+    assert export_text(model, X=frame) == (
+        "51 + 1 * (age - 50) - 4 * (city = Rome) + 2 * (age is missing)")
