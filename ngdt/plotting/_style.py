@@ -27,8 +27,13 @@ def import_pyplot():
     return plt
 
 
-def direction_keys():
+def direction_keys(linear_leaves=False):
     """Legend entries for the signs of weights.
+
+    Parameters
+    ----------
+    linear_leaves : bool, default=False
+        Whether to explain the signs of slopes, too.
 
     Returns
     -------
@@ -36,7 +41,8 @@ def direction_keys():
     """
     from matplotlib.patches import Patch
 
+    lower, higher = (" or lower", " or higher") if linear_leaves else ("", "")
     return [
-        Patch(color=BLUE, label="negative weight: left"),
-        Patch(color=RED, label="positive weight: right"),
+        Patch(color=BLUE, label=f"negative weight: left{lower}"),
+        Patch(color=RED, label=f"positive weight: right{higher}"),
     ]

@@ -3,18 +3,10 @@
 from functools import partial
 from numbers import Integral
 
-import numpy as np
-from scipy import sparse
-from scipy.special import softmax
-
 from ngdt._labels import labels_of
-from ngdt._leaf_text import leaf_texts
-from ngdt._validation import check_matrix
+from ngdt.plotting._leaves import class_colors, leaf_drawer
 from ngdt.plotting._style import direction_keys, import_pyplot
 from ngdt.plotting._weights import check_shape, children, draw_split, short_labels
-
-# Significant digits of leaf values.
-_DIGITS = 4
 
 
 def _layout(tree, max_depth):
@@ -39,19 +31,12 @@ def _layout(tree, max_depth):
     return {item: (x[item], depth[item]) for item in order}
 
 
-def _class_colors(n_classes):
-    """A colour for each class; they repeat from the 21st class on."""
-    colors = import_pyplot().get_cmap("tab10" if n_classes <= 10 else "tab20").colors
-    return [colors[c % len(colors)] for c in range(n_classes)]
-
-
-def _draw_legend(canvas, x_root, signs, class_names):
+def _draw_legend(canvas, x_root, keys, class_names):
     """Explain the colours beside the root, which is alone on its level, if there is room."""
     from matplotlib.patches import Patch
 
-    keys = direction_keys() if signs else []
     if class_names is not None and len(class_names) <= 20:
-        colors = _class_colors(len(class_names))
+        colors = class_colors(len(class_names))
         keys += [Patch(color=color, label=f"class {name}")
                  for color, name in zip(colors, class_names, strict=True)]
     if not keys:
@@ -63,62 +48,6 @@ def _draw_legend(canvas, x_root, signs, class_names):
     if room > n_columns * (0.4 + 0.055 * max(len(key.get_label()) for key in keys)):
         canvas.legend(
             handles=keys, loc=f"upper {side}", ncols=n_columns, fontsize=7, frameon=False)
-
-
-def _draw_class_distribution(ax, values, class_names):
-    k = len(values)
-    ax.bar(range(k), softmax(values), color=_class_colors(k), width=0.9)
-    ax.set(xticks=[], yticks=[], ylim=(0, 1.05), xlim=(-0.6, k - 0.4))
-    ax.set_title(class_names[np.argmax(values)], fontsize=9, pad=2)
-    ax.spines[["top", "left", "right"]].set_visible(False)
-
-
-def _draw_values(ax, texts):
-    ax.set_axis_off()
-    text = "\n".join(texts[:3])
-    ax.text(0.5, 1.0, text, ha="center", va="top", transform=ax.transAxes, fontsize=9)
-
-
-def _draw_mean(ax, mean, count, title, **style):
-    ax.set(xticks=[], yticks=[])
-    ax.set_title(f"{title} ({count})", fontsize=9, pad=2)
-    ax.spines[:].set_color("0.8")
-    if count:
-        ax.imshow(mean, cmap="gray_r", **style)
-
-
-def _leaf_means(tree, X):
-    """Number of samples in each leaf and their mean."""
-    X = check_matrix(X)
-    leaf = tree.apply(X)
-    count = np.bincount(leaf, minlength=tree.n_leaves)
-    member = sparse.csr_array(
-        (np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(tree.n_leaves, len(leaf)))
-    total = member @ X
-    total = total.toarray() if sparse.issparse(total) else total
-    return count, total / np.maximum(count, 1)[:, None]
-
-
-def _leaf_drawer(labels, shape, images):
-    """The function ``draw(axes, leaf)`` that draws a leaf.
-
-    It draws the mean of the images if they are given, else the class distribution, or the leaf
-    values for regression.
-    """
-    tree, names = labels.tree, labels.class_names
-    if images is None and names is not None:
-        return lambda ax, leaf: _draw_class_distribution(ax, tree.values[leaf], names)
-    if images is None:
-        return lambda ax, leaf: _draw_values(ax, leaf_texts(labels, leaf, digits=_DIGITS))
-    counts, means = _leaf_means(tree, images)
-    style = {"vmin": means.min(), "vmax": means.max()}
-
-    def draw_mean(ax, leaf):
-        title = (leaf_texts(labels, leaf, digits=_DIGITS)[0] if names is None
-                 else names[np.argmax(tree.values[leaf])])
-        _draw_mean(ax, means[leaf].reshape(shape), counts[leaf], title, **style)
-
-    return draw_mean
 
 
 def _n_leaves_below(tree, node):
@@ -135,11 +64,15 @@ def _n_leaves_below(tree, node):
 def plot_tree(
     model, *, shape=None, X=None, max_depth=3, feature_names=None, class_names=None, figure=None
 ):
-    """Plot a tree: the weights of each node and the class distribution of each leaf.
+    """Plot a tree: the weights of each node, and the class distribution or values of each leaf.
 
     A sample goes to the right if its score is above the threshold. Red weights are positive, blue
     ones negative; nodes are drawn as by `plot_weights`. A split on a single feature is written as a
     condition; samples that meet it go to the right.
+
+    A linear leaf is drawn as a node, by its slopes: red ones raise the prediction with their
+    feature, blue ones lower it. Above them is the prediction at the mean of the samples in the
+    leaf. Of several targets, only these predictions are written.
 
     Parameters
     ----------
@@ -188,8 +121,9 @@ def plot_tree(
     if not isinstance(max_depth, Integral) or max_depth < 1:
         raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
     draw_node = partial(draw_split, labels=labels, shape=shape)
-    draw_leaf = _leaf_drawer(labels, shape, images)
-    has_bars = tree.n_nonzero > tree.n_internal     # beyond splits on a single feature
+    draw_leaf = leaf_drawer(labels, shape, images)
+    has_slopes = tree.slopes is not None and tree.n_outputs == 1
+    has_bars = tree.n_nonzero > tree.n_internal or has_slopes   # beyond splits on one feature
 
     positions = _layout(tree, max_depth)
     width = 1 + max(x for x, _ in positions.values())
@@ -206,7 +140,8 @@ def plot_tree(
     canvas.set_axis_off()
     if tree.n_internal:
         _draw_legend(
-            canvas, positions[0][0], signs=shape is not None or has_bars,
+            canvas, positions[0][0],
+            direction_keys(has_slopes) if shape is not None or has_bars else [],
             class_names=labels.class_names if images is None else None)
 
     def new_axes(x, depth, w, h):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ngdt._labels import labels_of
 from ngdt._numbers import format_number
-from ngdt._rules import category_rule_of, rule_of, terms_of
+from ngdt._rules import category_rule_of, hidden_terms, rule_of, terms_of
 from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot
 
 # Longer names are cut.
@@ -94,15 +94,40 @@ def draw_split(ax, labels, node, shape, n_bars=5):
     weights = labels.tree.dense_weights([node])[0]
     ax.set(xticks=[], yticks=[])
     if shape is not None:
-        limit = np.abs(weights).max(initial=0.0) or 1.0
-        ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
+        draw_image(ax, weights, shape)
         return
     ax.spines[:].set_color("0.8")
-    features, effect = terms_of(labels, weights)
-    if len(features) == 1 or category_rule_of(labels, node) is not None:
+    if np.count_nonzero(weights) == 1 or category_rule_of(labels, node) is not None:
         ax.text(0.5, 0.5, _condition(labels, node), ha="center", va="center", fontsize=8,
                 transform=ax.transAxes)
-        return
+    else:
+        draw_effects(ax, labels, weights, n_bars)
+
+
+def draw_image(ax, weights, shape):
+    """Draw weights as an image, white where they are zero.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    weights : ndarray of shape (n_features,)
+    shape : tuple of (int, int)
+    """
+    limit = np.abs(weights).max(initial=0.0) or 1.0
+    ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
+
+
+def draw_effects(ax, labels, weights, n_bars):
+    """Draw the largest effects of a weighted sum as bars, and state the share of the others.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    labels : TreeLabels
+    weights : ndarray of shape (n_features,)
+    n_bars : int
+    """
+    features, effect = terms_of(labels, weights)
     shown = np.sign(weights[features]) * effect / (effect.max(initial=0.0) or 1.0)
     middle = 0.5 * (min(n_bars, len(features)) - 1)
     ax.set_xlim(-1.1, 1.1)
@@ -114,7 +139,8 @@ def draw_split(ax, labels, node, shape, n_bars=5):
         ax.text(-0.06 * side, place, labels.feature_names[j],
                 ha="right" if side > 0 else "left", va="center", fontsize=7)
     ax.axvline(0.0, color="0.4", linewidth=0.8)
-    ax.set_xlabel(rule_of(labels, node, n_bars).hidden, fontsize=6.5, color="0.4", labelpad=2)
+    ax.set_xlabel(
+        hidden_terms(labels, effect, n_bars), fontsize=6.5, color="0.4", labelpad=2)
 
 
 def _condition(labels, node):

@@ -287,3 +287,95 @@ def test_lines_end_above_the_leaves(classifier):
         assert all(depth < leaf_depth - 0.25 for leaf_x, leaf_depth in leaves if leaf_x == x)
     with pytest.raises(TypeError, match="model"):
         plotting.plot_tree(3)
+
+
+# --- linear leaves ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def linear():
+    """A stump with a constant leaf and a linear one on four features, and samples."""
+    X = np.random.default_rng(0).normal(size=(60, 4)) * [1.0, 10.0, 1.0, 1.0] + [0.0, 0.0, 2.0, 0.0]
+    slopes = np.zeros((2, 1, 4))
+    slopes[1, 0] = [-2.0, 1.0, 0.5, 0.3]
+    tree = Tree([[1.0, 0.0, 0.0, 0.0]], [0.0], [~0], [~1], [[7.0], [3.0]], slopes=slopes,
+                ranges=[[[0.0, 5.0]], [[-40.0, 40.0]]])
+    return tree, X
+
+
+def leaves_of(figure):
+    """The axes of the leaves; those of the branches and of splits come before them."""
+    return figure.axes[2:]
+
+
+def test_slopes_of_linear_leaves_are_bars(linear):
+    tree, X = linear
+    effect = tree.slopes[1, 0] * X.std(axis=0)
+    order = np.argsort(-np.abs(effect))
+    constant, leaf = leaves_of(plotting.plot_tree(tree, X=X))
+    assert [text.get_text() for text in constant.texts] == ["5"]
+    assert [text.get_text() for text in leaf.texts] == [f"x{j}" for j in order[:3]]
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in leaf.patches], effect[order[:3]] / np.abs(effect).max())
+    share = abs(effect[order[3]]) / np.abs(effect).sum()
+    assert leaf.get_xlabel() == f"+ 1 more ({100 * share:.0f} % of the effect)"
+    mean = X[tree.apply(X) == 1].mean(axis=0)
+    assert float(leaf.get_title()) == pytest.approx(3.0 + tree.slopes[1, 0] @ mean, abs=0.01)
+
+
+def test_a_legend_explains_the_slopes():
+    tree = complete(3)
+    tree = tree.replace(values=np.ones((8, 1)), slopes=np.ones((8, 1, 6)))
+    for shape in (None, (2, 3)):
+        legend = plotting.plot_tree(tree, shape=shape).axes[0].get_legend()
+        assert [text.get_text() for text in legend.get_texts()] == [
+            "negative weight: left or lower", "positive weight: right or higher"]
+
+
+def test_linear_leaves_without_samples(linear):
+    tree, _ = linear
+    _, leaf = leaves_of(plotting.plot_tree(tree))
+    assert leaf.get_title() == "linear"
+    assert [text.get_text() for text in leaf.texts] == ["x0", "x1", "x2"]
+
+
+def test_slopes_as_images(linear):
+    tree, X = linear
+    _, leaf = leaves_of(plotting.plot_tree(tree, shape=(2, 2)))
+    np.testing.assert_array_equal(leaf.get_images()[0].get_array(), [[-2.0, 1.0], [0.5, 0.3]])
+    # Means of images come first.
+    _, leaf = leaves_of(plotting.plot_tree(tree, shape=(2, 2), X=X))
+    mean = X[tree.apply(X) == 1].mean(axis=0)
+    np.testing.assert_allclose(leaf.get_images()[0].get_array().ravel(), mean)
+    fitted = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, tree.predict(X))
+    _, leaf = leaves_of(plotting.plot_tree(fitted, shape=(2, 2), X=X))
+    assert leaf.get_title().endswith(f" ({(tree.apply(X) == 1).sum()})")
+    assert float(leaf.get_title().split()[0]) == pytest.approx(
+        fitted.predict(X)[tree.apply(X) == 1].mean(), abs=0.05)
+
+
+def test_linear_leaves_of_several_targets(linear):
+    tree, X = linear
+    both = Tree(tree.weights, tree.thresholds, [~0], [~1], [[1.0, 2.0]] * 2,
+                slopes=[[[0.0] * 4] * 2, [[0.0] * 4, [0.0, 0.0, 1.0, 0.0]]])
+    fitted = ObliqueTreeRegressor(optimizer=None).fit(X, np.zeros((60, 2)))
+    fitted.tree_ = both
+    for leaf, axes in enumerate(leaves_of(plotting.plot_tree(fitted, X=X))):
+        mean = X[tree.apply(X) == leaf].mean(axis=0)
+        (text,) = axes.texts
+        np.testing.assert_allclose(
+            [float(line) for line in text.get_text().splitlines()],
+            [1.0, 2.0 + leaf * mean[2]], atol=0.01)
+    # Of a tree alone, outputs are those of classes.
+    constant, leaf = leaves_of(plotting.plot_tree(both, X=X))
+    assert len(constant.patches) == 2
+    assert leaf.texts[0].get_text().startswith("0: 1\n1: ")
+
+
+def test_regions_of_linear_leaves_vary_within_a_leaf():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    slopes = [[[1.0, 0.0]], [[0.0, 2.0]]]
+    tree = Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [1.0]], slopes=slopes)
+    fitted = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, tree.predict(X)[:, 0])
+    image = plotting.plot_regions(fitted, X, resolution=8).get_images()[0].get_array()
+    assert len(np.unique(image.round(9))) == 4 + 8
