@@ -23,7 +23,7 @@ class Spread(NamedTuple):
 
 
 def prediction_cost(tree, X, *, sample_weight=None):
-    """Cost of prediction: splits on the path to the leaf, and multiplications for their scores.
+    """Cost of prediction: splits on the path to the leaf, and multiplications on the way.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def prediction_cost(tree, X, *, sample_weight=None):
     path_length : Spread
         Number of internal nodes on the path of a sample.
     n_multiplications : Spread
-        Number of nonzero weights of these nodes.
+        Number of nonzero weights of these nodes, and of nonzero slopes of the leaf.
 
     Raises
     ------
@@ -64,7 +64,10 @@ def prediction_cost(tree, X, *, sample_weight=None):
     leaf = tree.apply(X)
     reached = np.bincount(leaf, check_weight(sample_weight, len(leaf)), tree.n_leaves)
     n_nonzero = np.asarray((tree.weights != 0).sum(axis=1)).ravel()
+    n_multiplications = sums_above_leaves(tree, n_nonzero)
+    if tree.slopes is not None:
+        n_multiplications = n_multiplications + np.count_nonzero(tree.slopes, axis=(1, 2))
     return tuple(
         Spread(float(np.average(cost, weights=reached)), int(cost[reached > 0].min()),
                int(cost[reached > 0].max()))
-        for cost in (tree._leaf_depths, sums_above_leaves(tree, n_nonzero)))
+        for cost in (tree._leaf_depths, n_multiplications))

@@ -26,6 +26,7 @@ from ngdt.inference import (
 )
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS
+from ngdt.path import prediction_cost
 from ngdt.pruning import (
     prune_cost_complexity,
     prune_dead_branches,
@@ -335,6 +336,17 @@ def test_units_of_targets(case):
     scaled = targets.scale_leaf_values(tree)
     assert_array_equal(targets.unscale_leaf_values(scaled).predict(X), tree.predict(X))
     assert_array_equal(scaled.predict(X) * targets.scale + targets.center, tree.predict(X))
+
+
+@given(trees_and_samples())
+def test_cost_of_prediction(case):
+    tree, X = case
+    lengths, products = prediction_cost(tree, X)
+    constant_lengths, _ = prediction_cost(tree.replace(values=tree.values), X)
+    assert lengths == constant_lengths
+    weights = (tree.dense_weights(slice(None)) != 0).sum(axis=1)
+    cost = tree.decision_path(X) @ weights + (tree.slopes[tree.apply(X)] != 0).sum(axis=(1, 2))
+    assert products == (pytest.approx(cost.mean()), cost.min(), cost.max())
 
 
 @pytest.mark.parametrize("function", [
