@@ -11,7 +11,8 @@ def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
 
     As scikit-learn's `cost_complexity_pruning_path`, for any tree. The impurity of a node is the
     entropy of the classes that reach it, in bits, or the mean squared error of their mean, averaged
-    over the targets. It counts by the share of the weight that reaches the node.
+    over the targets. It counts by the share of the weight that reaches the node. The slopes of
+    linear leaves do not count.
 
     Parameters
     ----------

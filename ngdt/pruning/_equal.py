@@ -58,7 +58,7 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
 
     The largest such subtrees are replaced. Predicted classes and values stay the same for every
     sample. Probabilities may change, since a split between more and less probable members of a
-    class is removed.
+    class is removed. Linear leaves predict the same if their values, slopes and ranges are equal.
 
     Parameters
     ----------
