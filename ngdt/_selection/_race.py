@@ -1,6 +1,7 @@
 """The default: several trees compete, and the best one on samples of its own is trained again."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 
 import numpy as np
@@ -10,7 +11,8 @@ from ngdt._limits import enforce_limits
 from ngdt._selection._result import TrainingResult, append_metrics, empty_history
 from ngdt._selection._sample import draw, draw_in_time
 from ngdt._tree import Tree
-from ngdt.initializers import InfoGain, Initializer, RandomComplete
+from ngdt.initializers import InfoGain, Initializer, ModelTree, RandomComplete
+from ngdt.initializers._model_tree.model_tree import CrossValidatedModels
 from ngdt.initializers._pruned import CrossValidatedPruning
 from ngdt.optimizers import SSGD, TAO, Annealed, ShrinkLeaves
 from ngdt.problem import standard_errors_saved
@@ -27,6 +29,8 @@ MANY_SAMPLES = 2000
 MIN_DRAWN_SAMPLES, MAX_RACE_SAMPLES, MAX_RACE_VALUES = 15_000, 100_000, 12_000_000
 # Largest depth of the trees that are trained. Deeper ones were not more accurate.
 MAX_TRAINED_DEPTH = 8
+# Largest depth of soft trees with linear leaves, and largest number of features for model trees.
+MAX_LINEAR_DEPTH, MAX_MODEL_FEATURES = 3, 128
 # Largest number of features for soft training. It multiplies every sample with every weight vector,
 # which takes too long with more features.
 MAX_SOFT_FEATURES = 4096
@@ -51,8 +55,8 @@ class Candidate:
     name : str
     optimizers : tuple of Optimizer
     init : Initializer or str
-        Makes the initial tree. "pruned" is the pruned greedy tree, and "initial" that of a depth of
-        at most `MAX_TRAINED_DEPTH` with at least one split.
+        Makes the initial tree. "pruned" is the pruned greedy tree, "initial" that of a depth of at
+        most `MAX_TRAINED_DEPTH` with at least one split, and "model" the model tree.
     final : tuple of Optimizer or None
         Replace the optimizers where the tree is trained on all samples.
     """
@@ -115,6 +119,26 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
         The first is the pruned greedy tree. Of equally good ones, the first wins.
     """
     few = len(problem.training_samples) < MANY_SAMPLES
+    found = [] if leaf == "linear" else _constant_candidates(problem, few)
+    if leaf != "constant" and problem.loss.name == "squared":
+        found += _linear_candidates(problem, linear_leaves)
+    return found
+
+
+def _linear_candidates(problem, linear_leaves):
+    """The trees with linear leaves that compete."""
+    if problem.X.shape[1] > MAX_MODEL_FEATURES:
+        return [Candidate("linear", (linear_leaves,), "pruned")]
+    finish = () if linear_leaves.penalty == "auto" else (linear_leaves,)
+    annealed = RandomComplete(max_depth=MAX_LINEAR_DEPTH)
+    return [
+        Candidate("model tree", (), "model"),
+        Candidate("model tree, tao", (TAO(C=10.0, max_passes=N_PASSES), *finish), "model"),
+        Candidate("annealed, linear", (Annealed(leaf="linear"), *finish), annealed)]
+
+
+def _constant_candidates(problem, few):
+    """The trees with constant leaves that compete."""
     if problem.loss.is_classifier:
         Cs, finish = ((0.03, 0.1, 0.3, 1.0, 10.0) if few else (0.1,)), ()
     else:
@@ -181,13 +205,15 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
     candidates = default_candidates(problem, leaf, linear_leaves)
     sample = _sample(problem, len(candidates) * seconds_per_sample)
     sample = sample.replace(verbose=0, callback=None)
-    contest = _Race(sample, candidates, _folds(sample, validation_fraction))
+    models = None if linear_leaves is None else ModelTree(
+        features=linear_leaves.features, penalty=linear_leaves.penalty)
+    contest = _Race(sample, candidates, _folds(sample, validation_fraction), models)
 
     def tree_of(name):
         """A pruned tree of all samples if there is time for it, else of the sample."""
         prunings, seconds = contest.prunings, contest.seconds_of_prunings(problem)
         if sample.X is not problem.X and problem.deadline.fits(seconds):
-            prunings = _Prunings(problem, _folds(problem, validation_fraction))
+            prunings = _Prunings(problem, _folds(problem, validation_fraction), models)
         return prunings.tree(name)
 
     winner, tree, history, least = contest.candidates[0], None, {"optimizer": []}, np.inf
@@ -206,7 +232,8 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
             tree = contest.prunings.tree("pruned")
     return TrainingResult(
         enforce_limits(tree, problem), history,
-        winner is contest.candidates[0] or isinstance(winner.init, SingleLeaf), interrupted,
+        isinstance(winner.init, SingleLeaf) or (
+            winner is contest.candidates[0] and winner.init != "model"), interrupted,
         contest.table(winner))
 
 
@@ -236,18 +263,28 @@ def _folds(problem, fraction):
 class _Prunings:
     """The pruned greedy trees by name, of all samples and without each fold."""
 
-    def __init__(self, problem, folds, share=None):
+    def __init__(self, problem, folds, models, share=None):
+        self.problem, self.folds, self.params = problem, folds, models
         self.pruned = self.initial = CrossValidatedPruning(problem, InfoGain(), folds, share)
         if self.pruned.depth > MAX_TRAINED_DEPTH:
             shallow = problem.replace(max_depth=MAX_TRAINED_DEPTH)
             self.initial = CrossValidatedPruning(shallow, InfoGain(), folds, share)
 
+    @cached_property
+    def models(self):
+        """The model trees."""
+        return CrossValidatedModels(self.problem, self.folds, self.params)
+
     def tree(self, name):
         """The tree for all training samples."""
+        if name == "model":
+            return self.models.tree
         return self.pruned.tree if name == "pruned" else self.initial.initial_tree
 
     def fold_tree(self, name, k):
         """The tree without the samples of a fold."""
+        if name == "model":
+            return self.models.fold_tree(k)
         if name == "pruned":
             return self.pruned.fold_tree(k)
         return self.initial.fold_initial_tree(k)
@@ -256,11 +293,11 @@ class _Prunings:
 class _Race:
     """The candidates, and their errors on the folds so far."""
 
-    def __init__(self, problem, candidates, folds):
+    def __init__(self, problem, candidates, folds, models=None):
         self.problem, self.candidates, self.folds = problem, candidates, folds
         self.deadline = problem.deadline.share(RACE_TIME)
         begin = monotonic()
-        self.prunings = _Prunings(problem, folds, PRUNING_TIME)
+        self.prunings = _Prunings(problem, folds, models, PRUNING_TIME)
         self._seconds_of_prunings = monotonic() - begin
         self.errors = {candidate: [] for candidate in candidates}
 

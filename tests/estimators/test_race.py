@@ -11,7 +11,7 @@ from ngdt._selection import _race, race
 from ngdt._selection._race import Candidate, default_candidates
 from ngdt.initializers import Pruned, RandomComplete
 from ngdt.losses import LogLoss
-from ngdt.optimizers import Annealed, Optimizer, OptimizerResult
+from ngdt.optimizers import Annealed, LinearLeaves, Optimizer, OptimizerResult
 from ngdt.problem import Problem
 
 
@@ -47,7 +47,7 @@ def compete(monkeypatch):
     def run(problem, *wrong, fraction="auto", final=None):
         steps = [Step(share) for share in wrong]
         finals = [Step(share) for share in wrong]
-        monkeypatch.setattr(_race, "default_candidates", lambda _: [
+        monkeypatch.setattr(_race, "default_candidates", lambda *_: [
             Candidate(str(step.wrong), (step,), "initial", (last,))
             for step, last in zip(steps, finals, strict=True)])
         return race(problem, fraction), steps, finals
@@ -143,8 +143,8 @@ def test_ctrl_c_in_the_last_training_leaves_its_tree():
 # --- what competes --------------------------------------------------------------------------------
 
 
-def names(problem):
-    return [candidate.name for candidate in default_candidates(problem)]
+def names(problem, *leaves):
+    return [candidate.name for candidate in default_candidates(problem, *leaves)]
 
 
 def table(n, p=3, loss="log", n_classes=2, **fields):
@@ -170,6 +170,29 @@ def test_candidates(given, expected):
     assert names(given) == expected
 
 
+LINEAR = ["model tree", "model tree, tao", "annealed, linear"]
+
+
+@pytest.mark.parametrize(("given", "leaf", "expected"), [
+    (table(100, loss="squared"), "auto", REGRESSION + LINEAR),
+    (table(100, loss="squared"), "linear", LINEAR),
+    (table(100, p=129, loss="squared"), "linear", ["linear"]),
+    (table(100, loss="huber"), "auto", REGRESSION),
+])
+def test_candidates_with_linear_leaves(given, leaf, expected):
+    assert names(given, leaf, LinearLeaves()) == expected
+
+
+def test_linear_leaves_win_where_targets_are_linear():
+    X, y = load_diabetes(return_X_y=True)
+    fitted = ObliqueTreeRegressor(random_state=0).fit(X, X @ np.arange(10.0))
+    assert fitted.tree_.slopes is not None
+    assert not fitted.baseline_kept_
+    assert fitted.score(X, X @ np.arange(10.0)) > 0.999
+    assert ObliqueTreeRegressor(leaf="constant", random_state=0).fit(X, y).tree_.slopes is None
+    assert ObliqueTreeRegressor(leaf="linear", random_state=0).fit(X, y).tree_.slopes is not None
+
+
 def test_few_samples_get_few_steps():
     for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(),))):
         annealed = default_candidates(table(n))[-1]
@@ -181,10 +204,10 @@ def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_s
     X = np.arange(600.0)[:, None]
     y = (np.arange(600) + np.arange(600) // 7) % 2      # a tree has to cut off sample by sample
     given = make_problem(X, y, max_depth=None)
-    prunings = _race._Prunings(given, [])
+    prunings = _race._Prunings(given, [], None)
     assert prunings.tree("pruned").max_depth > 8
     assert prunings.tree("initial").max_depth == 8
-    shallow = _race._Prunings(make_problem(X, y, max_depth=5), [])
+    shallow = _race._Prunings(make_problem(X, y, max_depth=5), [], None)
     assert shallow.pruned is shallow.initial
 
 
@@ -216,14 +239,14 @@ def test_a_winner_that_fails_on_all_samples_gives_way(monkeypatch):
     # Better on the folds, but its last training makes more errors on the very samples it is for.
     given = problem(300)
     steps = [Step(0.1), Step(0.12), Step(0.12)]
-    monkeypatch.setattr(_race, "default_candidates", lambda _: [
+    monkeypatch.setattr(_race, "default_candidates", lambda *_: [
         Candidate("failing", (steps[0],), "initial", (Step(0.4),)),
         Candidate("next", (steps[1],), "initial", (steps[2],))])
     result = race(given)
     assert result.candidates["chosen"] == [False, True]
     assert result.tree.thresholds[0] == 0.12
     # If all of them fail, the one with the least training error is kept.
-    monkeypatch.setattr(_race, "default_candidates", lambda _: [
+    monkeypatch.setattr(_race, "default_candidates", lambda *_: [
         Candidate("failing", (steps[0],), "initial", (Step(0.4),)),
         Candidate("too", (steps[1],), "initial", (Step(0.3),))])
     assert race(given).candidates["chosen"] == [False, True]

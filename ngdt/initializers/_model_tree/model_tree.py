@@ -34,6 +34,8 @@ class ModelTree(Initializer):
     ----------
     features : {"auto", "all"} or array-like of int, default="auto"
         Features for splits and models, as for `LinearLeaves`.
+    penalty : float or "auto", default="auto"
+        Penalty of the models, as for `LinearLeaves`. "auto" chooses among 10, 30 and 100.
 
     Notes
     -----
@@ -61,17 +63,18 @@ class ModelTree(Initializer):
     is_stochastic = True
 
     _parameter_constraints: ClassVar[dict] = {
-        "features": LinearLeaves._parameter_constraints["features"]}
+        name: LinearLeaves._parameter_constraints[name] for name in ("features", "penalty")}
 
-    def __init__(self, *, features="auto"):
+    def __init__(self, *, features="auto", penalty="auto"):
         self.features = features
+        self.penalty = penalty
 
     def check(self, problem):
         super().check(problem)
         LinearLeaves(features=self.features).check(problem)
 
     def _initialize(self, problem):
-        return CrossValidatedModels(problem, fold_samples(problem), self.features).tree
+        return CrossValidatedModels(problem, fold_samples(problem), self).tree
 
 
 class CrossValidatedModels:
@@ -82,26 +85,28 @@ class CrossValidatedModels:
     problem : Problem
     folds : list of ndarray of int32
         Test samples of each fold. Without folds, the tree has no splits.
-    features : {"auto", "all"} or array-like of int, default="auto"
+    params : ModelTree
     """
 
-    def __init__(self, problem, folds, features="auto"):
+    def __init__(self, problem, folds, params):
         self.problem = problem.replace(validation_weight=None, verbose=0, callback=None)
-        self.features = features
+        self.params = params
         self._parts = [
-            _Grown(problem_without(self.problem, samples), features) for samples in folds]
-        errors = np.zeros((len(_ALPHAS), len(_PENALTIES)))
+            _Grown(problem_without(self.problem, samples), params) for samples in folds]
+        errors = 0.0
         for part, samples in zip(self._parts, folds, strict=True):
             errors += part.errors(samples, self.problem.sample_weight[samples])
         # Of equal errors, the fewest leaves and the largest penalty.
-        best = np.argmin(errors[::-1, ::-1])
-        alpha, penalty = np.unravel_index(best, errors.shape)
-        self._alpha, self._penalty = _ALPHAS[::-1][alpha], len(_PENALTIES) - 1 - penalty
+        self._alpha, self._penalty = np.inf, -1
+        if folds:
+            backwards = np.unravel_index(np.argmin(errors[::-1, ::-1]), errors.shape)
+            alpha, self._penalty = np.array(errors.shape) - 1 - backwards
+            self._alpha = _ALPHAS[alpha]
 
     @cached_property
     def tree(self):
         """The tree for all training samples."""
-        return _Grown(self.problem, self.features).pruned(self._alpha, self._penalty)
+        return _Grown(self.problem, self.params).pruned(self._alpha, self._penalty)
 
     def fold_tree(self, k):
         """The tree without the samples of a fold."""
@@ -111,20 +116,20 @@ class CrossValidatedModels:
 class _Grown:
     """A tree that was grown to the end, and the models of its nodes."""
 
-    def __init__(self, problem, features):
-        linear = LinearLeaves(features=features)
-        self.problem = problem
+    def __init__(self, problem, params):
+        linear, self.problem = LinearLeaves(features=params.features), problem
+        penalties = _PENALTIES if params.penalty == "auto" else np.array([float(params.penalty)])
         self.data = ScaledSamples(problem, linear.used_features(None, problem))
         self.tree = grow(problem, self.data)
         samples = problem.training_samples
         self.models = fit_models(
-            self.tree, self.data, samples, problem.apply(self.tree, samples), _PENALTIES)
+            self.tree, self.data, samples, problem.apply(self.tree, samples), penalties)
         self._sequences = [
             sequence_of_costs(self.tree, errors) for errors in self.models.squared_errors.T]
         # Squared error of a sample where the mean is predicted.
         y, weight = problem.y[samples], self.data.weight[samples]
-        self._unit = np.average(
-            ((y - np.average(y, axis=0, weights=weight)) ** 2).sum(axis=1), weights=weight)
+        self._unit = max(np.finfo(float).tiny, np.average(
+            ((y - np.average(y, axis=0, weights=weight)) ** 2).sum(axis=1), weights=weight))
 
     def _is_leaf(self, alpha, penalty):
         """Whether each node becomes a leaf."""
@@ -152,8 +157,8 @@ class _Grown:
         """Sums of weighted squared errors, shape (n_alphas, n_penalties)."""
         leaf, Z = self.problem.apply(self.tree, samples), self.data.read(samples)
         y = self.problem.y[samples]
-        errors = np.zeros((len(_ALPHAS), len(_PENALTIES)))
-        for j in range(len(_PENALTIES)):
+        errors = np.zeros((len(_ALPHAS), len(self._sequences)))
+        for j in range(len(self._sequences)):
             of_node = {}
             for i, alpha in enumerate(_ALPHAS):
                 top = self._tops(self._is_leaf(alpha, j))[leaf]

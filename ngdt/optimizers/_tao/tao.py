@@ -13,6 +13,7 @@ from ngdt._algorithm import Progress
 from ngdt.losses import LOSSES, Loss, get_loss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
+from ngdt.optimizers._tao.leaves import refit_leaves
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
 from ngdt.optimizers._tao.weights import compact_weights, dense_vector, replace_weights
 from ngdt.optimizers._threads import one_blas_thread
@@ -81,9 +82,10 @@ class TAO(Optimizer):
     -----
     The objective is ``C * (sum of losses) + sum of share**alpha * penalty`` over the nodes. Under
     "error" the last tree is returned, under "surrogate" the one with the lowest objective after any
-    pass. Nodes without samples and pure subtrees are not changed during training, and removed
-    afterwards. The weights of the result are sparse where this takes less memory (`Tree.compact`).
-    Training is deterministic. A sample of weight k is the same as k samples, to the tolerance of
+    pass. Linear leaves of the initial tree stay linear, and are fitted as by `LinearLeaves`. Nodes
+    without samples and pure subtrees are not changed during training, and removed afterwards. The
+    weights of the result are sparse where this takes less memory (`Tree.compact`). Training is
+    deterministic. A sample of weight k is the same as k samples, to the tolerance of
     the solver.
 
     Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule of
@@ -106,6 +108,7 @@ class TAO(Optimizer):
     """
 
     name = "tao"
+    takes_linear_leaves = True
     metrics = ("objective", "loss", "n_nonzero", "n_nodes", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
@@ -265,19 +268,12 @@ class TAORun:
 
     def _refit_leaves(self, leaf):
         """Sort the samples by their leaves, and refit each leaf whose loss does not rise by it."""
-        problem = self.problem
         self.samples_by_leaf = SamplesByLeaf(self.tree, self.training_samples, leaf)
         # During a pass: the leaf that each sample reaches from its node of the last fitted level.
         self.reached = self.samples_by_leaf.leaf.copy()
-        leaf, samples = self.samples_by_leaf.leaf, self.samples_by_leaf.samples
-        n_leaves, sample_weight = self.tree.n_leaves, problem.sample_weight[samples]
-        old = self.tree.values
-        new = problem.fit_leaves(leaf, samples, n_leaves)
-        before, after = (
-            np.bincount(leaf, sample_weight * self._losses(values[leaf], samples), n_leaves)
-            for values in (old, new))
-        better = (after <= before) & (np.bincount(leaf, minlength=n_leaves) > 0)
-        self.tree = self.tree.replace(values=np.where(better[:, None], new, old))
+        self.tree = refit_leaves(
+            self.tree, self.problem, self.samples_by_leaf.leaf, self.samples_by_leaf.samples,
+            self._losses)
 
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
@@ -326,7 +322,8 @@ class TAORun:
         other = np.concatenate(self.in_threads(
             delayed(tree.apply_samples)(self.data, *part) for part in zip(*parts, strict=True)))
         leaves = np.where(is_right, [other, own], [own, other])
-        left, right = (self._losses(tree.values[leaf], samples) for leaf in leaves)
+        left, right = (
+            self._losses(problem.predictions(tree, samples, leaf), samples) for leaf in leaves)
         gain = problem.sample_weight[samples] * (left - right)    # by going right
         problems, end = [], 0
         for node, position, count in zip(nodes, slices, counts, strict=True):
@@ -374,7 +371,8 @@ class TAORun:
     def _metrics(self):
         problem, by_leaf, tree = self.problem, self.samples_by_leaf, self.tree
         sample_weight = problem.sample_weight[by_leaf.samples]
-        loss = sample_weight @ self._losses(tree.values[by_leaf.leaf], by_leaf.samples)
+        loss = sample_weight @ self._losses(
+            problem.predictions(tree, by_leaf.samples, by_leaf.leaf), by_leaf.samples)
         weighted_n_node_samples = np.array([
             sample_weight[by_leaf.slice_of(node)].sum() for node in range(tree.n_internal)])
         reached = np.flatnonzero(weighted_n_node_samples)

@@ -1,0 +1,152 @@
+"""Model trees: splits after which linear models fit best, pruned by their errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_iris
+
+from helpers import make_problem
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.initializers import ModelTree
+from ngdt.initializers._model_tree import grow
+from ngdt.optimizers._linear_leaves.ridge import Sums
+
+
+@st.composite
+def nodes(draw):
+    """Features with repeated values, targets and weights of the samples of a node."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, p, k = draw(st.integers(2, 15)), draw(st.integers(1, 4)), draw(st.integers(1, 2))
+    Z = random.integers(-3, 4, (n, p)).astype(float)
+    weight = random.integers(1, 4, n).astype(float) if draw(st.booleans()) else np.ones(n)
+    return Z, random.normal(size=(n, k)), weight
+
+
+def reduction(z, limit, y, weight):
+    """By how much a split reduces the weighted sum of squared deviations from the mean."""
+    def squares(here):
+        return weight[here] @ ((y[here] - np.average(
+            y[here], axis=0, weights=weight[here])) ** 2).sum(axis=1)
+
+    right = z > limit
+    return squares(np.full(len(z), True)) - squares(right) - squares(~right)
+
+
+@given(nodes(), st.integers(1, 3))
+def test_splits_reduce_the_variance_most(node, least):
+    Z, y, weight = node
+    if len(Z) < 2 * least:
+        return
+    order = np.argsort(Z, axis=0, kind="stable")
+    found = dict(grow._best_splits(
+        np.take_along_axis(Z, order, axis=0), order, y, weight, least))
+    best = {}
+    for j, z in enumerate(Z.T):
+        limits = [0.5 * (a + b) for a, b in zip(np.unique(z)[:-1], np.unique(z)[1:], strict=True)]
+        gains = [reduction(z, limit, y, weight) for limit in limits
+                 if least <= (z > limit).sum() <= len(z) - least]
+        if gains and max(gains) > 1e-9:
+            best[j] = max(gains)
+    expected = sorted(best.values(), reverse=True)[:2]
+    reached = [reduction(Z[:, j], limit, y, weight) for j, limit in found.items()]
+    np.testing.assert_allclose(reached[:len(expected)], expected, rtol=1e-9)
+    for j, limit in found.items():
+        assert least <= (Z[:, j] > limit).sum() <= len(Z) - least
+
+
+@given(nodes())
+def test_models_are_ridge_regression_from_the_prior(node):
+    Z, y, weight = node
+    prior = np.random.default_rng(0).normal(size=(y.shape[1], Z.shape[1]))
+    (error,), (value,), (slope,) = grow._fit([Sums.of(Z, y, weight)], prior)
+    w, mean = weight[:, None], np.average(Z, axis=0, weights=weight)
+    gram = (w * (Z - mean)).T @ (Z - mean) + 30.0 * np.eye(Z.shape[1])
+    expected = np.linalg.solve(gram, (w * (Z - mean)).T @ y + 30.0 * prior.T).T
+    np.testing.assert_allclose(slope, expected, atol=1e-9)
+    np.testing.assert_allclose(
+        value + slope @ mean, np.average(y, axis=0, weights=weight), atol=1e-9)
+    squares = weight @ ((y - value - Z @ slope.T) ** 2).sum(axis=1)
+    penalty = 30.0 * ((slope - prior) ** 2).sum()
+    assert error == pytest.approx(squares + penalty, abs=1e-8)
+
+
+def roof(n=400, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1, 1, (n, 3))
+    return X, np.abs(X[:, 1] - 0.2) + 0.01 * random.normal(size=n)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_it_splits_by_the_feature_whose_slope_changes(form):
+    X, y = roof()
+    tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0).fit(form(X), y)
+    assert np.flatnonzero(tree.tree_.dense_weights([0])[0]).tolist() == [1]
+    assert tree.score(form(X), y) > 0.99
+    assert tree.get_n_leaves() < 8
+
+
+def test_a_linear_truth_needs_no_split():
+    X, _ = roof()
+    tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0)
+    assert tree.fit(X, X @ [1.0, 2.0, 3.0]).get_n_leaves() == 1
+
+
+def test_noise_has_no_slopes_worth_mentioning():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(400, 5)), random.normal(size=400)
+    tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0).fit(X, y)
+    assert tree.get_n_leaves() == 1
+    assert np.std(tree.predict(X)) < 0.3
+
+
+def test_limits():
+    X, y = load_diabetes(return_X_y=True)
+    y = y + 100 * np.abs(X[:, 2]) / X[:, 2].std()
+    options = dict(init="model_tree", optimizer=None, random_state=0)
+    whole = ObliqueTreeRegressor(**options).fit(X, y)
+    assert whole.get_n_leaves() > 2
+    assert ObliqueTreeRegressor(max_depth=1, **options).fit(X, y).get_depth() == 1
+    small = ObliqueTreeRegressor(max_leaf_nodes=2, **options).fit(X, y)
+    assert small.get_n_leaves() == 2
+    assert small.tree_.slopes is not None
+    large = ObliqueTreeRegressor(min_samples_leaf=100, **options).fit(X, y)
+    assert large.n_node_samples.min() >= 100
+
+
+def test_samples_of_weight_zero_are_ignored():
+    X, y = roof()
+    weight = np.ones(len(X))
+    weight[::3] = 0.0
+    options = dict(init="model_tree", optimizer=None, random_state=0)
+    some = ObliqueTreeRegressor(**options).fit(X, np.where(weight > 0, y, 99.0), weight)
+    only = ObliqueTreeRegressor(**options).fit(X[weight > 0], y[weight > 0])
+    assert some.score(X, y) == pytest.approx(only.score(X, y), abs=0.02)
+
+
+def test_several_targets():
+    X, y = roof()
+    tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0)
+    assert tree.fit(X, np.stack([y, -y], axis=1)).score(X, np.stack([y, -y], axis=1)) > 0.98
+
+
+@pytest.mark.parametrize(("X", "y"), [
+    ([[1.0]], [2.0]), (np.ones((30, 2)), np.arange(30.0)), (np.arange(30.0)[:, None], np.ones(30)),
+    (np.arange(3.0)[:, None], np.arange(3.0))])
+def test_little_to_learn_from(X, y):
+    tree = ObliqueTreeRegressor(init="model_tree", optimizer=None).fit(X, y)
+    assert tree.predict(X).mean() == pytest.approx(np.mean(y))
+
+
+def test_classification_is_refused():
+    with pytest.raises(ValueError, match="regression only"):
+        ObliqueTreeClassifier(1, init="model_tree", optimizer=None).fit(*load_iris(return_X_y=True))
+
+
+def test_features_and_penalty():
+    X, y = load_diabetes(return_X_y=True)
+    problem = make_problem(X, y, "squared", max_depth=2)
+    tree = ModelTree(features=[2, 8], penalty=5.0).initialize(problem)
+    assert set(np.flatnonzero(tree.slopes.any(axis=(0, 1)))) == {2, 8}
+    assert set(np.flatnonzero(tree.weights.any(axis=0))) <= {2, 8}
