@@ -5,7 +5,7 @@ from scipy import sparse
 
 from ngdt._structure import number_depth_first
 from ngdt._tree import Tree
-from ngdt.optimizers._linear_leaves.ridge import Sums
+from ngdt.optimizers._linear_leaves.ridge import Node, Sums
 
 # Least number of samples in a leaf: fewer do not support slopes.
 MIN_SAMPLES_LEAF = 5
@@ -16,6 +16,8 @@ _MAX_SAMPLES = 20_000
 # Penalty of the models that splits are compared by, and share of the squares of the targets below
 # which what the model of a node leaves is taken for zero.
 _PENALTY, _TINY = 30.0, 1e-10
+# Penalties of the model of the root.
+ROOT_PENALTIES = np.geomspace(0.1, 1e4, 16)
 
 
 class _Branch:
@@ -47,8 +49,9 @@ def grow(problem, data):
     random = np.random.RandomState(problem.random_state)
     samples = problem.training_samples
     zeros = np.zeros((problem.n_outputs, len(data.features)))
-    _, (value,), (slope,) = _fit([Sums.read(data, samples)], zeros)
-    root = _Branch(samples, 0, value, slope)
+    node = Node(data, samples)
+    (slope,) = node.slopes(zeros, node.best_penalty(ROOT_PENALTIES)[None])
+    root = _Branch(samples, 0, node.y - slope @ node.z, slope)
     waiting = [root]
     while waiting and problem.deadline.fits():
         branch = waiting.pop()

@@ -8,7 +8,7 @@ import numpy as np
 from ngdt._folds import fold_samples, problem_without
 from ngdt._structure import child_ids
 from ngdt.initializers._base import Initializer
-from ngdt.initializers._model_tree.grow import grow
+from ngdt.initializers._model_tree.grow import ROOT_PENALTIES, grow
 from ngdt.optimizers._linear_leaves.linear_leaves import LinearLeaves
 from ngdt.optimizers._linear_leaves.ridge import ScaledSamples, fit_models, with_models
 from ngdt.pruning._replace import collapse
@@ -17,7 +17,7 @@ from ngdt.pruning._sequence import sequence_of_costs
 # Costs of a leaf that are tried, in squared errors of a sample where the mean is predicted.
 _ALPHAS = np.array([0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 80.0, np.inf])
 # Penalties of the models that are tried.
-_PENALTIES = np.array([10.0, 30.0, 100.0])
+_PENALTIES = np.array([3.0, 30.0])
 
 
 class ModelTree(Initializer):
@@ -35,7 +35,8 @@ class ModelTree(Initializer):
     features : {"auto", "all"} or array-like of int, default="auto"
         Features for splits and models, as for `LinearLeaves`.
     penalty : float or "auto", default="auto"
-        Penalty of the models, as for `LinearLeaves`. "auto" chooses among 10, 30 and 100.
+        Penalty of the models, as for `LinearLeaves`. "auto" chooses 3 or
+        30, and that of the root by generalised cross-validation.
 
     Notes
     -----
@@ -123,7 +124,8 @@ class _Grown:
         self.tree = grow(problem, self.data)
         samples = problem.training_samples
         self.models = fit_models(
-            self.tree, self.data, samples, problem.apply(self.tree, samples), penalties)
+            self.tree, self.data, samples, problem.apply(self.tree, samples), penalties,
+            root_penalties=ROOT_PENALTIES if params.penalty == "auto" else None)
         self._sequences = [
             sequence_of_costs(self.tree, errors) for errors in self.models.squared_errors.T]
         # Squared error of a sample where the mean is predicted.

@@ -144,6 +144,13 @@ class Node:
         step[~np.isfinite(step)] = 0.0
         return prior + step @ self.V.T
 
+    def best_penalty(self, penalties):
+        """The penalty with the least generalised cross-validation error, for a prior of zero."""
+        slopes = self.slopes(np.zeros(self.zy.T.shape), penalties)
+        errors = self.squared_error(self.y - slopes @ self.z, slopes)
+        used = 1.0 + (self.s / (self.s + penalties[:, None])).sum(axis=1)
+        return penalties[np.argmin(errors / np.maximum(self.weight - used, 1e-9) ** 2)]
+
     def squared_error(self, value, slopes):
         """Sum of squared errors of a model for each penalty, shape (n_penalties,)."""
         along = slopes @ self.V
@@ -178,7 +185,8 @@ class NodeModels:
         return np.clip(predictions, *self.ranges[node].T) if clip else predictions
 
 
-def fit_models(tree, data, samples, leaf, penalties, *, prior=None, shrink=True):
+def fit_models(
+        tree, data, samples, leaf, penalties, *, prior=None, shrink=True, root_penalties=None):
     """Linear models of all nodes.
 
     Parameters
@@ -195,6 +203,9 @@ def fit_models(tree, data, samples, leaf, penalties, *, prior=None, shrink=True)
         Whether a model is fitted to each node from the root down, and both its slopes and the mean
         of its predictions are drawn to the model of the node above. If not, or with a prior, only
         leaves have models.
+    root_penalties : ndarray of shape (n,), default=None
+        Penalties of which the root gets the best one by generalised cross-validation. None gives it
+        `penalties`.
 
     Returns
     -------
@@ -215,7 +226,10 @@ def fit_models(tree, data, samples, leaf, penalties, *, prior=None, shrink=True)
         if len(here) and (is_chain or node >= m):
             fitted = Node(data, here)
             drawn_to = slopes[node].copy() if prior is None else prior[node - m]
-            slopes[node] = fitted.slopes(drawn_to, penalties)
+            strengths = penalties
+            if node == 0 and root_penalties is not None:
+                strengths = np.full(len(penalties), fitted.best_penalty(root_penalties))
+            slopes[node] = fitted.slopes(drawn_to, strengths)
             mean, above = fitted.y, values[node] + drawn_to @ fitted.z
             if is_chain and node:
                 mean = (fitted.weight * mean + PSEUDO_COUNT * above) / (
