@@ -1,3 +1,8 @@
+cdef inline double larger(double a, double b) noexcept nogil:
+    # libm's fmax keeps a promise about NaN that costs a function call.
+    return a if a > b else b
+
+
 cdef class Loss:
     cdef void profile(self, const double *values, int k, double *out) noexcept nogil
     cdef double largest(

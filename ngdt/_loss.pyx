@@ -31,10 +31,27 @@ cdef class Loss:
     - ``smallest(lo, hi, k, y)``: the mirror image, never too large,
     - ``gradient(values, k, y, out)``: write the k derivatives of the loss in the values,
     - ``fit_leaves``: the best values for weighted sets of targets.
+
+    Attributes
+    ----------
+    name : str
+        As parameters of the estimators.
+    is_classifier : bool
+        Whether targets are classes.
+    is_squared : bool
+        Whether this is the squared loss, whose least sum is known in closed form.
+    has_log_link : bool
+        Whether leaf values are logarithms of predictions; see `decode`. The estimators then divide
+        targets by their mean, instead of standardising them.
+    scale_power : int
+        Power of the unit of the targets in which the loss is measured.
     """
 
     name = "loss"
     is_classifier = False
+    is_squared = False
+    has_log_link = False
+    scale_power = 1
 
     cdef void profile(self, const double *values, int k, double *out) noexcept nogil:
         pass
@@ -91,6 +108,80 @@ cdef class Loss:
                 raise ValueError(
                     f"y must have shape (n_samples, {n_outputs}), got {y.shape}")
         return np.ascontiguousarray(y, dtype=np.float64)
+
+    def decode(self, values):
+        """What leaf values predict, in the form of `encode`.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, n_outputs)
+
+        Returns
+        -------
+        ndarray of shape (n, 1) or (n, n_outputs)
+            Class indices, or targets.
+        """
+        return values.argmax(axis=1)[:, None] if self.is_classifier else values
+
+    def values_of(self, y):
+        """Leaf values that predict given targets: the inverse of `decode`, for regression.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n, n_outputs)
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs)
+        """
+        return y
+
+    def fits(self, Loss other):
+        """Whether leaf values mean the same for another loss.
+
+        Parameters
+        ----------
+        other : Loss
+
+        Returns
+        -------
+        bool
+        """
+        return (self.is_classifier == other.is_classifier
+                and self.has_log_link == other.has_log_link)
+
+    def split_targets(self, y, sample_weight):
+        """Targets whose variance greedy splits reduce, for regression.
+
+        Parameters
+        ----------
+        y : ndarray, as returned by `encode`
+        sample_weight : ndarray of shape (n_samples,)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            By default, y. It has to be C-contiguous, and equal where targets are.
+        """
+        return y
+
+    def errors(self, values, y):
+        """Error of each sample, by which trees are compared.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, n_outputs)
+            Of the leaf that each sample reaches.
+        y : ndarray, as returned by `encode`
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            0 or 1 for classes, else the loss.
+        """
+        if self.is_classifier:
+            return (self.decode(values) != y)[:, 0].astype(np.float64)
+        return self.value(values, y)
 
     def value(self, values, y):
         """Loss of the leaf values of each sample against its encoded target.

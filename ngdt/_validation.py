@@ -1,6 +1,7 @@
 """Input validation shared by all public functions, and by the constructor of `Tree`."""
 
 from contextlib import contextmanager
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +20,23 @@ def error_prefix(parameter):
         raise TypeError(f"{parameter}: {error}") from error
     except ValueError as error:
         raise ValueError(f"{parameter}: {error}") from error
+
+
+def check_number(name, value):
+    """Return a number; raise a TypeError that names the parameter if it is none.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+
+    Returns
+    -------
+    number
+    """
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    return value
 
 
 def check_matrix(X):

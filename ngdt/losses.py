@@ -1,12 +1,17 @@
 """Losses that a tree can be trained on."""
 
+from ngdt._class_losses import BoundedLoss, LogLoss
 from ngdt._loss import Loss
-from ngdt._losses import BoundedLoss, HuberLoss, LogLoss, SquaredLoss
+from ngdt._poisson_loss import PoissonLoss
+from ngdt._regression_losses import AbsoluteLoss, HuberLoss, QuantileLoss, SquaredLoss
 
-__all__ = ["LOSSES", "BoundedLoss", "HuberLoss", "LogLoss", "Loss", "SquaredLoss", "get_loss"]
+__all__ = [
+    "LOSSES", "AbsoluteLoss", "BoundedLoss", "HuberLoss", "LogLoss", "Loss", "PoissonLoss",
+    "QuantileLoss", "SquaredLoss", "get_loss"]
 
 LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (LogLoss, BoundedLoss, SquaredLoss, HuberLoss)}
+    loss.name: loss for loss in (
+        LogLoss, BoundedLoss, SquaredLoss, AbsoluteLoss, QuantileLoss, HuberLoss, PoissonLoss)}
 
 
 def get_loss(loss: str | Loss) -> Loss:

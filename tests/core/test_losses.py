@@ -9,11 +9,23 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ngdt.losses import LOSSES, BoundedLoss, HuberLoss, LogLoss, Loss, SquaredLoss, get_loss
+from ngdt.losses import (
+    LOSSES,
+    AbsoluteLoss,
+    BoundedLoss,
+    HuberLoss,
+    LogLoss,
+    Loss,
+    PoissonLoss,
+    QuantileLoss,
+    SquaredLoss,
+    get_loss,
+)
 from ngdt.testing.strategies import dyadics, targets
 from reference import inference as naive
 
 each_loss = pytest.mark.parametrize("name", LOSSES)
+REGRESSION = [name for name in LOSSES if not LOSSES[name].is_classifier]
 THETA = st.floats(-30, 30)
 
 
@@ -54,7 +66,7 @@ def test_value(name, data):
     assert (table(loss, theta, y) >= 0).all()
 
 
-@pytest.mark.parametrize("name", [name for name in LOSSES if not LOSSES[name].is_classifier])
+@pytest.mark.parametrize("name", [name for name in REGRESSION if name != "poisson"])
 @given(data=st.data())
 def test_value_of_dyadic_numbers_is_exact(name, data):
     loss, theta, y = data.draw(leaves_and_targets(name, dyadics()))
@@ -69,6 +81,12 @@ def test_values_by_hand():
     assert SquaredLoss().value([[4.0]], y) == 9.0
     assert HuberLoss(limit=1.0).value([[4.0]], y) == 5.0
     assert HuberLoss(limit=3.0).value([[4.0]], y) == 9.0
+    assert AbsoluteLoss().value([[4.0]], y) == 3.0
+    assert QuantileLoss(0.75).value([[4.0]], y) == 0.75
+    assert QuantileLoss(0.75).value([[-3.0]], y) == 3.0
+    assert PoissonLoss().value([[0.0]], y) == 0.0
+    assert PoissonLoss().value([[0.0]], 0 * y) == 1.0
+    assert PoissonLoss().value(np.log([[2.0]]), y) == pytest.approx(1.0 - np.log(2.0))
 
 
 @pytest.mark.parametrize("theta", [1e4, -1e4, 1e300])
@@ -129,37 +147,109 @@ def test_extremes_of_classes_are_exact(name, data):
 
 
 @st.composite
-def groups(draw, name):
+def groups(draw, loss):
     """Targets with weights, spread over leaves: arguments of fit_leaves."""
     n, k, n_leaves = draw(st.integers(1, 8)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    loss = LOSSES[name]()
     y = draw(targets(losses=st.just(loss), n_samples=st.just(n), n_outputs=st.just(k)))
     leaf = draw(arrays(np.int32, n, elements=st.integers(0, n_leaves - 1)))
     weight = draw(arrays(np.float64, n, elements=st.integers(0, 3)).filter(np.any))
-    return loss, leaf, loss.encode(y, k), weight, n_leaves, k
+    return leaf, loss.encode(y, k), weight, n_leaves, k
 
 
-@each_loss
+VARIANTS = [
+    LogLoss(),
+    LogLoss(0.1),
+    SquaredLoss(),
+    AbsoluteLoss(),
+    *(QuantileLoss(quantile) for quantile in (0.1, 0.5, 0.75)),
+    *(HuberLoss(limit) for limit in (0.25, 1.0, 2.0)),
+    *(PoissonLoss(pseudo_count) for pseudo_count in (0.0, 0.5, 1.0)),
+]
+
+
+@pytest.mark.parametrize("loss", VARIANTS, ids=repr)
 @given(data=st.data())
-def test_fitted_leaves(name, data):
-    loss, leaf, y, weight, n_leaves, k = data.draw(groups(name))
-    theta = loss.fit_leaves(leaf, y, weight, n_leaves, k)
+def test_fitted_leaves_have_the_least_loss(loss, data):
+    leaf, y, weight, n_leaves, k = data.draw(groups(loss))
+    values = loss.fit_leaves(leaf, y, weight, n_leaves, k)
+    pseudo_y, pseudo_weight = pseudo_samples(loss, k)
     for j in range(n_leaves):
         here = (leaf == j) & (weight > 0)
         here = here if here.any() else weight > 0  # an empty leaf gets the best for all
-        if loss.is_classifier:
-            counts = np.bincount(y[here, 0].astype(int), weight[here], minlength=k)
-            counts = counts + loss.pseudo_count / k
-            assert_allclose(theta[j], np.log(counts / counts.sum()), rtol=1e-12, atol=1e-12)
-        else:
-            mean = np.average(y[here], axis=0, weights=weight[here])
-            assert_allclose(theta[j], mean, rtol=1e-12, atol=1e-12)
+        all_y = np.concatenate([y[here], pseudo_y])
+        all_weight = np.concatenate([weight[here], pseudo_weight])
+
+        def total(row, all_y=all_y, all_weight=all_weight):
+            return all_weight @ loss.value(np.tile(row, (len(all_y), 1)), all_y)
+
+        least = total(values[j])
+        for t in range(k):
+            # Losses are convex: if no value near by and far away is better, none is.
+            for change in (1e-3, 0.1, 0.5, 1.0, 3.0):
+                for sign in (-1, 1):
+                    other = values[j].copy()
+                    other[t] += sign * change
+                    # A mean of zero has no logarithm; the value for it is not the least.
+                    assert least <= total(other) + 1e-12 + 1e-5 * loss.has_log_link
+
+
+def pseudo_samples(loss, k):
+    """What `fit_leaves` adds to each leaf, by its documentation."""
+    if loss.is_classifier:
+        return np.arange(k, dtype=float)[:, None], np.full(k, loss.pseudo_count / k)
+    if loss.has_log_link:
+        return np.ones((1, k)), np.array([loss.pseudo_count])
+    return np.empty((0, k)), np.empty(0)
+
+
+@given(data=st.data())
+def test_leaves_of_the_bounded_loss_are_those_of_the_log_loss(data):
+    arguments = data.draw(groups(BoundedLoss()))
+    assert_array_equal(BoundedLoss().fit_leaves(*arguments), LogLoss().fit_leaves(*arguments))
+
+
+@given(data=st.data())
+def test_leaves_of_the_squared_loss_are_means(data):
+    leaf, y, weight, n_leaves, k = data.draw(groups(SquaredLoss()))
+    values = SquaredLoss().fit_leaves(leaf, y, weight, n_leaves, k)
+    for j in np.unique(leaf[weight > 0]):
+        mean = np.average(y[leaf == j], axis=0, weights=weight[leaf == j])
+        assert_allclose(values[j], mean, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("quantile", [0.0625, 0.125, 0.25, 0.5, 0.75, 0.9375])
+@given(data=st.data())
+def test_leaves_of_the_quantile_loss_are_quantiles(quantile, data):
+    leaf, y, weight, n_leaves, k = data.draw(groups(SquaredLoss()))
+    values = QuantileLoss(quantile).fit_leaves(leaf, y, weight, n_leaves, k)
+    for j in np.unique(leaf[weight > 0]):
+        repeated = np.repeat(y[leaf == j], weight[leaf == j].astype(int), axis=0)
+        expected = np.quantile(repeated, quantile, axis=0, method="averaged_inverted_cdf")
+        assert_allclose(values[j], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_huber_leaves_lie_between_median_and_mean():
+    y = np.array([[0.0], [1.0], [2.0], [1000.0]])
+    leaf, weight = np.zeros(4, dtype=int), np.ones(4)
+    assert HuberLoss(1e6).fit_leaves(leaf, y, weight, 1, 1).item() == y.mean()
+    assert HuberLoss(1e-6).fit_leaves(leaf, y, weight, 1, 1).item() == pytest.approx(1.5, rel=1e-5)
+    # -1.5 - 0.5 + 0.5 + 1.5 = 0 with the last residual cut to 1.5
+    assert HuberLoss(1.5).fit_leaves(leaf, y, weight, 1, 1).item() == 1.5
+
+
+@pytest.mark.parametrize("name", REGRESSION)
+@given(data=st.data())
+def test_values_of_targets_predict_them(name, data):
+    loss = LOSSES[name]()
+    _, y, *_ = data.draw(groups(loss))
+    assert_allclose(loss.decode(loss.values_of(y)), y, rtol=1e-12, atol=2e-6 * loss.has_log_link)
 
 
 @each_loss
 @given(data=st.data())
 def test_weights_of_leaves_repeat_samples(name, data):
-    loss, leaf, y, weight, n_leaves, k = data.draw(groups(name))
+    loss = LOSSES[name]()
+    leaf, y, weight, n_leaves, k = data.draw(groups(loss))
     rows = np.repeat(np.arange(len(leaf)), weight.astype(int))
     repeated = loss.fit_leaves(leaf[rows], y[rows], np.ones(len(rows)), n_leaves, k)
     weighted = loss.fit_leaves(leaf, y, weight, n_leaves, k)
@@ -190,7 +280,16 @@ def test_bad_lookup(loss):
 
 @pytest.mark.parametrize(
     "loss",
-    [LogLoss(), LogLoss(0.5), BoundedLoss(0.7, 2.0), SquaredLoss(), HuberLoss(3.0)],
+    [
+        LogLoss(),
+        LogLoss(0.5),
+        BoundedLoss(0.7, 2.0),
+        SquaredLoss(),
+        HuberLoss(3.0),
+        AbsoluteLoss(),
+        QuantileLoss(0.9),
+        PoissonLoss(0.25),
+    ],
     ids=repr,
 )
 def test_pickle_and_repr(loss):
@@ -213,6 +312,7 @@ def test_pickle_and_repr(loss):
         (BoundedLoss, "q"),
         (BoundedLoss, "pseudo_count"),
         (HuberLoss, "limit"),
+        (QuantileLoss, "quantile"),
     ],
 )
 def test_bad_parameters(loss, parameter, value):
@@ -223,6 +323,23 @@ def test_bad_parameters(loss, parameter, value):
 def test_bounded_loss_needs_q_up_to_one():
     with pytest.raises(ValueError, match="q"):
         BoundedLoss(q=1.5)
+
+
+@pytest.mark.parametrize("quantile", [1.0, 1.5])
+def test_quantile_is_below_one(quantile):
+    with pytest.raises(ValueError, match="quantile"):
+        QuantileLoss(quantile)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.inf, np.nan, None])
+def test_bad_pseudo_count_of_the_poisson_loss(value):
+    with pytest.raises((ValueError, TypeError), match="pseudo_count"):
+        PoissonLoss(value)
+
+
+def test_poisson_loss_refuses_negative_targets():
+    with pytest.raises(ValueError, match="y must not be negative"):
+        PoissonLoss().encode([1.0, -1.0], n_outputs=1)
 
 
 def test_encode():

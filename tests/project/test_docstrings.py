@@ -37,7 +37,9 @@ def test_examples_run(name):
     assert runner.summarize(verbose=False).failed == 0
 
 
-@pytest.mark.parametrize("name", ["ngdt._tree", "ngdt._losses", "ngdt.losses"])
+@pytest.mark.parametrize("name", [
+    "ngdt._tree", "ngdt._class_losses", "ngdt._regression_losses", "ngdt._poisson_loss",
+    "ngdt.losses"])
 def test_examples_are_found_in_python_and_in_compiled_modules(name):
     assert examples(name)
 

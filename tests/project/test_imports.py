@@ -15,8 +15,8 @@ PACKAGE = Path(ngdt.__file__).parent
 LAYERS = [
     ("arithmetic and checks", r"_samples|_validation"),
     ("data",
-     r"_tree|_tree_storage|_tree_arrays|_flat_tree|_from_sklearn|_structure|_loss|_losses|losses"
-     r"|_scaling"),
+     r"_tree|_tree_storage|_tree_arrays|_flat_tree|_from_sklearn|_structure|_quantiles|_loss"
+     r"|_[a-z]+_loss(es)?|losses|_scaling"),
     ("functions",
      r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
      r"|_labels|_leaf_text|_numbers|_rules|_sample_summary"),

@@ -8,6 +8,7 @@ are always taken from `signs`, so that a finite difference can hold them fixed.
 import itertools
 
 import numpy as np
+from scipy.special import xlogy
 
 # --- losses -------------------------------------------------------------------------------------
 
@@ -32,11 +33,27 @@ def huber_loss(theta, y, limit=2.0):
     return np.where(error <= limit, error**2, limit * (2 * error - limit)).sum()
 
 
+def absolute_loss(theta, y):
+    return np.abs(theta - y).sum()
+
+
+def quantile_loss(theta, y, quantile=0.5):
+    return np.where(y > theta, quantile * (y - theta), (1 - quantile) * (theta - y)).sum()
+
+
+def poisson_loss(theta, y):
+    """Half the deviance of the mean exp(theta)."""
+    return (np.exp(theta) - y * theta - y + xlogy(y, y)).sum()
+
+
 LOSSES = {
     "log": log_loss,
     "bounded": bounded_loss,
     "squared": squared_loss,
+    "absolute_error": absolute_loss,
+    "quantile": quantile_loss,
     "huber": huber_loss,
+    "poisson": poisson_loss,
 }
 
 

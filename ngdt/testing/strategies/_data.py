@@ -86,7 +86,7 @@ def targets(draw, *, losses=DEFAULT_LOSSES, n_samples=N_SAMPLES, n_outputs=SIZES
     n_outputs : strategy of int
         Number of classes, or of regression targets.
     elements : strategy of float
-        Regression targets.
+        Regression targets. A loss of targets that are not negative gets the absolute values.
 
     Returns
     -------
@@ -105,6 +105,8 @@ def targets(draw, *, losses=DEFAULT_LOSSES, n_samples=N_SAMPLES, n_outputs=SIZES
     if loss.is_classifier:
         return draw(arrays(np.int64, n, elements=st.integers(0, k - 1)))
     shape = n if k == 1 and draw(st.booleans()) else (n, k)
+    if loss.has_log_link:
+        elements = elements.map(abs)
     return draw(arrays(np.float64, shape, elements=elements))
 
 

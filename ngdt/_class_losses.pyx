@@ -1,27 +1,12 @@
-"""The losses that come with ngdt: two of classes, two of regression targets.
-
-Each costs O(n_outputs) per leaf and sample. `profile`, `largest`, `smallest` and `gradient` read
-their arguments and write to `out` alone, so that any number of threads may share a loss.
-"""
-
-from numbers import Real
+"""The losses of classes."""
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, fabs, log, pow
+from ngdt._validation import check_number
 
-from ngdt._loss cimport Loss
+from libc.math cimport INFINITY, exp, log, pow
 
-
-cdef inline double larger(double a, double b) noexcept nogil:
-    # libm's fmax keeps a promise about NaN that costs a function call.
-    return a if a > b else b
-
-
-def _number(name, value):
-    if not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
-    return value
+from ngdt._loss cimport Loss, larger
 
 
 cdef class LogLoss(Loss):
@@ -46,7 +31,7 @@ cdef class LogLoss(Loss):
     is_classifier = True
 
     def __init__(self, pseudo_count=1.0):
-        if not 0 < _number("pseudo_count", pseudo_count) < INFINITY:
+        if not 0 < check_number("pseudo_count", pseudo_count) < INFINITY:
             raise ValueError(f"pseudo_count must be positive and finite, got {pseudo_count}")
         self.pseudo_count = pseudo_count
 
@@ -107,6 +92,9 @@ cdef class BoundedLoss(LogLoss):
     Between the log loss (q -> 0) and the 0/1-like 1 - p (q = 1); a mislabelled sample cannot pull
     harder than 1/q. Known as the generalised cross entropy of Zhang and Sabuncu (2018).
 
+    Leaves are fitted as for the log loss, so that they predict the shares of the classes. The
+    probabilities of the least bounded loss are closer to 0 and 1.
+
     Parameters
     ----------
     q : float in (0, 1], default=0.5
@@ -125,7 +113,7 @@ cdef class BoundedLoss(LogLoss):
 
     def __init__(self, q=0.5, pseudo_count=1.0):
         super().__init__(pseudo_count)
-        if not 0 < _number("q", q) <= 1:
+        if not 0 < check_number("q", q) <= 1:
             raise ValueError(f"q must be in (0, 1], got {q}")
         self.q = q
 
@@ -150,95 +138,3 @@ cdef class BoundedLoss(LogLoss):
 
     def __repr__(self):
         return f"BoundedLoss(q={self.q:g}, pseudo_count={self.pseudo_count:g})"
-
-
-cdef class SquaredLoss(Loss):
-    """Squared distance between the leaf values and y: Norouzi (2015), eq. (3).
-
-    There may be one target or several.
-
-    Examples
-    --------
-    >>> from ngdt.losses import SquaredLoss
-    >>> loss = SquaredLoss()
-    >>> loss.value([[1.0, 2.0]], loss.encode([[1.0, 4.0]], n_outputs=2))
-    array([4.])
-    """
-
-    name = "squared"
-    is_classifier = False
-
-    def __cinit__(self, *args, **kwargs):
-        self.limit = INFINITY
-
-    cdef double rho(self, double e) noexcept nogil:
-        # Quadratic up to the limit, then linear: the Huber loss; the squared loss has no limit.
-        return e * e if e <= self.limit else self.limit * (2.0 * e - self.limit)
-
-    cdef void profile(self, const double *values, int k, double *out) noexcept nogil:
-        cdef int t
-        for t in range(k):
-            out[t] = values[t]
-
-    cdef double largest(
-            self, const double *lo, const double *hi, int k, const double *y) noexcept nogil:
-        # The farthest corner of the box, target by target.
-        cdef double total = 0.0
-        cdef int t
-        for t in range(k):
-            total += self.rho(larger(fabs(y[t] - lo[t]), fabs(hi[t] - y[t])))
-        return total
-
-    cdef double smallest(
-            self, const double *lo, const double *hi, int k, const double *y) noexcept nogil:
-        cdef double total = 0.0
-        cdef int t
-        for t in range(k):
-            total += self.rho(larger(0.0, larger(lo[t] - y[t], y[t] - hi[t])))
-        return total
-
-    cdef void gradient(
-            self, const double *values, int k, const double *y, double *out) noexcept nogil:
-        cdef int t
-        for t in range(k):
-            out[t] = 2.0 * larger(-self.limit, -larger(-self.limit, y[t] - values[t]))
-
-    def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
-        weight = np.bincount(leaf, weights=sample_weight, minlength=n_leaves)
-        overall = np.average(y, axis=0, weights=sample_weight)
-        total = np.stack(
-            [np.bincount(leaf, weights=sample_weight * (y[:, t] - overall[t]), minlength=n_leaves)
-             for t in range(n_outputs)], axis=1)
-        return overall + total / np.where(weight == 0, 1.0, weight)[:, None]
-
-
-cdef class HuberLoss(SquaredLoss):
-    """Squared near the target, linear beyond `limit`: robust to targets far out.
-
-    Leaves are fitted by the mean, which is what a regression tree reports.
-
-    Parameters
-    ----------
-    limit : float, default=2.0
-        Error up to which the loss is quadratic, in units of y (the estimators standardise y).
-
-    Examples
-    --------
-    >>> from ngdt.losses import HuberLoss
-    >>> loss = HuberLoss(limit=2.0)
-    >>> loss.value([[1.0], [10.0]], loss.encode([0.0, 0.0], n_outputs=1))
-    array([ 1., 36.])
-    """
-
-    name = "huber"
-
-    def __init__(self, limit=2.0):
-        if not _number("limit", limit) > 0:
-            raise ValueError(f"limit must be positive, got {limit}")
-        self.limit = limit
-
-    def __reduce__(self):
-        return type(self), (self.limit,)
-
-    def __repr__(self):
-        return f"HuberLoss(limit={self.limit:g})"

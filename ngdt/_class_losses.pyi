@@ -11,10 +11,3 @@ class LogLoss(Loss):
 class BoundedLoss(LogLoss):
     q: float
     def __init__(self, q: float = ..., pseudo_count: float = ...) -> None: ...
-
-@disjoint_base
-class SquaredLoss(Loss):
-    limit: float
-
-class HuberLoss(SquaredLoss):
-    def __init__(self, limit: float = ...) -> None: ...
