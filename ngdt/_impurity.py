@@ -1,14 +1,14 @@
 """Impurity and training error of every node of a tree, for samples whose leaves are known.
 
 The functions take the same arguments: a tree, the leaf of each sample, targets as `Loss.encode`
-returns them, positive weights, and a loss, which decides between classification and regression.
-They return one number for each node, then for each leaf, not divided by the weight.
+returns them, positive weights, and a loss, which decides what is measured. They return one number
+for each node, then for each leaf, not divided by the weight.
 """
 
 import numpy as np
 from scipy.special import xlogy
 
-from ngdt._structure import sums_below
+from ngdt._structure import levels, sums_below
 
 
 def node_impurities(tree, leaf, y, weight, loss):
@@ -25,11 +25,14 @@ def node_impurities(tree, leaf, y, weight, loss):
     Returns
     -------
     ndarray of shape (n_internal + n_leaves,)
-        Entropies in bits, or squared deviations from the mean, summed over the targets.
+        Entropies in bits, squared deviations from the mean, summed over the targets, or the least
+        sum of another loss.
     """
     if loss.is_classifier:
         return _entropy(_class_weights(tree, leaf, y, weight))
-    return _squared_error(tree, leaf, y, weight)
+    if loss.is_squared:
+        return _squared_error(tree, leaf, y, weight)
+    return _least_loss(tree, leaf, y, weight, loss)
 
 
 def node_errors(tree, leaf, y, weight, loss):
@@ -43,12 +46,12 @@ def node_errors(tree, leaf, y, weight, loss):
     Returns
     -------
     ndarray of shape (n_internal + n_leaves,)
-        Weight of the misclassified samples, or the sum of squared errors.
+        Weight of the misclassified samples, or the sum of their losses.
     """
     if loss.is_classifier:
         count = _class_weights(tree, leaf, y, weight)
         return count.sum(axis=1) - count.max(axis=1)
-    return _squared_error(tree, leaf, y, weight)
+    return node_impurities(tree, leaf, y, weight, loss)
 
 
 def _class_weights(tree, leaf, y, weight):
@@ -75,3 +78,17 @@ def _squared_error(tree, leaf, y, weight):
     total, sums, squares = np.split(sums_below(tree, at_leaf), [1, 1 + y.shape[1]], axis=1)
     total = np.maximum(total, np.finfo(float).tiny)
     return np.maximum(squares - sums**2 / total, 0.0).sum(axis=1)
+
+
+def _least_loss(tree, leaf, y, weight, loss):
+    """Sum of the losses at the best values."""
+    total = np.zeros(tree.n_internal + tree.n_leaves)
+    for level in levels(tree):
+        samples = np.flatnonzero(level[leaf] >= 0)
+        if len(samples) == 0:
+            break
+        nodes, at = np.unique(level[leaf[samples]], return_inverse=True)
+        values = loss.fit_leaves(at, y[samples], weight[samples], len(nodes), tree.n_outputs)
+        losses = weight[samples] * loss.value(values[at], y[samples])
+        total[nodes] = np.bincount(at, losses, len(nodes))
+    return total

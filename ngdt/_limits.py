@@ -63,7 +63,7 @@ def training_error(tree, problem):
     -------
     node_error : ndarray of shape (n_internal,)
     leaf_error : ndarray of shape (n_leaves,)
-        Weight of the misclassified samples, or the sum of squared errors.
+        Weight of the misclassified samples, or the sum of their losses.
     """
     error = node_errors(tree, *_reached(tree, problem))
     return error[:tree.n_internal], error[tree.n_internal:]

@@ -88,6 +88,29 @@ def decision_path(tree, leaf):
     return paths(tree, np.flatnonzero(is_reached))[place[leaf]].astype(bool)
 
 
+def levels(tree):
+    """The path to each leaf, level by level from the root.
+
+    Costs the lengths of all paths to leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Yields
+    ------
+    ndarray of int, shape (n_leaves,)
+        Node or leaf on the path to each leaf at this depth; -1 if the path has ended before.
+    """
+    path = paths(tree, np.arange(tree.n_leaves))
+    length = np.diff(path.indptr)
+    for depth in range(tree.max_depth + 1):
+        at = np.where(length == depth, tree.n_internal + np.arange(tree.n_leaves), -1)
+        goes_on = np.flatnonzero(length > depth)
+        at[goes_on] = path.indices[path.indptr[goes_on] + depth]
+        yield at
+
+
 def sums_above_leaves(tree, at_node):
     """Sums of what there is at the nodes of each path.
 

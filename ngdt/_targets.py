@@ -86,15 +86,15 @@ class ClassTargets:
             raise ValueError("class_weight and sample_weight leave no sample of positive weight")
         return sample_weight
 
-    def scale_leaf_values(self, tree):
+    def scale_leaf_values(self, tree, loss):
         """The same tree: leaf values of classification are not scaled."""
         return tree
 
-    def unscale_leaf_values(self, tree):
+    def unscale_leaf_values(self, tree, loss):
         """The same tree: leaf values of classification are not scaled."""
         return tree
 
-    def scale_impurity(self, decrease):
+    def scale_impurity(self, decrease, loss):
         """The same impurity decrease, in bits."""
         return decrease
 
@@ -103,14 +103,19 @@ class ClassTargets:
 class RegressionTargets:
     """Standardised targets, so that step sizes and bounds do not depend on the units of y.
 
+    For a loss with a log link, targets are divided by their mean, so that zero stays zero.
+
     Attributes
     ----------
     center, scale : ndarray of shape (n_targets,)
-        Mean and standard deviation of each target.
+        Mean and standard deviation of each target; with a log link, zero and the mean.
+    has_log_link : bool
+        Of the loss.
     """
 
     center: np.ndarray
     scale: np.ndarray
+    has_log_link: bool = False
 
     @property
     def n_outputs(self):
@@ -118,19 +123,29 @@ class RegressionTargets:
         return len(self.center)
 
     @classmethod
-    def fit(cls, y, sample_weight):
+    def fit(cls, y, sample_weight, loss):
         """Weighted mean and standard deviation of each target; the scale of a constant one is 1.
 
         Parameters
         ----------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : ndarray of shape (n_samples,)
+        loss : Loss
+
+        Raises
+        ------
+        ValueError
+            For a loss with a log link, if y has a negative number or a sum of zero.
         """
         y = _as_columns(y)
+        if loss.has_log_link:
+            _check_not_negative(y, sample_weight, loss)
         # In units of a power of two, squares do not overflow and nothing is rounded.
         unit = power_of_two(np.abs(y).max(axis=0))
         y = y / unit
         center = np.average(y, axis=0, weights=sample_weight)
+        if loss.has_log_link:
+            return cls(np.zeros_like(center), unit * center, True)
         scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=sample_weight))
         # The mean of equal numbers may differ from them in the last digits.
         constant = scale <= 1e-14 * np.abs(center)
@@ -150,24 +165,40 @@ class RegressionTargets:
                 f"y has {y.shape[1]} targets, but the initial tree has {self.n_outputs}")
         return (y - self.center) / self.scale
 
-    def scale_leaf_values(self, tree):
-        """The tree with leaf values in units of the standardised targets."""
+    def decode(self, y):
+        """The targets in the units of y."""
+        return y * self.scale + self.center
+
+    def scale_leaf_values(self, tree, loss):
+        """The tree with leaf values as the loss has them, from those in the units of y."""
         return _rescaled(
-            tree, lambda values: (values - self.center) / self.scale, 1.0 / self.scale)
+            tree, lambda values: loss.values_of((values - self.center) / self.scale),
+            1.0 / self.scale)
 
-    def unscale_leaf_values(self, tree):
+    def unscale_leaf_values(self, tree, loss):
         """The tree with leaf values in the units of y."""
-        return _rescaled(tree, lambda values: values * self.scale + self.center, self.scale)
+        return _rescaled(tree, lambda values: self.decode(loss.decode(values)), self.scale)
 
-    def scale_impurity(self, decrease):
-        """A decrease of the mean squared error, averaged over targets, in the units of training.
+    def scale_impurity(self, decrease, loss):
+        """A decrease of the mean loss, averaged over targets, in the units of training.
 
-        Training sums squared errors over the standardised targets, so that each target has the same
+        Training sums losses over the standardised targets, so that each target has the same
         influence.
         """
-        largest = self.scale.max()      # whose square may overflow
-        relative = np.mean((self.scale / largest) ** 2)
-        return self.n_outputs * (decrease / largest / largest) / relative
+        power, largest = loss.scale_power, self.scale.max()     # whose square may overflow
+        relative = np.mean((self.scale / largest) ** power)
+        for _ in range(power):
+            decrease = decrease / largest
+        return self.n_outputs * decrease / relative
+
+
+def _check_not_negative(y, sample_weight, loss):
+    """Raise a ValueError unless each target has a positive sum and no negative number."""
+    if y.min() < 0:
+        raise ValueError(
+            f"y must not be negative for the {loss.name} loss, got values from {y.min():g}")
+    if not (sample_weight[:, None] * y).any(axis=0).all():
+        raise ValueError(f"y must have a positive sum for the {loss.name} loss, got zeros only")
 
 
 def _rescaled(tree, convert, factor):

@@ -162,12 +162,12 @@ class Problem:
     def splitter(self) -> Splitter:
         """The search for axis-aligned splits of the training samples.
 
-        Splits reduce the entropy of classes, or the variance of regression targets. Only one thread
-        at a time may use it.
+        Splits reduce the entropy of classes, or the variance of the `split_targets` of the loss.
+        Only one thread at a time may use it.
         """
         return self._once("splitter", lambda: Splitter(
-            self.X, self.y, self.sample_weight, self.n_outputs,
-            "entropy" if self.loss.is_classifier else "variance"))
+            self.X, self.loss.split_targets(self.y, self.sample_weight), self.sample_weight,
+            self.n_outputs, "entropy" if self.loss.is_classifier else "variance"))
 
     @property
     def training_samples(self) -> np.ndarray:
@@ -232,7 +232,7 @@ class Problem:
     def errors(
         self, tree: Tree, samples: np.ndarray, leaf: np.ndarray | None = None
     ) -> np.ndarray:
-        """Error of each sample: 0 or 1 for classification, the squared error for regression.
+        """Error of each sample: 0 or 1 for classification, the loss for regression.
 
         Parameters
         ----------
@@ -260,9 +260,7 @@ class Problem:
         -------
         ndarray of shape (n,)
         """
-        if self.loss.is_classifier:
-            return (predictions.argmax(axis=1) != self.y[samples, 0]).astype(np.float64)
-        return ((predictions - self.y[samples]) ** 2).sum(axis=1)
+        return self.loss.errors(predictions, self.y[samples])
 
     def fit_leaves(self, leaf: np.ndarray, samples: np.ndarray, n_leaves: int) -> np.ndarray:
         """Best leaf values for the samples that reach each leaf.

@@ -101,7 +101,9 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     if not (strategy.weight[samples] > 0).all():
         raise ValueError("samples must have positive weights")
     min_gain = 0.0
-    if limits.min_impurity_decrease:
+    # Gains are those of entropy or variance. The decrease of another loss is checked at the end, by
+    # `enforce_limits`.
+    if limits.min_impurity_decrease and (limits.loss.is_classifier or limits.loss.is_squared):
         min_gain = limits.min_impurity_decrease * strategy.weight[samples].sum()
     max_leaf_nodes = limits.max_leaf_nodes
     # Splits of different leaves are independent, so the order matters only for max_leaf_nodes. Of

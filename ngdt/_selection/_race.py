@@ -199,7 +199,7 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
     -------
     TrainingResult
         Its `candidates` have the columns ``candidate``, ``error`` (mean error on the folds: the
-        share of misclassified samples, or the squared error in units of the variance),
+        share of misclassified samples, or the loss of the standardised targets),
         ``standard_error``, ``n_folds`` and ``chosen``.
     """
     candidates = default_candidates(problem, leaf, linear_leaves)

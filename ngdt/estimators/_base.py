@@ -194,7 +194,7 @@ class ObliqueTree(BaseEstimator):
         if isinstance(init, Tree):
             with error_prefix("init"):
                 problem.check_shapes(init)
-            init = encoder.scale_leaf_values(init)
+            init = encoder.scale_leaf_values(init, problem.loss)
         result = train(
             problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
             validation_fraction=validation_fraction, limit=limit)
@@ -239,8 +239,8 @@ class ObliqueTree(BaseEstimator):
             min_samples_split=sample_count(self.min_samples_split, n_samples, 2),
             min_samples_leaf=sample_count(self.min_samples_leaf, n_samples, 1),
             max_leaf_nodes=self.max_leaf_nodes,
-            min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease),
-            ccp_alpha=encoder.scale_impurity(self.ccp_alpha),
+            min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease, loss),
+            ccp_alpha=encoder.scale_impurity(self.ccp_alpha, loss),
             standardize=self.standardize,
             random_state=int(check_random_state(self.random_state).randint(
                 np.iinfo(np.int32).max)),
@@ -273,7 +273,7 @@ class ObliqueTree(BaseEstimator):
         fitted = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
         problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
         sequence = sequence_of(fitted.tree_, problem)
-        return sequence.path(unit=1.0 / fitted._targets.scale_impurity(1.0))
+        return sequence.path(unit=1.0 / fitted._targets.scale_impurity(1.0, problem.loss))
 
     def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Leaf that each sample reaches.

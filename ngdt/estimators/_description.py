@@ -26,7 +26,7 @@ def describe(problem, result, fitted):
     n_samples_at_leaf = np.bincount(leaf, minlength=tree.n_leaves)
     sample_weight_at_leaf = np.bincount(
         leaf, weights=problem.sample_weight[samples], minlength=tree.n_leaves)
-    fitted_tree = fitted["_targets"].unscale_leaf_values(tree)
+    fitted_tree = fitted["_targets"].unscale_leaf_values(tree, problem.loss)
     return {
         "encoded_feature_names_": table.feature_names,
         "tree_": fitted_tree,

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ngdt._loss import Loss
+from ngdt._resolve import resolve_loss
 from ngdt._targets import RegressionTargets
 from ngdt._tree import Tree
 from ngdt.estimators._base import ObliqueTree, has_optimizer
@@ -42,13 +43,13 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     max_leaf_nodes : int or None, default=None
         Largest number of leaves of the fitted tree. None sets no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the mean squared error by a split, times the share of the samples,
-        by weight, that reach it. Several targets have the same influence, each
-        in units of its variance.
+        Least decrease of the mean of the loss, by default the squared error, by a split, times the
+        share of the samples, by weight, that reach it. Several targets have the same influence,
+        each in units of its variance.
     ccp_alpha : float, default=0.0
         Cost of a leaf in minimal cost-complexity pruning: of all subtrees of the trained tree, the
-        one with the least sum of the mean squared error and `ccp_alpha` times the number of leaves
-        is chosen. 0 prunes nothing. Several targets count as for `min_impurity_decrease`. See
+        one with the least sum of the mean loss and `ccp_alpha` times the number of leaves is
+        chosen. 0 prunes nothing. Several targets count as for `min_impurity_decrease`. See
         `cost_complexity_pruning_path`.
     init : str, Initializer, Tree or fitted estimator, default="auto"
         The initial tree: the name of an initializer, such as "info_gain", "co2" or
@@ -63,9 +64,11 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         default the greedy one. With "auto", trees compete if `init` is "auto", too. Otherwise, and
         to continue from a fitted tree, "auto" is "ssgd".
     loss : str, Loss or None, default=None
-        Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss. Soft training
-        minimises a loss of its own, with Gaussian leaves; there, this loss only sets the values of
-        the leaves at the end.
+        Loss of a leaf, by which trees are compared and pruned, too: "squared" (a leaf predicts the
+        mean), "absolute_error" (the median), "quantile" (see `QuantileLoss`), "huber", "poisson"
+        (for targets that are not negative), or an object (see :mod:`ngdt.losses`). None is the
+        squared loss. Soft training minimises a loss of its own, with Gaussian leaves; there, this
+        loss only sets the values of the leaves at the end.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         Share of the samples that decide which tree is kept; the winner by default is trained
         on all samples afterwards. "auto": the default trees compete on three folds or, from 2000
@@ -131,7 +134,7 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     candidates_ : dict of lists
         One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
         else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
-        trained on (the share of misclassified samples, or the squared error in units of the
+        trained on (the loss of the standardised targets; the squared error is in units of the
         variance of y), ``standard_error`` that of the mean, ``n_folds`` the number of folds after
         which it left the race or won, and ``chosen`` whether it won.
     baseline_kept_ : bool
@@ -147,7 +150,8 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     Notes
     -----
     Each target is standardised while the tree is trained, so that step sizes and bounds do not
-    depend on its unit. Afterwards the leaf values are transformed back. Later calls of
+    depend on its unit; for the Poisson loss, it is divided by its mean. Afterwards the leaf values
+    are transformed back to predictions in the units of y. Later calls of
     `partial_fit`, and of `fit` with `warm_start`, keep the mean and the scale of the first call.
 
     References
@@ -280,7 +284,10 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         return values[:, 0] if self.n_outputs_ == 1 else values
 
     def _encode_targets(self, y, sample_weight, resume, classes):
-        encoder = self._targets if resume else RegressionTargets.fit(y, sample_weight)
+        loss = resolve_loss(self, self._default_loss)
+        # A loss with another link needs other targets.
+        keeps = resume and self._targets.has_log_link == loss.has_log_link
+        encoder = self._targets if keeps else RegressionTargets.fit(y, sample_weight, loss)
         fitted = {"_targets": encoder, "n_outputs_": encoder.n_outputs}
         return fitted, encoder.encode(y), sample_weight
 

@@ -1,4 +1,4 @@
-"""ShrinkLeaves: leaf values as means of samples, shrunk towards the means of the ancestors."""
+"""ShrinkLeaves: the best leaf values, shrunk towards those of the ancestors."""
 
 from numbers import Real
 from typing import ClassVar
@@ -7,26 +7,27 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ngdt._algorithm import OptimizerResult
-from ngdt._structure import child_ids, sums_below
+from ngdt._structure import levels, parents
 from ngdt.optimizers._base import Optimizer
 
 
 class ShrinkLeaves(Optimizer):
-    """Set leaf values to means of the training samples, shrunk towards those of the ancestors.
+    """Set leaf values to the best for the training samples, shrunk towards those of the ancestors.
 
     Use it as the last optimizer of a list, for regression. Other optimizers choose the leaf values
-    for their own objective, such as a bound on the loss; these are the values for the squared loss
-    itself. Shrinkage reduces the variance of leaves with few samples.
+    for their own objective, such as a bound on the loss; these are the values for the loss itself.
+    Shrinkage reduces the variance of leaves with few samples.
 
     Parameters
     ----------
     pseudo_count : float, default=5.0
-        Weight of the mean of the parent in the mean of each node, in samples.
+        Weight of the prediction of the parent among the targets of each node, in samples.
 
     Notes
     -----
-    Deviation: not in the papers. From the root down, the mean of a node is replaced by
-    ``(sum of its targets + pseudo_count * mean of the parent) / (its weight + pseudo_count)``.
+    Deviation: not in the papers. From the root down, each node is fitted to its targets and, with
+    the weight `pseudo_count`, to the prediction of its parent. For the squared loss, this is
+    ``(sum of the targets + pseudo_count * mean of the parent) / (weight + pseudo_count)``.
 
     Examples
     --------
@@ -53,20 +54,25 @@ class ShrinkLeaves(Optimizer):
             raise ValueError("optimizer=ShrinkLeaves() is for regression only")
 
     def _optimize(self, tree, problem):
-        samples, n_leaves = problem.training_samples, tree.n_leaves
-        leaf, sample_weight = problem.apply(tree, samples), problem.sample_weight[samples]
-        leaf_total = np.zeros((n_leaves, problem.n_outputs))
-        np.add.at(leaf_total, leaf, sample_weight[:, None] * problem.y[samples])
-        # Sums over every node, then over every leaf. Parents come before their children.
-        total = sums_below(tree, leaf_total)
-        weight_at_leaf = np.bincount(leaf, weights=sample_weight, minlength=n_leaves)
-        count = sums_below(tree, weight_at_leaf)[:, None]
-        mean = total / np.maximum(count, np.finfo(float).tiny)
-        for node, children in enumerate(child_ids(tree)):
-            for child in children:
-                if count[child] + self.pseudo_count > 0:
-                    mean[child] = (total[child] + self.pseudo_count * mean[node]) / (
-                        count[child] + self.pseudo_count)
-                else:
-                    mean[child] = mean[node]
-        return OptimizerResult(tree.replace(values=mean[tree.n_internal:]))
+        samples, loss = problem.training_samples, problem.loss
+        leaf, y = problem.apply(tree, samples), problem.y[samples]
+        sample_weight = problem.sample_weight[samples]
+        values = np.empty((tree.n_internal + tree.n_leaves, problem.n_outputs))
+        parent = parents(tree)
+        for level in levels(tree):
+            nodes = np.unique(level[level >= 0])
+            here = np.flatnonzero(level[leaf] >= 0)
+            at = np.searchsorted(nodes, level[leaf[here]])
+            targets, weight = y[here], sample_weight[here]
+            above = parent[nodes]
+            if above[0] >= 0:
+                values[nodes] = values[above]
+                at = np.concatenate([at, np.arange(len(nodes))])
+                targets = np.concatenate([targets, loss.decode(values[above])])
+                weight = np.append(weight, np.full(len(nodes), float(self.pseudo_count)))
+            # A node of no weight at all keeps the values of its parent.
+            known = np.bincount(at, weight, len(nodes)) > 0
+            if known.any():
+                fitted = loss.fit_leaves(at, targets, weight, len(nodes), problem.n_outputs)
+                values[nodes[known]] = fitted[known]
+        return OptimizerResult(tree.replace(values=values[tree.n_internal:]))

@@ -143,9 +143,9 @@ def collapse_pure(tree, leaf, y, weight, loss):
 def _predicted(tree, loss):
     """Class or values that each leaf predicts, one row per leaf; NaN if it is linear."""
     values = constant_predictions(tree)
-    if not loss.is_classifier:
-        return values
-    return np.where(np.isnan(values).any(axis=1), np.nan, values.argmax(axis=1))[:, None]
+    is_linear = np.isnan(values).any(axis=1)[:, None]
+    predicted = loss.decode(np.where(is_linear, 0.0, values))
+    return np.where(is_linear, np.nan, predicted)
 
 
 def _are_equal(tree, predicted, left, right):

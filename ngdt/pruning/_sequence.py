@@ -137,7 +137,9 @@ def pruning_sequence(tree, leaf, y, weight, loss):
     -------
     PruningSequence
     """
-    return sequence_of_costs(tree, node_impurities(tree, leaf, y, weight / weight.sum(), loss))
+    # The pseudo-count of a loss is in the units of the weights.
+    cost = node_impurities(tree, leaf, y, weight, loss) / weight.sum()
+    return sequence_of_costs(tree, cost)
 
 
 def sequence_of_costs(tree, cost):

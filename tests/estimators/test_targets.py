@@ -9,6 +9,9 @@ from sklearn.utils import compute_sample_weight
 
 from ngdt import Tree
 from ngdt._targets import ClassTargets, RegressionTargets
+from ngdt.losses import AbsoluteLoss, LogLoss, PoissonLoss, SquaredLoss
+
+SQUARED = SquaredLoss()
 
 LABELS = pytest.mark.parametrize("labels", [
     np.array([-3, 0, 7]), np.array(["a", "b", "long"]), np.array(["a", "b", "c"], dtype=object),
@@ -80,9 +83,9 @@ def test_impossible_class_weights_are_refused(class_weight, message):
 
 def test_trees_and_impurities_of_classes_stay():
     targets, tree = ClassTargets.fit(np.array([0, 1])), stump(np.eye(2))
-    assert targets.scale_leaf_values(tree) is tree
-    assert targets.unscale_leaf_values(tree) is tree
-    assert targets.scale_impurity(0.3) == 0.3
+    assert targets.scale_leaf_values(tree, LogLoss()) is tree
+    assert targets.unscale_leaf_values(tree, LogLoss()) is tree
+    assert targets.scale_impurity(0.3, LogLoss()) == 0.3
 
 
 # --- regression ----------------------------------------------------------------------------------
@@ -95,7 +98,7 @@ def test_targets_are_standardised_in_any_unit(seed, n_targets, unit, offset):
     y = unit / 1e8 * (random.normal(size=(40, n_targets)) + offset)
     weight = random.choice([0.0, 1.0, 2.5], 40)
     weight[:2] = 1.0
-    targets = RegressionTargets.fit(y, weight)
+    targets = RegressionTargets.fit(y, weight, SQUARED)
     assert targets.n_outputs == n_targets
     encoded = targets.encode(y)
     assert encoded.shape == (40, n_targets)
@@ -104,32 +107,32 @@ def test_targets_are_standardised_in_any_unit(seed, n_targets, unit, offset):
     np.testing.assert_allclose(np.average(encoded**2, axis=0, weights=weight), 1.0, rtol=1e-6)
     # The way back, for the values of leaves
     tree = stump(encoded[:2])
-    np.testing.assert_allclose(targets.unscale_leaf_values(tree).values, y[:2], rtol=1e-9)
+    np.testing.assert_allclose(targets.unscale_leaf_values(tree, SQUARED).values, y[:2], rtol=1e-9)
     np.testing.assert_allclose(
-        targets.scale_leaf_values(targets.unscale_leaf_values(tree)).values, tree.values,
-        rtol=1e-6, atol=atol)
+        targets.scale_leaf_values(targets.unscale_leaf_values(tree, SQUARED), SQUARED).values,
+        tree.values, rtol=1e-6, atol=atol)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -1e300, 1e-300])
 def test_a_constant_target_is_centred_only(value):
-    targets = RegressionTargets.fit(np.full(7, value), np.full(7, 0.3))
+    targets = RegressionTargets.fit(np.full(7, value), np.full(7, 0.3), SQUARED)
     assert targets.scale == [1.0]
     np.testing.assert_allclose(targets.encode(np.full(7, value)), 0.0, atol=1e-15 * abs(value))
 
 
 def test_samples_of_weight_zero_do_not_count():
     y, weight = np.array([1.0, 3.0, 1e9]), np.array([1.0, 1.0, 0.0])
-    targets = RegressionTargets.fit(y, weight)
+    targets = RegressionTargets.fit(y, weight, SQUARED)
     np.testing.assert_allclose([*targets.center, *targets.scale], [2.0, 1.0])
 
 
 def test_targets_are_dense_and_of_one_number():
     y = np.ones((4, 2))
-    targets = RegressionTargets.fit(y, np.ones(4))
+    targets = RegressionTargets.fit(y, np.ones(4), SQUARED)
     with pytest.raises(ValueError, match="y has 3 targets, but the initial tree has 2"):
         targets.encode(np.ones((4, 3)))
     with pytest.raises(TypeError, match="y must be a dense array"):
-        RegressionTargets.fit(sparse.csr_array(y), np.ones(4))
+        RegressionTargets.fit(sparse.csr_array(y), np.ones(4), SQUARED)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-150, 1e150, 1e250])
@@ -138,7 +141,7 @@ def test_impurity_decreases_of_training_are_those_of_the_user(n_targets, unit):
     random = np.random.default_rng(0)
     one, weight = random.normal(size=(50, 1)), random.random(50)
     y = unit * np.hstack([one] * n_targets)
-    targets, right = RegressionTargets.fit(y, weight), one[:, 0] > 0.4
+    targets, right = RegressionTargets.fit(y, weight, SQUARED), one[:, 0] > 0.4
 
     def decrease(y):
         """Of the squared error summed over targets, by a split."""
@@ -149,8 +152,54 @@ def test_impurity_decreases_of_training_are_those_of_the_user(n_targets, unit):
         everywhere = np.ones(50, dtype=bool)
         return (variance(everywhere) - variance(right) - variance(~right)) / weight.sum()
 
-    assert targets.scale_impurity(0.0) == 0.0
+    assert targets.scale_impurity(0.0, SQUARED) == 0.0
     if unit <= 1e150:   # or squares overflow
         given = decrease(y / unit) * unit**2 / n_targets    # a mean over the targets
-        assert targets.scale_impurity(given) == pytest.approx(
+        assert targets.scale_impurity(given, SQUARED) == pytest.approx(
             decrease(targets.encode(y)), rel=1e-9)
+
+
+# --- a log link ----------------------------------------------------------------------------------
+
+
+@given(data=st.data())
+def test_targets_of_a_log_link_are_relative_to_their_mean(data):
+    n, k = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 2))
+    y = np.array(data.draw(st.lists(
+        st.integers(1, 9), min_size=n * k, max_size=n * k)), dtype=float).reshape(n, k) - 1
+    y[0] += 1
+    weight = np.arange(1.0, n + 1)
+    loss = PoissonLoss()
+    targets = RegressionTargets.fit(y, weight, loss)
+    encoded = targets.encode(y)
+    np.testing.assert_allclose(np.average(encoded, axis=0, weights=weight), 1.0)
+    np.testing.assert_array_equal(encoded == 0, y == 0)
+    np.testing.assert_allclose(targets.decode(encoded), y)
+    means = 1.0 + np.arange(2.0 * k).reshape(2, k)
+    scaled = targets.scale_leaf_values(stump(means), loss)
+    np.testing.assert_allclose(scaled.values, np.log(means / targets.scale))
+    np.testing.assert_allclose(targets.unscale_leaf_values(scaled, loss).values, means)
+
+
+@pytest.mark.parametrize(("y", "message"), [
+    ([1.0, -1.0, 2.0], "y must not be negative for the poisson loss, got values from -1"),
+    ([0.0, 0.0, 3.0], "y must have a positive sum for the poisson loss")])
+def test_targets_that_do_not_fit_the_poisson_loss_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        RegressionTargets.fit(np.array(y), np.array([1.0, 1.0, 0.0]), PoissonLoss())
+
+
+@pytest.mark.parametrize("loss", [AbsoluteLoss(), SQUARED, PoissonLoss()], ids=repr)
+@pytest.mark.parametrize("unit", [1e-3, 100.0])
+def test_impurities_have_the_unit_of_the_loss(loss, unit):
+    y, weight = np.array([1.0, 2.0, 6.0, 9.0]), np.array([1.0, 2.0, 1.0, 1.0])
+
+    def mean_loss(y):
+        """Of the training targets at their best value, and the factor from the unit of y."""
+        targets = RegressionTargets.fit(y, weight, loss)
+        encoded, leaf = targets.encode(y), np.zeros(len(y), dtype=int)
+        values = loss.fit_leaves(leaf, encoded, weight, 1, 1)[leaf]
+        mean = np.average(loss.value(values, encoded), weights=weight)
+        return mean / targets.scale_impurity(1.0, loss)
+
+    assert mean_loss(unit * y) == pytest.approx(unit**loss.scale_power * mean_loss(y))

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import StopAt
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.losses import SquaredLoss
 from ngdt.optimizers import SSGD
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
@@ -30,7 +31,8 @@ def test_warm_start_goes_on_from_the_tree(estimator, iris):
     (start,) = starts
     for name in ("weights", "thresholds", "children_left", "children_right"):
         np.testing.assert_array_equal(getattr(start, name), getattr(structure, name))
-    np.testing.assert_allclose(warm._targets.unscale_leaf_values(start).values, structure.values)
+    np.testing.assert_allclose(warm._targets.unscale_leaf_values(
+        start, SquaredLoss()).values, structure.values)
     assert warm.tree_ != structure
     assert warm.tree_.max_depth == structure.max_depth == 3
     restarted = warm.set_params(optimizer=None, warm_start=False).fit(X, y)

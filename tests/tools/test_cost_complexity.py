@@ -98,12 +98,14 @@ def samples_below(tree, X):
 
 
 def impurity(y, weight, loss):
-    """Entropy in bits, or variance averaged over targets."""
+    """Entropy in bits, or the least mean loss, averaged over targets."""
     if not weight.any():
         return 0.0
     if not loss.is_classifier:
-        deviation = y - np.average(y, axis=0, weights=weight)
-        return np.average((deviation**2).reshape(len(y), -1).mean(axis=1), weights=weight)
+        y = y.reshape(len(y), -1)
+        leaf = np.zeros(len(y), dtype=int)
+        values = loss.fit_leaves(leaf, y, weight, 1, y.shape[1])[leaf]
+        return np.average(loss.value(values, y), weights=weight) / y.shape[1]
     share = np.bincount(y, weights=weight) / weight.sum()
     return -sum(p * np.log2(p) for p in share if p > 0)
 

@@ -70,8 +70,9 @@ class SGDRun:
         if inference == "auto":
             inference = "fast" if problem.loss.is_classifier else "full"
         # Leaf values of regression are in the units of the targets, which may be any number of
-        # standard deviations from zero.
-        leaf_limit = params.leaf_limit if problem.loss.is_classifier else np.inf
+        # standard deviations from zero. Logarithms need the limit: their exponentials are summed.
+        is_log = problem.loss.is_classifier or problem.loss.has_log_link
+        leaf_limit = params.leaf_limit if is_log else np.inf
         weights, thresholds = self.scaling.to_unit_norm(
             self.tree.densify().weights, self.tree.thresholds)
         trained = TrainedTree(
@@ -82,8 +83,7 @@ class SGDRun:
             problem.loss,
             nu=self.nu,
             leaf_limit=leaf_limit,
-            # The squared loss has curvature 2. A larger step would overshoot the mean of the leaf.
-            max_leaf_step=np.inf if problem.loss.is_classifier else 0.25,
+            max_leaf_step=self._max_leaf_step(),
         )
         samples = TrainingSamples(
             problem.data,
@@ -100,6 +100,17 @@ class SGDRun:
             batch_size=self.batch_size,
             n_threads=usable_threads(problem.n_jobs),
         )
+
+    def _max_leaf_step(self):
+        """Step of a leaf value along its mean gradient that does not overshoot the optimum.
+
+        The squared loss has curvature 2; the Poisson loss has that of the prediction.
+        """
+        loss = self.problem.loss
+        if loss.is_classifier:
+            return np.inf
+        curvature = loss.decode(self.tree.values).max() if loss.has_log_link else 2.0
+        return 0.5 / max(2.0, curvature)
 
     def _shrink_weights(self, samples):
         """Shrink the weight vectors until almost all samples that can have a gradient have one."""

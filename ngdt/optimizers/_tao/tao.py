@@ -161,7 +161,7 @@ class TAO(Optimizer):
                 raise ValueError(
                     "TAO(loss='zero_one') is for classification and does not fit the "
                     f"{loss.name} loss of the estimator")
-        elif self.loss is not None and get_loss(self.loss).is_classifier != loss.is_classifier:
+        elif self.loss is not None and not get_loss(self.loss).fits(loss):
             raise ValueError(
                 f"TAO(loss={self.loss!r}) does not fit the {loss.name} loss of the estimator")
 

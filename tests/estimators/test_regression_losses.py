@@ -1,0 +1,205 @@
+"""The losses of regression, by name: every optimizer, the leaves, and what they are good for."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import mean_absolute_error, mean_pinball_loss, mean_poisson_deviance
+from sklearn.tree import DecisionTreeRegressor
+
+from ngdt import ObliqueTreeRegressor, Tree
+from ngdt.losses import LOSSES, PoissonLoss, QuantileLoss, SquaredLoss
+from ngdt.optimizers import GTO, OPTIMIZERS, SGD, SSGD, TAO, Annealed, EndToEnd, ShrinkLeaves
+
+NAMES = [name for name in LOSSES if not LOSSES[name].is_classifier]
+each_loss = pytest.mark.parametrize("name", NAMES)
+SHORT = {"sgd": SGD(epochs=3), "ssgd": SSGD(epochs=3), "annealed": Annealed(steps=50),
+         "end_to_end": EndToEnd(epochs=3)}
+
+
+def counts(n=1200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, rng.poisson(np.exp(X[:, 0] + 0.5 * X[:, 1] - 1.0)).astype(float)
+
+
+def with_outliers(X, y):
+    """Training and test samples; a tenth of the training targets is ten times as large."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(y))
+    training, test = order[:300], order[300:]
+    noisy = y.copy()
+    noisy[rng.random(len(y)) < 0.1] *= 10.0
+    return X[training], noisy[training], X[test], y[test]
+
+
+@each_loss
+@pytest.mark.parametrize(
+    "optimizer", [None, "auto", *(name for name in OPTIMIZERS if name != GTO.name)])
+def test_every_loss_works_with_every_optimizer(name, optimizer):
+    X, y = counts(200)
+    tree = ObliqueTreeRegressor(
+        3, loss=name, optimizer=SHORT.get(optimizer, optimizer), random_state=0).fit(X, y)
+    predicted = tree.predict(X)
+    assert np.isfinite(predicted).all()
+    assert predicted.min() >= y.min()
+    assert predicted.max() <= y.max() + 1.0
+    if name == "poisson":
+        assert predicted.min() > 0
+
+
+@each_loss
+def test_several_targets(name):
+    X, y = counts(200)
+    y = np.column_stack([y, 100.0 * X[:, 0] ** 2])
+    tree = ObliqueTreeRegressor(3, loss=name, optimizer="tao", random_state=0).fit(X, y)
+    assert tree.predict(X).shape == y.shape
+
+
+@each_loss
+@pytest.mark.parametrize("optimizer", [None, TAO()])
+def test_leaves_have_the_best_values_for_their_samples(name, optimizer, diabetes):
+    X, y = diabetes
+    loss = LOSSES[name]()
+    tree = ObliqueTreeRegressor(
+        3, loss=loss, optimizer=optimizer, validation_fraction=None, random_state=0).fit(X, y)
+    targets, leaf = tree._targets, tree.apply(X)
+    best = loss.fit_leaves(leaf, targets.encode(y), np.ones(len(y)), tree.get_n_leaves(), 1)
+    assert_allclose(
+        targets.scale_leaf_values(tree.tree_, loss).values, best, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("optimizer", ["auto", "tao", "ssgd", None])
+def test_the_absolute_error_is_robust(optimizer, diabetes):
+    X, y, X_test, y_test = with_outliers(*diabetes)
+    error = {}
+    for loss in ("squared", "absolute_error"):
+        tree = ObliqueTreeRegressor(4, loss=loss, optimizer=optimizer, random_state=0).fit(X, y)
+        error[loss] = mean_absolute_error(y_test, tree.predict(X_test))
+    assert error["absolute_error"] < 0.7 * error["squared"]
+
+
+@pytest.mark.parametrize("optimizer", ["auto", "ssgd"])
+@pytest.mark.parametrize("quantile", [0.1, 0.9])
+def test_a_quantile_covers_its_share(quantile, optimizer):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    y = X[:, 0] + (1.0 + (X.sum(axis=1) > 0)) * rng.exponential(size=3000)
+    tree = ObliqueTreeRegressor(
+        4, loss=QuantileLoss(quantile), optimizer=optimizer, random_state=0).fit(X[:1500], y[:1500])
+    predicted = tree.predict(X[1500:])
+    assert np.mean(y[1500:] <= predicted) == pytest.approx(quantile, abs=0.04)
+    constant = np.full(1500, np.quantile(y[:1500], quantile))
+    loss, trivial = (mean_pinball_loss(y[1500:], each, alpha=quantile)
+                     for each in (predicted, constant))
+    assert loss < 0.95 * trivial
+
+
+@pytest.mark.parametrize("optimizer", ["auto", "tao"])
+def test_counts_have_a_lower_deviance_by_the_poisson_loss(optimizer):
+    deviance = dict.fromkeys(("squared", "poisson"), 0.0)
+    for seed in range(3):
+        X, y = counts(3500, seed)
+        for loss in deviance:
+            tree = ObliqueTreeRegressor(
+                6, loss=loss, optimizer=optimizer, random_state=0).fit(X[:1500], y[:1500])
+            predicted = np.maximum(tree.predict(X[1500:]), 1e-3)
+            deviance[loss] += mean_poisson_deviance(y[1500:], predicted)
+    assert deviance["poisson"] < 0.99 * deviance["squared"]
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_predictions_of_counts_follow_their_unit(unit):
+    X, y = counts(300)
+    trees = [ObliqueTreeRegressor(3, loss="poisson", optimizer="tao", random_state=0).fit(X, each)
+             for each in (y, unit * y)]
+    assert_allclose(trees[1].predict(X), unit * trees[0].predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "criterion"), [
+    ("absolute_error", "absolute_error"), ("squared", "squared_error")])
+def test_the_pruning_path_of_a_loss_is_that_of_scikit_learn(name, criterion, diabetes):
+    X, y = diabetes
+    X, y = X[:100].astype(np.float32), y[:100]
+    model = DecisionTreeRegressor(max_depth=3, criterion=criterion, random_state=0).fit(X, y)
+    theirs = model.cost_complexity_pruning_path(X, y)
+    ours = ObliqueTreeRegressor(
+        init=Tree.from_sklearn(model), optimizer=None, loss=name).cost_complexity_pruning_path(X, y)
+    for key in ("ccp_alphas", "impurities"):
+        assert_allclose(ours[key], theirs[key], rtol=1e-9, atol=1e-9)
+
+
+def test_min_impurity_decrease_is_that_of_the_loss(diabetes):
+    X, y = diabetes
+    tree = ObliqueTreeRegressor(
+        5, loss="absolute_error", optimizer=None, min_impurity_decrease=1.0).fit(X, y)
+    leaf, passes = tree.apply(X), tree.decision_path(X).toarray()
+    right = tree.tree_.scores(X) > 0
+
+    def total(part):
+        return np.abs(part - np.median(part)).sum()
+
+    assert len(np.unique(leaf)) > 2
+    for node in range(tree.tree_.n_internal):
+        here = passes[:, node]
+        sides = here & right[:, node], here & ~right[:, node]
+        decrease = total(y[here]) - sum(total(y[side]) for side in sides)
+        assert decrease / len(y) >= 1.0 * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("y", "message"), [
+    ([0.0, 1.0, -1.0], "y must not be negative for the poisson loss"),
+    ([0.0, 0.0, 0.0], "y must have a positive sum for the poisson loss")])
+def test_bad_counts_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        ObliqueTreeRegressor(loss="poisson").fit(np.eye(3), y)
+
+
+def test_later_counts_may_all_be_zero():
+    X, y = counts(100)
+    tree = ObliqueTreeRegressor(2, loss=PoissonLoss(), optimizer="ssgd", random_state=0)
+    tree.partial_fit(X, y).partial_fit(X, 0 * y)
+    assert np.isfinite(tree.predict(X)).all()
+    with pytest.raises(ValueError, match="y must not be negative"):
+        tree.partial_fit(X, y - 10)
+
+
+def test_the_loss_may_change_between_fits():
+    X, y = counts(300)
+    tree = ObliqueTreeRegressor(3, warm_start=True, optimizer="tao", random_state=0).fit(X, y)
+    for loss in ("poisson", "squared"):
+        tree.set_params(loss=loss).fit(X, y)
+        assert np.average(tree.predict(X)) == pytest.approx(y.mean(), rel=0.05)
+
+
+def test_tao_refuses_a_loss_of_other_leaf_values():
+    X, y = counts(50)
+    with pytest.raises(ValueError, match=r"TAO\(loss='squared'\) does not fit the poisson loss"):
+        ObliqueTreeRegressor(loss="poisson", optimizer=TAO(loss="squared")).fit(X, y)
+
+
+@each_loss
+@pytest.mark.parametrize("pseudo_count", [0, 2.5])
+def test_shrunk_leaves_minimise_the_loss_with_their_parent(name, pseudo_count, diabetes):
+    X, y = diabetes
+    loss = SquaredLoss() if name == "squared" else LOSSES[name]()
+    tree = ObliqueTreeRegressor(
+        1, loss=loss, init="info_gain", optimizer=ShrinkLeaves(pseudo_count=pseudo_count),
+        validation_fraction=None).fit(X, y)
+    encoded, leaf = tree._targets.encode(y), tree.apply(X)
+    one = np.ones(len(y))
+    root = loss.fit_leaves(np.zeros(len(y), dtype=int), encoded, one, 1, 1)
+    values = tree._targets.scale_leaf_values(tree.tree_, loss).values
+    for j in range(2):
+        targets = np.concatenate([encoded[leaf == j], loss.decode(root)])
+        weight = np.append(one[leaf == j], pseudo_count)
+        best = loss.fit_leaves(np.zeros(len(targets), dtype=int), targets, weight, 1, 1)
+        assert_allclose(values[j], best[0], rtol=1e-9, atol=1e-9)
+
+
+def test_greedy_splits_by_ranks_do_not_look_at_the_distance_of_outliers(diabetes):
+    X, y = diabetes
+    far = np.where(y > 300, y + 1e6, y)
+    tree, other = (
+        ObliqueTreeRegressor(3, loss="absolute_error", optimizer=None).fit(X, each).tree_
+        for each in (y, far))
+    np.testing.assert_array_equal(tree.thresholds, other.thresholds)
