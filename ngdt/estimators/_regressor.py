@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ngdt._loss import Loss
+from ngdt._quantiles import check_quantiles
 from ngdt._resolve import resolve_loss
 from ngdt._targets import RegressionTargets
 from ngdt._tree import Tree
@@ -282,6 +283,51 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         """
         values = self._predictions(X, check_input)
         return values[:, 0] if self.n_outputs_ == 1 else values
+
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.1, 0.5, 0.9), check_input: bool = True
+    ) -> np.ndarray:
+        """Quantiles of the training targets in the leaf that each sample reaches.
+
+        They are those of ``numpy.quantile(..., method="averaged_inverted_cdf")``, with sample
+        weights. Validation samples count as training samples. In a leaf of more than 512 samples,
+        512 targets stand for all, so that a quantile may be off by 0.1 percent of the samples.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
+            In [0, 1]. 0 is the least target, 1 the largest.
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles) or, for several targets, \
+                (n_samples, n_quantiles, n_outputs)
+            In the order of `quantiles`; a larger quantile is never smaller.
+
+        Notes
+        -----
+        After `partial_fit`, the targets are those of its last call. A leaf that none of its samples
+        reached has the quantiles of all of them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ngdt import ObliqueTreeRegressor
+        >>> X, y = np.repeat([[0.0], [1.0]], 5, axis=0), np.arange(10.0)
+        >>> tree = ObliqueTreeRegressor(max_depth=1, optimizer=None).fit(X, y)
+        >>> tree.predict_quantiles([[0.0], [1.0]], [0.0, 0.5, 1.0])
+        array([[0., 2., 4.],
+               [5., 7., 9.]])
+        """
+        quantiles = check_quantiles(quantiles)
+        tree, data, leaf = self._route(X, check_input)
+        reached, row = np.unique(leaf, return_inverse=True)
+        predicted = self._leaf_quantiles.take(reached).quantiles(quantiles)[row]
+        predicted += (tree.leaf_predictions(leaf, data) - tree.values[leaf])[:, None]
+        return predicted[:, :, 0] if self.n_outputs_ == 1 else predicted
 
     def _encode_targets(self, y, sample_weight, resume, classes):
         loss = resolve_loss(self, self._default_loss)
