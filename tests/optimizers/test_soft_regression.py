@@ -124,12 +124,16 @@ def test_n_jobs_changes_no_bit(leaf, loss, form):
 
 @LEAVES
 def test_sparse_data_train_as_dense_data_up_to_rounding(leaf):
+    # The first step of Adam moves equal leaves alike. The gradients of the splits between them are
+    # then rounding errors, and yet the next step is as large as any other.
     problem = iris_problem(SquaredLoss(), max_depth=3, standardize=False)
-    one, other = (run(annealed(leaf), problem.replace(X=form(problem.X)))
-                    for form in (np.asarray, sparse.csr_array))
-    np.testing.assert_allclose(one.history["loss"], other.history["loss"], rtol=1e-2)
+    start = RandomComplete().initialize(problem)
+    start = start.replace(values=np.random.default_rng(0).normal(size=start.values.shape))
+    one, other = (annealed(leaf).optimize(start, problem.replace(X=form(problem.X)))
+                  for form in (np.asarray, sparse.csr_array))
+    np.testing.assert_allclose(one.history["loss"], other.history["loss"], rtol=1e-3)
     np.testing.assert_allclose(
-        one.tree.predict(problem.X), other.tree.predict(problem.X), atol=0.1)
+        one.tree.predict(problem.X), other.tree.predict(problem.X), atol=1e-2)
 
 
 def test_twice_all_weights_are_the_same_weights():

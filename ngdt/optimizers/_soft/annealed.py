@@ -9,10 +9,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ngdt.optimizers._soft.run import LeafSchedule, SoftOptimizer, SoftSchedule
 
 # These defaults were chosen on validation samples of nine training sets.
-# Learning rate times sqrt(n_features).
-_RATE = 0.11
+# Learning rate times sqrt(n_features), for classification and regression.
+_RATE, _REGRESSION_RATE = 0.11, 0.07
 # Share of the weights that a step removes where all features have one scale, as pixels do. Decay
-# removes features that vary little. Where each feature has its own scale, half of it is used.
+# removes features that vary little. Where each feature has its own scale, half of it is used, but
+# not with linear leaves.
 _DECAY = 0.01
 # Number of mini-batches, and largest number of epochs.
 _N_STEPS, _MAX_EPOCHS = 2250, 300
@@ -54,13 +55,15 @@ class Annealed(SoftOptimizer):
         The loss of a class of likelihood V is ``(1 - V**q) / q``, the generalised cross-entropy of
         Zhang & Sabuncu (2018). It is bounded by ``1 / q``, and is the log loss for q = 0.
     learning_rate : float or "auto", default="auto"
-        Initial learning rate of Adam; it decays as a cosine. "auto" is ``0.11 / sqrt(n_features)``.
+        Initial learning rate of Adam; it decays as a cosine. "auto" is
+        ``0.11 / sqrt(n_features)`` for classification and ``0.07 / sqrt(n_features)`` for
+        regression.
     leaf_learning_rate : float, default=0.02
         Initial learning rate of Adam for the leaves of regression; it decays as a cosine.
     weight_decay : float or "auto", default="auto"
         Decoupled weight decay: a step removes the share ``learning_rate * weight_decay`` of the
         weights. The share decays as a cosine, too. "auto" makes the initial share 0.01 where all
-        features have one scale, and 0.005 where each has its own.
+        features have one scale or leaves are linear, and otherwise 0.005.
     batch_size : int or "auto", default="auto"
         Samples per mini-batch. "auto" is a sixteenth of the samples, but at most 250.
     steps : int or "auto", default="auto"
@@ -152,9 +155,10 @@ class Annealed(SoftOptimizer):
         batch = min(batch, n_samples)
         rate = self.learning_rate
         if rate == "auto":
-            rate = _RATE / np.sqrt(problem.X.shape[1])
+            rate = _RATE if problem.loss.is_classifier else _REGRESSION_RATE
+            rate /= np.sqrt(problem.X.shape[1])
         decay = rate * self.weight_decay if self.weight_decay != "auto" else (
-            _DECAY if np.ptp(problem.scaling.scale) == 0 else _DECAY / 2)
+            _DECAY if self.leaf == "linear" or np.ptp(problem.scaling.scale) == 0 else _DECAY / 2)
         if decay > 1:
             raise ValueError(
                 f"weight_decay={self.weight_decay} would remove more than all of the weights: use "
