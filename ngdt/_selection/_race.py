@@ -119,10 +119,14 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
         The first is the pruned greedy tree. Of equally good ones, the first wins.
     """
     few = len(problem.training_samples) < MANY_SAMPLES
-    found = [] if leaf == "linear" else _constant_candidates(problem, few)
-    if leaf != "constant" and problem.loss.name == "squared":
-        found += _linear_candidates(problem, linear_leaves)
-    return found
+    if leaf == "linear":
+        linear_leaves.check(problem)
+    linear = _linear_candidates(problem, linear_leaves) if (
+        leaf != "constant" and problem.loss.is_squared) else []
+    if leaf == "linear":
+        return linear
+    constant = _for_classes if problem.loss.is_classifier else _for_targets
+    return constant(problem, few, has_models=any(each.init == "model" for each in linear)) + linear
 
 
 def _linear_candidates(problem, linear_leaves):
@@ -137,24 +141,31 @@ def _linear_candidates(problem, linear_leaves):
         Candidate("annealed, linear", (Annealed(leaf="linear"), *finish), annealed)]
 
 
-def _constant_candidates(problem, few):
-    """The trees with constant leaves that compete."""
-    if problem.loss.is_classifier:
-        Cs, finish = ((0.03, 0.1, 0.3, 1.0, 10.0) if few else (0.1,)), ()
-    else:
-        Cs, finish = (0.1, 10.0), (ShrinkLeaves(),)
-    found = [Candidate("pruned", (), "pruned")]
-    if not problem.loss.is_classifier:
-        found += [Candidate("single leaf", (), SingleLeaf()),
-                  Candidate("pruned, shrunk", finish, "pruned")]
-    found += [Candidate(f"tao C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish)) for C in Cs]
+def _for_targets(problem, few, has_models):
+    """The regression trees with constant leaves that compete."""
+    finish = (ShrinkLeaves(),)
+    found = [Candidate("pruned", (), "pruned"), Candidate("single leaf", (), SingleLeaf())]
+    if not has_models:      # next to which these did not change the accuracy
+        found += [Candidate("pruned, shrunk", finish, "pruned"),
+                  *(_tao(C, *finish) for C in (0.1, 10.0))]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found.append(Candidate("ssgd", (SSGD(), *finish), InfoGain()))
-    elif problem.loss.is_classifier:
-        found += [_annealed(problem, depth, few) for depth in _soft_depths(problem)]
     elif not few:
         found.append(Candidate("annealed", (Annealed(), *finish), RandomComplete()))
     return found
+
+
+def _for_classes(problem, few, has_models):
+    """The classification trees with constant leaves that compete."""
+    found = [Candidate("pruned", (), "pruned"),
+             *(_tao(C) for C in ((0.03, 0.1, 0.3, 1.0, 10.0) if few else (0.1,)))]
+    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+        return [*found, Candidate("ssgd", (SSGD(),), InfoGain())]
+    return found + [_annealed(problem, depth, few) for depth in _soft_depths(problem)]
+
+
+def _tao(C, *finish):
+    return Candidate(f"tao C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish))
 
 
 def _soft_depths(problem):

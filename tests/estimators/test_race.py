@@ -174,13 +174,21 @@ LINEAR = ["model tree", "model tree, tao", "annealed, linear"]
 
 
 @pytest.mark.parametrize(("given", "leaf", "expected"), [
-    (table(100, loss="squared"), "auto", REGRESSION + LINEAR),
+    (table(100, loss="squared"), "auto", ["pruned", "single leaf", *LINEAR]),
+    (table(2000, loss="squared"), "auto", ["pruned", "single leaf", "annealed", *LINEAR]),
     (table(100, loss="squared"), "linear", LINEAR),
     (table(100, p=129, loss="squared"), "linear", ["linear"]),
+    (table(100, p=129, loss="squared"), "auto", [*REGRESSION, "linear"]),
     (table(100, loss="huber"), "auto", REGRESSION),
 ])
 def test_candidates_with_linear_leaves(given, leaf, expected):
     assert names(given, leaf, LinearLeaves()) == expected
+
+
+def test_linear_leaves_are_refused_by_name_where_they_cannot_be_fitted():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match="linear leaves minimise the squared loss"):
+        ObliqueTreeRegressor(leaf="linear", loss="absolute_error").fit(X, y)
 
 
 def test_linear_leaves_win_where_targets_are_linear():

@@ -93,7 +93,7 @@ class LinearLeaves(Optimizer):
         super().check(problem)
         if problem.loss.is_classifier:
             raise ValueError("optimizer=LinearLeaves() is for regression only")
-        if problem.loss.name != "squared":
+        if not problem.loss.is_squared:
             raise ValueError(
                 f"linear leaves minimise the squared loss, but loss={problem.loss}: use constant "
                 "leaves")
