@@ -29,8 +29,8 @@ MANY_SAMPLES = 2000
 MIN_DRAWN_SAMPLES, MAX_RACE_SAMPLES, MAX_RACE_VALUES = 15_000, 100_000, 12_000_000
 # Largest depth of the trees that are trained. Deeper ones were not more accurate.
 MAX_TRAINED_DEPTH = 8
-# Largest depth of soft trees with linear leaves, and largest number of features for model trees.
-MAX_LINEAR_DEPTH, MAX_MODEL_FEATURES = 3, 128
+# Depths of soft regression trees, and largest number of features for model trees.
+LINEAR_DEPTHS, CONSTANT_DEPTHS, MAX_MODEL_FEATURES = (2, 3, 4), (3, 4, 5), 128
 # Largest number of features for soft training. It multiplies every sample with every weight vector,
 # which takes too long with more features.
 MAX_SOFT_FEATURES = 4096
@@ -121,7 +121,7 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
     few = len(problem.training_samples) < MANY_SAMPLES
     if leaf == "linear":
         linear_leaves.check(problem)
-    linear = _linear_candidates(problem, linear_leaves) if (
+    linear = _linear_candidates(problem, few, linear_leaves) if (
         leaf != "constant" and problem.loss.is_squared) else []
     if leaf == "linear":
         return linear
@@ -129,16 +129,21 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
     return constant(problem, few, has_models=any(each.init == "model" for each in linear)) + linear
 
 
-def _linear_candidates(problem, linear_leaves):
+def _linear_candidates(problem, few, linear_leaves):
     """The trees with linear leaves that compete."""
     if problem.X.shape[1] > MAX_MODEL_FEATURES:
         return [Candidate("linear", (linear_leaves,), "pruned")]
     finish = () if linear_leaves.penalty == "auto" else (linear_leaves,)
-    annealed = RandomComplete(max_depth=MAX_LINEAR_DEPTH)
-    return [
-        Candidate("model tree", (), "model"),
-        Candidate("model tree, tao", (TAO(C=10.0, max_passes=N_PASSES), *finish), "model"),
-        Candidate("annealed, linear", (Annealed(leaf="linear"), *finish), annealed)]
+    tao = TAO(C=10.0, max_passes=N_PASSES)
+    found = [Candidate("model tree", (), "model"),
+             Candidate("model tree, tao", (tao, *finish), "model")]
+    annealed = Annealed(leaf="linear", steps=FEW_STEPS if few else "auto")
+    for init, depth in _complete(problem, LINEAR_DEPTHS[:1] if few else LINEAR_DEPTHS):
+        name = f"annealed depth={depth}, linear"
+        found.append(Candidate(name, (annealed, *finish), init))
+        if not few:
+            found.append(Candidate(f"{name}, tao", (annealed, tao, *finish), init))
+    return found
 
 
 def _for_targets(problem, few, has_models):
@@ -151,7 +156,10 @@ def _for_targets(problem, few, has_models):
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found.append(Candidate("ssgd", (SSGD(), *finish), InfoGain()))
     elif not few:
-        found.append(Candidate("annealed", (Annealed(), *finish), RandomComplete()))
+        tao = TAO(C=10.0, max_passes=N_PASSES)
+        found += [
+            Candidate(f"annealed depth={depth}, tao", (Annealed(), tao, *finish), init)
+            for init, depth in _complete(problem, CONSTANT_DEPTHS)]
     return found
 
 
@@ -166,6 +174,12 @@ def _for_classes(problem, few, has_models):
 
 def _tao(C, *finish):
     return Candidate(f"tao C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish))
+
+
+def _complete(problem, depths):
+    """Initializers of complete trees with their depths, each depth once."""
+    inits = [RandomComplete(max_depth=depth) for depth in depths]
+    return [(init, depth) for depth, init in {each.depth(problem): each for each in inits}.items()]
 
 
 def _soft_depths(problem):
