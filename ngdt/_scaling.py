@@ -56,7 +56,8 @@ class Moments:
         total, mean = sample_weight.sum(), np.zeros(p)
         for samples in blocks:
             mean += sample_weight[samples] @ _in_units(X[samples], 0.0, unit, used[samples])
-        mean = unit * (mean / total)
+        # Rounding must not take the mean of equal numbers away from them.
+        mean = np.clip(unit * (mean / total), low, high)
         # Deviations have a unit of their own, since they may be tiny relative to the mean.
         unit = power_of_two(np.maximum(high - mean, mean - low))
         squares = np.zeros(p)

@@ -86,6 +86,12 @@ def test_constant_features_are_left_alone(form, value):
     assert scaling.scale[0] == (1.0 if form is np.asarray or value == 0 else value)
 
 
+def test_the_mean_of_equal_numbers_is_exact():
+    X = np.full((4, 1), 1e120)
+    scaling = Scaling.fit(X, np.array([1e-6, 1e6, 1.0, 1e6]), True)
+    np.testing.assert_array_equal(scaling.transform(X), 0.0)
+
+
 @FORMS
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("standardize", [True, "global"])
