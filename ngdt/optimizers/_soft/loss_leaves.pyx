@@ -4,13 +4,13 @@ V of a leaf is minus the loss of its prediction, so the loss of the tree is the 
 the leaves, and M of a leaf is the sample weight times the probability to get there. The gradient in
 the output f of a leaf is M times the derivative of the loss in f.
 
-Squared losses, with or without a limit, have kernels of their own, which compilers vectorise. All
-other losses are called slot by slot.
+The Huber loss has kernels of its own, which compilers vectorise. All other losses are called slot
+by slot.
 """
 
 import numpy as np
 
-from ngdt._losses import HuberLoss, SquaredLoss
+from ngdt._regression_losses import HuberLoss
 
 from libc.stdint cimport int32_t
 from libc.string cimport memset
@@ -48,7 +48,7 @@ cdef class LossLeaves(LeafModel):
 
     cdef const double[:, ::1] y
     cdef Loss loss
-    cdef float limit        # of a squared loss, 0 for all others
+    cdef float limit        # of the Huber loss, 0 for all others
     cdef float penalty
     cdef int n_targets
     cdef float[:, ::1] first_moment
@@ -71,7 +71,7 @@ cdef class LossLeaves(LeafModel):
         self.rows_per_leaf = self.n_targets if n_columns > 1 else 0
         self.output = np.zeros((n_rows if n_columns > 1 else 0, batch_size), dtype=np.float32)
         self.y, self.loss, self.penalty = y, loss, penalty
-        self.limit = loss.limit if type(loss) in (SquaredLoss, HuberLoss) else 0.0
+        self.limit = loss.limit if type(loss) is HuberLoss else 0.0
         self.sample = np.zeros(batch_size, dtype=np.int32)
         self.target = np.zeros((self.n_targets, batch_size), dtype=np.float32)
         self.slot_scratch = np.zeros((batch_size, 2 * self.n_targets))

@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from ngdt._algorithm import OptimizerResult, Progress
 from ngdt._inference import Topology
-from ngdt._losses import HuberLoss
+from ngdt._regression_losses import HuberLoss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._pace import Pace
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
