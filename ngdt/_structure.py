@@ -6,6 +6,7 @@ n_internal + j. Parents come before children.
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 
 
 def child_ids(tree):
@@ -228,3 +229,17 @@ def constant_predictions(tree):
         return tree.values
     low, high = (-np.inf, np.inf) if tree.ranges is None else np.moveaxis(tree.ranges, 2, 0)
     return np.where(tree.slopes.any(axis=2), np.nan, np.clip(tree.values, low, high))
+
+
+def reach_probabilities(tree, scores, gamma):
+    """Probability that soft routing takes each sample to each leaf: (n_samples, n_leaves)."""
+    n, m = scores.shape
+    with np.errstate(over="ignore"):
+        steep = gamma * scores
+    steep[np.isnan(steep)] = -np.inf    # inf - inf: left, as in `Tree.apply`
+    left, right = expit(-steep), expit(steep)
+    reach = np.ones((2 * m + 1, n))     # nodes, then leaves
+    for node, children in enumerate(child_ids(tree)):
+        for child, share in zip(children, (left, right), strict=True):
+            reach[child] = reach[node] * share[:, node]
+    return reach[m:].T

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from ngdt._inference import price_samples, search_samples
-from ngdt._structure import child_ids
+from ngdt._structure import reach_probabilities
 from ngdt._tree import check_is_tree
 from ngdt._validation import check_matrix, check_weight, error_prefix
 from ngdt.losses import get_loss
@@ -381,19 +381,5 @@ def soft_predict_proba(tree, X, gamma):
     step = max(1, _SOFT_BLOCK // (2 * tree.n_internal + 1))
     for first in range(0, len(out), step):
         block = slice(first, first + step)
-        out[block] = _reach(tree, tree.scores(X[block]), gamma) @ leaves
+        out[block] = reach_probabilities(tree, tree.scores(X[block]), gamma) @ leaves
     return out
-
-
-def _reach(tree, scores, gamma):
-    """Probability that each sample reaches each leaf, shape (n_samples, n_leaves)."""
-    n, m = scores.shape
-    with np.errstate(over="ignore"):
-        steep = gamma * scores
-    steep[np.isnan(steep)] = -np.inf    # inf - inf: left, as in `Tree.apply`
-    left, right = expit(-steep), expit(steep)
-    reach = np.ones((2 * m + 1, n))     # nodes, then leaves
-    for node, children in enumerate(child_ids(tree)):
-        for child, share in zip(children, (left, right), strict=True):
-            reach[child] = reach[node] * share[:, node]
-    return reach[m:].T

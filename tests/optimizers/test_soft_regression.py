@@ -13,7 +13,10 @@ from ngdt import ObliqueTreeRegressor
 from ngdt.initializers import RandomComplete
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed
+from ngdt.optimizers._soft.run import SoftRun, unit_weight
+from ngdt.optimizers._soft.teachers import smooth_targets, soft_predictions
 from ngdt.problem import Problem
+from reference.soft import decisions, reach
 
 LEAVES = pytest.mark.parametrize("leaf", ["constant", "linear"])
 LOSSES = pytest.mark.parametrize("loss", [SquaredLoss(), HuberLoss(0.5)], ids=str)
@@ -56,8 +59,8 @@ def test_linear_leaves_have_the_best_intercepts_and_the_ranges_of_their_targets(
         here = leaf == number
         y, w = problem.y[rows][here], weight[rows][here]
         rest = y - X[here] @ tree.slopes[number].T
-        np.testing.assert_allclose(
-            tree.values[number], w @ rest / w.sum(), rtol=1e-6, atol=1e-9)
+        expected = loss.fit_leaves(np.zeros(len(y), dtype=int), rest, w, 1, 2)[0]
+        np.testing.assert_allclose(tree.values[number], expected, rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(
             tree.ranges[number], np.column_stack([y.min(axis=0), y.max(axis=0)]))
 
@@ -211,3 +214,48 @@ def test_linear_leaves_are_for_regression():
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         run(Annealed(**parameters), iris_problem(SquaredLoss(), max_depth=2))
+
+
+# --- teachers ------------------------------------------------------------------------------------
+
+
+def test_soft_predictions_are_means_over_the_leaves():
+    problem = iris_problem(SquaredLoss(), max_depth=3)
+    start = RandomComplete().initialize(problem)
+    training = SoftRun(
+        annealed("linear"), start, problem, problem.training_samples, unit_weight(problem), False)
+    training.train()
+    samples = np.arange(0, 150, 7, dtype=np.int32)
+    Z = np.column_stack([problem.scaling.transform(problem.X[samples]), np.ones(len(samples))])
+    mu = reach(start, decisions(start, Z @ training.weights.T, training.gamma))
+    leaves = (Z @ training.model.parameters.T).reshape(len(samples), start.n_leaves, 2)
+    np.testing.assert_allclose(
+        soft_predictions(training, samples), np.einsum("bl,blt->bt", mu, leaves), rtol=1e-5)
+
+
+@LEAVES
+def test_teachers_smooth_the_targets_of_training_samples_only(leaf):
+    X, y = linear_steps(1200)
+    noisy = y + np.random.default_rng(1).normal(size=len(y))
+    weight = (np.arange(len(y)) % 2).astype(float)
+    problem = Problem(X, noisy[:, None], SquaredLoss(), 1, weight, 1.0 - weight, max_depth=4)
+    targets = smooth_targets(annealed("linear", steps=500), problem, 5)
+    used = weight > 0
+    np.testing.assert_array_equal(targets[~used, 0], noisy[~used])
+    assert np.square(targets[used, 0] - y[used]).mean() < 0.7 * np.square(noisy - y)[used].mean()
+    result = run(annealed(leaf, n_teachers=5), problem)
+    assert result.tree == run(annealed(leaf, n_teachers=5), problem).tree
+    assert result.tree != run(annealed(leaf), problem).tree
+
+
+@FORMS
+def test_teachers_on_one_sample(form):
+    problem = Problem(form(np.ones((1, 2))), np.ones((1, 1)), SquaredLoss(), 1, np.ones(1),
+                      max_depth=2)
+    tree = run(annealed("constant", n_teachers=2), problem).tree
+    np.testing.assert_allclose(problem.predictions(tree, problem.training_samples), 1.0)
+
+
+def test_teachers_are_for_regression():
+    with pytest.raises(ValueError, match="n_teachers is for regression with the squared"):
+        run(annealed("constant", n_teachers=1), iris_problem(LogLoss(), max_depth=2))

@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt.optimizers._soft.run import LeafSchedule, SoftOptimizer, SoftSchedule
+from ngdt.optimizers._soft.teachers import smooth_targets
+from ngdt.optimizers._threads import one_blas_thread
 
 # These defaults were chosen on validation samples of nine training sets.
 # Learning rate times sqrt(n_features), for classification and regression.
@@ -22,7 +24,7 @@ _MAX_BATCH_SIZE, _N_BATCHES = 250, 16
 # Error from which the squared loss is linear, in units of the standard deviation of the targets.
 _HUBER_LIMIT = 3.0
 # Losses whose best intercept is the best constant for what the slopes leave.
-_LINEAR_LOSSES = ("squared", "huber", "absolute", "quantile")
+_LINEAR_LOSSES = ("squared", "huber", "absolute_error", "quantile")
 
 
 class Annealed(SoftOptimizer):
@@ -68,6 +70,10 @@ class Annealed(SoftOptimizer):
         Samples per mini-batch. "auto" is a sixteenth of the samples, but at most 250.
     steps : int or "auto", default="auto"
         Number of mini-batches, rounded to whole epochs. "auto" is 2250, but at most 300 epochs.
+    n_teachers : int, default=0
+        If positive, a tree of regression is trained on smooth targets: the mean prediction of as
+        many softly routed trees with linear leaves, each trained on a bootstrap sample. They have
+        depth 3. Ten of them take the time of about ten trees, and a tree follows less noise.
     slope_penalty : float, default=3.0
         Penalty on the squared slopes of linear leaves, in samples and in scaled features.
     pseudo_count : float, default=0.1
@@ -106,6 +112,7 @@ class Annealed(SoftOptimizer):
         "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "slope_penalty": [Interval(Real, 0, None, closed="left")],
         "pseudo_count": [Interval(Real, 0, None, closed="neither")],
         "cutoff": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None],
@@ -122,6 +129,7 @@ class Annealed(SoftOptimizer):
         weight_decay="auto",
         batch_size="auto",
         steps="auto",
+        n_teachers=0,
         slope_penalty=3.0,
         pseudo_count=0.1,
         cutoff="auto",
@@ -134,6 +142,7 @@ class Annealed(SoftOptimizer):
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.steps = steps
+        self.n_teachers = n_teachers
         self.slope_penalty = slope_penalty
         self.pseudo_count = pseudo_count
         self.cutoff = cutoff
@@ -147,6 +156,18 @@ class Annealed(SoftOptimizer):
             raise ValueError(
                 f"leaf='linear' is for regression with the losses {', '.join(_LINEAR_LOSSES)}, not "
                 f"for loss={problem.loss}: use leaf='constant'")
+
+        if self.n_teachers and problem.loss.name not in ("squared", "huber"):
+            raise ValueError(
+                f"n_teachers is for regression with the squared or the Huber loss, not for "
+                f"loss={problem.loss}: use n_teachers=0")
+
+    def _optimize(self, tree, problem):
+        if self.n_teachers and tree.n_internal:
+            teacher = Annealed(leaf="linear", steps=self.steps, batch_size=self.batch_size)
+            with one_blas_thread():
+                problem = problem.replace(y=smooth_targets(teacher, problem, self.n_teachers))
+        return super()._optimize(tree, problem)
 
     def _schedule(self, n_samples, problem):
         batch = self.batch_size

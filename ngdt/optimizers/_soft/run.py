@@ -180,6 +180,7 @@ class SoftRun:
             n_threads=usable_threads(problem.n_jobs))
         self.progress = Progress(params, problem, self.schedule.epochs)
         self.best = None
+        self.gamma = float(self.schedule.gamma(np.zeros(1))[0])     # of the last step
 
     def _mask(self):
         mask = (self.weights != 0).astype(np.float32)
@@ -266,6 +267,7 @@ class SoftRun:
                 order[steps.start * batch_size:steps.stop * batch_size], gamma,
                 schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate,
                 resume=steps.start > 0)
+            self.gamma = gamma[-1]
         self.model.end_epoch()
         if not schedule.refit_every_step:
             self.trainer.refit()
