@@ -46,10 +46,12 @@ def defaults(name, depth, seed):
 
 
 def default_regression(name, depth, seed):
-    """As `defaults`, for regression: root mean squared errors."""
+    """As `defaults`, for regression: root mean squared errors, also for each kind of leaves."""
     X, y, X_test, y_test = regression(name, seed)
-    for method, optimizer in (("greedy", None), ("default", "auto"), ("annealed", "annealed")):
-        tree = ObliqueTreeRegressor(max_depth=depth, optimizer=optimizer, random_state=seed)
+    for method, parameters in (
+            ("greedy", {"optimizer": None}), ("default", {}), ("constant", {"leaf": "constant"}),
+            ("linear", {"leaf": "linear"})):
+        tree = ObliqueTreeRegressor(max_depth=depth, random_state=seed, **parameters)
         seconds = _time(lambda tree=tree: tree.fit(X, y))
         rmse = np.sqrt(np.mean((tree.predict(X_test) - y_test) ** 2))
         yield "auto", method, rmse, seconds, tree.tree_.n_leaves, tree.baseline_kept_

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._selection import _race, race
-from ngdt._selection._race import Candidate, default_candidates
+from ngdt._selection._candidates import Candidate, default_candidates
 from ngdt.initializers import Pruned, RandomComplete
 from ngdt.losses import LogLoss
 from ngdt.optimizers import Annealed, LinearLeaves, Optimizer, OptimizerResult
@@ -152,6 +152,7 @@ def table(n, p=3, loss="log", n_classes=2, **fields):
 
 
 REGRESSION = ["pruned", "single leaf", "pruned, shrunk", "tao C=0.1", "tao C=10"]
+SOFT = ["annealed depth=3, tao", "annealed depth=4, tao"]
 TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
 
 
@@ -164,19 +165,24 @@ TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
         f"annealed depth={d}" for d in (2, 4, 10))]),
     (table(100, p=4097), ["pruned", *TAOS, "ssgd"]),
     (table(100, loss="squared"), REGRESSION),
-    (table(2000, loss="squared"), [*REGRESSION, "annealed"]),
+    (table(2000, loss="squared"), [
+        *REGRESSION, *SOFT, *(f"annealed depth={d}, taught" for d in (5, 6, 7))]),
 ])
 def test_candidates(given, expected):
     assert names(given) == expected
 
 
-LINEAR = ["model tree", "model tree, tao", "annealed, linear"]
+FEW_LINEAR = ["model tree", "model tree, tao", "annealed depth=2, linear"]
+LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=3, linear, tao",
+          "annealed depth=4, linear"]
 
 
 @pytest.mark.parametrize(("given", "leaf", "expected"), [
-    (table(100, loss="squared"), "auto", ["pruned", "single leaf", *LINEAR]),
-    (table(2000, loss="squared"), "auto", ["pruned", "single leaf", "annealed", *LINEAR]),
-    (table(100, loss="squared"), "linear", LINEAR),
+    (table(100, loss="squared"), "auto", ["pruned", "single leaf", *FEW_LINEAR]),
+    (table(100, loss="squared"), "linear", FEW_LINEAR),
+    (table(2000, loss="squared"), "auto", ["pruned", "single leaf", *SOFT, *LINEAR]),
+    (table(2000, loss="squared"), "linear", [
+        *LINEAR[:5], "annealed depth=3, linear, taught", *LINEAR[5:]]),
     (table(100, p=129, loss="squared"), "linear", ["linear"]),
     (table(100, p=129, loss="squared"), "auto", [*REGRESSION, "linear"]),
     (table(100, loss="huber"), "auto", REGRESSION),

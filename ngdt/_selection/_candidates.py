@@ -1,0 +1,184 @@
+"""The trees that compete by default."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ngdt._selection._result import append_metrics, empty_history
+from ngdt._tree import Tree
+from ngdt.initializers import InfoGain, Initializer, RandomComplete
+from ngdt.optimizers import SSGD, TAO, Annealed, ShrinkLeaves
+
+# Number of samples from which fewer candidates compete, since each takes longer.
+MANY_SAMPLES = 2000
+# Depths of soft regression trees with linear leaves; the depth of the one that TAO trains further;
+# depths of those with constant leaves that TAO trains further, and that have teachers.
+LINEAR_DEPTHS, TAO_DEPTH, CONSTANT_DEPTHS, TAUGHT_DEPTHS = (2, 3, 4), 3, (3, 4), (5, 6, 7)
+# Number of teachers, and largest number of features for model trees.
+N_TEACHERS, MAX_MODEL_FEATURES = 10, 128
+# Largest number of features for soft training. It multiplies every sample with every weight vector,
+# which takes too long with more features.
+MAX_SOFT_FEATURES = 4096
+# Steps of soft training of few samples, where more were no more accurate, and in a race of many
+# samples. With 500 steps there, others won on SatImage that were worse than 2250 steps.
+FEW_STEPS, RACE_STEPS = 500, 1000
+# Passes of TAO. More changed the accuracy by less than 0.1 points.
+N_PASSES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A way to make a tree.
+
+    Attributes
+    ----------
+    name : str
+    optimizers : tuple of Optimizer
+    init : Initializer or str
+        Makes the initial tree. "pruned" is the pruned greedy tree, "initial" that of a depth of at
+        most `MAX_TRAINED_DEPTH` with at least one split, and "model" the model tree.
+    final : tuple of Optimizer or None
+        Replace the optimizers where the tree is trained on all samples.
+    """
+
+    name: str
+    optimizers: tuple = ()
+    init: Initializer | str = "initial"
+    final: tuple | None = None
+
+    def fit(self, problem, tree_of, *, final=False):
+        """Train the tree.
+
+        Parameters
+        ----------
+        problem : Problem
+        tree_of : callable
+            Makes the initial tree of a name.
+        final : bool, default=False
+            Whether this is the last training, on all samples.
+
+        Returns
+        -------
+        tree : Tree
+        history : dict of lists
+        interrupted : bool
+        """
+        optimizers = self.final if final and self.final is not None else self.optimizers
+        tree = tree_of(self.init) if isinstance(self.init, str) else self.init.initialize(problem)
+        history = empty_history(optimizers)
+        for optimizer in optimizers:
+            result = optimizer.optimize(tree, problem)
+            tree = result.tree
+            append_metrics(history, type(optimizer).__name__, result.history)
+            if result.interrupted:
+                return tree, history, True
+        return tree, history, False
+
+
+class SingleLeaf(Initializer):
+    """A tree of a single leaf."""
+
+    def _initialize(self, problem):
+        samples = problem.training_samples
+        values = problem.fit_leaves(np.zeros(len(samples), dtype=np.int32), samples, 1)
+        return Tree(np.empty((0, problem.X.shape[1])), [], [], [], values)
+
+
+def default_candidates(problem, leaf="constant", linear_leaves=None):
+    """The trees that compete by default.
+
+    Parameters
+    ----------
+    problem : Problem
+    leaf, linear_leaves
+        As for `race`.
+
+    Returns
+    -------
+    list of Candidate
+        The first is the pruned greedy tree. Of equally good ones, the first wins.
+    """
+    few = len(problem.training_samples) < MANY_SAMPLES
+    if leaf == "linear":
+        linear_leaves.check(problem)
+    linear = _linear_candidates(problem, few, linear_leaves, leaf == "linear") if (
+        leaf != "constant" and problem.loss.is_squared) else []
+    if leaf == "linear":
+        return linear
+    constant = _for_classes if problem.loss.is_classifier else _for_targets
+    return constant(problem, few, has_models=any(each.init == "model" for each in linear)) + linear
+
+
+def _linear_candidates(problem, few, linear_leaves, only):
+    """The trees with linear leaves that compete."""
+    if problem.X.shape[1] > MAX_MODEL_FEATURES:
+        return [Candidate("linear", (linear_leaves,), "pruned")]
+    finish = () if linear_leaves.penalty == "auto" else (linear_leaves,)
+    tao = TAO(C=10.0, max_passes=N_PASSES)
+    found = [Candidate("model tree", (), "model"),
+             Candidate("model tree, tao", (tao, *finish), "model")]
+    annealed = Annealed(leaf="linear", steps=FEW_STEPS if few else "auto")
+    inits = _complete(problem, LINEAR_DEPTHS[:1] if few else LINEAR_DEPTHS)
+    for init, depth in inits:
+        name = f"annealed depth={depth}, linear"
+        found.append(Candidate(name, (annealed, *finish), init))
+        if not few and depth == TAO_DEPTH:
+            found.append(Candidate(f"{name}, tao", (annealed, tao, *finish), init))
+            if only:
+                taught = Annealed(leaf="linear", n_teachers=N_TEACHERS)
+                found.append(Candidate(f"{name}, taught", (taught, *finish), init))
+    return found
+
+
+def _for_targets(problem, few, has_models):
+    """The regression trees with constant leaves that compete."""
+    finish = (ShrinkLeaves(),)
+    found = [Candidate("pruned", (), "pruned"), Candidate("single leaf", (), SingleLeaf())]
+    if not has_models:      # next to which these did not change the accuracy
+        found += [Candidate("pruned, shrunk", finish, "pruned"),
+                  *(_tao(C, *finish) for C in (0.1, 10.0))]
+    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+        found.append(Candidate("ssgd", (SSGD(), *finish), InfoGain()))
+    elif not few:
+        tao, taught = TAO(C=10.0, max_passes=N_PASSES), Annealed(n_teachers=N_TEACHERS)
+        found += [
+            Candidate(f"annealed depth={depth}, tao", (Annealed(), tao, *finish), init)
+            for init, depth in _complete(problem, CONSTANT_DEPTHS)]
+        if not has_models:
+            found += [
+                Candidate(f"annealed depth={depth}, taught", (taught,), init)
+                for init, depth in _complete(problem, TAUGHT_DEPTHS)]
+    return found
+
+
+def _for_classes(problem, few, has_models):
+    """The classification trees with constant leaves that compete."""
+    found = [Candidate("pruned", (), "pruned"),
+             *(_tao(C) for C in ((0.03, 0.1, 0.3, 1.0, 10.0) if few else (0.1,)))]
+    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+        return [*found, Candidate("ssgd", (SSGD(),), InfoGain())]
+    return found + [_annealed(problem, depth, few) for depth in _soft_depths(problem)]
+
+
+def _tao(C, *finish):
+    return Candidate(f"tao C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish))
+
+
+def _complete(problem, depths):
+    """Initializers of complete trees with their depths, each depth once."""
+    inits = [RandomComplete(max_depth=depth) for depth in depths]
+    return [(init, depth) for depth, init in {each.depth(problem): each for each in inits}.items()]
+
+
+def _soft_depths(problem):
+    """Depths of soft trees; the last is None, the default."""
+    largest = RandomComplete().depth(problem)
+    return [*(depth for depth in (2, 4) if depth < largest), None]
+
+
+def _annealed(problem, depth, few):
+    init = RandomComplete(max_depth=depth)
+    name = f"annealed depth={init.depth(problem)}"
+    if few:
+        return Candidate(name, (Annealed(steps=FEW_STEPS),), init)
+    return Candidate(name, (Annealed(steps=RACE_STEPS),), init, (Annealed(),))
