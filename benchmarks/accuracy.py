@@ -26,7 +26,7 @@ import numpy as np
 from data import CLASSIFICATION, REGRESSION, classification, regression
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._selection import hold_out
+from ngdt._folds import hold_out
 from ngdt.initializers import CO2, InfoGain, RandomComplete, SoftGreedy
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd

@@ -84,7 +84,7 @@ def _resolve_constant(estimator, given):
         return [_named("optimizer", optimizer, OPTIMIZERS, Optimizer) for optimizer in given]
     optimizer = _named(
         "optimizer", "ssgd" if is_auto(given) else given, OPTIMIZERS, Optimizer)
-    if not (isinstance(given, str) and optimizer.is_stochastic):
+    if not (isinstance(given, str) and optimizer.is_stochastic) or optimizer.takes_linear_leaves:
         return [optimizer]
     if is_classifier(estimator):
         return [optimizer, Regrow()]

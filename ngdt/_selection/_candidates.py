@@ -165,9 +165,10 @@ def _tao(C, *finish):
 
 
 def _complete(problem, depths):
-    """Initializers of complete trees with their depths, each depth once."""
-    inits = [RandomComplete(max_depth=depth) for depth in depths]
-    return [(init, depth) for depth, init in {each.depth(problem): each for each in inits}.items()]
+    """Initializers of complete trees with their depths, within the limit of the problem."""
+    limit = problem.max_depth
+    return [(RandomComplete(max_depth=depth), depth) for depth in depths
+            if limit is None or depth <= limit]
 
 
 def _soft_depths(problem):

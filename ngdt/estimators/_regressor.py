@@ -323,10 +323,10 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
                [5., 7., 9.]])
         """
         quantiles = check_quantiles(quantiles)
-        tree, data, leaf = self._route(X, check_input)
+        tree, leaf, predictions = self._route(X, check_input, predict=True)
         reached, row = np.unique(leaf, return_inverse=True)
         predicted = self._leaf_quantiles.take(reached).quantiles(quantiles)[row]
-        predicted += (tree.leaf_predictions(leaf, data) - tree.values[leaf])[:, None]
+        predicted += (predictions - tree.values[leaf])[:, None]
         return predicted[:, :, 0] if self.n_outputs_ == 1 else predicted
 
     def _encode_targets(self, y, sample_weight, resume, classes):

@@ -10,7 +10,7 @@ from helpers import serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.optimizers import OPTIMIZERS, SSGD
+from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves
 from ngdt.pruning import cost_complexity_path, prune_cost_complexity
 
 WINE = load_wine(return_X_y=True)
@@ -26,7 +26,7 @@ def parameters_of(name):
     if name in INITIALIZERS:
         return {"init": short(INITIALIZERS[name]), "optimizer": None}
     algorithm = short(OPTIMIZERS[name])
-    init = "random_complete" if algorithm.is_stochastic else "info_gain"
+    init = algorithm.default_init
     return {"init": init, "optimizer": [algorithm]}
 
 
@@ -49,7 +49,8 @@ def test_the_fitted_tree_is_the_pruned_one(name, estimator, theirs, X, y):
         pruned = model.set_params(ccp_alpha=alpha).fit(X, y)
         by_hand = prune_cost_complexity(whole, X, y, alpha * (1 + 1e-9), loss=loss)
         assert pruned.get_n_leaves() == by_hand.n_leaves
-        assert_allclose(pruned.tree_.predict(X), by_hand.predict(X))
+        if name != LinearLeaves.name:   # which fits all leaves after pruning
+            assert_allclose(pruned.tree_.predict(X), by_hand.predict(X))
     assert pruned.get_n_leaves() == 1
 
 

@@ -114,7 +114,7 @@ def test_degenerate_data_give_a_sensible_tree(estimator, optimizer, X, y):
 def test_no_depth_is_one_leaf(estimator, iris):
     fitted = estimator(0).fit(*iris)
     assert fitted.tree_.n_leaves == 1
-    assert not fitted.feature_importances_.any()
+    assert fitted.feature_importances_.any() == (fitted.tree_.slopes is not None)
 
 
 @BOTH

@@ -122,7 +122,7 @@ def test_the_fitted_tree_is_within_the_limits(name, limit, task, wine, diabetes)
         parameters = {"init": algorithm, "optimizer": None}
     else:
         algorithm = STEPS.get(name, OPTIMIZERS[name]())
-        init = "random_complete" if algorithm.is_stochastic else "info_gain"
+        init = algorithm.default_init
         parameters = {"init": init, "optimizer": [algorithm]}
     if not works(algorithm, estimator):
         pytest.skip(f"{name} is not for {task}")

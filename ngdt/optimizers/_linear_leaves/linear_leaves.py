@@ -74,6 +74,7 @@ class LinearLeaves(Optimizer):
     """
 
     name = "linear_leaves"
+    is_stochastic = True
     takes_linear_leaves = True
 
     _parameter_constraints: ClassVar[dict] = {
