@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_diabetes
 
 from helpers import make_problem
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueTreeRegressor
 from ngdt.initializers import ModelTree
 from ngdt.initializers._model_tree import grow
 from ngdt.optimizers._linear_leaves.ridge import Sums
@@ -138,11 +138,6 @@ def test_several_targets():
 def test_little_to_learn_from(X, y):
     tree = ObliqueTreeRegressor(init="model_tree", optimizer=None).fit(X, y)
     assert tree.predict(X).mean() == pytest.approx(np.mean(y))
-
-
-def test_classification_is_refused():
-    with pytest.raises(ValueError, match="regression only"):
-        ObliqueTreeClassifier(1, init="model_tree", optimizer=None).fit(*load_iris(return_X_y=True))
 
 
 def test_features_and_penalty():

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueTreeRegressor
 from ngdt._structure import child_ids
 from ngdt.initializers import InfoGain
 from ngdt.losses import SquaredLoss
@@ -217,12 +217,6 @@ def test_bad_parameters_are_named(parameters, message):
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(ValueError, match=message):
         ObliqueTreeRegressor(1, optimizer=LinearLeaves(**parameters)).fit(X, y)
-
-
-def test_classification_is_refused():
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="regression only"):
-        ObliqueTreeClassifier(1, optimizer=LinearLeaves()).fit(X, y)
 
 
 def test_few_or_equal_samples():

@@ -5,7 +5,7 @@ from scipy import sparse
 
 from ngdt._structure import number_depth_first
 from ngdt._tree import Tree
-from ngdt.optimizers._linear_leaves.ridge import Node, Sums
+from ngdt.optimizers._linear_leaves.ridge import RidgeNode, Sums
 
 # Least number of samples in a leaf: fewer do not support slopes.
 MIN_SAMPLES_LEAF = 5
@@ -49,7 +49,7 @@ def grow(problem, data):
     random = np.random.RandomState(problem.random_state)
     samples = problem.training_samples
     zeros = np.zeros((problem.n_outputs, len(data.features)))
-    node = Node(data, samples)
+    node = RidgeNode(data, samples)
     (slope,) = node.slopes(zeros, node.best_penalty(ROOT_PENALTIES)[None])
     root = _Branch(samples, 0, node.y - slope @ node.z, slope)
     waiting = [root]

@@ -10,7 +10,7 @@ from ngdt._structure import child_ids
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._model_tree.grow import ROOT_PENALTIES, grow
 from ngdt.optimizers._linear_leaves.linear_leaves import LinearLeaves
-from ngdt.optimizers._linear_leaves.ridge import ScaledSamples, fit_models, with_models
+from ngdt.optimizers._linear_leaves.models import ScaledSamples, fit_models, with_models
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import sequence_of_costs
 
@@ -72,6 +72,8 @@ class ModelTree(Initializer):
 
     def check(self, problem):
         super().check(problem)
+        if problem.loss.is_classifier:
+            raise ValueError("init=ModelTree() is for regression only")
         LinearLeaves(features=self.features).check(problem)
 
     def _initialize(self, problem):
@@ -127,7 +129,7 @@ class _Grown:
             self.tree, self.data, samples, problem.apply(self.tree, samples), penalties,
             root_penalties=ROOT_PENALTIES if params.penalty == "auto" else None)
         self._sequences = [
-            sequence_of_costs(self.tree, errors) for errors in self.models.squared_errors.T]
+            sequence_of_costs(self.tree, errors) for errors in self.models.losses.T]
         # Squared error of a sample where the mean is predicted.
         y, weight = problem.y[samples], self.data.weight[samples]
         self._unit = max(np.finfo(float).tiny, np.average(

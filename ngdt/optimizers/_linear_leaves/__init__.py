@@ -1,1 +1,1 @@
-"""Linear leaves, fitted by ridge regression."""
+"""Linear leaves, fitted by ridge regression or logistic regression."""

@@ -10,10 +10,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ngdt._algorithm import OptimizerResult
 from ngdt._limits import enforce_limits
 from ngdt.optimizers._base import Optimizer
-from ngdt.optimizers._linear_leaves.ridge import ScaledSamples, fit_models, with_models
+from ngdt.optimizers._linear_leaves.models import (
+    ScaledSamples,
+    fit_models,
+    node_type,
+    with_models,
+)
 
-# Penalties that are tried by "auto". With an infinite one, leaves are constant.
+# Penalties that are tried by "auto", for regression and for classes, which take longer. With an
+# infinite one, leaves are constant.
 _PENALTIES = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0, np.inf])
+_CLASS_PENALTIES = np.array([1.0, 10.0, 100.0, np.inf])
 # Number of samples by which the penalty is chosen, from which a third of them replaces the folds,
 # and number of folds.
 _MAX_SAMPLES, _HOLD_OUT_SAMPLES, _N_FOLDS = 20_000, 2000, 3
@@ -22,12 +29,13 @@ _MAX_FEATURES = 500
 
 
 class LinearLeaves(Optimizer):
-    """Make the leaves linear: a leaf predicts a weighted sum of the features, by ridge regression.
+    """Make the leaves linear: a leaf predicts by weighted sums of the features.
 
-    Use it as the last optimizer of a list, for regression with the squared loss. The splits stay.
+    Use it as the last optimizer of a list, for the squared loss and the log loss. The splits stay.
     Each node gets a linear model, from the root down, that is drawn to that of the node above: a
-    leaf with few samples predicts nearly as its parent would. A tree without splits becomes ridge
-    regression. Predictions are clipped to the range of the targets in the leaf.
+    leaf with few samples predicts nearly as its parent would. For regression, the models are ridge
+    regressions, and predictions are clipped to the range of the targets in the leaf. For
+    classification, they are logistic regressions. A tree without splits is one such regression.
 
     If the tree has linear leaves already, as `Annealed` makes them, the model of each leaf is drawn
     to the one that it has.
@@ -39,14 +47,16 @@ class LinearLeaves(Optimizer):
         all, of more than 500 the ones with the largest correlation with a target.
     penalty : float or "auto", default="auto"
         Penalty on the squared distance between the slopes of a node and those that they are drawn
-        to, in samples, for features in units of their standard deviation. "auto" chooses among six
+        to, in samples, for features in units of their standard deviation. For classification, it is
+        1 / C of scikit-learn's `LogisticRegression`, and at least 0.001. "auto" chooses among some
         values, of which the largest makes constant leaves, by validation samples if there are any,
         else on three folds or, from 2000 samples on, a third of at most 20 000 samples.
     shrink : bool, default=True
         Whether the model of a node is drawn to that of the node above. If not, its slopes are
-        drawn to zero, which is ridge regression in each leaf.
+        drawn to zero, which is one regression in each leaf by itself.
     clip : bool, default=True
-        Whether predictions stay in the range of the training targets of the leaf.
+        Whether predictions stay in the range of the training targets of the leaf. For
+        classification, it has no effect.
 
     Notes
     -----
@@ -58,9 +68,16 @@ class LinearLeaves(Optimizer):
     targets, which counts as its samples, and of what the model above predicts there, which counts
     as five. The smoothing of predictions along the path goes back to the M5 model trees.
 
+    For classification, slopes A and values v of a node minimise ``sum(w * log_loss) + penalty / 2 *
+    |A - A_above|**2 + |v - v_above|**2 / 2``. At the root, nothing draws the values. For two
+    classes, A and v are those of the difference of the logits. A model is fitted to at most 20 000
+    samples of its node. Logistic model trees (Landwehr, Hall & Frank, 2005) refine the model of the
+    node above by boosting instead.
+
     References
     ----------
     Quinlan (1992), Learning with Continuous Classes, AI '92.
+    Landwehr, Hall & Frank (2005), Logistic Model Trees, Machine Learning 59.
 
     Examples
     --------
@@ -92,11 +109,10 @@ class LinearLeaves(Optimizer):
 
     def check(self, problem):
         super().check(problem)
-        if problem.loss.is_classifier:
-            raise ValueError("optimizer=LinearLeaves() is for regression only")
-        if not problem.loss.is_squared:
+        if node_type(problem.loss) is None:
+            fitting = "log" if problem.loss.is_classifier else "squared"
             raise ValueError(
-                f"linear leaves minimise the squared loss, but loss={problem.loss}: use constant "
+                f"linear leaves minimise the {fitting} loss, but loss={problem.loss}: use constant "
                 "leaves")
         if not isinstance(self.features, str):
             self._check_features(problem.X.shape[1])
@@ -155,20 +171,22 @@ class LinearLeaves(Optimizer):
         return np.sort(np.argsort(-_correlation(problem))[:_MAX_FEATURES])
 
     def _choose_penalty(self, tree, problem, data, options):
-        """The penalty with the least squared error on samples that the models do not see."""
-        errors = np.zeros(len(_PENALTIES))
+        """The penalty with the least loss on samples that the models do not see."""
+        penalties = _CLASS_PENALTIES if problem.loss.is_classifier else _PENALTIES
+        losses = np.zeros(len(penalties))
         for training, test, weight in _splits(problem):
             models = fit_models(
-                tree, data, training, problem.apply(tree, training), _PENALTIES, **options)
+                tree, data, training, problem.apply(tree, training), penalties, **options)
             leaf = problem.apply(tree, test)
             for each in np.unique(leaf):
                 here = leaf == each
                 predictions = models.predict(
                     tree.n_internal + each, data.read(test[here]), self.clip)
-                squares = ((predictions - problem.y[test[here], None]) ** 2).sum(axis=2)
-                errors += weight[here] @ squares
+                y = problem.y[test[here]]
+                losses += [weight[here] @ problem.loss.value(predictions[:, j], y)
+                           for j in range(len(penalties))]
         # Of equal ones, the largest: with too few samples for folds, leaves are constant.
-        return _PENALTIES[::-1][np.argmin(errors[::-1])]
+        return penalties[::-1][np.argmin(losses[::-1])]
 
 
 def _splits(problem):
@@ -188,8 +206,11 @@ def _splits(problem):
 
 def _correlation(problem):
     """Largest absolute correlation of each feature with a target, up to a common factor."""
+    y = problem.y
+    if problem.loss.is_classifier:
+        y = (y == np.arange(problem.n_outputs)).astype(np.float64)
     share = problem.sample_weight / problem.sample_weight.sum()
-    residual = share[:, None] * (problem.y - share @ problem.y)
+    residual = share[:, None] * (y - share @ y)
     products = problem.X.T @ residual
     products = products.toarray() if sparse.issparse(products) else np.asarray(products)
     std = problem.moments.std

@@ -1,53 +1,23 @@
-"""Ridge regression in each node of a tree, for several penalties at once.
+"""Ridge regression in a node, for several penalties at once.
 
 The slopes of a node minimise
 
     sum of weight * |y - value - slopes @ z|^2 + penalty * |slopes - prior|^2
 
-over its samples z, in scaled features. The prior is zero, that of the node above, or given. One
-eigendecomposition per node serves all penalties.
+over its samples z, in scaled features. One eigendecomposition serves all penalties.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import eigh
 
 from ngdt._scaling import row_blocks
-from ngdt._structure import child_ids
-from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 
 # Number of values of X that are scaled at a time.
 _BLOCK_VALUES = 2**18
 # Weight of the prediction of the node above in the mean of each node, in samples.
 PSEUDO_COUNT = 5.0
-
-
-class ScaledSamples:
-    """Some features of the samples of a problem, scaled, dense and in float64.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its sample weights are used in units of their mean, so that penalties count samples.
-    features : ndarray of int
-    """
-
-    def __init__(self, problem, features):
-        self.X, self.y, self.features = problem.X, problem.y, features
-        self.weight = problem.sample_weight / problem.sample_weight[problem.training_samples].mean()
-        self.scale = problem.scaling.scale[features]
-        # Sparse data have a center of zero.
-        self.center = problem.scaling.center[features]
-
-    def read(self, samples):
-        """The scaled features, shape (n, n_used_features)."""
-        X = self.X[samples]
-        if X.shape[1] > len(self.features):
-            X = X[:, self.features]
-        X = X.toarray() if sparse.issparse(X) else X
-        return (X - self.center) / self.scale
 
 
 @dataclass(frozen=True)
@@ -103,7 +73,7 @@ class Sums:
                 max(self.yy - self.y @ y, 0.0))
 
 
-class Node:
+class RidgeNode:
     """The samples of a node in the eigenvectors of their features.
 
     Parameters
@@ -112,6 +82,17 @@ class Node:
     samples : ndarray of int
         At least one.
     """
+
+    @staticmethod
+    def constant(data, samples):
+        """The mean of the targets, shape (n_outputs,)."""
+        return data.weight[samples] @ data.y[samples] / data.weight[samples].sum()
+
+    @staticmethod
+    def ranges(data, samples):
+        """The smallest and the largest of each target, shape (n_outputs, 2)."""
+        y = data.y[samples]
+        return np.stack([y.min(axis=0), y.max(axis=0)], axis=-1)
 
     def __init__(self, data, samples):
         if len(samples) >= len(data.features):
@@ -147,131 +128,36 @@ class Node:
     def best_penalty(self, penalties):
         """The penalty with the least generalised cross-validation error, for a prior of zero."""
         slopes = self.slopes(np.zeros(self.zy.T.shape), penalties)
-        errors = self.squared_error(self.y - slopes @ self.z, slopes)
+        errors = self.losses(self.y - slopes @ self.z, slopes)
         used = 1.0 + (self.s / (self.s + penalties[:, None])).sum(axis=1)
         return penalties[np.argmin(errors / np.maximum(self.weight - used, 1e-9) ** 2)]
 
-    def squared_error(self, value, slopes):
+    def fit(self, value, prior, penalties, *, is_drawn):
+        """Values and slopes for each penalty.
+
+        Parameters
+        ----------
+        value : ndarray of shape (n_penalties, n_outputs)
+        prior : ndarray of shape (n_penalties, n_outputs, p) or (n_outputs, p)
+            The model of the node above.
+        penalties : ndarray of shape (n_penalties,)
+        is_drawn : bool
+            Whether the mean prediction is drawn to that of the node above, besides the slopes.
+
+        Returns
+        -------
+        values : ndarray of shape (n_penalties, n_outputs)
+        slopes : ndarray of shape (n_penalties, n_outputs, p)
+        """
+        slopes, mean = self.slopes(prior, penalties), self.y
+        if is_drawn:
+            mean = (self.weight * mean + PSEUDO_COUNT * (value + prior @ self.z)) / (
+                self.weight + PSEUDO_COUNT)
+        return mean - slopes @ self.z, slopes
+
+    def losses(self, value, slopes):
         """Sum of squared errors of a model for each penalty, shape (n_penalties,)."""
         along = slopes @ self.V
         explained = 2.0 * (slopes * self.zy.T).sum(axis=(1, 2)) - (self.s * along**2).sum((1, 2))
         shift = ((self.y - value - slopes @ self.z) ** 2).sum(axis=1)
         return np.maximum(self.yy - explained, 0.0) + self.weight * shift
-
-
-@dataclass(frozen=True)
-class NodeModels:
-    """A linear model per node and penalty, in scaled features; leaves come after the nodes.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_nodes, n_penalties, n_outputs)
-        Predictions at the origin of the scaled features.
-    slopes : ndarray of shape (n_nodes, n_penalties, n_outputs, n_used_features)
-    ranges : ndarray of shape (n_nodes, n_outputs, 2)
-        Smallest and largest target of the samples of each node.
-    squared_errors : ndarray of shape (n_nodes, n_penalties)
-        Sums over the samples of each node, before predictions are clipped.
-    """
-
-    values: np.ndarray
-    slopes: np.ndarray
-    ranges: np.ndarray
-    squared_errors: np.ndarray
-
-    def predict(self, node, Z, clip=True):
-        """Predictions of a node for each penalty, shape (n, n_penalties, n_outputs)."""
-        predictions = self.values[node] + np.tensordot(Z, self.slopes[node], axes=(1, 2))
-        return np.clip(predictions, *self.ranges[node].T) if clip else predictions
-
-
-def fit_models(
-        tree, data, samples, leaf, penalties, *, prior=None, shrink=True, root_penalties=None):
-    """Linear models of all nodes.
-
-    Parameters
-    ----------
-    tree : Tree
-    data : ScaledSamples
-    samples, leaf : ndarray of int32, shape (n,)
-        Samples to fit, and their leaves.
-    penalties : ndarray of shape (n_penalties,)
-    prior : ndarray of shape (n_leaves, n_outputs, n_used_features), default=None
-        Slopes that those of each leaf are drawn to. None draws them to those of the node above if
-        `shrink`, else to zero.
-    shrink : bool, default=True
-        Whether a model is fitted to each node from the root down, and both its slopes and the mean
-        of its predictions are drawn to the model of the node above. If not, or with a prior, only
-        leaves have models.
-    root_penalties : ndarray of shape (n,), default=None
-        Penalties of which the root gets the best one by generalised cross-validation. None gives it
-        `penalties`.
-
-    Returns
-    -------
-    NodeModels
-        A leaf without samples has the model of the node above or, without `shrink`, predicts the
-        mean of all targets.
-    """
-    m, n_nodes = tree.n_internal, tree.n_internal + tree.n_leaves
-    shape = len(penalties), data.y.shape[1], len(data.features)
-    by_leaf = SamplesByLeaf(tree, samples, leaf)
-    values, slopes = np.zeros((n_nodes, *shape[:2])), np.zeros((n_nodes, *shape))
-    ranges, errors = np.zeros((n_nodes, shape[1], 2)), np.zeros((n_nodes, shape[0]))
-    values[0] = data.weight[samples] @ data.y[samples] / data.weight[samples].sum()
-    ranges[0] = _range(data.y[samples])
-    children, is_chain = child_ids(tree), shrink and prior is None
-    for node in range(n_nodes):     # parents come before children
-        here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
-        if len(here) and (is_chain or node >= m):
-            fitted = Node(data, here)
-            drawn_to = slopes[node].copy() if prior is None else prior[node - m]
-            strengths = penalties
-            if node == 0 and root_penalties is not None:
-                strengths = np.full(len(penalties), fitted.best_penalty(root_penalties))
-            slopes[node] = fitted.slopes(drawn_to, strengths)
-            mean, above = fitted.y, values[node] + drawn_to @ fitted.z
-            if is_chain and node:
-                mean = (fitted.weight * mean + PSEUDO_COUNT * above) / (
-                    fitted.weight + PSEUDO_COUNT)
-            values[node] = mean - slopes[node] @ fitted.z
-            ranges[node] = _range(data.y[here])
-            errors[node] = fitted.squared_error(values[node], slopes[node])
-        if node < m:
-            for each in (values, slopes, ranges):
-                each[children[node]] = each[node]
-    return NodeModels(values, slopes, ranges, errors)
-
-
-def with_models(tree, data, models, *, nodes=None, penalty=0, clip=True):
-    """A tree with linear models in its leaves, in raw features.
-
-    Parameters
-    ----------
-    tree : Tree
-    data : ScaledSamples
-    models : NodeModels
-    nodes : ndarray of int, shape (n_leaves,), default=None
-        Whose model each leaf gets. None are the leaves themselves.
-    penalty : int, default=0
-        Number of the penalty.
-    clip : bool, default=True
-        Whether predictions stay in the ranges.
-
-    Returns
-    -------
-    Tree
-        With constant leaves if all slopes are zero.
-    """
-    nodes = np.arange(tree.n_internal, len(models.values)) if nodes is None else nodes
-    values, slopes = models.values[nodes, penalty], models.slopes[nodes, penalty]
-    if not slopes.any():
-        return tree.replace(values=values)
-    raw = np.zeros((tree.n_leaves, tree.n_outputs, tree.n_features))
-    raw[:, :, data.features] = slopes / data.scale
-    values = values - raw[:, :, data.features] @ data.center
-    return tree.replace(values=values, slopes=raw, ranges=models.ranges[nodes] if clip else None)
-
-
-def _range(y):
-    return np.stack([y.min(axis=0), y.max(axis=0)], axis=-1)

@@ -1,0 +1,136 @@
+"""Logistic regression in a node, drawn to the model of the node above.
+
+The model of a node minimises
+
+    sum of weight * log loss + penalty / 2 * |slopes - prior|^2 + pull / 2 * |value - value above|^2
+
+over its samples, in scaled features. For two classes, the model is that of the difference of their
+logits, of which each class gets half. So a tree without splits is scikit-learn's
+`LogisticRegression` with C = 1 / penalty.
+"""
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import minimize
+
+# Pull on the values, in samples; and where they are not drawn to the node above: just so much that
+# they stay finite for classes without samples.
+PULL, _LEAST_PULL = 1.0, 1e-3
+# Least penalty: without one, the slopes of separable classes would be infinite.
+_LEAST_PENALTY = 1e-3
+# Numbers of samples, and of values of X, by which the model of a node is fitted.
+_MAX_SAMPLES, _MAX_VALUES = 20_000, 10_000_000
+# Largest number of features whose products are used for the direction of steps.
+_MAX_WHITENED = 500
+# Gradient at which a model is good enough, in standard errors of the coefficients, and limit of the
+# number of steps.
+TOLERANCE, _MAX_STEPS = 3e-3, 100
+
+
+class LogisticNode:
+    """The samples of a node.
+
+    Parameters
+    ----------
+    data : ScaledSamples
+    samples : ndarray of int
+        At least one. Of very many, some are drawn.
+    """
+
+    @staticmethod
+    def constant(data, samples):
+        """Logits of a constant leaf."""
+        return data.problem.fit_leaves(np.zeros(len(samples), np.int32), samples, 1)[0]
+
+    @staticmethod
+    def ranges(data, samples):
+        """Infinite ranges, shape (2,): logits are not clipped."""
+        return np.array([-np.inf, np.inf])
+
+    def __init__(self, data, samples):
+        self.data, self.samples = data, samples
+        limit = min(_MAX_SAMPLES, max(1000, _MAX_VALUES // max(1, len(data.features))))
+        total = data.weight[samples].sum()
+        if len(samples) > limit:
+            random = np.random.RandomState(data.problem.random_state)
+            samples = random.choice(samples, limit, replace=False)
+        self.Z, self.y = data.read(samples), data.y[samples, 0].astype(np.intp)
+        weight = data.weight[samples]
+        self.weight = weight * (total / weight.sum())
+
+    def fit(self, value, prior, penalties, *, is_drawn):
+        """Values and slopes for each penalty; as `RidgeNode.fit`."""
+        if not is_drawn:
+            value = np.broadcast_to(self.constant(self.data, self.samples), value.shape)
+        prior = np.broadcast_to(prior, (*value.shape, self.Z.shape[1]))
+        fitted = [self._fit_one(*each, is_drawn) for each in zip(
+            value, prior, penalties, strict=True)]
+        return tuple(np.array(each) for each in zip(*fitted, strict=True))
+
+    def _fit_one(self, value, prior, penalty, is_drawn):
+        """Value and slopes for one penalty."""
+        if np.isinf(penalty) and not is_drawn:
+            return value, prior     # a constant leaf, as any other tree has it
+        pull = PULL if is_drawn else _LEAST_PULL
+        if np.isinf(penalty):
+            step = self._step(self.Z[:, :0], value + self.Z @ prior.T, np.array([pull]))
+            return value + step[-1], prior
+        ridge = np.append(np.full(self.Z.shape[1], max(penalty, _LEAST_PENALTY)), pull)
+        step = self._step(self.Z, value + self.Z @ prior.T, ridge)
+        return value + step[-1], prior + step[:-1].T
+
+    def _step(self, Z, logits, ridge):
+        """What is added to a model, the value last; shape (p + 1, n_classes).
+
+        It minimises the sum of the log loss and half of its squares times `ridge`.
+        """
+        n, n_classes = logits.shape
+        Z = np.column_stack([Z, np.ones(n)])
+        contrast = np.array([[-0.5, 0.5]]) if n_classes == 2 else np.eye(n_classes)
+        every, weight = np.arange(n), self.weight
+        whiten = _whitening(Z, weight, logits, ridge)
+        ridge = ridge[:, None]
+
+        def objective(flat):
+            step = whiten @ flat.reshape(-1, len(contrast))
+            log_p = _log_probabilities(logits + Z @ step @ contrast)
+            residual = np.exp(log_p)
+            residual[every, self.y] -= 1.0
+            residual *= weight[:, None]
+            gradient = Z.T @ (residual @ contrast.T) + ridge * step
+            loss = 0.5 * (ridge * step**2).sum() - weight @ log_p[every, self.y]
+            return loss, (whiten.T @ gradient).ravel()
+
+        found = minimize(
+            objective, np.zeros(Z.shape[1] * len(contrast)), jac=True, method="L-BFGS-B",
+            options={"gtol": TOLERANCE, "ftol": 0.0, "maxiter": _MAX_STEPS})
+        return whiten @ found.x.reshape(-1, len(contrast)) @ contrast
+
+    def losses(self, value, slopes):
+        """Sum of the log losses of a model for each penalty, shape (n_penalties,)."""
+        every = np.arange(len(self.y))
+        return np.array([
+            -self.weight @ _log_probabilities(v + self.Z @ s.T)[every, self.y]
+            for v, s in zip(value, slopes, strict=True)])
+
+
+def _log_probabilities(logits):
+    """Logarithm of the softmax of each row; for small arrays, faster than that of SciPy."""
+    log_p = logits - logits.max(axis=1, keepdims=True)
+    return log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+
+
+def _whitening(Z, weight, logits, ridge):
+    """Coordinates of the coefficients in which the curvature is about 1 in each direction.
+
+    For two classes, a step along the gradient is then a Newton step. The curvature is that of the
+    mean of the classes.
+    """
+    p = np.exp(_log_probabilities(logits))
+    curvature = weight * (p * (1.0 - p)).mean(axis=1)
+    if Z.shape[1] > _MAX_WHITENED:
+        return sparse.diags_array(1.0 / np.sqrt(curvature @ Z**2 + ridge))
+    products = (curvature[:, None] * Z).T @ Z
+    products.flat[::len(ridge) + 1] += ridge
+    return solve_triangular(cholesky(products, check_finite=False), np.eye(len(ridge)))
