@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_diabetes, load_iris
 
 from helpers import make_problem
-from ngdt import ObliqueTreeRegressor
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._structure import child_ids
 from ngdt.initializers import ModelTree
-from ngdt.initializers._model_tree import grow
+from ngdt.initializers._model_tree import grow, model_tree
 from ngdt.optimizers._linear_leaves.ridge import Sums
 
 
@@ -146,3 +147,78 @@ def test_features_and_penalty():
     tree = ModelTree(features=[2, 8], penalty=5.0).initialize(problem)
     assert set(np.flatnonzero(tree.slopes.any(axis=(0, 1)))) == {2, 8}
     assert set(np.flatnonzero(tree.weights.any(axis=0))) <= {2, 8}
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+
+def broken_line(n=600):
+    """Classes on the two sides of a line with a kink at x1 = 0."""
+    X = np.random.default_rng(0).uniform(-1, 1, (n, 3))
+    return X, np.where(X[:, 1] > 0, X[:, 0] > X[:, 1], X[:, 0] > -X[:, 1]).astype(int)
+
+
+def fit_classes(X, y, **options):
+    return ObliqueTreeClassifier(
+        init="model_tree", optimizer=None, random_state=0, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_broken_line_between_classes(form):
+    X, y = broken_line()
+    fitted = fit_classes(form(X), y)
+    constant = ObliqueTreeClassifier(init="pruned", optimizer=None, random_state=0).fit(X, y)
+    assert fitted.score(form(X), y) > 0.95
+    assert 2 <= fitted.get_n_leaves() < constant.get_n_leaves()
+    assert fitted.get_depth() <= 5
+
+
+def test_linear_classes_need_no_split():
+    X, _ = broken_line()
+    fitted = fit_classes(X, X @ [1.0, 2.0, 3.0] > 0)
+    assert fitted.get_n_leaves() == 1
+    assert fitted.score(X, X @ [1.0, 2.0, 3.0] > 0) > 0.98
+
+
+def test_limits_of_trees_for_classes():
+    X, y = broken_line()
+    assert fit_classes(X, y, max_depth=2).get_depth() <= 2
+    assert fit_classes(X, y, max_leaf_nodes=3).get_n_leaves() <= 3
+    assert fit_classes(X, y, min_samples_leaf=100).n_node_samples.min() >= 100
+
+
+@pytest.mark.parametrize("alpha", [0.0, 2.0, 25.0, np.inf])
+def test_the_pruned_tree_has_the_least_cost(alpha):
+    X, y = broken_line(200)
+    grown = model_tree._Grown(make_problem(X, y, max_depth=3), ModelTree())
+    m, losses = grown.tree.n_internal, grown.models.losses[:, 0]
+    children = child_ids(grown.tree)
+
+    def least(node):
+        """Least cost of the subtrees of a node."""
+        below = np.inf if node >= m else sum(map(least, children[node]))
+        return min(losses[node] + alpha, below)
+
+    tops = np.unique(grown._tops(grown._is_leaf(alpha, 0)))
+    if np.isinf(alpha):
+        assert tops.tolist() == [0]
+    else:
+        assert losses[tops].sum() + alpha * len(tops) == pytest.approx(least(0))
+
+
+@pytest.mark.parametrize(("X", "y"), [
+    ([[1.0], [2.0]], [0, 1]), (np.ones((30, 2)), np.arange(30) % 3),
+    (np.arange(12.0)[:, None], np.arange(12) > 5)])
+def test_little_to_learn_of_classes(X, y):
+    assert np.isfinite(fit_classes(X, y).predict_proba(X)).all()
+
+
+def test_threads_change_no_model():
+    X, y = broken_line()
+    assert fit_classes(X, y, n_jobs=1).tree_ == fit_classes(X, y, n_jobs=2).tree_
+
+
+def test_other_losses_are_refused():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="minimise the log loss"):
+        fit_classes(X, y, loss="bounded")

@@ -8,41 +8,49 @@ import numpy as np
 from ngdt._folds import fold_samples, problem_without
 from ngdt._structure import child_ids
 from ngdt.initializers._base import Initializer
-from ngdt.initializers._model_tree.grow import ROOT_PENALTIES, grow
+from ngdt.initializers._info_gain import InfoGain
+from ngdt.initializers._model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
 from ngdt.optimizers._linear_leaves.linear_leaves import LinearLeaves
 from ngdt.optimizers._linear_leaves.models import ScaledSamples, fit_models, with_models
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import sequence_of_costs
 
-# Costs of a leaf that are tried, in squared errors of a sample where the mean is predicted.
+# Costs of a leaf that are tried: in squared errors of a sample where the mean is predicted, and for
+# classes in nats.
 _ALPHAS = np.array([0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 80.0, np.inf])
+_CLASS_ALPHAS = np.array([0.5, 2.0, 5.0, 10.0, 25.0, 60.0, np.inf])
 # Penalties of the models that are tried.
-_PENALTIES = np.array([3.0, 30.0])
+_PENALTIES, _CLASS_PENALTIES = np.array([3.0, 30.0]), np.array([10.0])
+# Largest depth of trees for classes: deeper ones were not more accurate.
+_MAX_CLASS_DEPTH = 5
 
 
 class ModelTree(Initializer):
     """Greedy axis-aligned tree with linear leaves, pruned by cross-validation: a model tree.
 
     Each node has a linear model, drawn to that of the node above as in
-    :class:`~ngdt.optimizers.LinearLeaves`, and gets the split after which two linear models fit
-    best. The tree is pruned by minimal cost-complexity pruning, with the squared errors of the
+    :class:`~ngdt.optimizers.LinearLeaves`. For regression, it gets the split after which two linear
+    models fit best; for classes, the tree is that of `InfoGain`, with a depth of at most 5. The
+    tree is pruned by minimal cost-complexity pruning, with the squared errors or log losses of the
     models in the place of impurities. The cost of a leaf and the penalty of the models are chosen
     by three folds or, from 2000 samples on, by a third of the samples that is held out. A tree
-    without splits is ridge regression. For regression with the squared loss.
+    without splits is ridge regression or logistic regression. For the squared loss and the log
+    loss.
 
     Parameters
     ----------
     features : {"auto", "all"} or array-like of int, default="auto"
         Features for splits and models, as for `LinearLeaves`.
     penalty : float or "auto", default="auto"
-        Penalty of the models, as for `LinearLeaves`. "auto" chooses 3 or
-        30, and that of the root by generalised cross-validation.
+        Penalty of the models, as for `LinearLeaves`. "auto" is 10 for classes. For regression, it
+        chooses 3 or 30, and that of the root by generalised cross-validation.
 
     Notes
     -----
     Deviation: M5 splits by the targets, and GUIDE by the signs of the residuals of a model. Here
     two splits by the squared residuals and two by the targets are compared by the errors of the
-    models after them. Errors are measured by at most 20 000 samples of a node.
+    models after them. Errors are measured by at most 20 000 samples of a node. For classes, splits
+    by residuals were no better than those by the entropy.
 
     References
     ----------
@@ -72,8 +80,6 @@ class ModelTree(Initializer):
 
     def check(self, problem):
         super().check(problem)
-        if problem.loss.is_classifier:
-            raise ValueError("init=ModelTree() is for regression only")
         LinearLeaves(features=self.features).check(problem)
 
     def _initialize(self, problem):
@@ -104,7 +110,7 @@ class CrossValidatedModels:
         if folds:
             backwards = np.unravel_index(np.argmin(errors[::-1, ::-1]), errors.shape)
             alpha, self._penalty = np.array(errors.shape) - 1 - backwards
-            self._alpha = _ALPHAS[alpha]
+            self._alpha = self._parts[0].alphas[alpha]
 
     @cached_property
     def tree(self):
@@ -121,18 +127,24 @@ class _Grown:
 
     def __init__(self, problem, params):
         linear, self.problem = LinearLeaves(features=params.features), problem
-        penalties = _PENALTIES if params.penalty == "auto" else np.array([float(params.penalty)])
         self.data = ScaledSamples(problem, linear.used_features(None, problem))
-        self.tree = grow(problem, self.data)
+        classes, is_auto = problem.loss.is_classifier, params.penalty == "auto"
+        self.tree = _greedy(problem) if classes else grow(problem, self.data)
+        self.alphas, penalties = (
+            (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
         samples = problem.training_samples
         self.models = fit_models(
-            self.tree, self.data, samples, problem.apply(self.tree, samples), penalties,
-            root_penalties=ROOT_PENALTIES if params.penalty == "auto" else None)
+            self.tree, self.data, samples, problem.apply(self.tree, samples),
+            penalties if is_auto else np.array([float(params.penalty)]),
+            root_penalties=ROOT_PENALTIES if is_auto and not classes else None)
         self._sequences = [
-            sequence_of_costs(self.tree, errors) for errors in self.models.losses.T]
-        # Squared error of a sample where the mean is predicted.
-        y, weight = problem.y[samples], self.data.weight[samples]
-        self._unit = max(np.finfo(float).tiny, np.average(
+            sequence_of_costs(self.tree, losses) for losses in self.models.losses.T]
+        self._unit = 1.0 if classes else self._squared_error_of_mean(samples)
+
+    def _squared_error_of_mean(self, samples):
+        """Squared error of a sample where the mean is predicted."""
+        y, weight = self.problem.y[samples], self.data.weight[samples]
+        return max(np.finfo(float).tiny, np.average(
             ((y - np.average(y, axis=0, weights=weight)) ** 2).sum(axis=1), weights=weight))
 
     def _is_leaf(self, alpha, penalty):
@@ -158,19 +170,19 @@ class _Grown:
         return top[m:]
 
     def errors(self, samples, weight):
-        """Sums of weighted squared errors, shape (n_alphas, n_penalties)."""
+        """Sums of weighted errors, shape (n_alphas, n_penalties)."""
         leaf, Z = self.problem.apply(self.tree, samples), self.data.read(samples)
-        y = self.problem.y[samples]
-        errors = np.zeros((len(_ALPHAS), len(self._sequences)))
+        errors = np.zeros((len(self.alphas), len(self._sequences)))
         for j in range(len(self._sequences)):
             of_node = {}
-            for i, alpha in enumerate(_ALPHAS):
+            for i, alpha in enumerate(self.alphas):
                 top = self._tops(self._is_leaf(alpha, j))[leaf]
                 for node in np.unique(top):
                     if node not in of_node:
                         here = np.flatnonzero(top == node)
-                        squares = (self.models.predict(node, Z[here])[:, j] - y[here]) ** 2
-                        of_node[node] = weight[here] @ squares.sum(axis=1)
+                        predictions = self.models.predict(node, Z[here])[:, j]
+                        of_node[node] = weight[here] @ self.problem.prediction_errors(
+                            predictions, samples[here])
                     errors[i, j] += of_node[node]
         return errors
 
@@ -183,3 +195,11 @@ class _Grown:
         values = np.zeros((small.n_leaves, self.problem.n_outputs))
         return with_models(
             small.replace(values=values), self.data, self.models, nodes=nodes, penalty=penalty)
+
+
+def _greedy(problem):
+    """The tree for classes, before it is pruned."""
+    depth = problem.max_depth
+    return InfoGain().initialize(problem.replace(
+        max_depth=_MAX_CLASS_DEPTH if depth is None else min(depth, _MAX_CLASS_DEPTH),
+        min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))
