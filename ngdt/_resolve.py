@@ -72,7 +72,8 @@ def resolve_optimizers(estimator, linear_leaves=None):
     """
     if estimator.leaf != "linear":
         return _resolve_constant(estimator, estimator.optimizer)
-    if isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name:
+    is_annealed = isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name
+    if is_annealed and not is_classifier(estimator):
         return [Annealed(leaf="linear"), linear_leaves]
     return [*_resolve_constant(estimator, estimator.optimizer), linear_leaves]
 
@@ -139,6 +140,21 @@ def _check_same_task(estimator, fitted, classes):
     if is_classifier(estimator) and not np.array_equal(fitted.classes_, classes):
         raise ValueError(
             f"init was fitted for the classes {fitted.classes_}, but y contains {classes}")
+
+
+def has_optimizer(estimator):
+    """Whether `partial_fit` is available. Raises an AttributeError that says why not."""
+    if estimator.optimizer is None:
+        raise AttributeError("partial_fit continues an optimizer, but optimizer=None")
+    return True
+
+
+def check_batches(estimator):
+    """Raise a ValueError if `partial_fit` cannot fit the leaves."""
+    if estimator.leaf == "linear":
+        raise ValueError(
+            "partial_fit cannot fit linear leaves to samples that come in batches: use "
+            "leaf='constant', or fit")
 
 
 def sample_count(given, n_samples, least):

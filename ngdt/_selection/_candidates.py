@@ -7,7 +7,8 @@ import numpy as np
 from ngdt._selection._result import append_metrics, empty_history
 from ngdt._tree import Tree
 from ngdt.initializers import InfoGain, Initializer, RandomComplete
-from ngdt.optimizers import SSGD, TAO, Annealed, ShrinkLeaves
+from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
+from ngdt.optimizers._linear_leaves.models import node_type
 
 # Number of samples from which fewer candidates compete, since each takes longer.
 MANY_SAMPLES = 2000
@@ -16,6 +17,9 @@ MANY_SAMPLES = 2000
 LINEAR_DEPTHS, TAO_DEPTH, CONSTANT_DEPTHS, TAUGHT_DEPTHS = (2, 3, 4), 3, (3, 4), (5, 6, 7)
 # Number of teachers, and largest number of features for model trees.
 N_TEACHERS, MAX_MODEL_FEATURES = 10, 128
+# Largest number of coefficients of a model for classes, the values of 1 / penalty for trees of a
+# single leaf, and the penalty of deeper ones.
+MAX_CLASS_COEFFICIENTS, LOGISTIC_CS, CLASS_PENALTY = 1000, (0.01, 0.1, 1.0, 10.0), 10.0
 # Largest number of features for soft training. It multiplies every sample with every weight vector,
 # which takes too long with more features.
 MAX_SOFT_FEATURES = 4096
@@ -36,7 +40,7 @@ class Candidate:
     optimizers : tuple of Optimizer
     init : Initializer or str
         Makes the initial tree. "pruned" is the pruned greedy tree, "initial" that of a depth of at
-        most `MAX_TRAINED_DEPTH` with at least one split, and "model" the model tree.
+        most 8 with at least one split, and "model" the model tree.
     final : tuple of Optimizer or None
         Replace the optimizers where the tree is trained on all samples.
     """
@@ -45,6 +49,11 @@ class Candidate:
     optimizers: tuple = ()
     init: Initializer | str = "initial"
     final: tuple | None = None
+
+    @property
+    def is_single_leaf(self):
+        """Whether the tree is a single constant leaf."""
+        return isinstance(self.init, SingleLeaf) and not self.optimizers
 
     def fit(self, problem, tree_of, *, final=False):
         """Train the tree.
@@ -101,16 +110,59 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
     few = len(problem.training_samples) < MANY_SAMPLES
     if leaf == "linear":
         linear_leaves.check(problem)
-    linear = _linear_candidates(problem, few, linear_leaves, leaf == "linear") if (
-        leaf != "constant" and problem.loss.is_squared) else []
+    if node_type(problem.loss) is None:
+        leaf = "constant"
+    candidates = _class_candidates if problem.loss.is_classifier else _regression_candidates
+    return candidates(problem, few, leaf, linear_leaves)
+
+
+def _class_candidates(problem, few, leaf, linear_leaves):
+    """The trees for classes. The last is also the one that is trained if none can compete."""
+    linear = [] if leaf == "constant" else _logistic_candidates(problem, leaf, linear_leaves)
     if leaf == "linear":
         return linear
-    constant = _for_classes if problem.loss.is_classifier else _for_targets
-    return constant(problem, few, has_models=any(each.init == "model" for each in linear)) + linear
+    # Linear leaves take the time of trees that are seldom the best beside them.
+    Cs = ((0.1, 1.0, 10.0) if linear else (0.03, 0.1, 0.3, 1.0, 10.0)) if few else (0.1,)
+    found = [Candidate("pruned", (), "pruned"), *map(_tao, Cs), *linear]
+    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+        return [*found, Candidate("ssgd", (SSGD(),), InfoGain())]
+    depths = _soft_depths(problem)
+    return found + [
+        _annealed(problem, depth, few) for depth in depths if not (linear and depth == 4)]
+
+
+def _logistic_candidates(problem, leaf, linear_leaves):
+    """The trees for classes with linear leaves."""
+    given, p = linear_leaves.penalty, problem.X.shape[1]
+    fitted = [LinearLeaves(features=linear_leaves.features, penalty=penalty) for penalty in (
+        [1.0 / C for C in LOGISTIC_CS] if given == "auto" else [given])]
+    last = LinearLeaves(
+        features=linear_leaves.features, penalty=CLASS_PENALTY if given == "auto" else given)
+    if p > MAX_MODEL_FEATURES or problem.n_outputs * (p + 1) > MAX_CLASS_COEFFICIENTS:
+        return [Candidate("linear", (last,), "pruned")] if leaf == "linear" else []
+    found = [Candidate(f"logistic C={1.0 / each.penalty:g}", (each,), SingleLeaf())
+             for each in fitted]
+    if leaf == "linear":
+        found.append(_tao(0.1, last, name="linear, tao"))
+    return [*found, Candidate("model tree", (), "model")]
+
+
+def _tao(C, *finish, name="tao"):
+    return Candidate(f"{name} C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish))
+
+
+def _regression_candidates(problem, few, leaf, linear_leaves):
+    """The trees for regression."""
+    linear = [] if leaf == "constant" else (
+        _linear_candidates(problem, few, linear_leaves, leaf == "linear"))
+    if leaf == "linear":
+        return linear
+    has_models = any(each.init == "model" for each in linear)
+    return _constant_candidates(problem, few, has_models) + linear
 
 
 def _linear_candidates(problem, few, linear_leaves, only):
-    """The trees with linear leaves that compete."""
+    """The regression trees with linear leaves that compete."""
     if problem.X.shape[1] > MAX_MODEL_FEATURES:
         return [Candidate("linear", (linear_leaves,), "pruned")]
     finish = () if linear_leaves.penalty == "auto" else (linear_leaves,)
@@ -130,7 +182,7 @@ def _linear_candidates(problem, few, linear_leaves, only):
     return found
 
 
-def _for_targets(problem, few, has_models):
+def _constant_candidates(problem, few, has_models):
     """The regression trees with constant leaves that compete."""
     finish = (ShrinkLeaves(),)
     found = [Candidate("pruned", (), "pruned"), Candidate("single leaf", (), SingleLeaf())]
@@ -149,19 +201,6 @@ def _for_targets(problem, few, has_models):
                 Candidate(f"annealed depth={depth}, taught", (taught,), init)
                 for init, depth in _complete(problem, TAUGHT_DEPTHS)]
     return found
-
-
-def _for_classes(problem, few, has_models):
-    """The classification trees with constant leaves that compete."""
-    found = [Candidate("pruned", (), "pruned"),
-             *(_tao(C) for C in ((0.03, 0.1, 0.3, 1.0, 10.0) if few else (0.1,)))]
-    if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        return [*found, Candidate("ssgd", (SSGD(),), InfoGain())]
-    return found + [_annealed(problem, depth, few) for depth in _soft_depths(problem)]
-
-
-def _tao(C, *finish):
-    return Candidate(f"tao C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish))
 
 
 def _complete(problem, depths):

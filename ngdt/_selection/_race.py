@@ -7,7 +7,7 @@ import numpy as np
 
 from ngdt._folds import fold_samples, hold_out, problem_without, strata_of
 from ngdt._limits import enforce_limits
-from ngdt._selection._candidates import SingleLeaf, default_candidates
+from ngdt._selection._candidates import default_candidates
 from ngdt._selection._result import TrainingResult
 from ngdt._selection._sample import draw, draw_in_time
 from ngdt.initializers import InfoGain, ModelTree
@@ -93,9 +93,8 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
             tree = contest.prunings.tree("pruned")
     return TrainingResult(
         enforce_limits(tree, problem), history,
-        isinstance(winner.init, SingleLeaf) or (
-            winner is contest.candidates[0] and winner.init != "model"), interrupted,
-        contest.table(winner))
+        winner.is_single_leaf or (winner is contest.candidates[0] and leaf != "linear"),
+        interrupted, contest.table(winner))
 
 
 def _training_error(tree, problem):
@@ -175,16 +174,16 @@ class _Race:
             best = min(alive, key=lambda each: np.concatenate(self.errors[each]).sum())
             if verbose:
                 self._report(k, alive)
-            alive = [each for each in alive if each is best or isinstance(each.init, SingleLeaf)
+            alive = [each for each in alive if each is best or each.is_single_leaf
                      or self._lead(best, each) <= MAX_LAG_SE]
-            is_decided = all(each is best or isinstance(each.init, SingleLeaf) for each in alive)
+            is_decided = all(each is best or each.is_single_leaf for each in alive)
             if is_decided or (
                     k + 1 < len(self.folds) and not self.deadline.fits(monotonic() - begin)):
                 break
         if not self.folds:
             return alive[-1:]
         for leaf in alive:
-            if isinstance(leaf.init, SingleLeaf) and self._lead(best, leaf) <= MIN_GAIN_SE:
+            if leaf.is_single_leaf and self._lead(best, leaf) <= MIN_GAIN_SE:
                 return [leaf]
         return sorted(
             self.candidates, key=lambda each: (-len(self.errors[each]), self.mean_error(each)[0]))

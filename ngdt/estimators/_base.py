@@ -40,13 +40,6 @@ from ngdt.optimizers import Optimizer
 from ngdt.problem import Problem
 
 
-def has_optimizer(estimator: "ObliqueTree") -> bool:
-    """Whether `partial_fit` is available. Raises an AttributeError that says why not."""
-    if estimator.optimizer is None:
-        raise AttributeError("partial_fit continues an optimizer, but optimizer=None")
-    return True
-
-
 class ObliqueTree(BaseEstimator):
     """Base class of the estimators.
 
@@ -54,7 +47,6 @@ class ObliqueTree(BaseEstimator):
     """
 
     _default_loss: ClassVar[str]
-    leaf = "constant"   # a parameter of regression trees
     _check_y_params: ClassVar[dict] = {}
 
     __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
@@ -76,6 +68,9 @@ class ObliqueTree(BaseEstimator):
         "loss": "no_validation",
         "validation_fraction": [
             StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
+        "leaf": [StrOptions({"auto", "constant", "linear"})],
+        "leaf_features": [StrOptions({"auto", "all", "path"}), "array-like"],
+        "leaf_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
         "standardize": ["boolean", StrOptions({"auto", "global"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
@@ -99,6 +94,9 @@ class ObliqueTree(BaseEstimator):
         optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
         validation_fraction: float | Literal["auto"] | None = "auto",
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
@@ -118,6 +116,9 @@ class ObliqueTree(BaseEstimator):
         self.optimizer = optimizer
         self.loss = loss
         self.validation_fraction = validation_fraction
+        self.leaf = leaf
+        self.leaf_features = leaf_features
+        self.leaf_penalty = leaf_penalty
         self.standardize = standardize
         self.categorical_features = categorical_features
         self.max_time = max_time

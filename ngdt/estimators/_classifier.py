@@ -12,22 +12,24 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 
 from ngdt._loss import Loss
+from ngdt._resolve import check_batches, has_optimizer
 from ngdt._targets import ClassTargets
 from ngdt._tree import Tree
-from ngdt.estimators._base import ObliqueTree, has_optimizer
+from ngdt.estimators._base import ObliqueTree
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
 
 class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
-    """Classification tree with oblique splits, trained as a whole.
+    """Classification tree with oblique splits and constant or linear leaves, trained as a whole.
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
     optimizers (`optimizer`). By default, several trees compete on samples that they were not
     trained on, and the best one is trained on all samples: the greedy tree pruned by cost
     complexity, trees with few weights that tree alternating optimization makes of it
-    (Carreira-Perpiñán & Tavallali, 2018), and complete trees that route softly while routing
-    becomes hard, after Hehn et al. (2020). `candidates_` has their errors.
+    (Carreira-Perpiñán & Tavallali, 2018), complete trees that route softly while routing becomes
+    hard, after Hehn et al. (2020), and logistic regression, alone or in the leaves of a greedy
+    tree. `candidates_` has their errors.
 
     Parameters
     ----------
@@ -71,6 +73,19 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         samples to validation: half of it to choose epochs and subtrees, the other half to compare
         the result with the baseline; below 20 000 samples three folds replace that comparison. With
         0 and None nothing is compared. A tree given as `init` is no baseline.
+    leaf : {"auto", "constant", "linear"}, default="auto"
+        What a leaf predicts: constant probabilities, or those of a logistic regression, whose
+        logits are weighted sums of the features. "auto" lets both compete by default, and is
+        "constant" where `init` or `optimizer` is given. With "linear",
+        :class:`ngdt.optimizers.LinearLeaves` comes after the given optimizers.
+    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
+        What linear leaves use: all features, those that the tree splits by, or columns that are
+        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
+        largest correlation with a class.
+    leaf_penalty : float or "auto", default="auto"
+        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
+        standard deviation: 1 / C of scikit-learn's `LogisticRegression`. "auto" chooses it on
+        samples that the leaves are not fitted to.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label, by which sample weights are multiplied. "balanced" gives each class
         the same total weight.
@@ -114,7 +129,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         Names of the features of `tree_`: columns of numbers, indicators of missing numbers, and
         categories. See `encode`.
     tree_ : Tree
-        The tree. A leaf value is an unnormalised log-probability per class.
+        The tree. A leaf value is an unnormalised log-probability per class; with linear leaves,
+        slopes times the features are added to it.
     history_ : dict of lists
         One entry per epoch. `optimizer` is the name of the optimizer. The other columns are
         metrics, NaN where the optimizer does not record them.
@@ -182,6 +198,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
         validation_fraction: float | Literal["auto"] | None = "auto",
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
@@ -203,6 +222,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
             optimizer=optimizer,
             loss=loss,
             validation_fraction=validation_fraction,
+            leaf=leaf,
+            leaf_features=leaf_features,
+            leaf_penalty=leaf_penalty,
             standardize=standardize,
             categorical_features=categorical_features,
             max_time=max_time,
@@ -239,8 +261,14 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
         Returns
         -------
         self : object
-            The fitted estimator.
+            The fitted estimator. Its leaves are constant.
+
+        Raises
+        ------
+        ValueError
+            With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches.
         """
+        check_batches(self)
         resume = hasattr(self, "tree_")
         if not resume and classes is None:
             raise ValueError("classes must be given at the first call of partial_fit")

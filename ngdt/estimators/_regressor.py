@@ -1,21 +1,19 @@
 """Regression trees."""
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ngdt._loss import Loss
 from ngdt._quantiles import check_quantiles
-from ngdt._resolve import resolve_loss
+from ngdt._resolve import check_batches, has_optimizer, resolve_loss
 from ngdt._targets import RegressionTargets
 from ngdt._tree import Tree
-from ngdt.estimators._base import ObliqueTree, has_optimizer
+from ngdt.estimators._base import ObliqueTree
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
@@ -176,12 +174,6 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     """
 
     _default_loss = "squared"
-    _parameter_constraints: ClassVar[dict] = {
-        **ObliqueTree._parameter_constraints,
-        "leaf": [StrOptions({"auto", "constant", "linear"})],
-        "leaf_features": [StrOptions({"auto", "all", "path"}), "array-like"],
-        "leaf_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
-    }
     _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
 
     def __init__(
@@ -220,6 +212,9 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
             optimizer=optimizer,
             loss=loss,
             validation_fraction=validation_fraction,
+            leaf=leaf,
+            leaf_features=leaf_features,
+            leaf_penalty=leaf_penalty,
             standardize=standardize,
             categorical_features=categorical_features,
             max_time=max_time,
@@ -229,9 +224,6 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
             warm_start=warm_start,
             random_state=random_state,
         )
-        self.leaf = leaf
-        self.leaf_features = leaf_features
-        self.leaf_penalty = leaf_penalty
 
     @available_if(has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
@@ -260,10 +252,7 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         ValueError
             With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches.
         """
-        if self.leaf == "linear":
-            raise ValueError(
-                "partial_fit cannot fit linear leaves to samples that come in batches: use "
-                "leaf='constant', or fit")
+        check_batches(self)
         return self._fit(
             X, y, sample_weight, resume=hasattr(self, "tree_"), fresh=False,
             validation_fraction=None, limit=False)

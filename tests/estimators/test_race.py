@@ -136,7 +136,8 @@ def test_ctrl_c_in_the_last_training_leaves_its_tree():
         raise KeyboardInterrupt
 
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        fitted = ObliqueTreeClassifier(2, callback=stop, random_state=0).fit(X, y)
+        fitted = ObliqueTreeClassifier(
+            2, leaf="constant", callback=stop, random_state=0).fit(X, y)
     assert fitted.score(X, y) > 0.8
 
 
@@ -172,6 +173,7 @@ def test_candidates(given, expected):
     assert names(given) == expected
 
 
+LOGISTIC = [f"logistic C={C}" for C in ("0.01", "0.1", "1", "10")]
 FEW_LINEAR = ["model tree", "model tree, tao", "annealed depth=2, linear"]
 LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=3, linear, tao",
           "annealed depth=4, linear"]
@@ -186,6 +188,15 @@ LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=3, linear, ta
     (table(100, p=129, loss="squared"), "linear", ["linear"]),
     (table(100, p=129, loss="squared"), "auto", [*REGRESSION, "linear"]),
     (table(100, loss="huber"), "auto", REGRESSION),
+    (table(100), "auto", ["pruned", *(f"tao C={C}" for C in ("0.1", "1", "10")), *LOGISTIC,
+                          "model tree", "annealed depth=2", "annealed depth=8"]),
+    (table(2000), "auto", ["pruned", "tao C=0.1", *LOGISTIC, "model tree", "annealed depth=2",
+                           "annealed depth=8"]),
+    (table(100), "linear", [*LOGISTIC, "linear, tao C=0.1", "model tree"]),
+    (table(100, p=129), "linear", ["linear"]),
+    (table(100, p=129), "auto", names(table(100, p=129))),
+    (table(500, p=50, n_classes=20), "auto", names(table(500, p=50, n_classes=20))),
+    (table(100, loss="bounded"), "auto", names(table(100, loss="bounded"))),
 ])
 def test_candidates_with_linear_leaves(given, leaf, expected):
     assert names(given, leaf, LinearLeaves()) == expected
@@ -205,6 +216,26 @@ def test_linear_leaves_win_where_targets_are_linear():
     assert fitted.score(X, X @ np.arange(10.0)) > 0.999
     assert ObliqueTreeRegressor(leaf="constant", random_state=0).fit(X, y).tree_.slopes is None
     assert ObliqueTreeRegressor(leaf="linear", random_state=0).fit(X, y).tree_.slopes is not None
+
+
+def test_logistic_leaves_win_where_logits_are_linear():
+    X, y = load_breast_cancer(return_X_y=True)
+    z = ((X - X.mean(0)) / X.std(0)) @ np.cos(np.arange(30.0)) > 0
+    fitted = ObliqueTreeClassifier(random_state=0).fit(X, z)
+    assert fitted.tree_.slopes is not None
+    assert not fitted.baseline_kept_
+    assert fitted.score(X, z) > 0.98
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X))
+    for leaf, is_linear in (("constant", False), ("linear", True)):
+        fitted = ObliqueTreeClassifier(leaf=leaf, random_state=0).fit(X, y)
+        assert (fitted.tree_.slopes is not None) == is_linear
+
+
+def test_the_penalty_that_is_given():
+    given = default_candidates(table(100), "linear", LinearLeaves(penalty=5.0))
+    assert [each.name for each in given] == ["logistic C=0.2", "linear, tao C=0.1", "model tree"]
+    assert [each.optimizers[-1].penalty for each in given[:2]] == [5.0, 5.0]
 
 
 def test_few_samples_get_few_steps():
@@ -227,7 +258,7 @@ def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_s
 
 def test_a_winner_is_as_if_it_had_been_asked_for():
     X, y = load_digits(return_X_y=True)
-    fitted = ObliqueTreeClassifier(4, random_state=0).fit(X, y)
+    fitted = ObliqueTreeClassifier(4, leaf="constant", random_state=0).fit(X, y)
     assert fitted.candidates_["candidate"][np.argmax(fitted.candidates_["chosen"])] == (
         "annealed depth=4")
     alone = ObliqueTreeClassifier(
