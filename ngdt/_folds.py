@@ -9,6 +9,9 @@ AUTO_VALIDATION_FRACTION = 0.1
 # Number of samples from which a third that is held out replaces the folds: its errors tell enough.
 HOLD_OUT_SAMPLES = 2000
 N_FOLDS = 3
+# Of the greedy tree: numbers of samples from which more folds choose its size, and from which a
+# third is enough. With a third of 2000 to 10 000 samples, it was up to 0.7 points less accurate.
+N_PRUNING_FOLDS, MAX_PRUNING_SAMPLES = 5, 20_000
 
 
 def hold_out(sample_weight, fraction, labels, seed):
@@ -96,12 +99,35 @@ def fold_samples(problem):
     list of ndarray of int32
         Stratified for classification. Empty if there are fewer than two samples per fold.
     """
-    samples = problem.training_samples
-    if len(samples) < 2 * N_FOLDS:
+    n_samples = len(problem.training_samples)
+    if n_samples < 2 * N_FOLDS:
         return []
-    shuffled, rank, _ = _shuffled(samples, strata_of(problem), problem.random_state)
-    folds = [np.sort(shuffled[rank % N_FOLDS == k]).astype(np.int32) for k in range(N_FOLDS)]
-    return folds[:1] if len(samples) >= HOLD_OUT_SAMPLES else folds
+    folds = _divided(problem, N_FOLDS)
+    return folds[:1] if n_samples >= HOLD_OUT_SAMPLES else folds
+
+
+def pruning_folds(problem):
+    """Test samples of each fold by which the size of a greedy tree is chosen.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    list of ndarray of int32
+        As `fold_samples` or, if there it is one of a moderate number of samples, of more folds.
+    """
+    n_samples = len(problem.training_samples)
+    if HOLD_OUT_SAMPLES <= n_samples < MAX_PRUNING_SAMPLES:
+        return _divided(problem, N_PRUNING_FOLDS)
+    return fold_samples(problem)
+
+
+def _divided(problem, n_folds):
+    shuffled, rank, _ = _shuffled(
+        problem.training_samples, strata_of(problem), problem.random_state)
+    return [np.sort(shuffled[rank % n_folds == k]).astype(np.int32) for k in range(n_folds)]
 
 
 def _shuffled(samples, labels, seed):

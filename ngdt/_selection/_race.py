@@ -5,7 +5,7 @@ from time import monotonic
 
 import numpy as np
 
-from ngdt._folds import fold_samples, hold_out, problem_without, strata_of
+from ngdt._folds import fold_samples, hold_out, problem_without, pruning_folds, strata_of
 from ngdt._limits import enforce_limits
 from ngdt._selection._candidates import default_candidates
 from ngdt._selection._result import TrainingResult
@@ -125,7 +125,9 @@ class _Prunings:
 
     def __init__(self, problem, folds, models, share=None):
         self.problem, self.folds, self.params = problem, folds, models
-        self.pruned = self.initial = CrossValidatedPruning(problem, InfoGain(), folds, share)
+        # A third of the samples compares trees well enough, but chooses the size of one less well.
+        self.pruned = self.initial = CrossValidatedPruning(
+            problem, InfoGain(), folds, share, pruning_folds(problem) if len(folds) == 1 else None)
         if self.pruned.depth > MAX_TRAINED_DEPTH:
             shallow = problem.replace(max_depth=MAX_TRAINED_DEPTH)
             self.initial = CrossValidatedPruning(shallow, InfoGain(), folds, share)

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ngdt._folds import fold_samples, problem_without
+from ngdt._folds import problem_without, pruning_folds
 from ngdt._limits import enforce_limits
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._info_gain import InfoGain
@@ -18,8 +18,8 @@ class Pruned(Initializer):
     """Greedy axis-aligned tree, pruned to the size with the least cross-validated error.
 
     The tree of `InfoGain` is pruned by minimal cost-complexity pruning. The parameter
-    `ccp_alpha` is chosen by three folds or, from 2000 samples on, by a third of the samples that is
-    held out. This is the tree that a trained tree has to beat.
+    `ccp_alpha` is chosen by three folds, from 2000 samples on by five and, from 20 000 on, by a
+    third of the samples that is held out. This is the tree that a trained tree has to beat.
 
     See Also
     --------
@@ -52,7 +52,7 @@ class Pruned(Initializer):
     is_stochastic = True
 
     def _initialize(self, problem):
-        return CrossValidatedPruning(problem, InfoGain(), fold_samples(problem)).tree
+        return CrossValidatedPruning(problem, InfoGain(), pruning_folds(problem)).tree
 
 
 class CrossValidatedPruning:
@@ -73,6 +73,8 @@ class CrossValidatedPruning:
     share : float or None
         Of the time until the deadline, for the trees without each fold. None gives all trees the
         same.
+    alpha_folds : list of ndarray of int32, default=None
+        Test samples of other folds, by which `ccp_alpha` is chosen. None stands for `folds`.
 
     Attributes
     ----------
@@ -84,27 +86,34 @@ class CrossValidatedPruning:
         do anything with a single leaf.
     """
 
-    def __init__(self, problem, init, folds, share=None):
+    def __init__(self, problem, init, folds, share=None, alpha_folds=None):
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, verbose=0, callback=None)
-        self.init, self.folds = init, folds
+        self.init = init
+        self._parts = self._grow(folds, share)
+        self.ccp_alpha, self.initial_alpha = (
+            self._choose(self._parts, folds) if folds else (0.0, 0.0))
+        if alpha_folds is not None:
+            self.ccp_alpha, _ = self._choose(self._grow(alpha_folds, share), alpha_folds)
+
+    def _grow(self, folds, share):
+        """The trees without each fold."""
         n = len(folds)
         timed = self.problem.with_time(n / (n + 1) if share is None else share)
-        self._parts = [
-            _Subtrees(problem_without(timed.with_time(1 / (n - k)), samples), init)
-            for k, samples in enumerate(folds)]
-        self.ccp_alpha, self.initial_alpha = self._choose() if folds else (0.0, 0.0)
+        return [_Subtrees(problem_without(timed.with_time(1 / (n - k)), samples), self.init)
+                for k, samples in enumerate(folds)]
 
-    def _choose(self):
-        subtrees = self._parts[0] if len(self.folds) == 1 else self._whole
+    def _choose(self, parts, folds):
+        """`ccp_alpha` and `initial_alpha`."""
+        subtrees = parts[0] if len(folds) == 1 else self._whole
         alphas = np.unique(subtrees.sequence.alphas)
         candidates = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
         total = sum(
             part.total_errors(samples, self.problem.sample_weight, candidates)
-            for part, samples in zip(self._parts, self.folds, strict=True))
+            for part, samples in zip(parts, folds, strict=True))
         rounding = ROUNDING * total.max()
         best = candidates[np.flatnonzero(total <= total.min() + rounding)[-1]]
-        trees = self._parts if len(self.folds) == 1 else [*self._parts, self._whole]
+        trees = parts if len(folds) == 1 else [*parts, self._whole]
         leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
         if not leaves_a_split.any():
             return float(best), 0.0

@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers import make_problem
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree, _folds
 from ngdt._selection import _race, race
 from ngdt._selection._candidates import Candidate, default_candidates
 from ngdt.initializers import Pruned, RandomComplete
@@ -254,6 +254,20 @@ def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_s
     assert prunings.tree("initial").max_depth == 8
     shallow = _race._Prunings(make_problem(X, y, max_depth=5), [], None)
     assert shallow.pruned is shallow.initial
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(1999, 3), (2000, 5), (2600, 1)])
+def test_more_folds_choose_the_size_of_the_pruned_tree(monkeypatch, n, n_folds):
+    monkeypatch.setattr(_folds, "MAX_PRUNING_SAMPLES", 2600)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3))
+    given = make_problem(X, (X[:, 0] + random.normal(size=n) > 0).astype(int), max_depth=8)
+    folds = _folds.pruning_folds(given)
+    assert len(folds) == n_folds
+    if n_folds > 1:
+        assert np.sort(np.concatenate(folds)).tolist() == list(range(n))
+    prunings = _race._Prunings(given, _folds.fold_samples(given), None)
+    assert prunings.tree("pruned") == Pruned().initialize(given)
 
 
 def test_a_winner_is_as_if_it_had_been_asked_for():
