@@ -4,7 +4,7 @@ A formula that shows all its features predicts for each sample of the summary wh
 to half a unit in the last of the digits that are asked for.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -83,6 +83,45 @@ def leaf_texts(labels, leaf, n_terms=None, digits=None):
     return [
         formula_of(labels, leaf, output, n_terms, digits).text(labels)
         for output in range(labels.tree.n_outputs)]
+
+
+def log_odds_of(labels):
+    """Of a tree for two classes, that of the differences of their logits, without class names.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+        Of a tree with linear leaves.
+
+    Returns
+    -------
+    TreeLabels
+    """
+    tree, summary = labels.tree, labels.summary
+    odds = tree.replace(values=tree.values[:, 1:] - tree.values[:, :1],
+                        slopes=tree.slopes[:, 1:] - tree.slopes[:, :1])
+    if summary is not None:     # the largest span that the difference may have
+        summary = replace(summary, tree=odds, spans=summary.spans.sum(keepdims=True))
+    return replace(labels, tree=odds, class_names=None, summary=summary)
+
+
+def class_at_mean(labels, leaf):
+    """Logits of a linear leaf for classes at the mean of its samples; None without samples.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    leaf : int
+
+    Returns
+    -------
+    ndarray of shape (n_classes,) or None
+    """
+    if labels.summary is None:
+        return None
+    tree = labels.tree
+    values = tree.values[leaf] + tree.slopes[leaf] @ labels.summary.leaf_means[leaf]
+    return values if tree.ranges is None else np.clip(values, *tree.ranges[leaf].T)
 
 
 def formula_of(labels, leaf, output=0, n_terms=None, digits=None):

@@ -5,7 +5,7 @@ from numbers import Integral
 from scipy.special import softmax
 
 from ngdt._labels import labels_of
-from ngdt._leaf_text import leaf_texts
+from ngdt._leaf_text import leaf_texts, log_odds_of
 from ngdt._numbers import format_number
 from ngdt._rules import category_rule_of, rule_of
 
@@ -25,8 +25,10 @@ def export_text(
     A linear leaf is written as a formula, such as ``152 + 5.3 * (bmi - 26), within [25, 346]``. The
     first number is the prediction where each feature is what is subtracted from it, a round number
     near its mean in the leaf, and every feature that is not shown is at its mean. Predictions are
-    cut at the limits. A formula that shows all its features predicts for each training sample what
-    the tree does, up to half a unit in the last of `digits` digits of the range of all predictions.
+    cut at the limits. For two classes, the formula is that of the logarithm of the odds of the
+    second one; for more, there is one for the unnormalized log-probability of each. A formula that
+    shows all its features predicts for each training sample what the tree does, up to half a unit
+    in the last of `digits` digits of the range of all predictions.
 
     Parameters
     ----------
@@ -135,6 +137,9 @@ def _leaf(labels, leaf, n_terms, digits):
         values = tree.values[leaf]
         best = values.argmax()
         return f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"
+    if is_linear and names is not None and len(names) == 2 and tree.ranges is None:
+        (text,) = leaf_texts(log_odds_of(labels), leaf, n_terms, digits)
+        return f"log-odds of {names[1]}: {text}"
     texts = leaf_texts(labels, leaf, n_terms, digits)
     if names is not None:
         texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from ngdt._leaf_text import formula_of
+from ngdt._leaf_text import class_at_mean, formula_of
 from ngdt._numbers import format_number
 from ngdt._validation import check_matrix
 from ngdt.plotting._style import import_pyplot
@@ -22,11 +22,24 @@ def class_colors(n_classes):
     return [colors[c % len(colors)] for c in range(n_classes)]
 
 
-def _draw_class_distribution(ax, values, class_names):
+def _class_title(labels, leaf):
+    """The class that a leaf predicts; of linear leaves, that at the mean sample."""
+    tree, names = labels.tree, labels.class_names
+    if not _is_linear(tree, leaf):
+        return names[np.argmax(tree.values[leaf])]
+    values = class_at_mean(labels, leaf)
+    return "linear" if values is None else f"{names[np.argmax(values)]}, linear"
+
+
+def _draw_class_distribution(ax, labels, leaf):
+    is_linear = _is_linear(labels.tree, leaf)
+    values = class_at_mean(labels, leaf) if is_linear else labels.tree.values[leaf]
+    if values is None:
+        return _draw_values(ax, ["linear"])
     k = len(values)
     ax.bar(range(k), softmax(values), color=class_colors(k), width=0.9)
     ax.set(xticks=[], yticks=[], ylim=(0, 1.05), xlim=(-0.6, k - 0.4))
-    ax.set_title(class_names[np.argmax(values)], fontsize=9, pad=2)
+    ax.set_title(_class_title(labels, leaf), fontsize=9, pad=2)
     ax.spines[["top", "left", "right"]].set_visible(False)
 
 
@@ -57,13 +70,13 @@ def _leaf_means(tree, X):
 
 
 def _prediction_texts(labels, leaf):
-    """Prediction of a leaf for each output, as text; of linear leaves, that at the mean sample."""
-    names, texts = labels.class_names, []
+    """Prediction of a leaf for each target, as text; of linear leaves, that at the mean sample."""
+    texts = []
     for output in range(labels.tree.n_outputs):
         formula = formula_of(labels, leaf, output, n_terms=0, digits=_DIGITS)
         is_known = labels.summary is not None or not formula.hidden
         text = format_number(formula.constant) if is_known else "linear"
-        texts.append(text if names is None else f"{names[output]}: {text}")
+        texts.append(text)
     return texts
 
 
@@ -94,10 +107,10 @@ def leaf_drawer(labels, shape, images):
     def draw(ax, leaf):
         if tree.n_outputs == 1 and _is_linear(tree, leaf):
             _draw_slopes(ax, labels, leaf, shape)
-        elif names is None or _is_linear(tree, leaf):
+        elif names is None:
             _draw_values(ax, _prediction_texts(labels, leaf))
         else:
-            _draw_class_distribution(ax, tree.values[leaf], names)
+            _draw_class_distribution(ax, labels, leaf)
 
     if images is None:
         return draw
@@ -105,8 +118,8 @@ def leaf_drawer(labels, shape, images):
     style = {"vmin": means.min(), "vmax": means.max()}
 
     def draw_mean(ax, leaf):
-        title = (_prediction_texts(labels, leaf)[0] if names is None or _is_linear(tree, leaf)
-                 else names[np.argmax(tree.values[leaf])])
+        title = (
+            _prediction_texts(labels, leaf)[0] if names is None else _class_title(labels, leaf))
         _draw_mean(ax, means[leaf].reshape(shape), counts[leaf], title, **style)
 
     return draw_mean

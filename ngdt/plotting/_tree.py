@@ -72,7 +72,8 @@ def plot_tree(
 
     A linear leaf is drawn as a node, by its slopes: red ones raise the prediction with their
     feature, blue ones lower it. Above them is the prediction at the mean of the samples in the
-    leaf. Of several targets, only these predictions are written.
+    leaf. Of several targets, only these predictions are written. For classes, it is drawn by the
+    distribution at that mean, with "linear" after the most probable class.
 
     Parameters
     ----------

@@ -413,6 +413,30 @@ def test_leaves_of_trees_with_linear_leaves():
         "    1 (0.731)", "    0: 3 - 2 * x0, within [0, 5]; 1: 5"]
 
 
+def test_log_odds_of_two_classes():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3)) * [1.0, 100.0, 1.0] + [0.0, 2000.0, 0.0]
+    y = (X[:, 0] + X[:, 1] / 100 - 20 + random.normal(size=200) > 0).astype(int)
+    fitted = ObliqueTreeClassifier(1, optimizer="tao", leaf="linear", random_state=0).fit(X, y)
+    assert fitted.tree_.slopes is not None
+    logits = fitted.tree_.predict(X)
+    expected = logits[:, 1] - logits[:, 0]
+    lines = export_text(fitted, n_terms=None, digits=4)
+    assert lines.count("log-odds of 1: ") == fitted.get_n_leaves()
+    found = predictions_by(lines.replace("log-odds of 1: ", ""), X)[:, 0]
+    assert np.abs(found - expected).max() <= 0.5e-4 * 2 * np.ptp(expected)
+
+
+def test_logits_of_three_classes():
+    iris = load_iris()
+    fitted = ObliqueTreeClassifier(0, leaf="linear", random_state=0).fit(iris.data, iris.target)
+    parts = re.split(r"; |: ", export_text(fitted, n_terms=None, digits=4))
+    assert parts[::2] == ["0", "1", "2"]
+    logits = fitted.tree_.predict(iris.data)
+    found = np.array([[value_of(formula, x) for formula in parts[1::2]] for x in iris.data])
+    assert (np.abs(found - logits).max(axis=0) <= 0.5e-4 * np.ptp(logits, axis=0) + 1e-12).all()
+
+
 def test_a_constant_of_zero_is_not_written():
     tree = Tree(np.empty((0, 1)), [], [], [], [[0.0]], slopes=[[[-2.0]]])
     assert export_text(tree) == "- 2 * x0"

@@ -368,8 +368,15 @@ def test_linear_leaves_of_several_targets(linear):
             [1.0, 2.0 + leaf * mean[2]], atol=0.01)
     # Of a tree alone, outputs are those of classes.
     constant, leaf = leaves_of(plotting.plot_tree(both, X=X))
+    mean = X[X[:, 0] > 0].mean(axis=0)
+    p = 1 / (1 + np.exp(-(1.0 + mean[2])))
+    np.testing.assert_allclose([bar.get_height() for bar in leaf.patches], [1 - p, p])
+    assert [axes.get_title() for axes in (constant, leaf)] == ["1", "1, linear"]
+    constant, leaf = leaves_of(plotting.plot_tree(both))
     assert len(constant.patches) == 2
-    assert leaf.texts[0].get_text().startswith("0: 1\n1: ")
+    assert leaf.texts[0].get_text() == "linear"
+    image = leaves_of(plotting.plot_tree(both, X=X, shape=(2, 2)))[1]
+    assert image.get_title().startswith("linear (")
 
 
 def test_regions_of_linear_leaves_vary_within_a_leaf():
