@@ -1,6 +1,6 @@
 """Feature scaling. It is folded into the weights, so that trees take raw features."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy import sparse
@@ -91,6 +91,15 @@ class Moments:
         std = np.sqrt((squares + np.maximum(zero_weight, 0.0) * mean**2) / total)
         return cls(unit * mean, unit * std, unit * root_mean_square, low, high)
 
+    def take(self, features):
+        """The moments of some features."""
+        return _take(self, features)
+
+
+def _take(each, features):
+    """The moments or the scaling of some features."""
+    return type(each)(*(getattr(each, field.name)[features] for field in fields(each)))
+
 
 def _in_units(block, origin, unit, used):
     """Differences from the origin in the given units; 0 for samples that are not used."""
@@ -159,6 +168,10 @@ class Scaling:
         scale = np.clip(scale, float(tiny), 1.0 / float(tiny))
         center = mean.astype(X.dtype).astype(np.float64)
         return cls(center, 1.0 / (1.0 / scale).astype(X.dtype).astype(np.float64))
+
+    def take(self, features):
+        """The scaling of some features."""
+        return _take(self, features)
 
     def transform(self, X):
         """Samples in scaled space: float64, dense or CSR as X is; sparse ones are not centred."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ngdt._deadline import NO_DEADLINE, Deadline
 from ngdt._greedy.splitter import Splitter
@@ -25,6 +26,7 @@ _DEPENDS_ON = {
     "scaling": {"X", "sample_weight", "standardize"},
     "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
 }
+_KERNELS = ("data", "splitter")
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,34 @@ class Problem:
         object.__setattr__(copy, "_computed", computed)
         return copy
 
+    def part(self, sample_weight: np.ndarray, features: np.ndarray | None = None) -> "Problem":
+        """The problem with other training weights and, if given, fewer features, scaled as it is.
+
+        For trees of a forest. They share the moments and the scaling of this problem, where
+        `replace` would compute them anew.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of float64, shape (n_samples,)
+            The new training weights.
+        features : ndarray of int, shape (n_used,), default=None
+            Columns of X to copy. None takes all of them, without a copy.
+
+        Returns
+        -------
+        Problem
+        """
+        shared = {"moments": self.moments, "scaling": self.scaling}
+        if features is None:
+            part, shared["data"] = self.replace(sample_weight=sample_weight), self.data
+        else:
+            X = self.X[:, features]
+            part = self.replace(
+                X=X if sparse.issparse(X) else np.ascontiguousarray(X), sample_weight=sample_weight)
+            shared = {name: each.take(features) for name, each in shared.items()}
+        part._computed.update(shared)
+        return part
+
     def with_time(self, share: float) -> "Problem":
         """The problem with a share of the time until the deadline.
 
@@ -135,6 +165,11 @@ class Problem:
         Problem
         """
         return self.replace(deadline=self.deadline.share(share))
+
+    def __getstate__(self):
+        # Kernels stay behind: they are made anew where the copy is used.
+        kept = {name: value for name, value in self._computed.items() if name not in _KERNELS}
+        return {**vars(self), "_computed": kept}
 
     def _once(self, name, make):
         if name not in self._computed:

@@ -1,5 +1,7 @@
 """What is made of a problem, and how long it lasts."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -58,6 +60,46 @@ def test_what_a_copy_makes_first_is_shared_where_it_is_true(changes, outdated):
         elif name in outdated:
             assert getattr(original, name) is not made
         assert getattr(copy, name) is made
+
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+
+
+@FORMS
+@pytest.mark.parametrize("features", [None, np.array([1])])
+def test_a_part_is_scaled_as_the_whole(form, features):
+    whole = classification().replace(X=form(X))
+    weight = np.array([0.0, 1.0, 0.0, 0.0, 3.0, 0.0])
+    part = whole.part(weight, features)
+    used = slice(None) if features is None else features
+    assert part.sample_weight is weight
+    expected = X[:, used]
+    np.testing.assert_array_equal(part.X if form is np.asarray else part.X.toarray(), expected)
+    for name in ("mean", "std", "root_mean_square", "low", "high"):
+        np.testing.assert_array_equal(
+            getattr(part.moments, name), getattr(whole.moments, name)[used])
+    for name in ("center", "scale"):
+        np.testing.assert_array_equal(
+            getattr(part.scaling, name), getattr(whole.scaling, name)[used])
+    assert (part.data is whole.data) == (features is None)
+    np.testing.assert_array_equal(
+        part.data.project(np.arange(6, dtype=np.int32), np.ones(expected.shape[1])),
+        expected.sum(axis=1))
+    assert part.splitter.used_samples().tolist() == [1, 4]
+    assert whole.splitter.used_samples().tolist() == [0, 2, 3]
+
+
+@FORMS
+def test_a_pickled_problem_makes_its_kernels_anew(form):
+    part = classification(standardize="global").replace(X=form(X)).part(np.ones(6))
+    made = {name: getattr(part, name) for name in MADE}
+    copy = pickle.loads(pickle.dumps(part))
+    assert copy.data is not made["data"]
+    assert copy.splitter.used_samples().tolist() == list(range(6))
+    # A part does not know the weights that its moments and its scaling are of.
+    np.testing.assert_array_equal(copy.moments.mean, made["moments"].mean)
+    np.testing.assert_array_equal(copy.scaling.scale, made["scaling"].scale)
+    assert pickle.loads(pickle.dumps(copy)).y.tolist() == part.y.tolist()
 
 
 def test_what_is_made_is_made_of_the_fields():
