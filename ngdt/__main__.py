@@ -106,7 +106,8 @@ def demo(depth=6, seed=0, output="ngdt-demo.png", picture=True):
     width = max(map(len, METHODS))
     print(" " * width + "".join(f"{column:>9}" for column in COLUMNS))
     for name, parameters in METHODS.items():
-        tree = ObliqueTreeClassifier(max_depth=depth, random_state=seed, **parameters)
+        tree = ObliqueTreeClassifier(       # the bound is one of constant leaves
+            max_depth=depth, leaf="constant", random_state=seed, **parameters)
         start = time.perf_counter()
         tree.fit(X_train, y_train)
         seconds = time.perf_counter() - start
