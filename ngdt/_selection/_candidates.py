@@ -17,9 +17,10 @@ MANY_SAMPLES = 2000
 LINEAR_DEPTHS, TAO_DEPTH, CONSTANT_DEPTHS, TAUGHT_DEPTHS = (2, 3, 4), 3, (3, 4), (5, 6, 7)
 # Number of teachers, and largest number of features for model trees.
 N_TEACHERS, MAX_MODEL_FEATURES = 10, 128
-# Largest number of coefficients of a model for classes, the values of 1 / penalty for trees of a
-# single leaf, and the penalty of deeper ones.
-MAX_CLASS_COEFFICIENTS, LOGISTIC_CS, CLASS_PENALTY = 1000, (0.01, 0.1, 1.0, 10.0), 10.0
+# Largest number of coefficients of a model for classes, with few and with many samples; values of
+# 1 / penalty for trees of a single leaf, and the penalty of deeper ones.
+FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
+LOGISTIC_CS, CLASS_PENALTY = (0.01, 0.1, 1.0, 10.0), 10.0
 # Largest number of features for soft training. It multiplies every sample with every weight vector,
 # which takes too long with more features.
 MAX_SOFT_FEATURES = 4096
@@ -118,7 +119,8 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
 
 def _class_candidates(problem, few, leaf, linear_leaves):
     """The trees for classes. The last is also the one that is trained if none can compete."""
-    linear = [] if leaf == "constant" else _logistic_candidates(problem, leaf, linear_leaves)
+    linear = [] if leaf == "constant" else (
+        _logistic_candidates(problem, few, leaf, linear_leaves))
     if leaf == "linear":
         return linear
     # Linear leaves take the time of trees that are seldom the best beside them.
@@ -131,14 +133,15 @@ def _class_candidates(problem, few, leaf, linear_leaves):
         _annealed(problem, depth, few) for depth in depths if not (linear and depth == 4)]
 
 
-def _logistic_candidates(problem, leaf, linear_leaves):
+def _logistic_candidates(problem, few, leaf, linear_leaves):
     """The trees for classes with linear leaves."""
     given, p = linear_leaves.penalty, problem.X.shape[1]
     fitted = [LinearLeaves(features=linear_leaves.features, penalty=penalty) for penalty in (
         [1.0 / C for C in LOGISTIC_CS] if given == "auto" else [given])]
     last = LinearLeaves(
         features=linear_leaves.features, penalty=CLASS_PENALTY if given == "auto" else given)
-    if p > MAX_MODEL_FEATURES or problem.n_outputs * (p + 1) > MAX_CLASS_COEFFICIENTS:
+    largest = FEW_COEFFICIENTS if few else MANY_COEFFICIENTS
+    if p > MAX_MODEL_FEATURES or problem.n_outputs * (p + 1) > largest:
         return [Candidate("linear", (last,), "pruned")] if leaf == "linear" else []
     found = [Candidate(f"logistic C={1.0 / each.penalty:g}", (each,), SingleLeaf())
              for each in fitted]

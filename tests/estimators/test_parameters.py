@@ -52,7 +52,8 @@ def test_an_optimizer_by_object_and_in_a_list(iris, name, estimator):
 
 @BOTH
 @pytest.mark.parametrize("name", sorted(
-    name for name, optimizer in OPTIMIZERS.items() if optimizer.is_stochastic))
+    name for name, optimizer in OPTIMIZERS.items()
+    if optimizer.is_stochastic and not optimizer.takes_linear_leaves))
 def test_the_name_of_an_optimizer_brings_its_finishing_steps(estimator, name, digits):
     X, y = digits
     finish = [Regrow()] if estimator is ObliqueTreeClassifier else [

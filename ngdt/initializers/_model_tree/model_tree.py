@@ -60,12 +60,12 @@ class ModelTree(Initializer):
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
     >>> from ngdt import ObliqueTreeRegressor
-    >>> X = np.linspace(-1, 1, 100)[:, None]
-    >>> tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0)
-    >>> tree.fit(X, np.abs(X[:, 0])).get_n_leaves()
-    2
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0).fit(X, y)
+    >>> tree.get_n_leaves(), tree.tree_.slopes.shape
+    (1, (1, 1, 10))
     """
 
     name = "model_tree"
