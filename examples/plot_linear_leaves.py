@@ -22,7 +22,7 @@ train, test = slice(0, 2000), slice(2000, None)
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
 for leaf, ax in zip(("constant", "linear"), axes, strict=True):
-    model = ObliqueTreeRegressor(max_depth=2, optimizer="tao", leaf=leaf, random_state=0)
+    model = ObliqueTreeRegressor(max_depth=2, optimizer="annealed", leaf=leaf, random_state=0)
     model.fit(X[train], y[train])
     plot_regions(model, X[test], y[test], ax=ax).label_outer()
     ax.set_title(f"{leaf} leaves: test $R^2$ = {model.score(X[test], y[test]):.2f}")
@@ -37,7 +37,7 @@ figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 near = np.abs(X[train, 1]) < 0.1
 ax.plot(X[train][near, 0], y[train][near], ".", color="0.7", label="samples near the line")
 for leaf in ("constant", "linear"):
-    model = ObliqueTreeRegressor(max_depth=2, optimizer="tao", leaf=leaf, random_state=0)
+    model = ObliqueTreeRegressor(max_depth=2, optimizer="annealed", leaf=leaf, random_state=0)
     ax.plot(line[:, 0], model.fit(X[train], y[train]).predict(line), label=f"{leaf} leaves")
 ax.set(xlabel="first feature, the second being 0", ylabel="prediction")
 ax.legend()

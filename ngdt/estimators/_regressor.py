@@ -24,10 +24,11 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     All splits and leaves of an initial tree (`init`) are improved together by one or more
     optimizers (`optimizer`). By default, several trees compete on samples that they were not
     trained on, and the best one is trained on all samples: the greedy tree pruned by cost
-    complexity, trees with few weights that tree alternating optimization makes of it
-    (Carreira-Perpiñán & Tavallali, 2018) and, from 2000 samples on, a complete tree that routes
-    softly while routing becomes hard. If none is clearly better than the mean of y, the tree is a
-    single leaf. `candidates_` has the errors.
+    complexity; a greedy tree with a ridge regression in each leaf, and what tree alternating
+    optimization makes of it (Carreira-Perpiñán & Tavallali, 2018); and complete trees that route
+    softly while routing becomes hard, with linear leaves and, from 2000 samples on, with constant
+    ones. If none is clearly better than the mean of y, the tree is a single leaf. `candidates_` has
+    the errors. With ``leaf="constant"`` or ``"linear"``, more trees of that kind compete.
 
     Parameters
     ----------
