@@ -1,21 +1,19 @@
-"""Base class of the classifier and the regressor."""
+"""Base class of the classification tree and the regression tree."""
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._deadline import NO_DEADLINE, Deadline
 from ngdt._limits import sequence_of
@@ -25,60 +23,28 @@ from ngdt._resolve import (
     resolve_baseline,
     resolve_init,
     resolve_leaves,
-    resolve_loss,
     resolve_optimizers,
-    sample_count,
 )
 from ngdt._selection import race, train, training_in_time
 from ngdt._structure import decision_path
-from ngdt._table import Table, check_table, check_targets
 from ngdt._tree import Tree
-from ngdt._validation import check_weight, error_prefix
+from ngdt._validation import error_prefix
+from ngdt.estimators._data import TableEstimator
 from ngdt.estimators._description import describe
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
-from ngdt.problem import Problem
 
 
-class ObliqueTree(BaseEstimator):
-    """Base class of the estimators.
-
-    A subclass implements `_encode_targets` and sets the name of the default loss.
-    """
-
-    _default_loss: ClassVar[str]
-    _check_y_params: ClassVar[dict] = {}
+class ObliqueTree(TableEstimator):
+    """Base class of the trees."""
 
     __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
 
     _parameter_constraints: ClassVar[dict] = {
-        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right")],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither")],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        # These three are validated when they are resolved, and by the objects themselves.
-        "init": "no_validation",
-        "optimizer": "no_validation",
-        "loss": "no_validation",
+        **TableEstimator._parameter_constraints,
         "validation_fraction": [
             StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
-        "leaf": [StrOptions({"auto", "constant", "linear"})],
-        "leaf_features": [StrOptions({"auto", "all", "path"}), "array-like"],
-        "leaf_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
-        "standardize": ["boolean", StrOptions({"auto", "global"})],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
         "callback": [callable, None],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -159,13 +125,8 @@ class ObliqueTree(BaseEstimator):
             validation_fraction=self.validation_fraction, deadline=deadline)
 
     def _fit(self, X, y, sample_weight, deadline=NO_DEADLINE, **options):
-        before = dict(vars(self))
-        try:
+        with self._unchanged_on_error():
             interrupted = self._fit_checked(X, y, sample_weight, deadline, **options)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
         if interrupted:
             warnings.warn(
                 f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
@@ -212,41 +173,6 @@ class ObliqueTree(BaseEstimator):
             fitted |= describe(problem, result, fitted)
         vars(self).update(fitted)
         return interrupted
-
-    def _checked_problem(self, X, y, sample_weight, resume, classes=None):
-        """The problem of checked data, and the fitted attributes that depend on X and y only."""
-        raw, names, categorical = check_table(
-            self, X, self._table.categorical if resume else self.categorical_features,
-            reset=not resume)
-        y = check_targets(self, y, **self._check_y_params)
-        check_consistent_length(raw.numbers, y)
-        sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
-        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
-        table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
-        fitted["_table"] = table
-        return self._problem(
-            table.transform(raw), targets, sample_weight, fitted["_targets"]), fitted
-
-    @abstractmethod
-    def _encode_targets(self, y, sample_weight, resume, classes):
-        """Fitted attributes that depend on y, encoded targets, and sample weights."""
-
-    def _problem(self, X, targets, sample_weight, encoder):
-        loss = resolve_loss(self, self._default_loss)
-        n_samples = np.count_nonzero(sample_weight)
-        return Problem(
-            X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss,
-            n_outputs=encoder.n_outputs, sample_weight=sample_weight, max_depth=self.max_depth,
-            min_samples_split=sample_count(self.min_samples_split, n_samples, 2),
-            min_samples_leaf=sample_count(self.min_samples_leaf, n_samples, 1),
-            max_leaf_nodes=self.max_leaf_nodes,
-            min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease, loss),
-            ccp_alpha=encoder.scale_impurity(self.ccp_alpha, loss),
-            standardize=self.standardize,
-            random_state=int(check_random_state(self.random_state).randint(
-                np.iinfo(np.int32).max)),
-            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
-            callback=self.callback)
 
     def cost_complexity_pruning_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -314,29 +240,6 @@ class ObliqueTree(BaseEstimator):
         leaf = tree.apply_samples(data)
         return tree, leaf, tree.leaf_predictions(leaf, data) if predict else None
 
-    def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:
-        """Encode a table as the features that `tree_` reads.
-
-        Numbers stay as they are. A missing number becomes the mean of the training samples; if it
-        was missing in training, too, an indicator feature says so. Each category of a categorical
-        column becomes an indicator feature.
-
-        Parameters
-        ----------
-        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_samples, n_encoded_features)
-            X itself if it is an array of float32 or float64 without missing values and categories.
-        """
-        check_is_fitted(self)
-        return self._table.transform(self._read(X))
-
-    def _read(self, X):
-        """The values of a table, checked, before they are encoded."""
-        return check_table(self, X, self._table.categorical, reset=False)[0]
-
     def _predictions(self, X, check_input):
         return self._route(X, check_input, predict=True)[2]
 
@@ -385,9 +288,3 @@ class ObliqueTree(BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "tree_")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags

@@ -13,14 +13,14 @@ from sklearn.utils.metaestimators import available_if
 
 from ngdt._loss import Loss
 from ngdt._resolve import check_batches, has_optimizer
-from ngdt._targets import ClassTargets
 from ngdt._tree import Tree
 from ngdt.estimators._base import ObliqueTree
+from ngdt.estimators._data import ClassifierData
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
 
-class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
+class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     """Classification tree with oblique splits and constant or linear leaves, trained as a whole.
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
@@ -175,8 +175,6 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
     array([0, 0])
     """
 
-    _default_loss = "log"
-
     __metadata_request__predict_proba: ClassVar[dict] = {"check_input": UNUSED}
     __metadata_request__predict_log_proba: ClassVar[dict] = {"check_input": UNUSED}
 
@@ -328,11 +326,3 @@ class ObliqueTreeClassifier(ClassifierMixin, ObliqueTree):
             Columns in the order of `classes_`.
         """
         return log_softmax(self._predictions(X, check_input), axis=1)
-
-    def _encode_targets(self, y, sample_weight, resume, classes):
-        encoder = self._targets if resume else ClassTargets.fit(y, classes)
-        targets = encoder.encode(y)
-        weight = encoder.apply_class_weight(self.class_weight, targets, sample_weight)
-        fitted = {"_targets": encoder, "classes_": encoder.classes,
-                  "n_classes_": len(encoder.classes), "n_outputs_": 1}
-        return fitted, targets, weight

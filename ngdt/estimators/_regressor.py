@@ -1,7 +1,7 @@
 """Regression trees."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,15 +10,15 @@ from sklearn.utils.metaestimators import available_if
 
 from ngdt._loss import Loss
 from ngdt._quantiles import check_quantiles
-from ngdt._resolve import check_batches, has_optimizer, resolve_loss
-from ngdt._targets import RegressionTargets
+from ngdt._resolve import check_batches, has_optimizer
 from ngdt._tree import Tree
 from ngdt.estimators._base import ObliqueTree
+from ngdt.estimators._data import RegressorData
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
 
-class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
+class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     """Regression tree with oblique splits and constant or linear leaves, trained as a whole.
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
@@ -174,9 +174,6 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
     array([1., 5.])
     """
 
-    _default_loss = "squared"
-    _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
-
     def __init__(
         self,
         max_depth: int | None = 8,
@@ -318,16 +315,3 @@ class ObliqueTreeRegressor(RegressorMixin, ObliqueTree):
         predicted = self._leaf_quantiles.take(reached).quantiles(quantiles)[row]
         predicted += (predictions - tree.values[leaf])[:, None]
         return predicted[:, :, 0] if self.n_outputs_ == 1 else predicted
-
-    def _encode_targets(self, y, sample_weight, resume, classes):
-        loss = resolve_loss(self, self._default_loss)
-        # A loss with another link needs other targets.
-        keeps = resume and self._targets.has_log_link == loss.has_log_link
-        encoder = self._targets if keeps else RegressionTargets.fit(y, sample_weight, loss)
-        fitted = {"_targets": encoder, "n_outputs_": encoder.n_outputs}
-        return fitted, encoder.encode(y), sample_weight
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
