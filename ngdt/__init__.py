@@ -3,10 +3,13 @@
 from ngdt import export, inference, initializers, losses, optimizers, path, plotting, pruning
 from ngdt._tree import Tree
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.path import TAOPathCV, tao_path
 from ngdt.problem import Problem
 
 __all__ = [
+    "ObliqueForestClassifier",
+    "ObliqueForestRegressor",
     "ObliqueTreeClassifier",
     "ObliqueTreeRegressor",
     "Problem",

@@ -53,6 +53,16 @@ def test_estimators_describe_their_parameters_and_attributes(estimator):
         "feature_names_in_"}
 
 
+@pytest.mark.parametrize("forest", [ngdt.ObliqueForestClassifier, ngdt.ObliqueForestRegressor])
+def test_forests_describe_their_parameters_and_attributes(forest):
+    text, _ = inspect.getdoc(forest).split("See Also")
+    described = set(re.findall(r"^(\w+) : ", text, re.M))
+    X, y = [[float(i)] for i in range(20)], [i % 2 for i in range(20)]
+    fitted = forest(50, optimizer=None, oob_score=True).fit(X, y)
+    learnt = {name for name in vars(fitted) if name.endswith("_")}
+    assert described == learnt | set(inspect.signature(forest).parameters) | {"feature_names_in_"}
+
+
 @pytest.mark.parametrize("name", ngdt.__all__)
 def test_public_names_exist_and_are_documented(name):
     thing = getattr(ngdt, name)

@@ -24,6 +24,7 @@ LAYERS = [
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_selection(\..*)?"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),
+    ("forests", r"forest(\..*)?"),
     ("plots and text", r"plotting(\..*)?|export"),
     ("paths", r"path(\..*)?"),
     ("public names", r""),

@@ -1,0 +1,325 @@
+"""Base class of the classification forest and the regression forest."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._deadline import Deadline
+from ngdt._loss import Loss
+from ngdt._resolve import is_auto, resolve_init, resolve_leaves, resolve_optimizers
+from ngdt._samples import Samples
+from ngdt._structure import decision_path
+from ngdt._tree import Tree
+from ngdt._validation import check_weight, error_prefix
+from ngdt.estimators._base import ObliqueTree
+from ngdt.estimators._data import TableEstimator
+from ngdt.forest._ensemble import Ensemble
+from ngdt.forest._kinds import default_optimizers
+from ngdt.forest._out_of_bag import out_of_bag_predictions
+from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples
+from ngdt.forest._training import Growth, Recipe
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
+
+# Number of samples for a thread, below which to start it takes longer.
+_SAMPLES_PER_THREAD = 256
+# Share of samples without out-of-bag prediction above which there is a warning. About one sample in
+# a hundred is drawn for each of ten trees.
+_MAX_UNKNOWN = 0.01
+
+
+class ObliqueForest(TableEstimator):
+    """Base class of the forests.
+
+    A subclass sets `_tree_class` and implements `_set_out_of_bag`.
+    """
+
+    _tree_class: ClassVar[type[ObliqueTree]]
+    class_weight = None     # a parameter of classification
+
+    _parameter_constraints: ClassVar[dict] = {
+        **TableEstimator._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean"],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}), None],
+        "oob_score": ["boolean", callable],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 20,
+        *,
+        max_depth: int | None = 8,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        oob_score: bool | Callable[[Any, Any], float] = False,
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
+        standardize: bool | Literal["auto", "global"] = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.init = init
+        self.optimizer = optimizer
+        self.loss = loss
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.oob_score = oob_score
+        self.leaf = leaf
+        self.leaf_features = leaf_features
+        self.leaf_penalty = leaf_penalty
+        self.standardize = standardize
+        self.categorical_features = categorical_features
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the trees.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The type is kept if it is float32 or float64. A C-contiguous array is then not copied.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Labels of any type, or regression targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored. None gives all samples weight 1.
+
+        Returns
+        -------
+        self : object
+            The fitted forest. If `fit` fails, it is unchanged.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_time` or Ctrl-C ended the training. The forest then has the trees that were
+            trained until then. Before there is a tree, Ctrl-C raises KeyboardInterrupt.
+        """
+        deadline = Deadline.after(self.max_time)
+        with self._unchanged_on_error():
+            growth = self._fit_checked(X, y, sample_weight, deadline)
+        if growth is not None and (growth.interrupted or growth.was_cut):
+            why = "Ctrl-C" if growth.interrupted else f"max_time={self.max_time:g} s"
+            warnings.warn(
+                f"{why} shortened the training: the forest has {len(self.estimators_)} of "
+                f"{self.n_estimators} trees.", ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _fit_checked(self, X, y, sample_weight, deadline):
+        """Train, set the fitted attributes, and return how the trees were grown."""
+        resume = self.warm_start and hasattr(self, "estimators_")
+        before = list(self.estimators_) if resume else []
+        if self.n_estimators < len(before):
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least the {len(before)} trees of the "
+                "previous fit, since warm_start=True adds trees")
+        problem, fitted = self._checked_problem(X, y, sample_weight, resume)
+        # Moments raise a ValueError for features whose range is too large.
+        fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
+        sampling = self._sampling(problem, fitted)
+        recipe = self._recipe(problem.replace(deadline=deadline), fitted, sampling)
+        growth = None
+        if self.n_estimators == len(before):
+            warnings.warn(
+                "Nothing was trained: with warm_start=True, raise n_estimators to add trees",
+                stacklevel=4)
+        else:
+            growth = Growth(problem.replace(deadline=deadline), fitted)
+            growth.add(recipe, _seeds(problem.random_state, len(before), self.n_estimators))
+            before += [self._tree(each.attributes, recipe, fitted) for each in growth.trees]
+        self._set_fitted(fitted, before)
+        if self.oob_score:
+            predictions = out_of_bag_predictions(problem, sampling, before)
+            unknown = np.isnan(predictions[:, 0]).mean()
+            if unknown > _MAX_UNKNOWN:
+                warnings.warn(
+                    f"{unknown:.0%} of the samples were drawn for every tree and have no "
+                    "out-of-bag prediction: use more trees, or a smaller max_samples",
+                    stacklevel=4)
+            self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
+        return growth
+
+    def _sampling(self, problem, fitted):
+        """How samples and features are drawn for each tree."""
+        table = fitted["_table"]
+        n_drawn = number_of_samples(
+            self.max_samples, np.count_nonzero(problem.sample_weight), self.bootstrap)
+        if self.oob_score and n_drawn is None:
+            raise ValueError(
+                "oob_score needs samples that a tree is not trained on: use bootstrap=True or "
+                "max_samples")
+        return Sampling(
+            bootstrap=self.bootstrap, n_drawn=n_drawn,
+            n_columns=number_of_columns(self.max_features, len(table.names)),
+            column_of=np.array([feature.column for feature in table.features]),
+            encoder=fitted["_targets"] if self.class_weight == "balanced_subsample" else None)
+
+    def _recipe(self, problem, fitted, sampling):
+        """How each tree is made, as the parameters say."""
+        linear_leaves = resolve_leaves(self, fitted["_table"])
+        if is_auto(self.optimizer):
+            optimizers = default_optimizers(problem, self.leaf, linear_leaves)
+        else:
+            optimizers = resolve_optimizers(self, linear_leaves)
+        init = resolve_init(self, optimizers, fitted.get("classes_"))
+        if isinstance(init, Tree):
+            with error_prefix("init"):
+                problem.check_shapes(init)
+            if sampling.n_columns is not None:
+                raise ValueError(
+                    "init is a tree of all features: use max_features=None, or an initializer")
+            init = fitted["_targets"].scale_leaf_values(init, problem.loss)
+        return Recipe(init, optimizers, sampling)
+
+    def _tree(self, attributes, recipe, fitted):
+        """The estimator of a trained tree."""
+        parameters = self.get_params(deep=False)
+        parameters |= {
+            "init": recipe.init, "optimizer": recipe.optimizers or None,
+            "validation_fraction": None, "callback": None, "max_time": None, "n_jobs": None,
+            "verbose": 0, "warm_start": False}
+        if self.class_weight == "balanced_subsample":
+            parameters["class_weight"] = "balanced"
+        names = self._tree_class._get_param_names()
+        tree = self._tree_class(**{name: parameters[name] for name in names})
+        of_table = {name: value for name, value in vars(self).items() if name in (
+            "n_features_in_", "feature_names_in_")}
+        vars(tree).update(of_table | fitted | attributes)
+        return tree
+
+    def _set_fitted(self, fitted, trees):
+        importances = np.mean([tree.feature_importances_ for tree in trees], axis=0)
+        vars(self).update(fitted | {
+            "estimators_": trees, "_kernel": None,
+            "encoded_feature_names_": trees[0].encoded_feature_names_,
+            "feature_importances_": importances / (importances.sum() or 1.0)})
+        self._ensemble()
+
+    @abstractmethod
+    def _set_out_of_bag(self, y, sample_weight, predictions):
+        """Set the attributes of out-of-bag predictions."""
+
+    def _samples(self, X):
+        """The samples of a table, encoded as the trees read them."""
+        check_is_fitted(self)
+        return Samples(self._table.transform(self._read(X)))
+
+    def _ensemble(self):
+        """The kernel for all trees; made anew where `estimators_` has been changed."""
+        trees, ensemble = [estimator.tree_ for estimator in self.estimators_], self._kernel
+        if ensemble is None or len(trees) != len(ensemble.trees) or any(
+                a is not b for a, b in zip(trees, ensemble.trees, strict=True)):
+            ensemble = self._kernel = Ensemble(trees, is_classifier(self))
+        return ensemble
+
+    def _in_threads(self, kernel, data, out):
+        """Let a kernel write its output for all samples, by ranges of them."""
+        n_threads = max(1, min(
+            effective_n_jobs(self.n_jobs), data.n_samples // _SAMPLES_PER_THREAD))
+        ends = np.linspace(0, data.n_samples, n_threads + 1).astype(np.intp).tolist()
+        Parallel(n_threads, require="sharedmem")(
+            delayed(kernel)(data, *ends[i:i + 2], out) for i in range(n_threads))
+        return out
+
+    def _predictions(self, X):
+        """Mean prediction of the trees: probabilities, or values."""
+        data = self._samples(X)
+        ensemble = self._ensemble()
+        return self._in_threads(
+            ensemble.mean, data, np.empty((data.n_samples, ensemble.n_outputs)))
+
+    def apply(self, X: ArrayLike) -> np.ndarray:
+        """Leaf of each tree that each sample reaches.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples, n_trees)
+            A leaf of tree ``t`` is a number from 0 to ``estimators_[t].get_n_leaves() - 1``.
+        """
+        data = self._samples(X)
+        ensemble = self._ensemble()
+        return self._in_threads(
+            ensemble.leaves, data, np.empty((data.n_samples, len(ensemble.trees)), np.int32))
+
+    def decision_path(self, X: ArrayLike) -> tuple[sparse.csr_matrix, np.ndarray]:
+        """Internal nodes on the paths of each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : CSR matrix of bool, shape (n_samples, n_nodes)
+            The internal nodes of all trees, one tree after the other.
+        n_nodes_ptr : ndarray of int, shape (n_trees + 1,)
+            The nodes of tree ``t`` are ``indicator[:, n_nodes_ptr[t]:n_nodes_ptr[t + 1]]``.
+        """
+        leaves = self.apply(X)
+        trees = [estimator.tree_ for estimator in self.estimators_]
+        paths = [decision_path(tree, leaves[:, t]) for t, tree in enumerate(trees)]
+        ends = np.cumsum([0, *(tree.n_internal for tree in trees)])
+        return sparse.hstack(paths, format="csr"), ends
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
+
+    def __getstate__(self):
+        # The kernel holds copies of the leaves, and is soon made anew.
+        state = super().__getstate__()
+        return state | {"_kernel": None} if "_kernel" in state else state
+
+
+def _seeds(seed, first, end):
+    """Seeds of the trees of a forest: those of the first trees do not depend on their number."""
+    return [
+        int(np.random.SeedSequence([seed, t]).generate_state(1)[0] >> 1)
+        for t in range(first, end)]

@@ -1,0 +1,227 @@
+"""Regression forests."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+
+from ngdt._loss import Loss
+from ngdt._tree import Tree
+from ngdt.estimators._data import RegressorData
+from ngdt.estimators._regressor import ObliqueTreeRegressor
+from ngdt.forest._base import ObliqueForest
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
+
+
+class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
+    """Forest of oblique regression trees, each trained as a whole.
+
+    Each tree is trained on samples, and if wanted features, of its own, by any initializer and
+    optimizers of this package. The forest predicts the mean of their predictions. It is more
+    accurate than a single tree, and larger and slower by the number of trees.
+
+    Parameters
+    ----------
+    n_estimators : int, default=20
+        Number of trees.
+    max_depth : int or None, default=8
+        Largest number of splits between the root and a leaf of a tree that is grown. None sets no
+        limit. A tree given as `init` keeps its depth.
+    min_samples_split : int or float, default=2
+        Least number of training samples of a node that is split; a float is a share of all samples.
+        A sample that a tree has drawn several times counts once.
+    min_samples_leaf : int or float, default=1
+        Least number of training samples in a leaf of a tree; a float is a share of all.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of a tree. None sets no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the mean squared error by a split, times the share of the
+        samples, by weight, that reach it.
+    ccp_alpha : float, default=0.0
+        Cost of a leaf in minimal cost-complexity pruning of each tree, in the units of
+        `min_impurity_decrease`. 0 prunes nothing.
+    init : str, Initializer, Tree or fitted estimator, default="auto"
+        The initial tree of each tree, as for `ObliqueTreeRegressor`. "auto" depends on the first
+        optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
+        all others and for none.
+    optimizer : str, Optimizer, list of these, or None, default="auto"
+        Trains each tree from its initial tree: a name or an object (see :mod:`ngdt.optimizers`), or
+        a list, which is run in order. None keeps the initial trees.
+        "auto" is "annealed" from 2000 samples on and with linear leaves, "tao" with ``C=10`` for
+        fewer samples, and "ssgd" for more than 4096 features.
+    loss : str, Loss or None, default=None
+        Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss.
+    bootstrap : bool, default=True
+        Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
+        all samples, or on `max_samples` different ones.
+    max_samples : int, float or None, default=None
+        Number of samples that are drawn for each tree; a float is a share of all. None draws as
+        many as there are.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of columns of X that each tree is trained on, drawn at random; a float is a share of
+        all. None takes all. Features that a column is encoded as go together.
+    oob_score : bool or callable, default=False
+        Whether to predict each training sample by the trees that did not draw it. A callable
+        ``metric(y_true, y_pred)`` replaces :math:`R^2` as the score.
+    leaf : {"auto", "constant", "linear"}, default="auto"
+        What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
+        of the leaf's training targets. "auto" is "constant".
+    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
+        What linear leaves use: all features, those that the tree splits by, or columns that are
+        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
+        largest correlation with y.
+    leaf_penalty : float or "auto", default="auto"
+        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
+        standard deviation. "auto" chooses it for each tree.
+    standardize : {"auto", "global", True, False}, default="auto"
+        How features are scaled while split weights are trained, as for `ObliqueTreeRegressor`.
+        The scaling is that of all samples, for all trees.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of categories: names, indices or a mask. "from_dtype" takes the columns of a data
+        frame whose type is category, enum or string. None takes none.
+    max_time : float or None, default=None
+        Seconds that `fit` may take. If they do not suffice, there are fewer trees, but at least
+        one, and the forest depends on the speed of the machine.
+    n_jobs : int or None, default=None
+        Number of trees that are trained at the same time, each in a thread, and of threads that
+        predict. The results do not depend on it.
+    verbose : int, default=0
+        1 prints the number of trained trees every few seconds, 2 after each tree.
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees of the previous fit and adds those that are missing to
+        `n_estimators`. Give it the same data.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is drawn. With the same int, the first trees of a larger forest are those
+        of a smaller one.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of targets.
+    n_features_in_ : int
+        Number of features, that is of columns of X.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, if X had names.
+    encoded_feature_names_ : list of str
+        Names of the features of the trees: columns of numbers, indicators of missing numbers, and
+        categories. See `encode`.
+    estimators_ : list of ObliqueTreeRegressor
+        The trees, each as a fitted estimator that takes the same tables. Predictions follow changes
+        of this list.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean of the importances of the trees. The sum is 1, or 0 if no tree has splits.
+    oob_score_ : float
+        :math:`R^2` on the training samples, each predicted by the trees that did not
+        draw it. Only with `oob_score`, as the next.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Mean predictions by these trees; NaN for samples that every tree drew.
+
+    See Also
+    --------
+    ObliqueTreeRegressor : A single tree.
+
+    Notes
+    -----
+    Data are checked, encoded and scaled once. The samples of a tree are weights, so that no tree
+    has a copy of X, unless `max_features` selects columns for it.
+
+    References
+    ----------
+    L. Breiman. "Bagging predictors." Machine Learning 24, 1996.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from ngdt import ObliqueForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = ObliqueForestRegressor(20, max_depth=4, oob_score=True, random_state=0)
+    >>> forest.fit(X, y).oob_score_ > 0.4
+    True
+    >>> forest.predict(X[:2]).shape
+    (2,)
+    """
+
+    _tree_class = ObliqueTreeRegressor
+
+    def __init__(
+        self,
+        n_estimators: int = 20,
+        *,
+        max_depth: int | None = 8,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        oob_score: bool | Callable[[Any, Any], float] = False,
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
+        standardize: bool | Literal["auto", "global"] = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
+            init=init,
+            optimizer=optimizer,
+            loss=loss,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            max_features=max_features,
+            oob_score=oob_score,
+            leaf=leaf,
+            leaf_features=leaf_features,
+            leaf_penalty=leaf_penalty,
+            standardize=standardize,
+            categorical_features=categorical_features,
+            max_time=max_time,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            warm_start=warm_start,
+            random_state=random_state,
+        )
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Mean prediction of the trees for each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
+        """
+        values = self._predictions(X)
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+    def _set_out_of_bag(self, y, sample_weight, predictions):
+        known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
+        self.oob_prediction_ = predictions[:, 0] if self.n_outputs_ == 1 else predictions
+        y = np.asarray(y, dtype=np.float64).reshape(self.oob_prediction_.shape)[known]
+        if callable(self.oob_score):
+            self.oob_score_ = self.oob_score(y, self.oob_prediction_[known])
+        else:
+            self.oob_score_ = r2_score(
+                y, self.oob_prediction_[known], sample_weight=sample_weight[known])

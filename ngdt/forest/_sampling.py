@@ -1,0 +1,172 @@
+"""The samples and features that each tree of a forest is trained on."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+
+from ngdt._tree import Tree
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How many samples and columns are drawn for each tree, and how.
+
+    All draws depend on the seed of the tree only.
+
+    Attributes
+    ----------
+    bootstrap : bool
+        Whether samples are drawn with replacement.
+    n_drawn : int or None
+        Number of samples. None stands for all without replacement.
+    n_columns : int or None
+        Number of columns of the table. None stands for all.
+    column_of : ndarray of int, shape (n_features,)
+        Column of each feature.
+    encoder : ClassTargets or None
+        Balances the classes of the samples of each tree, unless it is None.
+    """
+
+    bootstrap: bool
+    n_drawn: int | None
+    n_columns: int | None
+    column_of: np.ndarray
+    encoder: object = None
+
+    def counts(self, sample_weight, seed):
+        """How often each sample is drawn.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of shape (n_samples,)
+            Samples of weight 0 are never drawn.
+        seed : int
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+        """
+        present = np.flatnonzero(sample_weight)
+        if self.n_drawn is not None:
+            present = np.random.default_rng([seed, 0]).choice(
+                present, self.n_drawn, replace=self.bootstrap)
+        return np.bincount(present, minlength=len(sample_weight))
+
+    def weight(self, problem, seed):
+        """The sample weights of a tree.
+
+        Parameters
+        ----------
+        problem : Problem
+        seed : int
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        weight = problem.sample_weight * self.counts(problem.sample_weight, seed)
+        if self.encoder is None:
+            return weight
+        return self.encoder.apply_class_weight("balanced", problem.y[:, 0].astype(np.intp), weight)
+
+    def features(self, seed):
+        """The features of a tree, ascending; None stands for all.
+
+        Parameters
+        ----------
+        seed : int
+
+        Returns
+        -------
+        ndarray of int, or None
+        """
+        if self.n_columns is None:
+            return None
+        columns = np.unique(self.column_of)
+        drawn = np.random.default_rng([seed, 1]).choice(columns, self.n_columns, replace=False)
+        return np.flatnonzero(np.isin(self.column_of, drawn))
+
+
+def widen(tree, features, n_features):
+    """A tree of some features as one of all features, with weights of zero for the others.
+
+    Parameters
+    ----------
+    tree : Tree
+    features : ndarray of int, shape (tree.n_features,)
+        Ascending.
+    n_features : int
+
+    Returns
+    -------
+    Tree
+    """
+    slopes = None
+    if tree.slopes is not None:
+        slopes = np.zeros((*tree.values.shape, n_features))
+        slopes[..., features] = tree.slopes
+    if tree.is_sparse:
+        weights = tree.weights
+        weights = sparse.csr_array(
+            (weights.data, features[weights.indices], weights.indptr),
+            shape=(tree.n_internal, n_features))
+    else:
+        weights = np.zeros((tree.n_internal, n_features))
+        weights[:, features] = tree.weights
+    return Tree(weights, tree.thresholds, tree.children_left, tree.children_right, tree.values,
+                slopes, tree.ranges).compact()
+
+
+def number_of_samples(max_samples, n_samples, bootstrap):
+    """Number of samples of each tree that `max_samples` means; None for all, not drawn.
+
+    Parameters
+    ----------
+    max_samples : int, float or None
+    n_samples : int
+        Of positive weight.
+    bootstrap : bool
+
+    Returns
+    -------
+    int or None
+    """
+    if max_samples is None:
+        return n_samples if bootstrap else None
+    if isinstance(max_samples, Integral):
+        if max_samples > n_samples and not bootstrap:
+            raise ValueError(
+                f"max_samples={max_samples} is more than the {n_samples} samples: use less, or "
+                "bootstrap=True")
+        return int(max_samples)
+    return max(1, round(max_samples * n_samples))
+
+
+def number_of_columns(max_features, n_columns):
+    """Number of columns of each tree that `max_features` means; None for all.
+
+    Parameters
+    ----------
+    max_features : int, float, "sqrt", "log2" or None
+    n_columns : int
+
+    Returns
+    -------
+    int or None
+    """
+    if max_features is None:
+        return None
+    if max_features == "sqrt":
+        n_drawn = max(1, int(np.sqrt(n_columns)))
+    elif max_features == "log2":
+        n_drawn = max(1, int(np.log2(n_columns)))
+    elif isinstance(max_features, Integral):
+        n_drawn = int(max_features)
+        if n_drawn > n_columns:
+            raise ValueError(
+                f"max_features={max_features} is more than the {n_columns} features of X")
+    else:
+        n_drawn = max(1, round(max_features * n_columns))
+    return None if n_drawn == n_columns else n_drawn

@@ -1,0 +1,476 @@
+"""Forests: what they predict, and that nothing but the seed decides which trees they have."""
+
+import pickle
+from copy import deepcopy
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import cross_val_score
+
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
+from ngdt.export import export_text
+from ngdt.initializers import RandomOblique
+from ngdt.losses import HuberLoss, QuantileLoss
+from ngdt.optimizers import SSGD, TAO, Annealed
+
+BOTH = pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
+QUICK = {"max_depth": 3, "optimizer": Annealed(steps=60), "random_state": 0}
+
+
+def greedy(forest, n_trees=4, **parameters):
+    """A forest that is trained in no time."""
+    return forest(n_trees, **{
+        "max_depth": 4, "optimizer": None, "random_state": 0, **parameters})
+
+
+def trees_of(model):
+    return [estimator.tree_ for estimator in model.estimators_]
+
+
+# --- predictions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"max_features": 0.5}, {"bootstrap": False, "max_samples": 50},
+    {"optimizer": TAO(max_passes=2)}, {"loss": "bounded"},
+    {"leaf": "linear", "optimizer": None, "leaf_penalty": 10.0, "max_features": 0.5}], ids=str)
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_probabilities_are_the_mean_of_those_of_the_trees(parameters, n_jobs, digits):
+    X, y = digits
+    labels = np.array([f"digit {label}" for label in y])
+    model = ObliqueForestClassifier(3, n_jobs=n_jobs, **QUICK | parameters).fit(X[::2], labels[::2])
+    mean = np.mean([tree.predict_proba(X) for tree in model.estimators_], axis=0)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba, mean, rtol=1e-12)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.predict_log_proba(X), np.log(proba))
+    np.testing.assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])
+    assert model.score(X, labels) > max(tree.score(X, labels) for tree in model.estimators_) - 0.1
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"leaf": "linear"}, {"leaf": "linear", "max_features": 0.4}, {"optimizer": "tao"},
+    {"optimizer": [SSGD(epochs=3)], "loss": HuberLoss()},
+    {"leaf": "linear", "optimizer": None, "leaf_features": [2, 3, 8], "max_features": 3},
+], ids=str)
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_values_are_the_mean_of_those_of_the_trees(parameters, n_targets, diabetes):
+    X, y = diabetes
+    y = y if n_targets == 1 else np.column_stack([y, 1e-3 * X[:, 2]])
+    if "max_features" in parameters:
+        X = np.column_stack([X, X[:, 0] > 0])
+    model = ObliqueForestRegressor(3, **QUICK | parameters).fit(X, y)
+    mean = np.mean([tree.predict(X) for tree in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.predict(X), mean, rtol=1e-10, atol=1e-12)
+    assert model.predict(X).shape == y.shape
+    assert model.n_outputs_ == n_targets
+    assert model.score(X, y) > 0.2
+
+
+@pytest.mark.parametrize("loss", [
+    "squared", "huber", "absolute_error", "quantile", QuantileLoss(0.9), "poisson"], ids=str)
+@pytest.mark.parametrize("optimizer", [None, "tao", "annealed"])
+@pytest.mark.filterwarnings("ignore:.*no out-of-bag prediction")
+def test_all_losses(loss, optimizer, diabetes):
+    X, y = diabetes[0][:150], diabetes[1][:150]
+    model = ObliqueForestRegressor(
+        9, max_depth=2, loss=loss, optimizer=optimizer, oob_score=True, random_state=0).fit(X, y)
+    mean = np.mean([tree.predict(X) for tree in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.predict(X), mean, rtol=1e-10)
+    quantile = getattr(loss, "quantile", 0.5)
+    assert np.average(y <= mean) == pytest.approx(quantile, abs=0.2)
+    known = np.isfinite(model.oob_prediction_)
+    assert y.min() <= model.oob_prediction_[known].min()
+    assert model.oob_prediction_[known].max() <= y.max()
+
+
+@BOTH
+def test_leaves_and_paths(forest, iris):
+    X, y = iris
+    model = greedy(forest).fit(X, y)
+    leaves = model.apply(X)
+    assert leaves.shape == (150, 4)
+    indicator, ends = model.decision_path(X)
+    assert ends[-1] == indicator.shape[1]
+    for t, tree in enumerate(model.estimators_):
+        np.testing.assert_array_equal(leaves[:, t], tree.apply(X))
+        own = indicator[:, ends[t]:ends[t + 1]]
+        assert (own != tree.decision_path(X)).nnz == 0
+
+
+def test_many_samples_are_predicted_by_threads(iris):
+    X, y = iris
+    X, y = np.tile(X, (20, 1)), np.tile(y, 20)
+    model = greedy(ObliqueForestClassifier).fit(X, y)
+    one = model.predict_proba(X)
+    many = model.set_params(n_jobs=3)
+    np.testing.assert_array_equal(many.predict_proba(X), one)
+    np.testing.assert_array_equal(many.apply(X), np.transpose([t.apply(X) for t in trees_of(many)]))
+
+
+@BOTH
+def test_predictions_follow_changes_of_the_trees(forest, iris):
+    X, y = iris
+    model = greedy(forest).fit(X, y)
+    before = model.predict(X[:1]), model.apply(X)
+    model.estimators_ = model.estimators_[1:3]
+    np.testing.assert_array_equal(model.apply(X), before[1][:, 1:3])
+    model.estimators_[0] = model.estimators_[1]
+    np.testing.assert_array_equal(model.apply(X), before[1][:, [2, 2]])
+
+
+# --- the trees -----------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("parameters", [
+    {}, {"max_features": "sqrt", "max_samples": 0.5}, {"optimizer": "tao"},
+    {"init": RandomOblique(n_candidates=5), "optimizer": None}], ids=str)
+def test_threads_and_processes_train_the_same_trees(forest, parameters, iris):
+    X, y = iris
+    parameters = QUICK | parameters
+
+    def fit(n_jobs):
+        return trees_of(forest(5, n_jobs=n_jobs, **parameters).fit(X, y))
+
+    alone = fit(1)
+    assert fit(2) == alone
+    for backend in ("threading", "sequential", "loky"):
+        with parallel_config(backend, n_jobs=2):
+            assert fit(None) == alone
+    assert all(tree != alone[0] for tree in alone[1:])
+
+
+def test_all_trees_read_the_same_samples(spy, digits):
+    X, y = digits
+    model = ObliqueForestClassifier(3, init="info_gain", optimizer=spy).fit(X, y)
+    one, *others = spy.seen
+    assert one.X is X
+    for other in others:
+        assert other.X is X
+        assert other.data is one.data
+        assert other.scaling is one.scaling
+        assert other.y is one.y
+        assert (other.sample_weight != one.sample_weight).any()
+    assert [each.random_state for each in spy.seen] == [
+        tree.random_state for tree in model.estimators_]
+    assert {each.sample_weight.sum() for each in spy.seen} == {len(y)}
+
+
+@BOTH
+def test_samples_of_weight_zero_do_not_exist(forest, diabetes):
+    X, y = diabetes
+    y = np.digitize(y, [100, 200]) if forest is ObliqueForestClassifier else y
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    used = weight > 0
+    X_changed, y_changed = X.copy(), y.copy()
+    X_changed[~used] = 1e6
+    y_changed[~used] = y[used][0]
+    model = greedy(forest, 15, init=RandomOblique(3), max_features=0.6, oob_score=True)
+    with_them = clone(model).fit(X_changed, y_changed, weight)
+    without = clone(model).fit(X[used], y[used], weight[used])
+    for one, other in zip(trees_of(with_them), trees_of(without), strict=True):
+        np.testing.assert_allclose(one.predict(X), other.predict(X))
+    assert with_them.oob_score_ == pytest.approx(without.oob_score_)
+
+
+def test_trees_weigh_the_columns_that_they_drew(digits):
+    X, y = digits
+    model = greedy(ObliqueForestClassifier, 10, max_features=5, max_depth=None).fit(X, y)
+    used = [np.unique(tree.weights.nonzero()[1]) for tree in trees_of(model)]
+    assert max(map(len, used)) <= 5
+    assert len(np.unique(np.concatenate(used))) > 15
+    assert {tree.n_features for tree in trees_of(model)} == {64}
+
+
+@BOTH
+def test_trees_are_estimators(forest, iris):
+    X, y = iris
+    model = forest(3, **QUICK, max_features=0.5).fit(X, y)
+    kind = (ObliqueTreeClassifier if forest is ObliqueForestClassifier else ObliqueTreeRegressor)
+    assert {type(tree) for tree in model.estimators_} == {kind}
+    for tree in model.estimators_:
+        assert vars(tree).keys() >= vars(kind(1, optimizer=None).fit(X, y)).keys()
+        assert tree.n_features_in_ == 4
+        assert tree.get_n_leaves() <= 8
+        assert tree.history_["optimizer"] == ["Annealed"] * tree.n_iter_
+        assert tree.n_node_samples[0] < 150      # drawn at least once
+        assert tree.feature_importances_.sum() == pytest.approx(1.0)
+    text = export_text(model.estimators_[0])
+    assert "x" in text
+    # It can be trained again, on all samples.
+    again = clone(model.estimators_[0]).fit(X, y)
+    assert again.score(X, y) > 0.5
+
+
+@BOTH
+def test_importances_are_means(forest, iris):
+    model = greedy(forest, max_features=2).fit(*iris)
+    mean = np.mean([tree.feature_importances_ for tree in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.feature_importances_, mean / mean.sum())
+    assert greedy(forest, max_depth=0).fit(*iris).feature_importances_.tolist() == [0.0] * 4
+
+
+@BOTH
+def test_limits_hold_for_each_tree(forest, iris):
+    model = forest(3, min_samples_leaf=12, max_leaf_nodes=3, **QUICK).fit(*iris)
+    for tree in model.estimators_:
+        assert tree.get_n_leaves() <= 3
+        assert tree.n_node_samples.min() >= 12
+
+
+# --- out of bag ----------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("parameters", [
+    {}, {"bootstrap": False, "max_samples": 0.5}, {"max_features": 2}], ids=str)
+def test_out_of_bag_predictions(forest, parameters, iris):
+    X, y = iris
+    is_classifier = forest is ObliqueForestClassifier
+    weight = np.linspace(0.5, 2.0, 150)
+    model = greedy(forest, 25, oob_score=True, **parameters).fit(X, y, weight)
+    total, n_trees = np.zeros((150, 3 if is_classifier else 1)), np.zeros((150, 1))
+    for tree in model.estimators_:
+        n_drawn = 75 if "max_samples" in parameters else 150
+        drawn = np.random.default_rng([tree.random_state, 0]).choice(
+            150, n_drawn, replace="max_samples" not in parameters)
+        assert tree.n_node_samples[0] == len(np.unique(drawn))
+        outside = np.setdiff1d(np.arange(150), drawn)
+        total[outside] += tree.predict_proba(X[outside]) if is_classifier else (
+            tree.predict(X[outside])[:, None])
+        n_trees[outside] += 1
+    expected = total / n_trees
+    if is_classifier:
+        np.testing.assert_allclose(model.oob_decision_function_, expected)
+        score = accuracy_score(y, expected.argmax(axis=1), sample_weight=weight)
+    else:
+        np.testing.assert_allclose(model.oob_prediction_, expected[:, 0])
+        score = r2_score(y, expected[:, 0], sample_weight=weight)
+    assert model.oob_score_ == pytest.approx(score)
+    assert 0.8 < model.oob_score_ < 1.0
+
+
+@BOTH
+def test_a_metric_scores_out_of_bag(forest, iris):
+    X, y = iris
+    model = greedy(forest, 25, oob_score=lambda true, predicted: (true - predicted).tolist())
+    errors = model.fit(X, y).oob_score_
+    assert len(errors) == 150
+
+
+@BOTH
+def test_samples_in_every_bag(forest, iris):
+    X, y = iris
+    with pytest.warns(UserWarning, match="drawn for every tree") as caught:
+        model = greedy(forest, 1, oob_score=True).fit(X, y)
+    assert caught[0].filename == __file__
+    predictions = (
+        model.oob_decision_function_[:, 0] if forest is ObliqueForestClassifier
+        else model.oob_prediction_)
+    assert 0.25 < np.isfinite(predictions).mean() < 0.5
+    assert np.isfinite(model.oob_score_)
+
+
+def test_out_of_bag_predictions_of_several_targets(iris):
+    X, y = iris
+    model = greedy(ObliqueForestRegressor, 25, oob_score=True).fit(X, np.column_stack([y, X[:, 0]]))
+    assert model.oob_prediction_.shape == (150, 2)
+
+
+# --- more trees ----------------------------------------------------------------------------------
+
+
+@BOTH
+def test_warm_start_adds_the_trees_of_a_larger_forest(forest, iris):
+    X, y = iris
+    model = forest(2, warm_start=True, oob_score=True, max_features=3, **QUICK)
+    with pytest.warns(UserWarning, match="drawn for every tree"):
+        first = list(model.fit(X, y).estimators_)
+    model.set_params(n_estimators=12).fit(X, y)
+    assert model.estimators_[:2] == first
+    whole = forest(12, oob_score=True, max_features=3, **QUICK).fit(X, y)
+    assert trees_of(model) == trees_of(whole)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+    np.testing.assert_array_equal(model.feature_importances_, whole.feature_importances_)
+    assert model.oob_score_ == whole.oob_score_
+
+
+def test_warm_start_with_no_more_trees(iris):
+    model = greedy(ObliqueForestClassifier, warm_start=True).fit(*iris)
+    trees = trees_of(model)
+    with pytest.warns(UserWarning, match="Nothing was trained") as caught:
+        model.fit(*iris)
+    assert caught[0].filename == __file__
+    assert trees_of(model) == trees
+    with pytest.raises(ValueError, match="n_estimators=3 must be at least the 4 trees"):
+        model.set_params(n_estimators=3).fit(*iris)
+    assert trees_of(model) == trees
+    assert len(model.set_params(warm_start=False).fit(*iris).estimators_) == 3
+
+
+# --- weights of classes --------------------------------------------------------------------------
+
+
+def test_class_weights_are_sample_weights(spy, iris):
+    X, y = iris
+    X, y = X[20:], y[20:]
+    by_class = {0: 3.0, 1: 1.0, 2: 0.5}
+    common = {"init": "info_gain", "optimizer": spy, "random_state": 0}
+    ObliqueForestClassifier(2, class_weight=by_class, **common).fit(X, y)
+    ObliqueForestClassifier(2, **common).fit(X, y, [by_class[label] for label in y])
+    ObliqueForestClassifier(2, class_weight="balanced_subsample", **common).fit(X, y)
+    weights = [problem.sample_weight for problem in spy.seen]
+    np.testing.assert_allclose(weights[:2], weights[2:4])
+    for weight in weights[4:]:
+        totals = np.bincount(y, weights=weight)
+        np.testing.assert_allclose(totals, totals[0])
+    assert not np.allclose(weights[4], weights[5])
+
+
+def test_a_tree_may_miss_a_class():
+    X, y = np.arange(40.0)[:, None], np.repeat([0, 1], [39, 1])
+    model = greedy(ObliqueForestClassifier, 10, oob_score=True).fit(X, y)
+    assert model.predict_proba(X).shape == (40, 2)
+    assert min(tree.get_n_leaves() for tree in model.estimators_) == 1
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_data_frames(forest):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({
+        "age": random.integers(18, 80, 200).astype(float), "income": random.normal(size=200),
+        "city": random.choice(["Rome", "Oslo", "Lima"], 200)})
+    table.loc[::7, "age"] = np.nan
+    table.loc[::9, "city"] = None
+    y = ((table["city"] == "Oslo") | (table["age"].isna())).astype(int)
+    model = forest(8, max_features=2, **QUICK).fit(table, y)
+    assert model.n_features_in_ == 3
+    assert model.feature_names_in_.tolist() == list(table.columns)
+    assert len(model.encoded_feature_names_) == 7
+    assert model.feature_importances_.shape == (3,)
+    assert model.score(table, y) > 0.7
+    assert model.encode(table).shape == (200, 7)
+    for tree in model.estimators_:
+        assert np.count_nonzero(tree.feature_importances_) <= 2
+        assert tree.predict(table).shape == (200,)
+    mean = np.mean([tree.predict(table) for tree in model.estimators_], axis=0)
+    if forest is ObliqueForestRegressor:
+        np.testing.assert_allclose(model.predict(table), mean)
+
+
+@BOTH
+@pytest.mark.parametrize("parameters", [
+    {"optimizer": None}, {"max_features": 20}, {"optimizer": "tao", "max_features": 0.5}], ids=str)
+def test_sparse_samples(forest, parameters, digits):
+    X, y = digits
+    # Sparse samples are not centred: let the dense ones have the same scale.
+    parameters = QUICK | {"standardize": False} | parameters
+    dense, of_sparse = (
+        forest(3, **parameters).fit(form(X[:300]), y[:300]) for form in (np.asarray,
+                                                                         sparse.csr_array))
+    same = np.isclose(of_sparse.predict(sparse.csr_array(X)), of_sparse.predict(X))
+    assert same.all()
+    if parameters["optimizer"] is None:
+        assert trees_of(dense) == trees_of(of_sparse)
+
+
+# --- as every estimator --------------------------------------------------------------------------
+
+
+@BOTH
+def test_pickles_are_not_larger_than_their_trees(forest, digits):
+    X, y = digits
+    model = forest(5, **QUICK).fit(X, y)
+    model.predict(X)
+    stored = pickle.dumps(model)
+    trees = sum(len(pickle.dumps(tree)) for tree in model.estimators_)
+    assert len(stored) < trees
+    for copy in (pickle.loads(stored), deepcopy(model)):
+        np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+        assert trees_of(copy) == trees_of(model)
+        assert export_text(copy.estimators_[0]) == export_text(model.estimators_[0])
+
+
+def test_forests_in_a_cross_validation_by_processes(iris):
+    model = ObliqueForestClassifier(3, n_jobs=2, **QUICK)
+    scores = cross_val_score(model, *iris, cv=3, n_jobs=2)
+    assert scores.mean() > 0.85
+    assert cross_val_score(model, *iris, cv=3).tolist() == scores.tolist()
+
+
+def test_default_trees(iris, diabetes):
+    model = ObliqueForestClassifier(1, max_depth=2, random_state=0).fit(*iris)
+    assert set(model.estimators_[0].history_["optimizer"]) == {"Annealed"}
+    for leaf, name in (("auto", "TAO"), ("linear", "Annealed")):
+        model = ObliqueForestRegressor(1, max_depth=2, leaf=leaf, random_state=0).fit(*diabetes)
+        assert model.estimators_[0].history_["optimizer"][0] == name
+        assert (model.estimators_[0].tree_.slopes is not None) == (leaf == "linear")
+
+
+@BOTH
+@pytest.mark.parametrize(("parameters", "error", "message"), [
+    ({"n_estimators": 0}, ValueError, "'n_estimators' parameter"),
+    ({"max_samples": 0}, ValueError, "'max_samples' parameter"),
+    ({"max_samples": 1.5}, ValueError, "'max_samples' parameter"),
+    ({"max_samples": 151, "bootstrap": False}, ValueError, "max_samples=151 is more than the 150"),
+    ({"max_features": 5}, ValueError, "max_features=5 is more than the 4 features"),
+    ({"max_features": "all"}, ValueError, "'max_features' parameter"),
+    ({"bootstrap": 2}, ValueError, "'bootstrap' parameter"),
+    ({"oob_score": True, "bootstrap": False}, ValueError, "oob_score needs .* use bootstrap=True"),
+    ({"oob_score": "yes"}, ValueError, "'oob_score' parameter"),
+    ({"optimizer": "anneal"}, ValueError, "Did you mean 'annealed'"),
+    ({"optimizer": Annealed}, TypeError, r"pass an object, Annealed\(\)"),
+    ({"optimizer": Annealed(steps=0)}, ValueError, "'steps' parameter"),
+    ({"loss": "nothing"}, ValueError, "loss"),
+    ({"max_time": 0}, ValueError, "'max_time' parameter"),
+])
+def test_bad_parameters(forest, parameters, error, message, iris):
+    model = forest(**{"n_estimators": 2, **parameters})
+    with pytest.raises(error, match=message):
+        model.fit(*iris)
+    assert [name for name in vars(model) if name.endswith("_")] == []
+
+
+def test_bad_class_weights(iris):
+    with pytest.raises(ValueError, match="'class_weight' parameter"):
+        ObliqueForestClassifier(2, class_weight="subsample").fit(*iris)
+
+
+@BOTH
+def test_a_tree_as_initial_tree(forest, iris):
+    kind = ObliqueTreeClassifier if forest is ObliqueForestClassifier else ObliqueTreeRegressor
+    init = kind(2, optimizer=None).fit(*iris).tree_
+    model = forest(3, init=init, optimizer=None, bootstrap=False).fit(*iris)
+    for tree in trees_of(model):
+        np.testing.assert_allclose(tree.predict(iris[0]), init.predict(iris[0]))
+    with pytest.raises(ValueError, match="init is a tree of all features: use max_features=None"):
+        forest(3, init=init, optimizer=None, max_features=2).fit(*iris)
+    with pytest.raises(ValueError, match="init: the tree is for 4 features"):
+        forest(3, init=init, optimizer=None).fit(iris[0][:, :3], iris[1])
+
+
+def test_what_a_failed_fit_leaves(iris):
+    X, y = iris
+    model = greedy(ObliqueForestClassifier).fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, np.where(y == 0, np.nan, y))
+    assert vars(model) == before
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.predict(X[:, :3])
+    assert joblib.hash(model.predict(X)) == joblib.hash(model.predict(X.tolist()))

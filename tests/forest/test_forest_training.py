@@ -1,0 +1,172 @@
+"""Ctrl-C, max_time and messages while a forest is trained."""
+
+import re
+import threading
+import warnings
+from time import perf_counter, sleep
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import ngdt.forest._training
+from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt.optimizers import SSGD, Annealed, Optimizer, OptimizerResult, Progress
+
+BOTH = pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
+
+
+class Interrupted(Optimizer):
+    """Ctrl-C in the tree of this number, before, in or after an epoch."""
+
+    calls = 0
+
+    def __init__(self, call=1, how="epoch"):
+        self.call = call
+        self.how = how
+
+    def _optimize(self, tree, problem):
+        Interrupted.calls += 1
+        if Interrupted.calls == self.call and self.how == "before":
+            raise KeyboardInterrupt
+        progress = Progress(self, problem, 2)
+        with progress.until_interrupted():
+            progress.report({})
+            if Interrupted.calls == self.call:
+                raise KeyboardInterrupt
+        return progress.result(tree)
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    Interrupted.calls = 0
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["before", "epoch"])
+@pytest.mark.parametrize("call", [2, 4])
+def test_ctrl_c_keeps_the_trees_that_are_finished(forest, how, call, iris):
+    model = forest(5, max_depth=3, optimizer=Interrupted(call, how), random_state=0)
+    with pytest.warns(ConvergenceWarning, match=f"Ctrl-C .* {call - 1} of 5 trees") as caught:
+        model.fit(*iris)
+    assert caught[0].filename == __file__
+    assert len(caught) == 1
+    assert len(model.estimators_) == call - 1
+    assert model.predict(iris[0]).shape == (150,)
+    # The others can be added.
+    model.set_params(warm_start=True).fit(*iris)
+    Interrupted.calls = 10
+    whole = forest(**model.get_params(deep=False)).fit(*iris)
+    for one, other in zip(model.estimators_, whole.estimators_, strict=True):
+        assert one.tree_ == other.tree_
+
+
+def test_ctrl_c_in_the_first_tree(iris):
+    model = ObliqueForestClassifier(5, max_depth=3, optimizer=Interrupted(1, "before"))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*iris)
+    with pytest.raises(NotFittedError):
+        model.predict(iris[0])
+    # What there is after an epoch is a tree.
+    Interrupted.calls = 0
+    model = ObliqueForestClassifier(5, max_depth=3, optimizer=Interrupted(1))
+    with pytest.warns(ConvergenceWarning, match="1 of 5 trees"):
+        model.fit(*iris)
+    assert model.score(*iris) > 0.9
+
+
+class Endless(Optimizer):
+    """Trains until it is interrupted, from the third tree on."""
+
+    trained, ended = 0, 0
+
+    def _optimize(self, tree, problem):
+        Endless.trained += 1
+        number = Endless.trained
+        progress = Progress(self, problem, 10**6)
+        with progress.until_interrupted():
+            while number > 2:
+                sleep(0.01)
+                progress.report({})
+        Endless.ended += 1
+        return OptimizerResult(tree, progress.history, progress.interrupted)
+
+
+def test_ctrl_c_ends_the_trees_in_other_threads(iris, monkeypatch):
+    report = ngdt.forest._training.Growth._report
+
+    def interrupt(growth, n_wanted):
+        report(growth, n_wanted)
+        if len(growth.trees) == 2:
+            while Endless.trained < 4:
+                sleep(0.01)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ngdt.forest._training.Growth, "_report", interrupt)
+    Endless.trained = Endless.ended = 0
+    model = ObliqueForestClassifier(6, max_depth=2, optimizer=Endless(), n_jobs=2, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")     # joblib, too, says that it did not finish
+        model.fit(*iris)
+    assert any("2 of 6 trees" in str(each.message) for each in caught)
+    before = perf_counter()
+    while Endless.ended < Endless.trained and perf_counter() - before < 10:
+        sleep(0.01)
+    assert Endless.ended == Endless.trained <= 5
+    assert model.score(*iris) > 0.8
+
+
+@BOTH
+@pytest.mark.filterwarnings("error")
+def test_enough_time_changes_nothing(forest, iris):
+    parameters = {"max_depth": 3, "optimizer": Annealed(steps=50), "random_state": 0}
+    free, limited = (
+        forest(3, max_time=max_time, **parameters).fit(*iris) for max_time in (None, 1e5))
+    for one, other in zip(free.estimators_, limited.estimators_, strict=True):
+        assert one.tree_ == other.tree_
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("optimizer", [Annealed(steps=2000), SSGD(epochs=200), None], ids=str)
+def test_a_forest_ends_in_time(optimizer, n_jobs):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(5000, 20))
+    y = (X[:, :4].sum(axis=1) > 0).astype(int)
+    model = ObliqueForestClassifier(
+        1000, optimizer=optimizer, n_jobs=n_jobs, max_time=1.0, random_state=0)
+    before = perf_counter()
+    with pytest.warns(ConvergenceWarning, match=r"max_time=1 s .* the forest has \d+ of 1000"):
+        model.fit(X, y)
+    assert perf_counter() - before < 4.0
+    assert 1 <= len(model.estimators_) < 1000
+    assert model.score(X, y) > 0.8
+
+
+def test_almost_no_time_gives_a_tree(digits):
+    with pytest.warns(ConvergenceWarning, match="max_time=1e-09 s .* 1 of 20 trees"):
+        model = ObliqueForestClassifier(max_time=1e-9, random_state=0).fit(*digits)
+    assert model.predict(digits[0]).shape == (600,)
+
+
+def test_messages(iris, capsys, monkeypatch):
+    model = ObliqueForestClassifier(4, max_depth=2, optimizer=None, random_state=0)
+    model.fit(*iris)
+    assert capsys.readouterr().out == ""
+    model.set_params(verbose=1).fit(*iris)      # in less time than between two lines
+    assert re.fullmatch(r"\[forest\] 4/4 trees  \d+\.\d s\n", capsys.readouterr().out)
+    model.set_params(verbose=2).fit(*iris)
+    assert re.findall(r"(\d)/4 trees", capsys.readouterr().out) == list("1234")
+    monkeypatch.setattr(ngdt.forest._training, "REPORT_SECONDS", 0.0)
+    model.set_params(verbose=1, warm_start=True, n_estimators=6).fit(*iris)
+    assert re.findall(r"(\d)/(\d) trees", capsys.readouterr().out) == [("1", "2"), ("2", "2")]
+
+
+def test_errors_in_threads_are_raised(iris):
+    class Broken(Optimizer):
+        def _optimize(self, tree, problem):
+            raise RuntimeError("no tree")
+
+    for n_jobs in (1, 2):
+        with pytest.raises(RuntimeError, match="no tree"):
+            ObliqueForestClassifier(4, optimizer=Broken(), n_jobs=n_jobs).fit(*iris)
+    assert threading.active_count() < 50

@@ -1,0 +1,107 @@
+"""Which samples and features a tree of a forest is trained on."""
+
+import numpy as np
+import pytest
+
+from helpers import make_problem
+from ngdt import Tree
+from ngdt._targets import ClassTargets
+from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples, widen
+
+WEIGHT = np.array([1.0, 0.0, 2.0, 0.5, 1.0, 0.0, 3.0])
+COLUMNS = np.array([0, 1, 1, 2, 2, 3])
+
+
+def sampling(**fields):
+    return Sampling(**{"bootstrap": True, "n_drawn": 5, "n_columns": None, "column_of": COLUMNS,
+                       **fields})
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("n_drawn", [1, 3, 5])
+def test_samples_of_weight_zero_are_never_drawn(bootstrap, n_drawn):
+    for seed in range(20):
+        counts = sampling(bootstrap=bootstrap, n_drawn=n_drawn).counts(WEIGHT, seed)
+        assert counts.sum() == n_drawn
+        assert not counts[WEIGHT == 0].any()
+        assert bootstrap or counts.max() == 1
+
+
+def test_samples_are_drawn_with_equal_probability():
+    draws = sum(sampling().counts(WEIGHT, seed) for seed in range(2000))
+    np.testing.assert_allclose(draws[WEIGHT > 0], 2000, rtol=0.1)
+    without = sum(sampling(bootstrap=False, n_drawn=2).counts(WEIGHT, s) for s in range(2000))
+    np.testing.assert_allclose(without[WEIGHT > 0], 800, rtol=0.1)
+
+
+def test_without_drawing_all_samples_are_used():
+    assert sampling(bootstrap=False, n_drawn=None).counts(WEIGHT, 3).tolist() == (
+        WEIGHT > 0).astype(int).tolist()
+
+
+def test_a_seed_gives_one_draw():
+    one, again, other = (sampling().counts(np.ones(100), seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, again)
+    assert (one != other).any()
+
+
+def test_counts_multiply_the_weights():
+    y = np.array([0, 1, 0, 1, 0, 1, 0])
+    problem = make_problem(np.eye(7), y, sample_weight=WEIGHT)
+    counts = sampling().counts(WEIGHT, 4)
+    np.testing.assert_array_equal(sampling().weight(problem, 4), counts * WEIGHT)
+    for seed in range(10):
+        plain = sampling().weight(problem, seed)
+        balanced = sampling(encoder=ClassTargets(np.array([0, 1]))).weight(problem, seed)
+        np.testing.assert_array_equal(plain > 0, balanced > 0)
+        totals = np.bincount(y, weights=balanced)
+        assert totals[totals > 0] == pytest.approx(totals.max())
+        assert balanced.sum() == pytest.approx(plain.sum())
+
+
+def test_features_of_a_column_go_together():
+    assert sampling().features(0) is None
+    seen = set()
+    for seed in range(50):
+        features = sampling(n_columns=2).features(seed)
+        assert (np.diff(features) > 0).all()
+        columns = np.unique(COLUMNS[features])
+        assert len(columns) == 2
+        np.testing.assert_array_equal(features, np.flatnonzero(np.isin(COLUMNS, columns)))
+        seen.add(tuple(columns))
+    assert len(seen) == 6       # all pairs
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("is_linear", [False, True])
+def test_a_widened_tree_ignores_the_other_features(is_sparse, is_linear):
+    random = np.random.default_rng(0)
+    slopes = random.normal(size=(3, 2, 2)) if is_linear else None
+    tree = Tree([[1.0, -1.0], [0.0, 2.0]], [0.0, 0.5], [1, ~0], [~1, ~2],
+                random.normal(size=(3, 2)), slopes)
+    features = np.array([1, 4])
+    wide = widen(tree.sparsify() if is_sparse else tree, features, 6)
+    X = random.normal(size=(50, 6))
+    assert wide.n_features == 6
+    np.testing.assert_array_equal(wide.apply(X), tree.apply(X[:, features]))
+    np.testing.assert_allclose(wide.predict(X), tree.predict(np.ascontiguousarray(X[:, features])))
+
+
+@pytest.mark.parametrize(("max_samples", "bootstrap", "expected"), [
+    (None, True, 90), (None, False, None), (10, True, 10), (200, True, 200), (90, False, 90),
+    (0.5, True, 45), (0.5, False, 45), (1e-9, True, 1), (1.0, False, 90)])
+def test_number_of_samples(max_samples, bootstrap, expected):
+    assert number_of_samples(max_samples, 90, bootstrap) == expected
+
+
+@pytest.mark.parametrize(("max_features", "expected"), [
+    (None, None), (1.0, None), (9, None), (4, 4), (0.5, 4), (1e-9, 1), ("sqrt", 3), ("log2", 3)])
+def test_number_of_columns(max_features, expected):
+    assert number_of_columns(max_features, 9) == expected
+
+
+def test_more_than_there_are():
+    with pytest.raises(ValueError, match="max_samples=91 is more than the 90 samples"):
+        number_of_samples(91, 90, False)
+    with pytest.raises(ValueError, match="max_features=10 is more than the 9 features"):
+        number_of_columns(10, 9)
