@@ -2,7 +2,7 @@
 
 from ngdt._selection._race import race
 from ngdt._selection._result import TrainingResult
-from ngdt._selection._sample import training_in_time
+from ngdt._selection._sample import draw, training_in_time
 from ngdt._selection._train import train
 
-__all__ = ["TrainingResult", "race", "train", "training_in_time"]
+__all__ = ["TrainingResult", "draw", "race", "train", "training_in_time"]

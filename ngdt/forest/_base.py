@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -24,8 +25,9 @@ from ngdt._tree import Tree
 from ngdt._validation import check_weight, error_prefix
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import TableEstimator
+from ngdt.forest._competition import compete
 from ngdt.forest._ensemble import Ensemble
-from ngdt.forest._kinds import default_optimizers
+from ngdt.forest._kinds import default_kinds
 from ngdt.forest._out_of_bag import out_of_bag_predictions
 from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples
 from ngdt.forest._training import Growth, Recipe
@@ -58,7 +60,7 @@ class ObliqueForest(TableEstimator):
         "max_features": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}), None],
+            StrOptions({"auto", "sqrt", "log2"}), None],
         "oob_score": ["boolean", callable],
     }
 
@@ -66,7 +68,7 @@ class ObliqueForest(TableEstimator):
         self,
         n_estimators: int = 20,
         *,
-        max_depth: int | None = 8,
+        max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         max_leaf_nodes: int | None = None,
@@ -77,7 +79,7 @@ class ObliqueForest(TableEstimator):
         loss: str | Loss | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
-        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        max_features: int | float | Literal["auto", "sqrt", "log2"] | None = "auto",
         oob_score: bool | Callable[[Any, Any], float] = False,
         leaf: Literal["auto", "constant", "linear"] = "auto",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
@@ -161,16 +163,16 @@ class ObliqueForest(TableEstimator):
         # Moments raise a ValueError for features whose range is too large.
         fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
         sampling = self._sampling(problem, fitted)
-        recipe = self._recipe(problem.replace(deadline=deadline), fitted, sampling)
-        growth = None
+        growth, fitted["candidates_"] = None, self.candidates_ if resume else {}
         if self.n_estimators == len(before):
             warnings.warn(
                 "Nothing was trained: with warm_start=True, raise n_estimators to add trees",
                 stacklevel=4)
         else:
             growth = Growth(problem.replace(deadline=deadline), fitted)
-            growth.add(recipe, _seeds(problem.random_state, len(before), self.n_estimators))
-            before += [self._tree(each.attributes, recipe, fitted) for each in growth.trees]
+            seeds = _seeds(problem.random_state, len(before), self.n_estimators)
+            self._grow(growth, sampling, seeds, fitted)
+            before += [self._tree(each.attributes, fitted) for each in growth.trees]
         self._set_fitted(fitted, before)
         if self.oob_score:
             predictions = out_of_bag_predictions(problem, sampling, before)
@@ -194,15 +196,27 @@ class ObliqueForest(TableEstimator):
                 "max_samples")
         return Sampling(
             bootstrap=self.bootstrap, n_drawn=n_drawn,
-            n_columns=number_of_columns(self.max_features, len(table.names)),
+            n_columns=None if is_auto(self.max_features) else (
+                number_of_columns(self.max_features, len(table.names))),
             column_of=np.array([feature.column for feature in table.features]),
             encoder=fitted["_targets"] if self.class_weight == "balanced_subsample" else None)
 
-    def _recipe(self, problem, fitted, sampling):
+    def _grow(self, growth, sampling, seeds, fitted):
+        """Train a tree for each seed."""
+        problem, linear_leaves = growth.problem, resolve_leaves(self, fitted["_table"])
+        if not (is_auto(self.optimizer) and is_auto(self.init)):
+            recipe = self._recipe(problem, sampling, linear_leaves, fitted)
+            growth.add([(recipe, seed) for seed in seeds])
+            return
+        recipes = {
+            kind.name: self._recipe_of(kind, sampling, fitted["_table"])
+            for kind in default_kinds(problem, self.leaf, linear_leaves)}
+        fitted["candidates_"] = compete(growth, recipes, seeds, fitted["candidates_"])
+
+    def _recipe(self, problem, sampling, linear_leaves, fitted):
         """How each tree is made, as the parameters say."""
-        linear_leaves = resolve_leaves(self, fitted["_table"])
         if is_auto(self.optimizer):
-            optimizers = default_optimizers(problem, self.leaf, linear_leaves)
+            optimizers = default_kinds(problem, self.leaf, linear_leaves)[0].optimizers
         else:
             optimizers = resolve_optimizers(self, linear_leaves)
         init = resolve_init(self, optimizers, fitted.get("classes_"))
@@ -215,11 +229,17 @@ class ObliqueForest(TableEstimator):
             init = fitted["_targets"].scale_leaf_values(init, problem.loss)
         return Recipe(init, optimizers, sampling)
 
-    def _tree(self, attributes, recipe, fitted):
+    def _recipe_of(self, kind, sampling, table):
+        """How trees of a kind are made."""
+        if is_auto(self.max_features):
+            sampling = replace(
+                sampling, n_columns=number_of_columns(kind.max_features, len(table.names)))
+        return Recipe(kind.init, kind.optimizers, sampling, kind.max_depth)
+
+    def _tree(self, attributes, fitted):
         """The estimator of a trained tree."""
         parameters = self.get_params(deep=False)
         parameters |= {
-            "init": recipe.init, "optimizer": recipe.optimizers or None,
             "validation_fraction": None, "callback": None, "max_time": None, "n_jobs": None,
             "verbose": 0, "warm_start": False}
         if self.class_weight == "balanced_subsample":

@@ -28,9 +28,11 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     ----------
     n_estimators : int, default=20
         Number of trees.
-    max_depth : int or None, default=8
+    max_depth : int or None, default=None
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
-        limit. A tree given as `init` keeps its depth.
+        limit. Complete initial trees of soft training have at most 8 levels, or as many as give
+        each class 32 leaves, and those of TAO by default at most 8. A tree given as `init` keeps
+        its depth.
     min_samples_split : int or float, default=2
         Least number of training samples of a node that is split; a float is a share of all samples.
         A sample that a tree has drawn several times counts once.
@@ -50,9 +52,12 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         all others and for none.
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Trains each tree from its initial tree: a name or an object (see :mod:`ngdt.optimizers`), or
-        a list, which is run in order. None keeps the initial trees.
-        "auto" is "annealed" from 2000 samples on and with linear leaves, "tao" with ``C=10`` for
-        fewer samples, and "ssgd" for more than 4096 features.
+        a list, which is run in order. None keeps the initial trees. "auto" lets four kinds of trees
+        compete if `init` is "auto", too: trees that are trained softly, trees that are trained by
+        TAO, and random trees with oblique or with axis-aligned splits. A few of each are trained,
+        and the forest gets the numbers of each kind for which its squared error is least, as
+        estimated on samples that trees have not drawn. Without such samples, for fewer than 8
+        trees, and with another `init`, "auto" is "annealed" up to 4096 features, "ssgd" beyond.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss.
     bootstrap : bool, default=True
@@ -61,9 +66,10 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     max_samples : int, float or None, default=None
         Number of samples that are drawn for each tree; a float is a share of all. None draws as
         many as there are.
-    max_features : int, float, "sqrt", "log2" or None, default=None
+    max_features : int, float, "auto", "sqrt", "log2" or None, default="auto"
         Number of columns of X that each tree is trained on, drawn at random; a float is a share of
-        all. None takes all. Features that a column is encoded as go together.
+        all. None takes all. Features that a column is encoded as go together. "auto" is 0.6 for
+        the softly trained trees that compete by default, and None for all others.
     oob_score : bool or callable, default=False
         Whether to predict each training sample by the trees that did not draw it. A callable
         ``metric(y_true, y_pred)`` replaces :math:`R^2` as the score.
@@ -93,10 +99,10 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         1 prints the number of trained trees every few seconds, 2 after each tree.
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds those that are missing to
-        `n_estimators`. Give it the same data.
+        `n_estimators`. Give it the same data. The shares of the kinds that competed stay.
     random_state : int, RandomState or None, default=None
-        Seed of all that is drawn. With the same int, the first trees of a larger forest are those
-        of a smaller one.
+        Seed of all that is drawn. With the same int and a given optimizer, the first trees of a
+        larger forest are those of a smaller one.
 
     Attributes
     ----------
@@ -112,6 +118,11 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     estimators_ : list of ObliqueTreeRegressor
         The trees, each as a fitted estimator that takes the same tables. Predictions follow changes
         of this list.
+    candidates_ : dict of lists
+        One entry per kind of trees that competed by default; else empty. ``candidate`` is its name,
+        ``error`` the estimated squared error of a forest of this kind, in units of the
+        variance of y,
+        ``n_trees`` the number of its trees in the forest.
     feature_importances_ : ndarray of shape (n_features,)
         Mean of the importances of the trees. The sum is 1, or 0 if no tree has splits.
     oob_score_ : float
@@ -151,7 +162,7 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         self,
         n_estimators: int = 20,
         *,
-        max_depth: int | None = 8,
+        max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         max_leaf_nodes: int | None = None,
@@ -162,7 +173,7 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         loss: str | Loss | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
-        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        max_features: int | float | Literal["auto", "sqrt", "log2"] | None = "auto",
         oob_score: bool | Callable[[Any, Any], float] = False,
         leaf: Literal["auto", "constant", "linear"] = "auto",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",

@@ -29,11 +29,14 @@ class Recipe:
     init : Initializer or Tree
     optimizers : sequence of Optimizer
     sampling : Sampling
+    max_depth : int or None
+        Largest depth of the initial tree, besides that of the problem.
     """
 
     init: Initializer | Tree
     optimizers: Sequence
     sampling: Sampling
+    max_depth: int | None = None
 
     def fit(self, problem, seed, fitted):
         """Train a tree.
@@ -52,13 +55,19 @@ class Recipe:
         """
         begin = monotonic()
         # Its own list of cuts: another process has a copy.
-        problem = problem.replace(deadline=Deadline(problem.deadline.end), random_state=seed)
+        problem = problem.replace(
+            deadline=Deadline(problem.deadline.end), random_state=seed,
+            max_depth=min((each for each in (problem.max_depth, self.max_depth)
+                           if each is not None), default=None))
         weight, features = self.sampling.weight(problem, seed), self.sampling.features(seed)
         result = train(problem.part(weight, features), self.init, self._optimizers(features))
         if features is not None:
             result = replace(result, tree=widen(result.tree, features, problem.X.shape[1]))
+        parameters = {
+            "init": self.init, "optimizer": list(self.optimizers) or None,
+            "max_depth": problem.max_depth, "random_state": seed}
         return TrainedTree(
-            {**describe(problem.part(weight), result, fitted), "random_state": seed},
+            describe(problem.part(weight), result, fitted) | parameters,
             result.interrupted, problem.deadline.has_cut, monotonic() - begin)
 
     def _optimizers(self, features):
@@ -82,7 +91,7 @@ class TrainedTree:
     Attributes
     ----------
     attributes : dict
-        Of the estimator of the tree.
+        Fitted attributes and parameters of the estimator of the tree.
     interrupted : bool
         Whether Ctrl-C ended its training.
     was_cut : bool
@@ -138,24 +147,24 @@ class Growth:
     def was_cut(self):
         return self.problem.deadline.has_cut or any(tree.was_cut for tree in self.trees)
 
-    def add(self, recipe, seeds):
-        """Train a tree for each seed, until Ctrl-C or the deadline.
+    def add(self, tasks):
+        """Train trees until Ctrl-C or the deadline.
 
         Trees are kept as soon as they are trained. Ctrl-C before the first raises
         KeyboardInterrupt.
 
         Parameters
         ----------
-        recipe : Recipe
-        seeds : sequence of int
+        tasks : sequence of tuple (Recipe, int)
+            For each tree, how it is made, and its seed.
         """
-        n_wanted, stop = len(self.trees) + len(seeds), Stop()
+        n_wanted, stop = len(self.trees) + len(tasks), Stop()
         problem = self.problem.replace(n_jobs=1, verbose=0, callback=stop)
         run = Parallel(
             self.problem.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs",
             batch_size=1)
-        tasks = (
-            delayed(recipe.fit)(problem, seed, self.fitted) for seed in self._in_time(seeds))
+        tasks = (delayed(recipe.fit)(problem, seed, self.fitted)
+                 for recipe, seed in self._in_time(tasks))
         try:
             # Trees in several threads must not start threads of BLAS in each.
             with one_blas_thread():
@@ -172,12 +181,12 @@ class Growth:
         finally:
             stop.is_set = True
 
-    def _in_time(self, seeds):
-        """The seeds, as long as there is time for another tree."""
-        for seed in seeds:
+    def _in_time(self, tasks):
+        """The tasks, as long as there is time for another tree."""
+        for task in tasks:
             if self.trees and not self.problem.deadline.fits(self.trees[-1].seconds):
                 return
-            yield seed
+            yield task
 
     def _report(self, n_wanted):
         now, n, verbose = monotonic(), len(self.trees), self.problem.verbose

@@ -413,13 +413,10 @@ def test_forests_in_a_cross_validation_by_processes(iris):
     assert cross_val_score(model, *iris, cv=3).tolist() == scores.tolist()
 
 
-def test_default_trees(iris, diabetes):
-    model = ObliqueForestClassifier(1, max_depth=2, random_state=0).fit(*iris)
+@BOTH
+def test_the_default_with_another_initial_tree(forest, iris):
+    model = forest(1, max_depth=2, init="random", random_state=0).fit(*iris)
     assert set(model.estimators_[0].history_["optimizer"]) == {"Annealed"}
-    for leaf, name in (("auto", "TAO"), ("linear", "Annealed")):
-        model = ObliqueForestRegressor(1, max_depth=2, leaf=leaf, random_state=0).fit(*diabetes)
-        assert model.estimators_[0].history_["optimizer"][0] == name
-        assert (model.estimators_[0].tree_.slopes is not None) == (leaf == "linear")
 
 
 @BOTH
@@ -429,7 +426,7 @@ def test_default_trees(iris, diabetes):
     ({"max_samples": 1.5}, ValueError, "'max_samples' parameter"),
     ({"max_samples": 151, "bootstrap": False}, ValueError, "max_samples=151 is more than the 150"),
     ({"max_features": 5}, ValueError, "max_features=5 is more than the 4 features"),
-    ({"max_features": "all"}, ValueError, "'max_features' parameter"),
+    ({"max_features": "every"}, ValueError, "'max_features' parameter"),
     ({"bootstrap": 2}, ValueError, "'bootstrap' parameter"),
     ({"oob_score": True, "bootstrap": False}, ValueError, "oob_score needs .* use bootstrap=True"),
     ({"oob_score": "yes"}, ValueError, "'oob_score' parameter"),

@@ -1,0 +1,235 @@
+"""Which kinds of trees a forest is made of by default: those with the least out-of-bag error.
+
+A few trees of each kind are trained, on the same samples for all kinds. The squared error of a
+forest is a quadratic function of how many trees it has of each kind. Its coefficients are means of
+products of errors over pairs of trees, on samples that neither was trained on. So the error of any
+forest, of one kind or several, of few trees or many, is estimated without bias from the few trees
+that there are, and the numbers of trees are those with the least estimate.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+from scipy.special import softmax
+
+from ngdt._selection import draw
+from ngdt.forest._training import Growth
+
+# Number of trees of each kind in the trial.
+N_TRIAL = 4
+# Least number of trees of a forest for which there is a trial.
+MIN_TREES = 8
+# Largest number of samples, and of values of X, of the trial.
+MAX_SAMPLES, MAX_VALUES = 30_000, 12_000_000
+# Share of the time until the deadline for the trial.
+TRIAL_TIME = 0.4
+
+
+def compete(growth, recipes, seeds, previous):
+    """Train the trees of a forest of the kinds with the least out-of-bag error.
+
+    Parameters
+    ----------
+    growth : Growth
+        Gets the trees.
+    recipes : dict of str to Recipe
+        How trees are made, for the name of each kind.
+    seeds : sequence of int
+        One for each tree that the forest is to get.
+    previous : dict of lists
+        What was returned for the forest that the trees are added to: the shares of the kinds stay.
+        Empty for a new forest.
+
+    Returns
+    -------
+    dict of lists
+        One entry per kind: ``candidate`` is its name, ``error`` the estimated error of a forest of
+        this kind, and ``n_trees`` the number of trees that the forest gets.
+    """
+    names, sampling = list(recipes), next(iter(recipes.values())).sampling
+    if previous or sampling.n_drawn is None or len(seeds) < MIN_TREES or (
+            not _predicts_means(growth.problem.loss)):
+        table = previous or _table(names[:1], [np.nan], [0])
+        counts = _in_proportion(table["n_trees"], len(seeds))
+        growth.add(_tasks(recipes, table["candidate"], counts, seeds))
+        return table | {"n_trees": [a + b for a, b in zip(table["n_trees"], counts, strict=True)]}
+    trial = _Trial(growth, recipes, seeds[:N_TRIAL])
+    names = list(recipes)[:len(trial.trees)]
+    if trial.interrupted or not names:
+        growth.interrupted, growth.trees = trial.interrupted, trial.all_trees[:len(seeds)]
+        return {}
+    model = trial.error_model()
+    counts = model.best_counts(len(seeds)).tolist()
+    errors = [model.error(len(seeds) * one) for one in np.eye(len(names), dtype=np.intp)]
+    table = _table(names, errors, counts)
+    if growth.problem.verbose:
+        _report(table)
+    kept = [trees[:n] if trial.is_whole else [] for trees, n in zip(
+        trial.trees, counts, strict=True)]
+    growth.trees += chain.from_iterable(kept)
+    missing = [n - len(trees) for n, trees in zip(counts, kept, strict=True)]
+    growth.add(_tasks(recipes, names, missing, seeds[N_TRIAL:] if trial.is_whole else seeds))
+    return table
+
+
+def _predicts_means(loss):
+    """Whether predictions are means, which have the least squared error."""
+    return loss.is_classifier or loss.is_squared or loss.has_log_link
+
+
+class _Trial:
+    """A few trees of each kind, on the same samples for all kinds."""
+
+    def __init__(self, growth, recipes, seeds):
+        whole = growth.problem
+        problem = draw(whole, min(MAX_SAMPLES, MAX_VALUES // whole.X.shape[1]))
+        self.is_whole = problem is whole
+        share = len(problem.training_samples) / len(whole.training_samples)
+        recipes = [_scaled(recipe, share) for recipe in recipes.values()]
+        self.problem, self.targets = problem, growth.fitted["_targets"]
+        self.sampling, self.seeds = recipes[0].sampling, seeds
+        trial = Growth(problem.replace(
+            deadline=problem.deadline.share(TRIAL_TIME), verbose=0), growth.fitted)
+        trial.add([(recipe, seed) for recipe in recipes for seed in seeds])
+        self.interrupted, self.all_trees = trial.interrupted, trial.trees
+        # Those of each kind of which all were trained.
+        n = len(seeds)
+        self.trees = [trial.trees[n * k:n * (k + 1)] for k in range(len(trial.trees) // n)]
+
+    def error_model(self):
+        outside = np.array([
+            self.sampling.counts(self.problem.sample_weight, seed) == 0 for seed in self.seeds])
+        errors = [errors_of(self.problem, [
+            self.targets.scale_leaf_values(tree.attributes["tree_"], self.problem.loss)
+            for tree in trees]) for trees in self.trees]
+        return ErrorModel.of(errors, outside, self.problem.sample_weight)
+
+
+def _scaled(recipe, share):
+    """The recipe for a share of the samples."""
+    n_drawn = max(1, round(share * recipe.sampling.n_drawn))
+    return replace(recipe, sampling=replace(recipe.sampling, n_drawn=n_drawn))
+
+
+def _tasks(recipes, names, counts, seeds):
+    """Recipe and seed of each tree, kind after kind."""
+    chosen = chain.from_iterable([recipes[name]] * n for name, n in zip(names, counts, strict=True))
+    return list(zip(chosen, seeds, strict=False))
+
+
+def _in_proportion(counts, n_more):
+    """How many of further trees are of each kind, so that their shares stay."""
+    more = [0] * len(counts)
+    for _ in range(n_more):
+        k = max(range(len(counts)), key=lambda k: counts[k] / (more[k] + 1))
+        more[k] += 1
+    return more
+
+
+def _table(names, errors, counts):
+    return {"candidate": names, "error": [float(each) for each in errors],
+            "n_trees": [int(each) for each in counts]}
+
+
+def _report(table):
+    shown = "  ".join(f"{name} {error:.4g} ({n} trees)" for name, error, n in zip(
+        *table.values(), strict=True))
+    print(f"[forest] estimated squared error: {shown}")
+
+
+@dataclass(frozen=True)
+class ErrorModel:
+    """Estimated squared error of forests of several kinds of trees.
+
+    Attributes
+    ----------
+    products : ndarray of shape (n_kinds, n_kinds)
+        Mean product of the errors of two trees of these kinds, with different training samples.
+    spread : ndarray of shape (n_kinds,)
+        By how much the mean squared error of one tree is larger than such a product.
+    """
+
+    products: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, errors, outside, sample_weight):
+        """Estimate the error from some trees of each kind.
+
+        Parameters
+        ----------
+        errors : sequence of ndarray of shape (n_trees, n_samples, n_outputs)
+            Prediction minus target, of the trees of each kind.
+        outside : ndarray of bool, shape (n_trees, n_samples)
+            Whether a tree was not trained on a sample. It is the same for all kinds.
+        sample_weight : ndarray of shape (n_samples,)
+        """
+        root = np.sqrt(sample_weight)[:, None]
+        errors = [each * outside[:, :, None] * root for each in errors]
+        totals = np.array([each.sum(axis=0).ravel() for each in errors])
+        own = np.array([each.ravel() for each in errors])
+        n_outside = outside.sum(axis=0)
+        n_pairs = (n_outside * (n_outside - 1)) @ sample_weight
+        squares = own @ own.T       # of trees with the same samples
+        products = (totals @ totals.T - squares) / n_pairs
+        return cls(products, np.diag(squares) / (n_outside @ sample_weight) - np.diag(products))
+
+    def error(self, counts):
+        """Estimated error of the mean prediction of a forest.
+
+        Parameters
+        ----------
+        counts : ndarray of int, shape (n_kinds,)
+            Number of trees of each kind.
+        """
+        return (counts @ self.products @ counts + counts @ self.spread) / counts.sum() ** 2
+
+    def best_counts(self, n_trees):
+        """Numbers of trees of each kind with the least estimated error.
+
+        Trees are exchanged one by one, from the best forest of one kind on, while this lowers the
+        error.
+
+        Parameters
+        ----------
+        n_trees : int
+
+        Returns
+        -------
+        ndarray of int, shape (n_kinds,)
+        """
+        steps = np.eye(len(self.spread), dtype=np.intp)
+        best = min(n_trees * steps, key=self.error)
+        while True:
+            others = [best - one + other for one in steps for other in steps if (best >= one).all()]
+            found = min(others, key=self.error)
+            if not self.error(found) < self.error(best):
+                return best
+            best = found
+
+
+def errors_of(problem, trees):
+    """Prediction minus target of trees for all samples: of probabilities, for classification.
+
+    Parameters
+    ----------
+    problem : Problem
+    trees : sequence of Tree
+        For the encoded targets.
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_samples, n_outputs)
+    """
+    samples = np.arange(problem.X.shape[0], dtype=np.int32)
+    targets = problem.y
+    if problem.loss.is_classifier:
+        targets = np.eye(problem.n_outputs)[problem.y[:, 0].astype(np.intp)]
+    found = np.empty((len(trees), *targets.shape))
+    for t, tree in enumerate(trees):
+        predictions = problem.predictions(tree, samples)
+        found[t] = softmax(predictions, axis=1) if problem.loss.is_classifier else (
+            problem.loss.decode(predictions))
+        found[t] -= targets
+    return found

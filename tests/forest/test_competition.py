@@ -1,0 +1,271 @@
+"""The kinds of trees that compete by default, and the error that is estimated for forests of them.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import ngdt.forest._base
+import ngdt.forest._competition
+from helpers import make_problem
+from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt.forest._competition import ErrorModel, _in_proportion, errors_of
+from ngdt.forest._kinds import Kind, default_kinds
+from ngdt.initializers import InfoGain, RandomComplete, RandomOblique
+from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, Optimizer, OptimizerResult
+
+BOTH = pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
+
+
+def random_case(seed, n_kinds=3, n_trees=4, n=30):
+    random = np.random.default_rng(seed)
+    level = random.normal(size=(n_kinds, 1, n, 2))     # what the trees of a kind share
+    errors = level + random.normal(size=(n_kinds, n_trees, n, 2))
+    return errors, random.random((n_trees, n)) < 0.5, random.random(n)
+
+
+# --- the error model -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_products_are_means_over_pairs_of_trees(seed):
+    errors, outside, weight = random_case(seed)
+    model = ErrorModel.of(errors, outside, weight)
+    for i, j in product(range(3), repeat=2):
+        total = pairs = square = single = 0.0
+        for s, t, sample in product(range(4), range(4), range(30)):
+            if outside[s, sample] and outside[t, sample]:
+                value = weight[sample] * errors[i, s, sample] @ errors[j, t, sample]
+                if s != t:
+                    total += value
+                    pairs += weight[sample]
+                elif i == j:
+                    square += value
+                    single += weight[sample]
+        assert model.products[i, j] == pytest.approx(total / pairs)
+        if i == j:
+            assert model.spread[i] == pytest.approx(square / single - total / pairs)
+
+
+def test_the_estimate_is_exact_for_the_trees_that_there_are():
+    errors, outside, weight = random_case(0, n_kinds=1)
+    everywhere = np.ones_like(outside)
+    model = ErrorModel.of(errors, everywhere, weight)
+    mean = errors[0].mean(axis=0)
+    exact = (weight @ (mean**2).sum(axis=1)) / weight.sum()
+    assert model.error(np.array([4])) == pytest.approx(exact)
+
+
+def test_the_estimate_of_many_trees_of_two_kinds():
+    # Trees of few samples tell the error of forests that are much larger.
+    random = np.random.default_rng(0)
+    level = random.normal(size=(2, 1, 4000, 1))
+    errors = level + np.array([0.5, 1.5])[:, None, None, None] * random.normal(
+        size=(2, 60, 4000, 1))
+    outside = random.random((4, 4000)) < 0.4
+    model = ErrorModel.of(errors[:, :4], outside, np.ones(4000))
+    for counts in ([20, 0], [0, 20], [10, 10], [3, 37], [60, 60]):
+        mean = sum(errors[k, :n].sum(axis=0) for k, n in enumerate(counts)) / sum(counts)
+        assert model.error(np.array(counts)) == pytest.approx((mean**2).mean(), rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_other_numbers_of_trees_have_a_smaller_error(seed):
+    model = ErrorModel.of(*random_case(seed))
+    best = model.best_counts(9)
+    assert best.sum() == 9
+    smallest = min(
+        model.error(np.array(counts)) for counts in product(range(10), repeat=3)
+        if sum(counts) == 9)
+    assert model.error(best) == pytest.approx(smallest)
+
+
+def test_errors_of_trees(iris):
+    X, y = iris
+    problem = make_problem(X, y, max_depth=2)
+    tree = InfoGain().initialize(problem)
+    (errors,) = errors_of(problem, [tree])
+    proba = np.exp(tree.predict(X))
+    np.testing.assert_allclose(
+        errors, proba / proba.sum(axis=1, keepdims=True) - np.eye(3)[y], atol=1e-12)
+    problem = make_problem(X, X[:, :2], "squared", max_depth=2)
+    tree = InfoGain().initialize(problem)
+    np.testing.assert_array_equal(errors_of(problem, [tree])[0], tree.predict(X) - problem.y)
+
+
+@pytest.mark.parametrize(("counts", "n_more", "expected"), [
+    ([5, 5], 4, [2, 2]), ([20, 0, 0], 3, [3, 0, 0]), ([17, 3], 20, [17, 3]), ([0], 4, [4]),
+    ([10, 0, 10], 1, [1, 0, 0])])
+def test_further_trees_in_proportion(counts, n_more, expected):
+    assert _in_proportion(counts, n_more) == expected
+
+
+# --- the default kinds ---------------------------------------------------------------------------
+
+
+def test_default_kinds():
+    X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30) % 2
+    problem = make_problem(X, y)
+    kinds = default_kinds(problem, "constant", None)
+    assert [kind.name for kind in kinds] == ["annealed", "tao", "random oblique", "random"]
+    first, tao, oblique, random = kinds
+    assert isinstance(first.init, RandomComplete)
+    assert isinstance(first.optimizers[0], Annealed)
+    assert isinstance(tao.optimizers[0], TAO)
+    assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (5, 3)
+    assert (random.init.n_candidates, random.init.n_nonzero) == (5, 1)
+    wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
+    assert isinstance(default_kinds(wide, "constant", None)[0].optimizers[0], SSGD)
+    narrow = make_problem(np.zeros((4, 1)), [0.0, 1, 0, 1], "squared")
+    for kind in default_kinds(narrow, "linear", LinearLeaves()):
+        assert isinstance(kind.optimizers[-1], LinearLeaves)
+        for algorithm in (kind.init, *kind.optimizers):
+            algorithm.check(narrow)
+
+
+# --- competitions --------------------------------------------------------------------------------
+
+GOOD = Kind("good", RandomOblique(20), max_depth=4)
+BAD = Kind("bad", RandomComplete(1))
+HALF = Kind("half", RandomOblique(20), max_features=0.5)
+
+
+@pytest.fixture
+def kinds(monkeypatch):
+    """Lets a test choose the kinds that compete."""
+    def use(*kinds):
+        monkeypatch.setattr(ngdt.forest._base, "default_kinds", lambda *_: list(kinds))
+    use(BAD, GOOD)
+    return use
+
+
+@BOTH
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_better_kind_wins(forest, n_jobs, kinds, iris, capsys):
+    X, y = iris
+    model = forest(10, n_jobs=n_jobs, verbose=1, oob_score=True, random_state=0).fit(X, y)
+    assert model.candidates_["candidate"] == ["bad", "good"]
+    assert model.candidates_["n_trees"] == [0, 10]
+    assert model.candidates_["error"][0] > model.candidates_["error"][1]
+    assert [tree.init for tree in model.estimators_] == [GOOD.init] * 10
+    assert {tree.max_depth for tree in model.estimators_} == {4}
+    assert "bad" in capsys.readouterr().out
+    # They are the trees of a forest of this kind.
+    alone = forest(10, max_depth=4, init=GOOD.init, optimizer=None, random_state=0).fit(X, y)
+    assert [t.tree_ for t in alone.estimators_] == [t.tree_ for t in model.estimators_]
+    assert alone.candidates_ == {}
+
+
+@BOTH
+def test_errors_tell_how_good_a_forest_is(forest, kinds, iris):
+    X, y = iris
+    kinds(GOOD)
+    estimated, errors = [], []
+    for seed in range(8):
+        model = forest(40, oob_score=True, random_state=seed).fit(X, y)
+        estimated += model.candidates_["error"]
+        if forest is ObliqueForestClassifier:
+            squares = (model.oob_decision_function_ - np.eye(3)[y]) ** 2
+            errors.append(squares.sum(axis=1).mean())
+        else:
+            errors.append(((model.oob_prediction_ - y) ** 2).mean() / y.var())
+    assert np.mean(errors) == pytest.approx(np.mean(estimated), rel=0.3)
+
+
+@BOTH
+def test_forests_of_several_kinds(forest, kinds, iris):
+    kinds(HALF, GOOD)
+    model = forest(21, random_state=0).fit(*iris)
+    counts = model.candidates_["n_trees"]
+    assert sum(counts) == len(model.estimators_) == 21
+    assert [tree.max_depth for tree in model.estimators_].count(4) == counts[1]
+    for name, n in zip((None, 4), counts, strict=True):
+        seeds = [tree.random_state for tree in model.estimators_ if tree.max_depth == name]
+        assert len(set(seeds)) == n
+
+
+@BOTH
+def test_max_features_holds_for_all_kinds(forest, kinds, iris):
+    X, y = iris
+    kinds(HALF, GOOD)
+    for max_features, most in (("auto", [2, 4]), (1, [1, 1])):
+        model = forest(8, max_features=max_features, random_state=0).fit(X, y)
+        for tree in model.estimators_:
+            n_used = len(np.unique(tree.tree_.weights.nonzero()[1]))
+            assert n_used <= most[tree.max_depth is not None]
+
+
+@BOTH
+@pytest.mark.parametrize("parameters", [
+    {"n_estimators": 7}, {"bootstrap": False}, {"max_samples": None, "bootstrap": False}], ids=str)
+def test_the_first_kind_is_taken_if_none_can_be_compared(forest, parameters, kinds, iris):
+    model = forest(**{"n_estimators": 9, "random_state": 0, **parameters}).fit(*iris)
+    n = model.n_estimators
+    assert model.candidates_["candidate"] == ["bad"]
+    assert model.candidates_["n_trees"] == [n]
+    assert [tree.init for tree in model.estimators_] == [BAD.init] * n
+
+
+@BOTH
+def test_warm_start_keeps_the_shares(forest, kinds, iris):
+    model = forest(8, warm_start=True, random_state=0).fit(*iris)
+    first = list(model.estimators_)
+    model.set_params(n_estimators=12).fit(*iris)
+    assert model.estimators_[:8] == first
+    assert model.candidates_["n_trees"] == [0, 12]
+    assert [tree.init for tree in model.estimators_] == [GOOD.init] * 12
+    assert len({tree.random_state for tree in model.estimators_}) == 12
+
+
+@BOTH
+def test_many_samples_have_a_trial_on_some_of_them(forest, kinds, iris, monkeypatch):
+    monkeypatch.setattr(ngdt.forest._competition, "MAX_SAMPLES", 60)
+    model = forest(9, max_samples=0.5, random_state=0).fit(*iris)
+    assert model.candidates_["n_trees"] == [0, 9]
+    # No tree is left of the trial.
+    assert min(tree.n_node_samples[0] for tree in model.estimators_) > 45
+    assert len({tree.random_state for tree in model.estimators_}) == 9
+
+
+class Stopped(Optimizer):
+    """Ctrl-C in the tree of this number."""
+
+    calls = 0
+
+    def __init__(self, call=1):
+        self.call = call
+
+    def _optimize(self, tree, problem):
+        Stopped.calls += 1
+        if Stopped.calls == self.call:
+            raise KeyboardInterrupt
+        return OptimizerResult(tree)
+
+
+@BOTH
+@pytest.mark.parametrize(("call", "n_trees"), [(3, 2), (6, 5), (10, 9)])
+def test_ctrl_c_in_the_trial_and_after_it(forest, call, n_trees, kinds, iris):
+    kinds(Kind("one", InfoGain(), (Stopped(call),)), Kind("two", InfoGain(), (Stopped(call),)))
+    Stopped.calls = 0
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C .* of 20 trees"):
+        model = forest(20, random_state=0).fit(*iris)
+    if call < 8:
+        assert len(model.estimators_) == n_trees
+        assert model.candidates_ == {}
+    assert model.predict(iris[0]).shape == (150,)
+
+
+@BOTH
+def test_too_little_time_for_the_trial(forest, kinds, iris):
+    with pytest.warns(ConvergenceWarning, match="max_time=1e-09 s"):
+        model = forest(20, max_time=1e-9, random_state=0).fit(*iris)
+    assert len(model.estimators_) == 1
+
+
+@pytest.mark.parametrize("max_time", [1.0, 3.0])
+def test_the_default_ends_in_time(max_time, digits):
+    with pytest.warns(ConvergenceWarning, match="of 400 trees"):
+        model = ObliqueForestClassifier(400, max_time=max_time, random_state=0).fit(*digits)
+    assert model.score(*digits) > 0.8
