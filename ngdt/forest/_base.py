@@ -3,7 +3,6 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -60,7 +59,7 @@ class ObliqueForest(TableEstimator):
         "max_features": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"auto", "sqrt", "log2"}), None],
+            StrOptions({"sqrt", "log2"}), None],
         "oob_score": ["boolean", callable],
     }
 
@@ -79,7 +78,7 @@ class ObliqueForest(TableEstimator):
         loss: str | Loss | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
-        max_features: int | float | Literal["auto", "sqrt", "log2"] | None = "auto",
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
         leaf: Literal["auto", "constant", "linear"] = "auto",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
@@ -196,8 +195,7 @@ class ObliqueForest(TableEstimator):
                 "max_samples")
         return Sampling(
             bootstrap=self.bootstrap, n_drawn=n_drawn,
-            n_columns=None if is_auto(self.max_features) else (
-                number_of_columns(self.max_features, len(table.names))),
+            n_columns=number_of_columns(self.max_features, len(table.names)),
             column_of=np.array([feature.column for feature in table.features]),
             encoder=fitted["_targets"] if self.class_weight == "balanced_subsample" else None)
 
@@ -209,8 +207,9 @@ class ObliqueForest(TableEstimator):
             growth.add([(recipe, seed) for seed in seeds])
             return
         recipes = {
-            kind.name: self._recipe_of(kind, sampling, fitted["_table"])
-            for kind in default_kinds(problem, self.leaf, linear_leaves)}
+            kind.name: Recipe(kind.init, kind.optimizers, sampling, kind.max_depth)
+            for kind in default_kinds(
+                problem, self.leaf, linear_leaves, sampling.n_columns)}
         fitted["candidates_"] = compete(growth, recipes, seeds, fitted["candidates_"])
 
     def _recipe(self, problem, sampling, linear_leaves, fitted):
@@ -228,13 +227,6 @@ class ObliqueForest(TableEstimator):
                     "init is a tree of all features: use max_features=None, or an initializer")
             init = fitted["_targets"].scale_leaf_values(init, problem.loss)
         return Recipe(init, optimizers, sampling)
-
-    def _recipe_of(self, kind, sampling, table):
-        """How trees of a kind are made."""
-        if is_auto(self.max_features):
-            sampling = replace(
-                sampling, n_columns=number_of_columns(kind.max_features, len(table.names)))
-        return Recipe(kind.init, kind.optimizers, sampling, kind.max_depth)
 
     def _tree(self, attributes, fitted):
         """The estimator of a trained tree."""

@@ -67,10 +67,9 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     max_samples : int, float or None, default=None
         Number of samples that are drawn for each tree; a float is a share of all. None draws as
         many as there are.
-    max_features : int, float, "auto", "sqrt", "log2" or None, default="auto"
+    max_features : int, float, "sqrt", "log2" or None, default=None
         Number of columns of X that each tree is trained on, drawn at random; a float is a share of
-        all. None takes all. Features that a column is encoded as go together. "auto" is 0.6 for
-        the softly trained trees that compete by default, and None for all others.
+        all. None takes all. Features that a column is encoded as go together.
     oob_score : bool or callable, default=False
         Whether to predict each training sample by the trees that did not draw it. A callable
         ``metric(y_true, y_pred)`` replaces the accuracy as the score.
@@ -191,7 +190,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         loss: str | Loss | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
-        max_features: int | float | Literal["auto", "sqrt", "log2"] | None = "auto",
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
         leaf: Literal["auto", "constant", "linear"] = "auto",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",

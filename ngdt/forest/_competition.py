@@ -16,8 +16,8 @@ from scipy.special import softmax
 from ngdt._selection import draw
 from ngdt.forest._training import Growth
 
-# Number of trees of each kind in the trial.
-N_TRIAL = 4
+# Number of trees of each kind in the trial: of few samples, and of many, whose errors tell more.
+N_TRIAL, N_TRIAL_OF_MANY, MANY_SAMPLES = 6, 4, 2000
 # Least number of trees of a forest for which there is a trial.
 MIN_TREES = 8
 # Largest number of samples, and of values of X, of the trial.
@@ -54,7 +54,9 @@ def compete(growth, recipes, seeds, previous):
         counts = _in_proportion(table["n_trees"], len(seeds))
         growth.add(_tasks(recipes, table["candidate"], counts, seeds))
         return table | {"n_trees": [a + b for a, b in zip(table["n_trees"], counts, strict=True)]}
-    trial = _Trial(growth, recipes, seeds[:N_TRIAL])
+    many = len(growth.problem.training_samples) >= MANY_SAMPLES
+    n_trial = N_TRIAL_OF_MANY if many else N_TRIAL
+    trial = _Trial(growth, recipes, seeds[:n_trial])
     names = list(recipes)[:len(trial.trees)]
     if trial.interrupted or not names:
         growth.interrupted, growth.trees = trial.interrupted, trial.all_trees[:len(seeds)]
@@ -69,7 +71,7 @@ def compete(growth, recipes, seeds, previous):
         trial.trees, counts, strict=True)]
     growth.trees += chain.from_iterable(kept)
     missing = [n - len(trees) for n, trees in zip(counts, kept, strict=True)]
-    growth.add(_tasks(recipes, names, missing, seeds[N_TRIAL:] if trial.is_whole else seeds))
+    growth.add(_tasks(recipes, names, missing, seeds[n_trial:] if trial.is_whole else seeds))
     return table
 
 

@@ -57,7 +57,7 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         TAO, and random trees with oblique or with axis-aligned splits. A few of each are trained,
         and the forest gets the numbers of each kind for which its squared error is least, as
         estimated on samples that trees have not drawn. Without such samples, for fewer than 8
-        trees, and with another `init`, "auto" is "annealed" up to 4096 features, "ssgd" beyond.
+        trees, and with another `init`, "auto" is "tao" with ``C=10``.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss.
     bootstrap : bool, default=True
@@ -66,10 +66,9 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     max_samples : int, float or None, default=None
         Number of samples that are drawn for each tree; a float is a share of all. None draws as
         many as there are.
-    max_features : int, float, "auto", "sqrt", "log2" or None, default="auto"
+    max_features : int, float, "sqrt", "log2" or None, default=None
         Number of columns of X that each tree is trained on, drawn at random; a float is a share of
-        all. None takes all. Features that a column is encoded as go together. "auto" is 0.6 for
-        the softly trained trees that compete by default, and None for all others.
+        all. None takes all. Features that a column is encoded as go together.
     oob_score : bool or callable, default=False
         Whether to predict each training sample by the trees that did not draw it. A callable
         ``metric(y_true, y_pred)`` replaces :math:`R^2` as the score.
@@ -173,7 +172,7 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         loss: str | Loss | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
-        max_features: int | float | Literal["auto", "sqrt", "log2"] | None = "auto",
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
         leaf: Literal["auto", "constant", "linear"] = "auto",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",

@@ -76,43 +76,51 @@ def test_ctrl_c_in_the_first_tree(iris):
 
 
 class Endless(Optimizer):
-    """Trains until it is interrupted, from the third tree on."""
+    """Trains until it is interrupted, but for two trees."""
 
-    trained, ended = 0, 0
+    finite, running, ended = (), 0, 0
+    lock = threading.Lock()
+
+    def _count(self, name):
+        with self.lock:
+            setattr(Endless, name, getattr(Endless, name) + 1)
 
     def _optimize(self, tree, problem):
-        Endless.trained += 1
-        number = Endless.trained
+        if problem.random_state in Endless.finite:
+            return OptimizerResult(tree)
+        self._count("running")
         progress = Progress(self, problem, 10**6)
         with progress.until_interrupted():
-            while number > 2:
+            while True:
                 sleep(0.01)
                 progress.report({})
-        Endless.ended += 1
-        return OptimizerResult(tree, progress.history, progress.interrupted)
+        self._count("ended")
+        return progress.result(tree)
 
 
 def test_ctrl_c_ends_the_trees_in_other_threads(iris, monkeypatch):
+    parameters = {"max_depth": 2, "random_state": 0}
+    first = ObliqueForestClassifier(2, init="info_gain", optimizer=None, **parameters).fit(*iris)
+    Endless.finite = {tree.random_state for tree in first.estimators_}
     report = ngdt.forest._training.Growth._report
 
     def interrupt(growth, n_wanted):
         report(growth, n_wanted)
         if len(growth.trees) == 2:
-            while Endless.trained < 4:
+            while Endless.running < 2:
                 sleep(0.01)
             raise KeyboardInterrupt
 
     monkeypatch.setattr(ngdt.forest._training.Growth, "_report", interrupt)
-    Endless.trained = Endless.ended = 0
-    model = ObliqueForestClassifier(6, max_depth=2, optimizer=Endless(), n_jobs=2, random_state=0)
+    model = ObliqueForestClassifier(6, optimizer=Endless(), n_jobs=2, **parameters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")     # joblib, too, says that it did not finish
         model.fit(*iris)
     assert any("2 of 6 trees" in str(each.message) for each in caught)
     before = perf_counter()
-    while Endless.ended < Endless.trained and perf_counter() - before < 10:
+    while Endless.ended < Endless.running and perf_counter() - before < 10:
         sleep(0.01)
-    assert Endless.ended == Endless.trained <= 5
+    assert Endless.ended == Endless.running == 2
     assert model.score(*iris) > 0.8
 
 
