@@ -101,8 +101,8 @@ class LeafQuantiles:
             leaf, np.concatenate([part.targets for part in stored]),
             np.concatenate([part._weights() for part in stored]), len(parts[0].group))
 
-    def take(self, leaf):
-        """The quantiles of some leaves.
+    def sizes(self, leaf):
+        """Number of targets that are kept for some leaves.
 
         Parameters
         ----------
@@ -110,14 +110,31 @@ class LeafQuantiles:
 
         Returns
         -------
+        ndarray of int, shape (n,)
+        """
+        return np.diff(self.offsets)[self.group[leaf]]
+
+    def take(self, leaf, shift=None):
+        """The quantiles of some leaves.
+
+        Parameters
+        ----------
+        leaf : ndarray of int, shape (n,)
+        shift : ndarray of shape (n, n_targets), default=None
+            Is added to the targets of each.
+
+        Returns
+        -------
         LeafQuantiles
             Of `n` leaves, each a group of its own.
         """
-        first, size = self.offsets[self.group[leaf]], np.diff(self.offsets)[self.group[leaf]]
+        first, size = self.offsets[self.group[leaf]], self.sizes(leaf)
         offsets = np.concatenate([[0], np.cumsum(size)])
         stored = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], size)
-        return type(self)(
-            self.targets[stored], self.shares[stored], offsets, np.arange(len(size)))
+        targets = self.targets[stored]
+        if shift is not None:
+            targets += np.repeat(shift, size, axis=0)
+        return type(self)(targets, self.shares[stored], offsets, np.arange(len(size)))
 
     def quantiles(self, quantiles):
         """Quantiles of each leaf.

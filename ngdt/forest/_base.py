@@ -296,7 +296,9 @@ class ObliqueForest(TableEstimator):
         ndarray of int32, shape (n_samples, n_trees)
             A leaf of tree ``t`` is a number from 0 to ``estimators_[t].get_n_leaves() - 1``.
         """
-        data = self._samples(X)
+        return self._leaves(self._samples(X))
+
+    def _leaves(self, data):
         ensemble = self._ensemble()
         return self._in_threads(
             ensemble.leaves, data, np.empty((data.n_samples, len(ensemble.trees)), np.int32))

@@ -9,10 +9,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 
 from ngdt._loss import Loss
+from ngdt._quantiles import check_quantiles
 from ngdt._tree import Tree
 from ngdt.estimators._data import RegressorData
 from ngdt.estimators._regressor import ObliqueTreeRegressor
 from ngdt.forest._base import ObliqueForest
+from ngdt.forest._quantiles import pooled_quantiles
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
@@ -57,7 +59,8 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         TAO, and random trees with oblique or with axis-aligned splits. A few of each are trained,
         and the forest gets the numbers of each kind for which its squared error is least, as
         estimated on samples that trees have not drawn. Without such samples, for fewer than 8
-        trees, and with another `init`, "auto" is "tao" with ``C=10``.
+        trees, for the absolute, quantile and Huber loss, and with another `init`, "auto" is "tao"
+        with ``C=10``.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss.
     bootstrap : bool, default=True
@@ -143,6 +146,8 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     ----------
     L. Breiman. "Bagging predictors." Machine Learning 24, 1996.
 
+    N. Meinshausen. "Quantile regression forests." Journal of Machine Learning Research 7, 2006.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -225,6 +230,43 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         """
         values = self._predictions(X)
         return values[:, 0] if self.n_outputs_ == 1 else values
+
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.1, 0.5, 0.9)
+    ) -> np.ndarray:
+        """Quantiles of the training targets in the leaves that each sample reaches.
+
+        The targets of all trees are put together, as in a quantile regression forest: each tree has
+        the same weight, which the samples that it has drawn share as in
+        `ObliqueTreeRegressor.predict_quantiles`. It takes more time than `predict`, in proportion
+        to the number of targets in these leaves.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
+            In [0, 1]. 0 is the least target, 1 the largest.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles) or, for several targets, \
+                (n_samples, n_quantiles, n_outputs)
+            In the order of `quantiles`; a larger quantile is never smaller.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ngdt import ObliqueForestRegressor
+        >>> X, y = np.repeat([[0.0], [1.0]], 5, axis=0), np.arange(10.0)
+        >>> forest = ObliqueForestRegressor(max_depth=1, optimizer=None, random_state=0).fit(X, y)
+        >>> forest.predict_quantiles([[0.0], [1.0]], [0.0, 0.5, 1.0])
+        array([[0., 2., 4.],
+               [5., 7., 9.]])
+        """
+        quantiles = check_quantiles(quantiles)
+        data = self._samples(X)
+        found = pooled_quantiles(self.estimators_, self._leaves(data), data, quantiles)
+        return found[:, :, 0] if self.n_outputs_ == 1 else found
 
     def _set_out_of_bag(self, y, sample_weight, predictions):
         known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
