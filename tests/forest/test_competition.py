@@ -93,6 +93,9 @@ def test_errors_of_trees(iris):
     problem = make_problem(X, X[:, :2], "squared", max_depth=2)
     tree = InfoGain().initialize(problem)
     np.testing.assert_array_equal(errors_of(problem, [tree])[0], tree.predict(X) - problem.y)
+    problem = make_problem(X, X[:, :2], "poisson", max_depth=2)
+    tree = InfoGain().initialize(problem)
+    np.testing.assert_allclose(errors_of(problem, [tree])[0], np.exp(tree.predict(X)) - problem.y)
 
 
 @pytest.mark.parametrize(("counts", "n_more", "expected"), [
@@ -120,10 +123,11 @@ def test_default_kinds():
     assert isinstance(default_kinds(wide, "constant", None)[0].optimizers[0], SSGD)
     narrow = make_problem(np.zeros((4, 1)), [0.0, 1, 0, 1], "squared")
     assert default_kinds(narrow, "linear", LinearLeaves())[0].name == "tao"
-    for kind in default_kinds(narrow, "linear", LinearLeaves()):
-        assert isinstance(kind.optimizers[-1], LinearLeaves)
-        for algorithm in (kind.init, *kind.optimizers):
-            algorithm.check(narrow)
+    for problem in (narrow, make_problem(np.zeros((4, 1)), [0, 1, 0, 1])):
+        for kind in default_kinds(problem, "linear", LinearLeaves()):
+            assert isinstance(kind.optimizers[-1], LinearLeaves)
+            for algorithm in (kind.init, *kind.optimizers):
+                algorithm.check(problem)
 
 
 @BOTH
@@ -214,6 +218,24 @@ def test_the_first_kind_is_taken_if_none_can_be_compared(forest, parameters, kin
     assert model.candidates_["candidate"] == ["bad"]
     assert model.candidates_["n_trees"] == [n]
     assert [tree.init for tree in model.estimators_] == [BAD.init] * n
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "quantile", "huber"])
+def test_losses_that_do_not_predict_means_have_no_trial(loss, kinds, iris):
+    model = ObliqueForestRegressor(9, loss=loss, random_state=0).fit(*iris)
+    assert model.candidates_["candidate"] == ["bad"]
+    assert model.candidates_["n_trees"] == [9]
+
+
+@BOTH
+def test_trees_with_linear_leaves_compete(forest, iris):
+    X, y = iris[0][::2], iris[1][::2]
+    model = forest(8, leaf="linear", leaf_penalty=10.0, max_depth=2, random_state=0).fit(X, y)
+    assert len(model.candidates_["candidate"]) == 4
+    assert all(tree.tree_.slopes is not None for tree in model.estimators_)
+    assert model.score(X, y) > 0.9
+    constant = forest(8, max_depth=2, random_state=0).fit(X, y)
+    assert all(tree.tree_.slopes is None for tree in constant.estimators_)
 
 
 @BOTH
