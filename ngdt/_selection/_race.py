@@ -28,8 +28,8 @@ MAX_TRAINED_DEPTH = 8
 # Number of candidates that are trained on all samples until one succeeds. Training has failed if
 # the training error is more than a standard error above the error on the folds.
 MAX_TRAININGS = 3
-# Share of the time until the deadline for the race, and for the pruned trees before it.
-RACE_TIME, PRUNING_TIME = 0.4, 0.15
+# Shares of the time until the deadline: for the race, the pruned trees before it, and model trees.
+RACE_TIME, PRUNING_TIME, MODEL_TIME = 0.4, 0.15, 0.15
 
 
 def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=None,
@@ -135,7 +135,7 @@ class _Prunings:
     @cached_property
     def models(self):
         """The model trees."""
-        return CrossValidatedModels(self.problem, self.folds, self.params)
+        return CrossValidatedModels(self.problem, self.folds, self.params, MODEL_TIME)
 
     def tree(self, name):
         """The tree for all training samples."""

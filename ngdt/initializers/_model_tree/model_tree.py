@@ -95,13 +95,17 @@ class CrossValidatedModels:
     folds : list of ndarray of int32
         Test samples of each fold. Without folds, the tree has no splits.
     params : ModelTree
+    share : float, default=1.0
+        Of the time until the deadline, for the trees without each fold.
     """
 
-    def __init__(self, problem, folds, params):
+    def __init__(self, problem, folds, params, share=1.0):
         self.problem = problem.replace(validation_weight=None, verbose=0, callback=None)
         self.params = params
+        timed = self.problem.with_time(share)
         self._parts = [
-            _Grown(problem_without(self.problem, samples), params) for samples in folds]
+            _Grown(problem_without(timed.with_time(1 / (len(folds) - k)), samples), params)
+            for k, samples in enumerate(folds)]
         errors = 0.0
         for part, samples in zip(self._parts, folds, strict=True):
             errors += part.errors(samples, self.problem.sample_weight[samples])
