@@ -185,7 +185,8 @@ def test_features_that_leaves_use():
     X, y = load_diabetes(return_X_y=True)
 
     def used(features):
-        tree = ObliqueTreeRegressor(2, optimizer=LinearLeaves(features=features, penalty=1.0))
+        tree = ObliqueTreeRegressor(
+            2, optimizer=LinearLeaves(features=features, penalty=1.0), validation_fraction=None)
         tree = tree.fit(X, y).tree_
         return set(np.flatnonzero(tree.slopes.any(axis=(0, 1)))), tree
 
@@ -199,7 +200,8 @@ def test_the_widest_data_use_the_most_correlated_features():
     random = np.random.default_rng(0)
     X = random.normal(size=(100, 600))
     y = X[:, 555] + X[:, 3]
-    tree = ObliqueTreeRegressor(0, optimizer=LinearLeaves(penalty=1.0)).fit(X, y).tree_
+    tree = ObliqueTreeRegressor(
+        0, optimizer=LinearLeaves(penalty=1.0), validation_fraction=None).fit(X, y).tree_
     used = np.flatnonzero(tree.slopes[0, 0])
     assert len(used) == 500
     assert {3, 555} <= set(used)
