@@ -222,3 +222,21 @@ def test_other_losses_are_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="minimise the log loss"):
         fit_classes(X, y, loss="bounded")
+
+
+@pytest.mark.parametrize("features", ["path", np.empty(0, dtype=int)], ids=["path", "none"])
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+@pytest.mark.parametrize("max_depth", [0, 2])
+def test_models_of_the_features_on_the_paths_or_of_none(estimator, features, max_depth):
+    X, y = load_iris(return_X_y=True)
+    tree = estimator(
+        max_depth, init=ModelTree(features=features), optimizer=None, random_state=0).fit(X, y)
+    split_by = set(np.flatnonzero(tree.tree_.weights.any(axis=0)))
+    used = set() if tree.tree_.slopes is None else (
+        set(np.flatnonzero(tree.tree_.slopes.any(axis=(0, 1)))))
+    if isinstance(features, str) and max_depth:
+        assert used >= split_by
+    else:
+        assert used == set()
+    default = estimator(max_depth, leaf_features=features, random_state=0).fit(X, y)
+    assert default.score(X, y) >= tree.score(X, y) - 0.05

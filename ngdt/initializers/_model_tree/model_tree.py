@@ -39,8 +39,9 @@ class ModelTree(Initializer):
 
     Parameters
     ----------
-    features : {"auto", "all"} or array-like of int, default="auto"
-        Features for splits and models, as for `LinearLeaves`.
+    features : {"auto", "all", "path"} or array-like of int, default="auto"
+        Features for splits and models, as for `LinearLeaves`. With "path", splits use those of
+        "auto", and models those by which the tree splits before it is pruned.
     penalty : float or "auto", default="auto"
         Penalty of the models, as for `LinearLeaves`. "auto" is 10 for classes. For regression, it
         chooses 3 or 30, and that of the root by generalised cross-validation.
@@ -130,10 +131,16 @@ class _Grown:
     """A tree that was grown to the end, and the models of its nodes."""
 
     def __init__(self, problem, params):
-        linear, self.problem = LinearLeaves(features=params.features), problem
-        self.data = ScaledSamples(problem, linear.used_features(None, problem))
+        self.problem = problem
         classes, is_auto = problem.loss.is_classifier, params.penalty == "auto"
+        # The features on the paths are known after the tree has been grown from all of them.
+        by_path = isinstance(params.features, str) and params.features == "path"
+        linear = LinearLeaves(features="auto" if by_path else params.features)
+        self.data = ScaledSamples(problem, linear.used_features(None, problem))
         self.tree = _greedy(problem) if classes else grow(problem, self.data)
+        if by_path:
+            linear = LinearLeaves(features="path")
+            self.data = ScaledSamples(problem, linear.used_features(self.tree, problem))
         self.alphas, penalties = (
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
         samples = problem.training_samples

@@ -52,7 +52,8 @@ class Sums:
     @classmethod
     def read(cls, data, samples):
         """The sums over samples that are read block by block."""
-        blocks = row_blocks(np.empty((len(samples), len(data.features)), bool), _BLOCK_VALUES)
+        width = max(1, len(data.features))
+        blocks = row_blocks(np.empty((len(samples), width), bool), _BLOCK_VALUES)
         total = None
         for block in blocks:
             part = samples[block]
@@ -99,7 +100,9 @@ class RidgeNode:
             sums = Sums.read(data, samples)
             self.weight = sums.weight
             self.z, self.y, products, self.zy, self.yy = sums.centered()
-            s, self.V = eigh(products, check_finite=False)
+            # LAPACK refuses a matrix without rows.
+            s, self.V = eigh(products, check_finite=False) if len(products) else (
+                np.empty(0), products)
             self.s = np.maximum(s, 0.0)
         else:
             self._decompose_samples(data, samples)
