@@ -106,7 +106,8 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
     Returns
     -------
     list of Candidate
-        The first is the pruned greedy tree. Of equally good ones, the first wins.
+        The first is the pruned greedy tree, unless all have linear leaves. Of equally good ones,
+        the first wins.
     """
     few = len(problem.training_samples) < MANY_SAMPLES
     if leaf == "linear":
@@ -123,7 +124,7 @@ def _class_candidates(problem, few, leaf, linear_leaves):
         _logistic_candidates(problem, few, leaf, linear_leaves))
     if leaf == "linear":
         return linear
-    # Linear leaves take the time of trees that are seldom the best beside them.
+    # Next to linear leaves, some trees are seldom the best, and their time is saved.
     Cs = ((0.1, 1.0, 10.0) if linear else (0.03, 0.1, 0.3, 1.0, 10.0)) if few else (0.1,)
     found = [Candidate("pruned", (), "pruned"), *map(_tao, Cs), *linear]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:

@@ -1,21 +1,16 @@
 """Regression trees."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils.metaestimators import available_if
 
-from ngdt._loss import Loss
 from ngdt._quantiles import check_quantiles
 from ngdt._resolve import check_batches, has_optimizer
-from ngdt._tree import Tree
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import RegressorData
-from ngdt.initializers import Initializer
-from ngdt.optimizers import Optimizer
 
 
 class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
@@ -173,55 +168,6 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     >>> tree.predict([[0.5], [15.0]])
     array([1., 5.])
     """
-
-    def __init__(
-        self,
-        max_depth: int | None = 8,
-        *,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        init: "str | Initializer | Tree | BaseEstimator" = "auto",
-        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
-        loss: str | Loss | None = None,
-        validation_fraction: float | Literal["auto"] | None = "auto",
-        leaf: Literal["auto", "constant", "linear"] = "auto",
-        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
-        leaf_penalty: float | Literal["auto"] = "auto",
-        standardize: bool | Literal["auto", "global"] = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[dict], Any] | None = None,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            ccp_alpha=ccp_alpha,
-            init=init,
-            optimizer=optimizer,
-            loss=loss,
-            validation_fraction=validation_fraction,
-            leaf=leaf,
-            leaf_features=leaf_features,
-            leaf_penalty=leaf_penalty,
-            standardize=standardize,
-            categorical_features=categorical_features,
-            max_time=max_time,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            warm_start=warm_start,
-            random_state=random_state,
-        )
 
     @available_if(has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)

@@ -65,5 +65,5 @@ def default_kinds(problem, leaf, linear_leaves, n_columns=None):
         whole = Kind("annealed", RandomComplete(), (soft, *finish))
     found = [whole, Kind("tao", random, (tao, *finish), MAX_TAO_DEPTH),
              Kind("random oblique", oblique, finish), Kind("random", random, finish)]
-    # Softly trained trees are the best ones for classes, and seldom for numbers.
+    # Softly trained trees were mostly the best for classification, and seldom for regression.
     return found if is_classifier else [found[1], found[0], *found[2:]]

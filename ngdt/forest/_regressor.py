@@ -1,22 +1,16 @@
 """Regression forests."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from ngdt._loss import Loss
 from ngdt._quantiles import check_quantiles
-from ngdt._tree import Tree
 from ngdt.estimators._data import RegressorData
 from ngdt.estimators._regressor import ObliqueTreeRegressor
 from ngdt.forest._base import ObliqueForest
 from ngdt.forest._quantiles import pooled_quantiles
-from ngdt.initializers import Initializer
-from ngdt.optimizers import Optimizer
 
 
 class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
@@ -161,61 +155,6 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     """
 
     _tree_class = ObliqueTreeRegressor
-
-    def __init__(
-        self,
-        n_estimators: int = 20,
-        *,
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        init: "str | Initializer | Tree | BaseEstimator" = "auto",
-        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
-        loss: str | Loss | None = None,
-        bootstrap: bool = True,
-        max_samples: int | float | None = None,
-        max_features: int | float | Literal["sqrt", "log2"] | None = None,
-        oob_score: bool | Callable[[Any, Any], float] = False,
-        leaf: Literal["auto", "constant", "linear"] = "auto",
-        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
-        leaf_penalty: float | Literal["auto"] = "auto",
-        standardize: bool | Literal["auto", "global"] = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            n_estimators,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            ccp_alpha=ccp_alpha,
-            init=init,
-            optimizer=optimizer,
-            loss=loss,
-            bootstrap=bootstrap,
-            max_samples=max_samples,
-            max_features=max_features,
-            oob_score=oob_score,
-            leaf=leaf,
-            leaf_features=leaf_features,
-            leaf_penalty=leaf_penalty,
-            standardize=standardize,
-            categorical_features=categorical_features,
-            max_time=max_time,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            warm_start=warm_start,
-            random_state=random_state,
-        )
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Mean prediction of the trees for each sample.
