@@ -70,12 +70,13 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
         features=linear_leaves.features, penalty=linear_leaves.penalty)
     contest = _Race(sample, candidates, _folds(sample, validation_fraction), models)
 
+    of_all = _Prunings(problem, _folds(problem, validation_fraction), models) if (
+        sample.X is not problem.X) else contest.prunings
+
     def tree_of(name):
         """A pruned tree of all samples if there is time for it, else of the sample."""
-        prunings, seconds = contest.prunings, contest.seconds_of_prunings(problem)
-        if sample.X is not problem.X and problem.deadline.fits(seconds):
-            prunings = _Prunings(problem, _folds(problem, validation_fraction), models)
-        return prunings.tree(name)
+        seconds = contest.seconds_of_prunings(problem)
+        return (of_all if problem.deadline.fits(seconds) else contest.prunings).tree(name)
 
     winner, tree, history, least = contest.candidates[0], None, {"optimizer": []}, np.inf
     try:
@@ -121,16 +122,25 @@ def _folds(problem, fraction):
 
 
 class _Prunings:
-    """The pruned greedy trees by name, of all samples and without each fold."""
+    """The pruned trees by name, of all samples and without each fold; made when asked for."""
 
     def __init__(self, problem, folds, models, share=None):
-        self.problem, self.folds, self.params = problem, folds, models
+        self.problem, self.folds, self.params, self.share = problem, folds, models, share
+
+    @cached_property
+    def pruned(self):
+        """The pruned greedy trees."""
         # A third of the samples compares trees well enough, but chooses the size of one less well.
-        self.pruned = self.initial = CrossValidatedPruning(
-            problem, InfoGain(), folds, share, pruning_folds(problem) if len(folds) == 1 else None)
-        if self.pruned.depth > MAX_TRAINED_DEPTH:
-            shallow = problem.replace(max_depth=MAX_TRAINED_DEPTH)
-            self.initial = CrossValidatedPruning(shallow, InfoGain(), folds, share)
+        folds = pruning_folds(self.problem) if len(self.folds) == 1 else None
+        return CrossValidatedPruning(self.problem, InfoGain(), self.folds, self.share, folds)
+
+    @cached_property
+    def initial(self):
+        """Those of a depth that trees are trained at."""
+        if self.pruned.depth <= MAX_TRAINED_DEPTH:
+            return self.pruned
+        shallow = self.problem.replace(max_depth=MAX_TRAINED_DEPTH)
+        return CrossValidatedPruning(shallow, InfoGain(), self.folds, self.share)
 
     @cached_property
     def models(self):
@@ -160,6 +170,7 @@ class _Race:
         self.deadline = problem.deadline.share(RACE_TIME)
         begin = monotonic()
         self.prunings = _Prunings(problem, folds, models, PRUNING_TIME)
+        _ = self.prunings.initial   # made now, so that its time is known
         self._seconds_of_prunings = monotonic() - begin
         self.errors = {candidate: [] for candidate in candidates}
 
