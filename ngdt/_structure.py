@@ -40,6 +40,24 @@ def parents(tree):
     return parent
 
 
+def complete_children(depth):
+    """Left and right children of the nodes of a complete tree, level by level.
+
+    Parameters
+    ----------
+    depth : int
+
+    Returns
+    -------
+    children_left, children_right : ndarray of int32, shape (2**depth - 1,)
+        As in `Tree`.
+    """
+    m = 2**depth - 1
+    child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
+    child[child >= m] = ~(child[child >= m] - m)
+    return child[:, 0].copy(), child[:, 1].copy()
+
+
 def paths(tree, leaf):
     """Internal nodes on the paths to some leaves, with the directions taken there.
 

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ngdt._selection._candidates import MAX_SOFT_FEATURES
+from ngdt._selection._race import MAX_TRAINED_DEPTH
 from ngdt.initializers import InfoGain, Initializer, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed
 
-# Largest number of features for soft training, as for single trees.
-MAX_SOFT_FEATURES = 4096
-# Largest depth of the initial trees of TAO, as for single trees.
-MAX_TAO_DEPTH = 8
 # Number of features of a random split, and limits of the number of random splits that are tried.
 N_NONZERO, MIN_CANDIDATES, MAX_CANDIDATES = 3, 5, 30
 
@@ -63,7 +61,7 @@ def default_kinds(problem, leaf, linear_leaves, n_columns=None):
     else:
         soft = Annealed(leaf="linear" if finish and not is_classifier else "constant")
         whole = Kind("annealed", RandomComplete(), (soft, *finish))
-    found = [whole, Kind("tao", random, (tao, *finish), MAX_TAO_DEPTH),
+    found = [whole, Kind("tao", random, (tao, *finish), MAX_TRAINED_DEPTH),
              Kind("random oblique", oblique, finish), Kind("random", random, finish)]
     # Softly trained trees were mostly the best for classification, and seldom for regression.
     return found if is_classifier else [found[1], found[0], *found[2:]]

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ngdt._structure import complete_children
 from ngdt._tree import Tree
 from ngdt.initializers._base import Initializer
 
@@ -54,10 +55,8 @@ class RandomComplete(Initializer):
         planes = random.normal(size=(m, p + 1))
         planes /= np.linalg.norm(planes, axis=1, keepdims=True)
         weights, thresholds = problem.scaling.to_raw(planes[:, :p], -planes[:, p])
-        child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
-        child[child >= m] = ~(child[child >= m] - m)
-        left, right = child[:, 0].copy(), child[:, 1].copy()
-        tree = Tree(weights, thresholds, left, right, np.zeros((m + 1, problem.n_outputs)))
+        values = np.zeros((m + 1, problem.n_outputs))
+        tree = Tree(weights, thresholds, *complete_children(depth), values)
         return problem.refit_leaves(tree)
 
     def depth(self, problem):

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._algorithm import OptimizerResult
+from ngdt._folds import HOLD_OUT_SAMPLES, N_FOLDS
 from ngdt._limits import enforce_limits
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._linear_leaves.models import (
@@ -21,9 +22,8 @@ from ngdt.optimizers._linear_leaves.models import (
 # infinite one, leaves are constant.
 _PENALTIES = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0, np.inf])
 _CLASS_PENALTIES = np.array([1.0, 10.0, 100.0, np.inf])
-# Number of samples by which the penalty is chosen, from which a third of them replaces the folds,
-# and number of folds.
-_MAX_SAMPLES, _HOLD_OUT_SAMPLES, _N_FOLDS = 20_000, 2000, 3
+# Number of samples by which the penalty is chosen.
+_MAX_SAMPLES = 20_000
 # Largest number of features that leaves use by default: a model costs its cube.
 _MAX_FEATURES = 500
 
@@ -196,10 +196,10 @@ def _splits(problem):
         yield samples, validation, problem.validation_weight[validation]
         return
     samples = np.random.RandomState(problem.random_state).permutation(samples)[:_MAX_SAMPLES]
-    if len(samples) < 2 * _N_FOLDS:
+    if len(samples) < 2 * N_FOLDS:
         return
-    fold = np.arange(len(samples)) % _N_FOLDS
-    for k in range(1 if len(samples) >= _HOLD_OUT_SAMPLES else _N_FOLDS):
+    fold = np.arange(len(samples)) % N_FOLDS
+    for k in range(1 if len(samples) >= HOLD_OUT_SAMPLES else N_FOLDS):
         test = samples[fold == k]
         yield samples[fold != k], test, problem.sample_weight[test]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._structure import reach_probabilities
+from ngdt._structure import complete_children, reach_probabilities
 from ngdt._tree import Tree
 from ngdt.optimizers._soft.run import SoftRun, unit_weight
 
@@ -58,9 +58,8 @@ def _random_tree(problem, random):
     m, p = 2**_DEPTH - 1, problem.X.shape[1]
     planes = random.normal(size=(m, p + 1))
     weights, thresholds = problem.scaling.to_raw(planes[:, :p], -planes[:, p])
-    child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
-    child[child >= m] = ~(child[child >= m] - m)
-    tree = Tree(weights, thresholds, child[:, 0], child[:, 1], np.zeros((m + 1, problem.n_outputs)))
+    values = np.zeros((m + 1, problem.n_outputs))
+    tree = Tree(weights, thresholds, *complete_children(_DEPTH), values)
     return problem.refit_leaves(tree)
 
 
