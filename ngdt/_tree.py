@@ -211,11 +211,11 @@ class Tree(StoredTree):
 
     def _predict_finite(self, data, predict):
         """Leaves and, if wanted, predictions in one pass; None where data may not be finite."""
-        if not predict or self.slopes is None:
-            leaf = self._route_finite(data)
-            return leaf, None if leaf is None else self.values[leaf]
-        predictions = np.empty((data.n_samples, self.n_outputs))
-        return self._route_finite(data, predictions), predictions
+        if predict and self.slopes is not None:
+            predictions = np.empty((data.n_samples, self.n_outputs))
+            return self._route_finite(data, predictions), predictions
+        leaf = self._route_finite(data)
+        return leaf, self.values[leaf] if predict and leaf is not None else None
 
     def predict(self, X):
         """Prediction of the leaf that each sample reaches: its values, for constant leaves.

@@ -156,7 +156,6 @@ class Annealed(SoftOptimizer):
             raise ValueError(
                 f"leaf='linear' is for regression with the losses {', '.join(_LINEAR_LOSSES)}, not "
                 f"for loss={problem.loss}: use leaf='constant'")
-
         if self.n_teachers and problem.loss.name not in ("squared", "huber"):
             raise ValueError(
                 f"n_teachers is for regression with the squared or the Huber loss, not for "

@@ -211,7 +211,7 @@ class SoftRun:
         parameters = np.zeros((self.tree.values.size, n_slopes + 1), dtype=np.float32)
         parameters[:, -1] = self.tree.values.ravel()
         # With the squared loss, outliers would direct the splits.
-        loss = HuberLoss(leaves.huber_limit) if problem.loss.name == "squared" else problem.loss
+        loss = HuberLoss(leaves.huber_limit) if problem.loss.is_squared else problem.loss
         return LossLeaves(
             parameters, problem.y, loss, leaves.slope_penalty / len(self.samples),
             self.schedule.batch_size)
