@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -19,8 +20,13 @@ from ngdt.testing.strategies import assignments, problems
 from reference import inference as naive
 
 KINDS = ["fast", "full"]
-each_loss = pytest.mark.parametrize("loss", LOSSES)
 each_kind = pytest.mark.parametrize("inference", KINDS)
+
+
+def each_loss(law):
+    """A law for every loss, which share the examples: the losses differ in one table only."""
+    examples = max(1, 4 * settings.default.max_examples // len(LOSSES))
+    return pytest.mark.parametrize("loss", LOSSES)(settings(max_examples=examples)(law))
 
 
 class Case(NamedTuple):

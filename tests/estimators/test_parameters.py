@@ -45,7 +45,8 @@ def test_an_initializer_by_name_is_the_one_by_object(iris, name, estimator):
     if serves(OPTIMIZERS[name](), loss)])
 def test_an_optimizer_by_object_and_in_a_list(iris, name, estimator):
     trees = [
-        estimator(2, optimizer=optimizer, random_state=0).fit(*iris).tree_
+        estimator(
+            2, optimizer=optimizer, validation_fraction=None, random_state=0).fit(*iris).tree_
         for optimizer in (OPTIMIZERS[name](), [name], (OPTIMIZERS[name](),))]
     assert trees.count(trees[0]) == 3
 

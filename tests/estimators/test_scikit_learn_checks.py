@@ -1,6 +1,7 @@
 """scikit-learn's own checks, over every estimator, initializer and optimizer in the registries."""
 
 import re
+from functools import cache
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -18,17 +19,18 @@ INITIALIZED = [
     {"init": short(initializer), "optimizer": None}
     for _, initializer in sorted(INITIALIZERS.items()) if initializer is not RandomComplete]
 ESTIMATORS = [
-    estimator(max_depth=3, **parameters)
+    estimator(max_depth=2, **parameters)
     for estimator, loss in (
         (ObliqueTreeClassifier, LogLoss()), (ObliqueTreeRegressor, SquaredLoss()))
     for parameters in [*OPTIMIZED, *INITIALIZED]
     if serves(parameters["optimizer"] or parameters["init"], loss)
-] + [ObliqueTreeClassifier(max_depth=3), ObliqueTreeRegressor(max_depth=3)]
+] + [ObliqueTreeClassifier(max_depth=2), ObliqueTreeRegressor(max_depth=3)]
 
 # parametrize_with_checks of scikit-learn 1.6 hands pytest 9 a generator, which it warns of.
 CHECKS = [pair for estimator in ESTIMATORS for pair in estimator_checks_generator(estimator)]
 
 
+@cache      # of an estimator with 40 checks
 def describe(value):
     if not hasattr(value, "func"):
         return re.sub(r"\s+", "", repr(value))

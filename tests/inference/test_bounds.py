@@ -285,7 +285,7 @@ def random_tree(rng, m, p, k, shape):
     )
 
 
-@each_loss
+@pytest.mark.parametrize("loss", LOSSES)
 @each_kind
 @pytest.mark.parametrize("shape", ["chain", "random"])
 def test_large_trees(loss, inference, shape):

@@ -158,7 +158,8 @@ def test_ways_to_route_differ_by_rounding_only(leaves):
 def test_the_number_of_threads_changes_no_bit(leaves, routing, loss, batch_size):
     results = []
     for n_threads in (1, 2, 3):
-        case = loss_case(routing, leaves, 4, loss, n=300, p=5, m=150)
+        n = max(2 * batch_size, 40)
+        case = loss_case(routing, leaves, 4, loss, n=n, p=5, m=150)
         trainer, weights, model = case.kernel(routing, batch_size, n_threads)
         steps = -(-case.n // batch_size)
         losses = [

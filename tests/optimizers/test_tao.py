@@ -45,7 +45,7 @@ def training_loss(tree, problem, loss=None):
     return problem.sample_weight[rows] @ own_losses(problem, values, rows, loss)
 
 
-@settings(max_examples=150)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)), st.data(),
        st.sampled_from(["oblique", "axis"]), st.sampled_from([None, "loss"]),
        st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from(["l1", "l2"]))
@@ -183,7 +183,7 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
             np.testing.assert_allclose(found[node].C, 0.7 / share**0.3)
 
 
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)),
        st.sampled_from(["oblique", "axis"]), st.sampled_from(["error", "surrogate"]),
        st.sampled_from([0.01, 1.0, 100.0]), st.integers(1, 2))
@@ -342,9 +342,9 @@ def test_nothing_is_left_that_no_sample_reaches():
     {}, {"node": "axis"}, {"accept": "error"}, {"node": "axis", "accept": "error"},
     {"solver": "liblinear"}], ids=str)
 def test_same_tree_for_any_number_of_threads(kind):
-    X, y = load_digits(return_X_y=True)
+    X, y = (array[:400] for array in load_digits(return_X_y=True))
     one, *others = (ObliqueTreeClassifier(
-        max_depth=5, optimizer=TAO(**kind, max_passes=3, n_jobs=own), n_jobs=n_jobs).fit(X, y)
+        max_depth=4, optimizer=TAO(**kind, max_passes=2, n_jobs=own), n_jobs=n_jobs).fit(X, y)
         for n_jobs, own in ((1, None), (3, None), (1, 3), (3, 1)))
     for other in others:
         assert one.tree_ == other.tree_

@@ -1,7 +1,7 @@
 """The command line."""
 
 import re
-import subprocess
+import runpy
 import sys
 
 import pytest
@@ -57,10 +57,13 @@ def test_wrong_arguments_end_with_a_message(arguments, capsys):
     assert printed.err
 
 
-def test_version():
-    command = [sys.executable, "-m", "ngdt", "--version"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == f"ngdt {ngdt.__version__}"
+def test_version(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["ngdt", "--version"])
+    monkeypatch.delitem(sys.modules, "ngdt.__main__")
+    with pytest.raises(SystemExit) as error:
+        runpy.run_module("ngdt", run_name="__main__")   # as python -m ngdt does
+    assert error.value.code == 0
+    assert capsys.readouterr().out.strip() == f"ngdt {ngdt.__version__}"
 
 
 def test_a_folder_that_is_not_there_is_noticed_before_the_training(tmp_path, capsys):
