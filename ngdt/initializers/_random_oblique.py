@@ -6,11 +6,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ngdt._greedy.directions import best_direction
 from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
-
-# Relative difference below which two gains are equal: the order of summation changes the last
-# digits.
-ROUNDING = 1e-9
 
 
 class RandomOblique(InfoGain):
@@ -86,33 +83,43 @@ class RandomObliqueSplitter(RefinedSplitter):
     def split(self, samples, min_samples_leaf):
         if not self.is_splittable(samples, min_samples_leaf):
             return None
-        best = None
-        for _ in range(self.n_candidates):
-            found = self.cut(samples, self._direction(), min_samples_leaf)
-            if found is not None and (best is None or found.gain > best.gain * (1 + ROUNDING)):
-                best = found
-        return best
+        features = random_subsets(
+            self.random, self.n_candidates, len(self.scale), self.n_nonzero)
+        weights = unit_vectors(self.random, features.shape) / self.scale[features]
+        best = best_direction(self.splitter, samples, features, weights, min_samples_leaf)
+        if best < 0:
+            return None
+        direction = np.zeros(len(self.scale))
+        direction[features[best]] = weights[best]
+        # Sums of all products, in the order in which the tree takes them, may have other last bits.
+        return self.cut(samples, direction, min_samples_leaf)
 
-    def _direction(self):
-        """A random direction, as weights of raw features."""
-        return random_direction(self.random, len(self.scale), self.n_nonzero) / self.scale
+
+def unit_vectors(random, shape):
+    """Random unit vectors, uniform on the sphere, one per row."""
+    vectors = random.normal(size=shape)
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-def random_direction(random, n_features, n_nonzero):
-    """A random unit vector, uniform on the sphere of the features that it uses.
+def random_subsets(random, n_subsets, n_features, size):
+    """Random sets of features: all sets of this size are equally probable.
 
     Parameters
     ----------
     random : numpy Generator
-    n_features, n_nonzero : int
+    n_subsets, n_features, size : int
 
     Returns
     -------
-    ndarray of shape (n_features,)
+    ndarray of int32, shape (n_subsets, size)
+        The sets of all features are in their order.
     """
-    direction = np.zeros(n_features)
-    used = slice(None) if n_nonzero == n_features else random.choice(
-        n_features, n_nonzero, replace=False)
-    values = random.normal(size=n_nonzero)
-    direction[used] = values / np.linalg.norm(values)
-    return direction
+    if size == n_features:
+        return np.tile(np.arange(size, dtype=np.int32), (n_subsets, 1))
+    # Floyd's algorithm: a feature that a set has already is replaced by the last one.
+    subsets = np.empty((n_subsets, size), dtype=np.int32)
+    for i, last in enumerate(range(n_features - size, n_features)):
+        drawn = random.integers(last + 1, size=n_subsets)
+        is_repeated = (subsets[:, :i] == drawn[:, None]).any(axis=1)
+        subsets[:, i] = np.where(is_repeated, last, drawn)
+    return subsets

@@ -10,9 +10,17 @@ from helpers import FORMS, TASKS, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._scaling import Scaling
 from ngdt.initializers import RandomOblique
-from ngdt.initializers._random_oblique import random_direction
+from ngdt.initializers._random_oblique import random_subsets, unit_vectors
 from ngdt.losses import LogLoss, SquaredLoss
 from reference import splits as naive_splits
+
+
+def drawn(random, n_directions, n_features, n_nonzero):
+    """Directions as a node draws them."""
+    directions = np.zeros((n_directions, n_features))
+    used = random_subsets(random, n_directions, n_features, n_nonzero)
+    np.put_along_axis(directions, used, unit_vectors(random, used.shape), axis=1)
+    return directions
 
 
 @FORMS
@@ -29,9 +37,9 @@ def test_a_split_is_the_best_of_all_candidates_and_thresholds(
     data = problem.y[used], weight[used], impurity
 
     scale = Scaling.fit(problem.X, weight).scale
-    draws = np.random.default_rng(seed)
-    best = [naive_splits.best_split((X[used] @ direction)[:, None], *data) for direction in (
-        random_direction(draws, 3, n_nonzero or 3) / scale for _ in range(n_candidates))]
+    directions = drawn(np.random.default_rng(seed), n_candidates, 3, n_nonzero or 3) / scale
+    best = [naive_splits.best_split((X[used] @ direction)[:, None], *data)
+            for direction in directions]
     gains = [split[0] for split in best if split is not None]
     assert tree.n_internal == bool(gains)
     if gains:
@@ -46,13 +54,20 @@ def test_a_split_is_the_best_of_all_candidates_and_thresholds(
 
 @pytest.mark.parametrize("n_nonzero", [1, 2, 5])
 def test_directions_are_uniform_on_the_sphere(n_nonzero):
-    random = np.random.default_rng(0)
-    drawn = np.array([random_direction(random, 5, n_nonzero) for _ in range(4000)])
-    np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1.0)
-    assert (np.count_nonzero(drawn, axis=1) == n_nonzero).all()
+    directions = drawn(np.random.default_rng(0), 4000, 5, n_nonzero)
+    np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0)
+    assert (np.count_nonzero(directions, axis=1) == n_nonzero).all()
     # Moments of the sphere in n_nonzero dimensions, over features drawn without preference.
-    np.testing.assert_allclose(drawn.mean(axis=0), 0.0, atol=0.03)
-    np.testing.assert_allclose(drawn.T @ drawn / len(drawn), np.eye(5) / 5, atol=0.03)
+    np.testing.assert_allclose(directions.mean(axis=0), 0.0, atol=0.03)
+    covariance = directions.T @ directions / len(directions)
+    np.testing.assert_allclose(covariance, np.eye(5) / 5, atol=0.03)
+
+
+def test_all_sets_of_features_are_equally_probable():
+    sets = np.sort(random_subsets(np.random.default_rng(0), 6000, 5, 3), axis=1)
+    found, counts = np.unique(sets, axis=0, return_counts=True)
+    assert len(found) == 10     # of 5 features, 3 can be chosen in 10 ways
+    np.testing.assert_allclose(counts, 600, atol=100)
 
 
 @FORMS

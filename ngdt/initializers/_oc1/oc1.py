@@ -6,10 +6,11 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ngdt._greedy.directions import ROUNDING
 from ngdt._scaling import Scaling
 from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 from ngdt.initializers._oc1.descent import Descent
-from ngdt.initializers._random_oblique import ROUNDING, random_direction
+from ngdt.initializers._random_oblique import unit_vectors
 
 
 class OC1(InfoGain):
@@ -109,7 +110,7 @@ class OC1Splitter(RefinedSplitter):
         scaled : ndarray of shape (n_features + 1,)
             Weights and threshold in scaled space.
         """
-        unit = random_direction(self.random, n_weights, n_weights)
+        unit = unit_vectors(self.random, n_weights)
         scaled = np.append(unit, np.zeros(self.n_features + 1 - n_weights))
         weights, thresholds = self.scaling.to_raw(scaled[None, :-1], scaled[-1:])
         return weights[0], thresholds[0], scaled
