@@ -4,13 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ngdt._selection._candidates import MAX_SOFT_FEATURES
+from ngdt._selection._candidates import MAX_SOFT_FEATURES, SingleLeaf
 from ngdt._selection._race import MAX_TRAINED_DEPTH
 from ngdt.initializers import InfoGain, Initializer, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed
+from ngdt.optimizers._linear_leaves.models import node_type
 
-# Number of features of a random split, and limits of the number of random splits that are tried.
-N_NONZERO, MIN_CANDIDATES, MAX_CANDIDATES = 3, 5, 30
+# Number of features of a random oblique split of classes, and least number of those that are tried.
+N_NONZERO, MIN_CANDIDATES = 3, 5
+# The same for regression, largest number of axis-aligned splits that are tried there, and of the
+# levels of trees that are trained with linear leaves.
+N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES, MAX_FEATURES, MAX_LINEAR_DEPTH = 2, 40, 100, 5
+# Passes of TAO.
+N_PASSES = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,20 +54,42 @@ def default_kinds(problem, leaf, linear_leaves, n_columns=None):
     list of Kind
         The first is the one to take if none can be compared.
     """
-    is_classifier = problem.loss.is_classifier
     p = problem.X.shape[1] if n_columns is None else n_columns
     finish = (linear_leaves,) if leaf == "linear" else ()
+    if problem.loss.is_classifier:
+        return _class_kinds(problem, p, finish)
+    return _regression_kinds(problem, p, leaf, linear_leaves, finish)
+
+
+def _class_kinds(problem, p, finish):
+    """The kinds for classification. Softly trained trees were mostly the best ones."""
     # As many splits as random forests try at a node, each on one feature.
-    random = RandomOblique(max(1, round(np.sqrt(p) if is_classifier else p / 3)), 1)
-    n_candidates = random.n_candidates if is_classifier else min(p, MAX_CANDIDATES)
+    n_candidates = max(1, round(np.sqrt(p)))
     oblique = RandomOblique(max(n_candidates, MIN_CANDIDATES), min(N_NONZERO, p))
-    tao = TAO(C=1.0 if is_classifier else 10.0, max_passes=5)
+    random, tao = RandomOblique(n_candidates, 1), TAO(C=1.0, max_passes=N_PASSES)
+    return [_soft_kind(problem, finish),
+            Kind("tao", random, (tao, *finish), MAX_TRAINED_DEPTH),
+            Kind("random oblique", oblique, finish), Kind("random", random, finish)]
+
+
+def _regression_kinds(problem, p, leaf, linear_leaves, finish):
+    """The kinds for regression. More splits to choose from were better than for classification."""
+    oblique = RandomOblique(N_REGRESSION_CANDIDATES, min(N_REGRESSION_NONZERO, p))
+    # As many features as random forests try, but drawn with repetition.
+    random, tao = RandomOblique(min(p, MAX_FEATURES), 1), TAO(C=10.0, max_passes=N_PASSES)
+    soft = _soft_kind(problem, finish)
+    if leaf != "constant" and node_type(problem.loss) is not None and soft.name == "annealed":
+        penalised = () if linear_leaves.penalty == "auto" else (linear_leaves,)
+        soft = Kind("annealed, linear", RandomComplete(),
+                    (Annealed(leaf="linear"), tao, *(finish or penalised)), MAX_LINEAR_DEPTH)
+    return [Kind("tao", oblique, (tao, *finish), MAX_TRAINED_DEPTH), soft,
+            Kind("random oblique", oblique, finish), Kind("random", random, finish),
+            # Next to others, it draws their predictions towards the mean.
+            Kind("single leaf", SingleLeaf(), finish)]
+
+
+def _soft_kind(problem, finish):
+    """Trees whose splits are all trained together by gradients."""
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        whole = Kind("ssgd", InfoGain(), (SSGD(), *finish))
-    else:
-        soft = Annealed(leaf="linear" if finish and not is_classifier else "constant")
-        whole = Kind("annealed", RandomComplete(), (soft, *finish))
-    found = [whole, Kind("tao", random, (tao, *finish), MAX_TRAINED_DEPTH),
-             Kind("random oblique", oblique, finish), Kind("random", random, finish)]
-    # Softly trained trees were mostly the best for classification, and seldom for regression.
-    return found if is_classifier else [found[1], found[0], *found[2:]]
+        return Kind("ssgd", InfoGain(), (SSGD(), *finish))
+    return Kind("annealed", RandomComplete(), (Annealed(), *finish))

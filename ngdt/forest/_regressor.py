@@ -71,7 +71,8 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         ``metric(y_true, y_pred)`` replaces :math:`R^2` as the score.
     leaf : {"auto", "constant", "linear"}, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
-        of the leaf's training targets. "auto" is "constant".
+        of the leaf's training targets. "auto" lets one kind of trees with linear leaves compete
+        with the others if neither `init` nor `optimizer` is given, and is "constant" otherwise.
     leaf_features : {"auto", "all", "path"} or array-like, default="auto"
         What linear leaves use: all features, those that the tree splits by, or columns that are
         given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the

@@ -121,8 +121,31 @@ def test_default_kinds():
     assert (random.init.n_candidates, random.init.n_nonzero) == (5, 1)
     wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
     assert isinstance(default_kinds(wide, "constant", None)[0].optimizers[0], SSGD)
+
+
+def test_default_kinds_of_regression():
+    X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30.0)
+    problem = make_problem(X, y, "squared")
+    first, soft, oblique, random, constant = default_kinds(problem, "auto", LinearLeaves())
+    assert [type(each) for each in first.optimizers] == [TAO]
+    assert [type(each) for each in soft.optimizers] == [Annealed, TAO]
+    assert soft.optimizers[0].leaf == "linear"
+    assert first.init is oblique.init
+    assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (40, 2)
+    assert (random.init.n_candidates, random.init.n_nonzero) == (25, 1)
+    assert constant.init.initialize(problem).n_leaves == 1
+    penalised = default_kinds(problem, "auto", LinearLeaves(penalty=3.0))[1]
+    assert penalised.optimizers[-1].penalty == 3.0
+    for leaf, loss in (("constant", "squared"), ("auto", "absolute_error")):
+        soft = default_kinds(make_problem(X, y, loss), leaf, LinearLeaves())[1]
+        assert [type(each) for each in soft.optimizers] == [Annealed]
+        assert soft.optimizers[0].leaf == "constant"
+    wide = make_problem(np.zeros((4, 5000)), [0.0, 1, 0, 1], "squared")
+    assert isinstance(default_kinds(wide, "auto", LinearLeaves())[1].optimizers[0], SSGD)
+
+
+def test_default_kinds_with_linear_leaves():
     narrow = make_problem(np.zeros((4, 1)), [0.0, 1, 0, 1], "squared")
-    assert default_kinds(narrow, "linear", LinearLeaves())[0].name == "tao"
     for problem in (narrow, make_problem(np.zeros((4, 1)), [0, 1, 0, 1])):
         for kind in default_kinds(problem, "linear", LinearLeaves()):
             assert isinstance(kind.optimizers[-1], LinearLeaves)
@@ -135,7 +158,8 @@ def test_default_kinds():
 def test_default_kinds_of_few_columns(forest, max_features, diabetes):
     X, y = diabetes[0][:80], diabetes[1][:80] > 140
     model = forest(8, max_depth=2, max_features=max_features, random_state=0).fit(X, y)
-    assert len(model.candidates_["candidate"]) == 4
+    assert len(model.candidates_["candidate"]) == (
+        4 if forest is ObliqueForestClassifier else 5)
     for tree in model.estimators_:
         assert len(np.unique(tree.tree_.weights.nonzero()[1])) <= max_features
 
@@ -231,10 +255,9 @@ def test_losses_that_do_not_predict_means_have_no_trial(loss, kinds, iris):
 def test_trees_with_linear_leaves_compete(forest, iris):
     X, y = iris[0][::2], iris[1][::2]
     model = forest(8, leaf="linear", leaf_penalty=10.0, max_depth=2, random_state=0).fit(X, y)
-    assert len(model.candidates_["candidate"]) == 4
     assert all(tree.tree_.slopes is not None for tree in model.estimators_)
     assert model.score(X, y) > 0.9
-    constant = forest(8, max_depth=2, random_state=0).fit(X, y)
+    constant = forest(8, leaf="constant", max_depth=2, random_state=0).fit(X, y)
     assert all(tree.tree_.slopes is None for tree in constant.estimators_)
 
 
