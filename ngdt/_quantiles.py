@@ -1,5 +1,7 @@
 """Weighted quantiles of the targets in each leaf."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ngdt._validation import error_prefix
@@ -10,6 +12,7 @@ MAX_STORED = 512
 TIE = 1e-10
 
 
+@dataclass(frozen=True, eq=False)
 class LeafQuantiles:
     """Weighted quantiles of the targets in each leaf, from sorted targets.
 
@@ -42,8 +45,10 @@ class LeafQuantiles:
            [10., 10., 10.]])
     """
 
-    def __init__(self, targets, shares, offsets, group):
-        self.targets, self.shares, self.offsets, self.group = targets, shares, offsets, group
+    targets: np.ndarray
+    shares: np.ndarray
+    offsets: np.ndarray
+    group: np.ndarray
 
     @classmethod
     def fit(cls, leaf, y, sample_weight, n_leaves, *, max_stored=None):

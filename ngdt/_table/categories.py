@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from numbers import Real
 
@@ -27,13 +28,10 @@ class Categories:
         Those with a feature of their own, sorted; None, the missing one, comes last.
     rare : tuple
         Those that share the last feature, in the same order.
-    feature : dict
-        Feature of each of them.
     """
 
     frequent: tuple
     rare: tuple
-    feature: dict
 
     @classmethod
     def fit(cls, values):
@@ -62,9 +60,13 @@ class Categories:
         frequent, rare = (
             tuple(value for value, flag in zip(known, is_rare, strict=True) if flag == wanted)
             for wanted in (False, True))
-        feature = {value: k for k, value in enumerate(frequent)} | dict.fromkeys(
-            rare, len(frequent))
-        return cls(frequent, rare, feature)
+        return cls(frequent, rare)
+
+    @cached_property
+    def feature(self):
+        """Feature of each category, dict."""
+        return {value: k for k, value in enumerate(self.frequent)} | dict.fromkeys(
+            self.rare, len(self.frequent))
 
     @property
     def n_features(self):

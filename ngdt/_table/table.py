@@ -119,9 +119,20 @@ class Table:
         """Names of the features of the encoded table, list of str."""
         if self.is_identity:
             return list(self.names)
-        return [self._name(feature) for feature in self.features]
+        return [self.name_of(feature) for feature in self.features]
 
-    def _name(self, feature):
+    def name_of(self, feature):
+        """Name of a feature of the encoded table.
+
+        Parameters
+        ----------
+        feature : Feature
+            One of `features`.
+
+        Returns
+        -------
+        str
+        """
         name = self.names[feature.column]
         if feature.kind == "number":
             return name

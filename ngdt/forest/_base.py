@@ -48,6 +48,7 @@ class ObliqueForest(TableEstimator):
 
     _tree_class: ClassVar[type[ObliqueTree]]
     class_weight = None     # a parameter of classification
+    _kernel = None
 
     _parameter_constraints: ClassVar[dict] = {
         **TableEstimator._parameter_constraints,
@@ -328,8 +329,7 @@ class ObliqueForest(TableEstimator):
 
     def __getstate__(self):
         # The kernel holds copies of the leaves, and is soon made anew.
-        state = super().__getstate__()
-        return state | {"_kernel": None} if "_kernel" in state else state
+        return {name: value for name, value in super().__getstate__().items() if name != "_kernel"}
 
 
 def _seeds(seed, first, end):
