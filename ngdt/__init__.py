@@ -1,10 +1,22 @@
 """Non-greedy oblique decision trees."""
 
-from ngdt import export, inference, initializers, losses, optimizers, path, plotting, pruning
+from ngdt import (
+    export,
+    inference,
+    initializers,
+    losses,
+    optimizers,
+    path,
+    persistence,
+    plotting,
+    pruning,
+)
 from ngdt._tree import Tree
+from ngdt._version import __version__ as __version__
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.path import TAOPathCV, tao_path
+from ngdt.persistence import load, save
 from ngdt.problem import Problem
 
 __all__ = [
@@ -18,11 +30,13 @@ __all__ = [
     "export",
     "inference",
     "initializers",
+    "load",
     "losses",
     "optimizers",
     "path",
+    "persistence",
     "plotting",
     "pruning",
+    "save",
     "tao_path",
 ]
-__version__ = "0.1.0"

@@ -13,7 +13,7 @@ PACKAGE = Path(ngdt.__file__).parent
 
 # First match wins. A module that no pattern matches has no layer assigned.
 LAYERS = [
-    ("arithmetic and checks", r"_samples|_validation"),
+    ("arithmetic and checks", r"_samples|_validation|_version"),
     ("data",
      r"_tree|_tree_storage|_tree_arrays|_flat_tree|_from_sklearn|_structure|_quantiles|_loss"
      r"|_[a-z]+_loss(es)?|losses|_scaling"),
@@ -27,6 +27,7 @@ LAYERS = [
     ("forests", r"forest(\..*)?"),
     ("plots and text", r"plotting(\..*)?|export"),
     ("paths", r"path(\..*)?"),
+    ("files", r"persistence(\..*)?"),
     ("public names", r""),
     ("not imported by others", r"__main__|testing(\..*)?"),
 ]

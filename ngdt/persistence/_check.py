@@ -1,0 +1,286 @@
+"""Whether the parts of an object fit together.
+
+A `Tree` and a loss check themselves when they are made. The other classes are made by code that
+makes no mistakes; but a file may have any.
+"""
+
+from functools import singledispatch
+from numbers import Real
+
+import numpy as np
+
+from ngdt._algorithm import Algorithm
+from ngdt._quantiles import LeafQuantiles
+from ngdt._sample_summary import SampleSummary
+from ngdt._table import Table
+from ngdt._table.categories import Categories
+from ngdt._targets import ClassTargets, RegressionTargets
+from ngdt._tree import Tree
+from ngdt.estimators._base import ObliqueTree
+from ngdt.estimators._data import ClassifierData
+from ngdt.forest._base import ObliqueForest
+from ngdt.forest._ensemble import Ensemble
+from ngdt.path import TAOPathCV
+from ngdt.persistence._registry import attributes_of
+
+# Kinds of arrays.
+FLOAT, INTEGER = "f", "iu"
+# Attributes of fitted estimators.
+OF_TABLE = {
+    "_table", "_targets", "n_features_in_", "n_outputs_", "encoded_feature_names_",
+    "feature_importances_", "candidates_"}
+OF_CLASSES = {"classes_", "n_classes_"}
+OF_TREE = {
+    "tree_", "history_", "n_iter_", "baseline_kept_", "_n_node_samples", "_sample_summary"}
+OF_FOREST = {"estimators_"}
+OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
+OUT_OF_BAG = {"oob_score_", "oob_prediction_", "oob_decision_function_"}
+OF_FRAME = {"feature_names_in_"}
+
+
+def require(holds, name, wanted):
+    """Raise a ValueError unless something holds."""
+    if not holds:
+        raise ValueError(f"{name} must be {wanted}")
+
+
+def require_array(name, array, kinds, shape):
+    """Raise a ValueError unless something is an array of this shape; None stands for any length."""
+    require(
+        isinstance(array, np.ndarray) and array.dtype.kind in kinds and array.ndim == len(shape)
+        and all(want in (None, got) for got, want in zip(array.shape, shape, strict=True)),
+        name, f"an array of shape {shape} of the right type")
+
+
+def is_fitted(model, wanted, optional=frozenset()):
+    """Whether an estimator has all fitted attributes; raise a ValueError if it has only some."""
+    names = attributes_of(model).keys()
+    missing, unknown = wanted - names, names - wanted - optional
+    if names and missing:
+        raise ValueError(f"{type(model).__name__} lacks {sorted(missing)}: fit it again")
+    if unknown:
+        raise ValueError(
+            f"{type(model).__name__} has the attributes {sorted(unknown)}, which ngdt does not "
+            "know: delete them, or use pickle")
+    return bool(names)
+
+
+def require_columns(name, table):
+    """Raise a ValueError unless something is a dict of columns of the same length."""
+    require(
+        isinstance(table, dict) and all(isinstance(column, list) for column in table.values())
+        and len({len(column) for column in table.values()}) <= 1,
+        name, "a dict of lists of the same length")
+
+
+def require_tree(name, tree, n_features, n_outputs):
+    """Raise a ValueError unless something is a tree of so many features and outputs."""
+    require(
+        isinstance(tree, Tree) and (tree.n_features, tree.n_outputs) == (n_features, n_outputs),
+        name, f"a Tree of {n_features} features and {n_outputs} outputs")
+
+
+def ascends(array):
+    """Whether an array ascends without repetition."""
+    return (array[1:] > array[:-1]).all()
+
+
+@singledispatch
+def check(thing):
+    """Raise an error unless the parts of an object fit together.
+
+    The objects that it refers to have been checked.
+
+    Parameters
+    ----------
+    thing : object
+
+    Raises
+    ------
+    ValueError, TypeError
+        The message names the attribute.
+    """
+
+
+@check.register
+def _(algorithm: Algorithm):
+    is_fitted(algorithm, set())     # it never is
+
+
+@check.register
+def _(targets: ClassTargets):
+    require_array("classes", targets.classes, "biufUOM", (None,))
+    require(len(targets.classes) and ascends(targets.classes), "classes", "ascending labels")
+
+
+@check.register
+def _(targets: RegressionTargets):
+    require_array("center", targets.center, FLOAT, (None,))
+    require_array("scale", targets.scale, FLOAT, targets.center.shape)
+    require((targets.scale > 0).all(), "scale", "positive")
+    require(isinstance(targets.has_log_link, bool), "has_log_link", "True or False")
+
+
+@check.register
+def _(categories: Categories):
+    values = categories.frequent + categories.rare
+    require(isinstance(values, tuple), "frequent and rare", "tuples")
+    require(
+        all(value is None or isinstance(value, str | Real | np.bool_) for value in values)
+        and len(categories.feature) == len(values),
+        "categories", "different strings or numbers")
+
+
+@check.register
+def _(table: Table):
+    names, numeric, categorical = table.names, table.numeric, table.categorical
+    require(isinstance(names, tuple) and all(isinstance(name, str) for name in names),
+            "names", "a tuple of strings")
+    for name, columns in (("numeric", numeric), ("categorical", categorical)):
+        require_array(name, columns, INTEGER, (None,))
+        require(ascends(columns), name, "ascending columns")
+    require(
+        np.array_equal(np.sort(np.concatenate([numeric, categorical])), np.arange(len(names))),
+        "numeric and categorical", "all columns")
+    require_array("fill", table.fill, FLOAT, numeric.shape)
+    require(np.isfinite(table.fill).all(), "fill", "finite")
+    require_array("gaps", table.gaps, INTEGER, (None,))
+    require(ascends(table.gaps) and np.isin(table.gaps, np.arange(len(numeric))).all(),
+            "gaps", "ascending columns of numbers")
+    require(
+        isinstance(table.categories, tuple) and len(table.categories) == len(categorical)
+        and all(isinstance(each, Categories) for each in table.categories),
+        "categories", "the Categories of each categorical column")
+    require(isinstance(table.is_sparse, bool), "is_sparse", "True or False")
+
+
+@check.register
+def _(quantiles: LeafQuantiles):
+    targets, shares, offsets = quantiles.targets, quantiles.shares, quantiles.offsets
+    require_array("targets", targets, FLOAT, (None, None))
+    require_array("shares", shares, FLOAT, targets.shape)
+    require_array("offsets", offsets, INTEGER, (None,))
+    require_array("group", quantiles.group, INTEGER, (None,))
+    require(
+        len(offsets) > 1 and ascends(offsets) and offsets[0] == 0 and offsets[-1] == len(targets),
+        "offsets", "ascending, from 0 to the number of targets")
+    is_first = np.isin(np.arange(1, len(targets)), offsets)
+    for name, array in (("targets", targets), ("shares", shares)):
+        require((np.diff(array, axis=0) >= 0)[~is_first].all(), name, "sorted in each group")
+    require((shares[offsets[1:] - 1] == 1).all(), "shares", "1 at the end of each group")
+    require(np.isin(quantiles.group, np.arange(len(offsets) - 1)).all(), "group", "groups")
+
+
+@check.register
+def _(summary: SampleSummary):
+    tree = summary.tree
+    require(isinstance(tree, Tree), "tree", "a Tree")
+    for name in ("std", "center", "half_range"):
+        require_array(name, getattr(summary, name), FLOAT, (tree.n_features,))
+    for name in ("left", "right"):
+        require_array(name, getattr(summary, name), FLOAT, (tree.n_internal,))
+    if tree.slopes is None:
+        require(summary.leaf_means is summary.spans is None, "leaf_means and spans", "None")
+    else:
+        require_array("leaf_means", summary.leaf_means, FLOAT, (tree.n_leaves, tree.n_features))
+        require_array("spans", summary.spans, FLOAT, (tree.n_outputs,))
+
+
+@check.register
+def _(model: ObliqueTree):
+    is_classifier = isinstance(model, ClassifierData)
+    of_task = OF_CLASSES if is_classifier else {"_leaf_quantiles"}
+    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME):
+        return
+    size = _check_table_attributes(model)
+    require_tree("tree_", model.tree_, *size)
+    summary = model._sample_summary
+    require(isinstance(summary, SampleSummary), "_sample_summary", "a SampleSummary")
+    # That was trained; tree_ may have been replaced since.
+    tree = summary.tree
+    require_tree("the tree of _sample_summary", tree, *size)
+    require_array("_n_node_samples", model._n_node_samples, INTEGER,
+                  (tree.n_internal + tree.n_leaves,))
+    if not is_classifier:
+        quantiles = model._leaf_quantiles
+        require(
+            isinstance(quantiles, LeafQuantiles) and len(quantiles.group) == tree.n_leaves
+            and quantiles.targets.shape[1] == tree.n_outputs,
+            "_leaf_quantiles", "LeafQuantiles for the leaves and outputs of the tree")
+    require_columns("history_", model.history_)
+    require(model.n_iter_ == len(model.history_["optimizer"]), "n_iter_", "that of history_")
+    require(isinstance(model.baseline_kept_, bool | np.bool_), "baseline_kept_", "True or False")
+
+
+@check.register
+def _(forest: ObliqueForest):
+    of_task = OF_CLASSES if isinstance(forest, ClassifierData) else set()
+    if not is_fitted(forest, OF_TABLE | OF_FOREST | of_task, OF_FRAME | OUT_OF_BAG):
+        return
+    size = _check_table_attributes(forest)
+    trees = forest.estimators_
+    require(isinstance(trees, list) and len(trees), "estimators_", "a list of trees")
+    for each in trees:
+        require(type(each) is forest._tree_class and hasattr(each, "tree_"),
+                "estimators_", f"a list of fitted {forest._tree_class.__name__}")
+        require_tree("tree_ of estimators_", each.tree_, *size)
+    require(isinstance(forest._kernel, Ensemble | None), "_kernel", "None")
+
+
+@check.register
+def _(search: TAOPathCV):
+    is_classifier = isinstance(search._estimator(), ClassifierData)
+    if not is_fitted(search, OF_SEARCH | ({"classes_"} if is_classifier else set()), OF_FRAME):
+        return
+    found = search.estimator_
+    require(type(found) is type(search._estimator()) and hasattr(found, "tree_"),
+            "estimator_", "fitted, of the class of estimator")
+    require_tree("tree_", search.tree_, found.tree_.n_features, found.tree_.n_outputs)
+    require_array("Cs_", search.Cs_, FLOAT, (None,))
+    require_array("scores_", search.scores_, FLOAT, (None, len(search.Cs_)))
+    require(isinstance(search.C_, Real), "C_", "a number")
+    _check_names(search, found._table)
+    if is_classifier:
+        _check_classes(search, found.classes_)
+
+
+def _check_table_attributes(model):
+    """Check the attributes that depend on X and y; return the size of the trees.
+
+    Returns
+    -------
+    n_features, n_outputs : int
+    """
+    table, targets = model._table, model._targets
+    is_classifier = isinstance(model, ClassifierData)
+    require(isinstance(table, Table), "_table", "a Table")
+    require(isinstance(targets, ClassTargets if is_classifier else RegressionTargets),
+            "_targets", "the encoding of y")
+    require(model.n_outputs_ == (1 if is_classifier else targets.n_outputs),
+            "n_outputs_", "that of _targets")
+    if is_classifier:
+        _check_classes(model, targets.classes)
+        require(model.n_classes_ == targets.n_outputs, "n_classes_", "that of _targets")
+    _check_names(model, table)
+    features, names = table.features, model.encoded_feature_names_
+    require(
+        isinstance(names, list) and len(names) == len(features)
+        # One by one: a long name of a column of many categories is in all their names.
+        and all(name == table.name_of(feature)
+                for name, feature in zip(names, features, strict=True)),
+        "encoded_feature_names_", "those of _table")
+    require_array("feature_importances_", model.feature_importances_, FLOAT, (len(table.names),))
+    require_columns("candidates_", model.candidates_)
+    return len(features), targets.n_outputs
+
+
+def _check_names(model, table):
+    require(model.n_features_in_ == len(table.names), "n_features_in_", "that of _table")
+    names = getattr(model, "feature_names_in_", np.array(table.names, dtype=object))
+    require(isinstance(names, np.ndarray) and names.tolist() == list(table.names),
+            "feature_names_in_", "those of _table")
+
+
+def _check_classes(model, classes):
+    require(isinstance(model.classes_, np.ndarray) and np.array_equal(model.classes_, classes),
+            "classes_", "those of _targets")

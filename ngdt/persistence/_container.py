@@ -1,0 +1,149 @@
+"""Model files: a zip archive of a description in JSON and of arrays, written and read.
+
+A description refers to an array by the name of a member, which holds all arrays of one type one
+after the other, and by where it starts: a forest has hundreds of small arrays.
+"""
+
+import json
+import os
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from pathlib import Path
+from uuid import uuid4
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+import numpy as np
+
+FORMAT = "ngdt model"
+# Raise it when a change of the format, or of the classes in it, is one that older code misreads.
+FORMAT_VERSION = 1
+DESCRIPTION = "model.json"
+ARRAY_SUFFIX = ".npy"
+# Kinds of arrays: bool, integers, floats, strings, dates.
+KINDS = "biufUM"
+
+
+class InvalidModelFile(ValueError):
+    """A file that `ngdt.load` refuses: no model, damaged, or of a later format.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import ngdt
+    >>> with TemporaryDirectory() as folder:
+    ...     (Path(folder) / "empty").touch()
+    ...     try:
+    ...         ngdt.load(Path(folder) / "empty")
+    ...     except ngdt.persistence.InvalidModelFile:
+    ...         print("no model")
+    no model
+    """
+
+
+@contextmanager
+def replacing(path):
+    """Context manager: a binary file that takes the place of `path` when the block has succeeded.
+
+    If the block fails, or the process ends in it, the file that was there before is still there.
+
+    Parameters
+    ----------
+    path : Path
+
+    Yields
+    ------
+    file object
+    """
+    path = Path(os.path.realpath(path))     # replace what a link leads to, not the link
+    # Not `tempfile`, whose files nobody else may read.
+    temporary = path.with_name(f".{uuid4().hex}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
+
+
+def write(file, description, arrays):
+    """Write a model file. Equal models make equal files.
+
+    Parameters
+    ----------
+    file : file object
+    description : dict
+        What JSON can hold, without NaN and infinity.
+    arrays : dict of str to ndarray
+        One-dimensional, by the name of their type.
+    """
+    text = json.dumps(
+        {"format": FORMAT, "version": FORMAT_VERSION} | description, allow_nan=False,
+        separators=(",", ":"))
+    # Not compressed: what is read takes no more memory than the file has bytes.
+    with ZipFile(file, "w", ZIP_STORED) as archive:
+        archive.writestr(ZipInfo(DESCRIPTION), text)
+        for name, array in arrays.items():
+            stream = BytesIO()
+            np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
+            archive.writestr(ZipInfo(name + ARRAY_SUFFIX), stream.getvalue())
+
+
+def read(data):
+    """Read a model file.
+
+    Parameters
+    ----------
+    data : bytes
+        All of it, so that an error of the reader is one of the file, not of the disk.
+
+    Returns
+    -------
+    description : dict
+    arrays : dict of str to ndarray
+        Read-only.
+    """
+    with ZipFile(BytesIO(data)) as archive:
+        members = archive.infolist()
+        sizes = [member.file_size for member in members]
+        if any(member.compress_type != ZIP_STORED for member in members) or sum(sizes) > len(data):
+            raise ValueError("its members must be stored without compression, and apart")
+        contents = {member.filename: archive.read(member) for member in members}
+    if len(contents) != len(members):
+        raise ValueError("some members have the same name")
+    description = json.loads(contents.pop(DESCRIPTION))
+    _check_version(description)
+    return description, {
+        name.removesuffix(ARRAY_SUFFIX): _array(name, content)
+        for name, content in contents.items()}
+
+
+def _check_version(description):
+    if description["format"] != FORMAT:
+        raise ValueError(f"its format is {description['format']!r}, not {FORMAT!r}")
+    version = description["version"]
+    if type(version) is not int or version < 1:
+        raise ValueError(f"{version!r} is no version of the format")
+    if version > FORMAT_VERSION:
+        raise InvalidModelFile(
+            f"the file has version {version} of the format, of which this ngdt reads versions up "
+            f"to {FORMAT_VERSION}. Update ngdt (ngdt {description.get('ngdt')} wrote the file), or "
+            "save the model anew with this version")
+
+
+def _array(name, content):
+    """The array in the bytes of a .npy file, which are not copied."""
+    stream = BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError(f"{name} is of an unknown version of the .npy format")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.kind not in KINDS or name != dtype.name + ARRAY_SUFFIX:
+        raise ValueError(f"{name} holds an array of type {dtype}")
+    array = np.frombuffer(content, dtype, offset=stream.tell())
+    if array.shape != shape:
+        raise ValueError(f"{name} has {len(array)} entries, not {shape}")
+    return array

@@ -1,0 +1,139 @@
+"""Save a model to a file, and load it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from ngdt._validation import error_prefix
+from ngdt._version import __version__
+from ngdt.persistence._container import InvalidModelFile, read, replacing, write
+from ngdt.persistence._description import Reader, Writer
+from ngdt.persistence._registry import MODELS
+
+
+def save(model: Any, path: str | os.PathLike) -> None:
+    """Save a model to a file that :func:`~ngdt.load` reads.
+
+    The file holds numbers and text, and no code: see :ref:`saving`. An existing file is replaced
+    only when the new one is complete.
+
+    Parameters
+    ----------
+    model : estimator of ngdt or Tree
+        An `ObliqueTreeClassifier`, `ObliqueTreeRegressor`, `ObliqueForestClassifier`,
+        `ObliqueForestRegressor` or `TAOPathCV`, fitted or not, or a `Tree`. It is saved with its
+        parameters and fitted attributes. `callback` is saved as None.
+    path : str or os.PathLike
+        Of the file, such as "model.ngdt". Nothing is added to it.
+
+    Raises
+    ------
+    TypeError
+        If the model is another one, such as a pipeline, or if something in it cannot be saved: a
+        function, an object of a class that is not part of ngdt, a RandomState. The message says
+        where it is.
+    ValueError
+        If a parameter is invalid, or attributes that were changed do not fit together.
+    OSError
+        If the file cannot be written.
+
+    See Also
+    --------
+    load : Load a model.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import ngdt
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ngdt.ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     ngdt.save(tree, Path(folder) / "iris.ngdt")
+    ...     loaded = ngdt.load(Path(folder) / "iris.ngdt")
+    >>> loaded.predict(X[:2])
+    array([0, 0])
+    """
+    if type(model) not in MODELS:
+        raise TypeError(
+            f"model must be a tree, a forest or a TAOPathCV of ngdt, got {type(model).__name__}. "
+            "Save what ngdt trained in it, such as pipeline[-1] or search.best_estimator_, or save "
+            "all of it by skops.io.dump or joblib.dump")
+    with error_prefix("path"):
+        path = Path(path)
+    _check_parameters(model)
+    writer = Writer()
+    writer.add(model, type(model).__name__)
+    with replacing(path) as file:
+        write(file, {"ngdt": __version__, "objects": writer.objects}, writer.arrays)
+
+
+def load(path: str | os.PathLike) -> Any:
+    """Load a model from a file that :func:`~ngdt.save` wrote.
+
+    No file runs code, and the model takes no more memory than the file in proportion. All that is
+    read is checked before it is used. A file of an earlier version of ngdt can be loaded.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    estimator of ngdt or Tree
+        As it was saved.
+
+    Raises
+    ------
+    ngdt.persistence.InvalidModelFile
+        If the file is damaged, no model, or of a format that only a later version of ngdt reads.
+        It is a ValueError.
+    OSError
+        If the file cannot be read.
+
+    See Also
+    --------
+    save : Save a model.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import ngdt
+    >>> tree = ngdt.Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
+    >>> with TemporaryDirectory() as folder:
+    ...     ngdt.save(tree, Path(folder) / "tree.ngdt")
+    ...     ngdt.load(Path(folder) / "tree.ngdt") == tree
+    True
+    """
+    with error_prefix("path"):
+        path = Path(path)
+    data = path.read_bytes()
+    try:
+        return _loaded(data)
+    except (InvalidModelFile, MemoryError):
+        raise
+    except Exception as error:
+        # The readers of zip files, JSON and arrays raise many types of errors for damaged input,
+        # and so do constructors for wrong arguments.
+        raise InvalidModelFile(
+            f"{path} is no valid model file ({type(error).__name__}: {error})") from error
+
+
+def _loaded(data):
+    description, arrays = read(data)
+    reader = Reader(arrays)
+    *_, model = [reader.add(each) for each in description["objects"]]
+    if type(model) not in MODELS:
+        raise TypeError(f"it holds an object of type {type(model).__name__}")
+    _check_parameters(model)
+    return model
+
+
+def _check_parameters(model):
+    """Raise a ValueError if a parameter is one that `fit` would refuse."""
+    if isinstance(model, BaseEstimator):
+        model._validate_params()

@@ -1,0 +1,82 @@
+"""The classes of which a model consists, and how their objects are described.
+
+An object is described by its class, by the arguments that its constructor takes, and, if it is an
+estimator, by the attributes that it has beyond them. No other class is ever made from a file.
+"""
+
+from dataclasses import fields, is_dataclass
+
+from sklearn.base import BaseEstimator
+
+from ngdt._quantiles import LeafQuantiles
+from ngdt._sample_summary import SampleSummary
+from ngdt._table import Table
+from ngdt._table.categories import Categories
+from ngdt._targets import ClassTargets, RegressionTargets
+from ngdt._tree import Tree
+from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt.initializers import INITIALIZERS
+from ngdt.losses import LOSSES
+from ngdt.optimizers import OPTIMIZERS
+from ngdt.path import TAOPathCV
+
+# What `save` takes.
+MODELS = (
+    Tree, ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
+    ObliqueForestRegressor, TAOPathCV)
+
+CLASSES = {each.__name__: each for each in (
+    *MODELS, *LOSSES.values(), *INITIALIZERS.values(), *OPTIMIZERS.values(), Table, Categories,
+    ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles)}
+
+# Arguments of compiled classes, which do not tell.
+_ARGUMENTS = {
+    "Tree": ("weights", "thresholds", "children_left", "children_right", "values", "slopes",
+             "ranges"),
+    "LogLoss": ("pseudo_count",),
+    "BoundedLoss": ("q", "pseudo_count"),
+    "SquaredLoss": (),
+    "AbsoluteLoss": (),
+    "QuantileLoss": ("quantile",),
+    "HuberLoss": ("limit",),
+    "PoissonLoss": ("pseudo_count",),
+}
+
+
+def arguments_of(thing):
+    """Arguments with which the constructor makes an equal object.
+
+    Parameters
+    ----------
+    thing : object of one of the `CLASSES`
+
+    Returns
+    -------
+    dict of str to object
+    """
+    if isinstance(thing, BaseEstimator):
+        # A callback watches a training; most are functions, which a file cannot hold.
+        return {name: None if name == "callback" else value
+                for name, value in thing.get_params(deep=False).items()}
+    names = ([field.name for field in fields(thing)] if is_dataclass(thing)
+             else _ARGUMENTS[type(thing).__name__])
+    return {name: getattr(thing, name) for name in names}
+
+
+def attributes_of(thing):
+    """Attributes of an estimator beyond its parameters, as a pickle has them.
+
+    Parameters
+    ----------
+    thing : object of one of the `CLASSES`
+
+    Returns
+    -------
+    dict of str to object
+        Empty for all but fitted estimators.
+    """
+    if not isinstance(thing, BaseEstimator):
+        return {}
+    parameters = thing.get_params(deep=False)
+    return {name: value for name, value in thing.__getstate__().items() if name not in parameters}
