@@ -68,6 +68,10 @@ class Categories:
         return {value: k for k, value in enumerate(self.frequent)} | dict.fromkeys(
             self.rare, len(self.frequent))
 
+    def __getstate__(self):
+        # Without what follows; skops cannot store a dictionary in which None is a key.
+        return {"frequent": self.frequent, "rare": self.rare}
+
     @property
     def n_features(self):
         """Number of features."""
