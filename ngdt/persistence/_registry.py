@@ -5,6 +5,7 @@ estimator, by the attributes that it has beyond them. No other class is ever mad
 """
 
 from dataclasses import fields, is_dataclass
+from functools import cache
 
 from sklearn.base import BaseEstimator
 
@@ -44,6 +45,26 @@ _ARGUMENTS = {
 }
 
 
+@cache
+def argument_names(kind):
+    """Names of the arguments with which the constructor of a class makes an equal object.
+
+    Parameters
+    ----------
+    kind : type
+        One of the `CLASSES`.
+
+    Returns
+    -------
+    tuple of str
+        They are attributes of the object, too.
+    """
+    if issubclass(kind, BaseEstimator):
+        return tuple(kind._get_param_names())
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else (
+        _ARGUMENTS[kind.__name__])
+
+
 def arguments_of(thing):
     """Arguments with which the constructor makes an equal object.
 
@@ -55,13 +76,9 @@ def arguments_of(thing):
     -------
     dict of str to object
     """
-    if isinstance(thing, BaseEstimator):
-        # A callback watches a training; most are functions, which a file cannot hold.
-        return {name: None if name == "callback" else value
-                for name, value in thing.get_params(deep=False).items()}
-    names = ([field.name for field in fields(thing)] if is_dataclass(thing)
-             else _ARGUMENTS[type(thing).__name__])
-    return {name: getattr(thing, name) for name in names}
+    # A callback watches a training; most are functions, which a file cannot hold.
+    return {name: None if name == "callback" else getattr(thing, name)
+            for name in argument_names(type(thing))}
 
 
 def attributes_of(thing):
@@ -78,5 +95,5 @@ def attributes_of(thing):
     """
     if not isinstance(thing, BaseEstimator):
         return {}
-    parameters = thing.get_params(deep=False)
+    parameters = argument_names(type(thing))
     return {name: value for name, value in thing.__getstate__().items() if name not in parameters}
