@@ -14,9 +14,11 @@ from ngdt import (
 from ngdt._tree import Tree
 from ngdt._version import __version__ as __version__
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.export import export_text
 from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.path import TAOPathCV, tao_path
 from ngdt.persistence import load, save
+from ngdt.plotting import plot_tree
 from ngdt.problem import Problem
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "TAOPathCV",
     "Tree",
     "export",
+    "export_text",
     "inference",
     "initializers",
     "load",
@@ -35,6 +38,7 @@ __all__ = [
     "optimizers",
     "path",
     "persistence",
+    "plot_tree",
     "plotting",
     "pruning",
     "save",

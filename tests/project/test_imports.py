@@ -25,9 +25,10 @@ LAYERS = [
     ("composition", r"_selection(\..*)?"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),
     ("forests", r"forest(\..*)?"),
-    ("plots and text", r"plotting(\..*)?|export"),
+    ("plots", r"plotting(\..*)?"),
     ("paths", r"path(\..*)?"),
     ("files", r"persistence(\..*)?"),
+    ("exports", r"export(\..*)?"),
     ("public names", r""),
     ("not imported by others", r"__main__|testing(\..*)?"),
 ]

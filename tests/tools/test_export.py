@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    TAOPathCV,
+    Tree,
+)
 from ngdt._numbers import exact, format_number, shortest
 from ngdt.export import export_text
 from ngdt.testing.strategies import problems, trees
@@ -202,6 +210,31 @@ def test_wrong_models(iris):
     with pytest.raises(TypeError, match=r"convert it by Tree.from_sklearn"):
         export_text(fitted)
     assert export_text(Tree.from_sklearn(fitted)).startswith("if x")
+
+
+def test_the_last_step_of_a_pipeline_is_written(iris):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(iris.data, columns=["a", "b", "c", "d"])
+    tree = ObliqueTreeClassifier(1, optimizer=None)
+    scaled = make_pipeline(StandardScaler(), tree).fit(X, iris.target)
+    assert re.match("if [cd] <= ", export_text(scaled))
+    nameless = make_pipeline(FunctionTransformer(), tree).fit(iris.data, iris.target)
+    assert re.match("if x[23] <= ", export_text(nameless))
+    assert export_text(make_pipeline("passthrough", tree)) == export_text(tree)
+
+
+def test_the_tree_of_a_search_is_written_with_its_names(iris):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": iris.data[:, 2], "b": iris.data[:, 3].astype(str)})
+    search = TAOPathCV(ObliqueTreeClassifier(1, optimizer="tao"), Cs=[1.0], cv=2)
+    search.fit(X, iris.target)
+    assert export_text(search) == export_text(search.estimator_)
+
+
+def test_forests_have_no_text(iris):
+    forest = ObliqueForestClassifier(2, optimizer=None).fit(iris.data, iris.target)
+    with pytest.raises(TypeError, match="single tree, got a forest: pass one of its estimators_"):
+        export_text(forest)
 
 
 def test_a_year_is_written_as_a_year():

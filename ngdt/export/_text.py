@@ -1,15 +1,12 @@
-"""Text export of trees."""
+"""Trees as nested conditions."""
 
 from numbers import Integral
 
-from scipy.special import softmax
-
 from ngdt._labels import labels_of
-from ngdt._leaf_text import leaf_texts, log_odds_of
-from ngdt._numbers import format_number
-from ngdt._rules import category_rule_of, rule_of
+from ngdt.export._conditions import condition_of, leaf_text
+from ngdt.export._model import readable_model
 
-__all__ = ["export_text"]
+_UNCERTAIN = "  # rounding of the sum decides for some samples"
 
 
 def export_text(
@@ -32,11 +29,13 @@ def export_text(
 
     Parameters
     ----------
-    model : Tree or fitted estimator
-        The tree to export. The leaf values of a `Tree` with two or more outputs are taken as
+    model : Tree, fitted estimator or Pipeline
+        The tree to export. Of a pipeline, it is the last step, in terms of the columns that the
+        other steps make. The leaf values of a `Tree` with two or more outputs are taken as
         unnormalized log-probabilities, as for the log loss.
     feature_names : sequence of str, default=None
-        Names of the columns of X. None takes ``feature_names_in_`` of the estimator.
+        Names of the columns of X. None takes ``feature_names_in_`` of the estimator, or what the
+        other steps of a pipeline call their columns.
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
     n_terms : int or None, default=5
@@ -87,9 +86,8 @@ def export_text(
         else:
             virginica (0.965)
     """
-    for name, value in (("n_terms", n_terms), ("digits", digits), ("max_depth", max_depth)):
-        if value is not None and (not isinstance(value, Integral) or value < 1):
-            raise ValueError(f"{name} must be a positive int or None, got {value!r}")
+    check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth)
+    model, feature_names = readable_model(model, feature_names)
     labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
     tree = labels.tree
     lines, stack = [], [(0, 0 if tree.n_internal else ~0)]
@@ -98,49 +96,20 @@ def export_text(
         if item is None:
             text = "else:"
         elif item < 0:
-            text = _leaf(labels, ~item, n_terms, digits)
+            text = leaf_text(labels, ~item, n_terms, digits)
         elif depth == max_depth:
             text = "..."
         else:
-            text = f"if {_condition(labels, item, n_terms, digits)}"
+            condition, is_certain = condition_of(labels, item, n_terms, digits)
+            text = f"if {condition}:{'' if is_certain else _UNCERTAIN}"
             right, left = tree.children_right[item], tree.children_left[item]
             stack += [(depth + 1, right), (depth, None), (depth + 1, left)]
         lines.append("    " * depth + text)
     return "\n".join(lines)
 
 
-def _condition(labels, node, n_terms, digits):
-    """The condition that samples of the left child meet."""
-    of_categories = category_rule_of(labels, node)
-    if of_categories is not None:
-        return f"{of_categories.text(left=True)}:"
-    rule = rule_of(labels, node, n_terms, digits)
-    names = [labels.feature_names[j] for j in rule.features]
-    if rule.is_condition:
-        (sign,) = rule.weights
-        relation = "<=" if sign > 0 else ">="
-        return f"{names[0]} {relation} {format_number(sign * rule.threshold)}:"
-    terms = " ".join(
-        f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * "
-        + (name if labels.is_number(j) else f"({name})")
-        for weight, name, j in zip(rule.weights, names, rule.features, strict=True)) or "0"
-    threshold = format_number(rule.threshold)
-    comment = "" if rule.is_certain else "  # rounding of the sum decides for some samples"
-    sum_ = f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip()
-    return f"{sum_} <= {threshold}:{comment}"
-
-
-def _leaf(labels, leaf, n_terms, digits):
-    tree, names = labels.tree, labels.class_names
-    is_linear = tree.slopes is not None and tree.slopes[leaf].any()
-    if names is not None and not is_linear:
-        values = tree.values[leaf]
-        best = values.argmax()
-        return f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"
-    if is_linear and names is not None and len(names) == 2 and tree.ranges is None:
-        (text,) = leaf_texts(log_odds_of(labels), leaf, n_terms, digits)
-        return f"log-odds of {names[1]}: {text}"
-    texts = leaf_texts(labels, leaf, n_terms, digits)
-    if names is not None:
-        texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
-    return ("; " if is_linear else ", ").join(texts)
+def check_counts(**counts):
+    """Raise a ValueError unless each argument is a positive int or None."""
+    for name, value in counts.items():
+        if value is not None and (not isinstance(value, Integral) or value < 1):
+            raise ValueError(f"{name} must be a positive int or None, got {value!r}")

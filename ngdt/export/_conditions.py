@@ -1,0 +1,76 @@
+"""Splits and leaves as they are written in text, rules and graphs."""
+
+from scipy.special import softmax
+
+from ngdt._leaf_text import leaf_texts, log_odds_of
+from ngdt._numbers import format_number
+from ngdt._rules import category_rule_of, rule_of
+
+# Relations that samples of the left child meet, and those that the others meet.
+_OPPOSITE = {"<=": ">", ">=": "<"}
+
+
+def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
+    """The condition that samples of a child meet.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    node : int
+    n_terms, digits
+        As for `rule_of`.
+    left : bool, default=True
+        Whether the child is the left one.
+
+    Returns
+    -------
+    text : str
+    is_certain : bool
+        False where the order of a sum in floating point decides for some samples.
+    """
+    of_categories = category_rule_of(labels, node)
+    if of_categories is not None:
+        return of_categories.text(left=left), True
+    rule = rule_of(labels, node, n_terms, digits)
+    names = [labels.feature_names[j] for j in rule.features]
+    if rule.is_condition:
+        (sign,) = rule.weights
+        sum_, relation, limit = names[0], "<=" if sign > 0 else ">=", sign * rule.threshold
+    else:
+        terms = " ".join(
+            f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * "
+            + (name if labels.is_number(j) else f"({name})")
+            for weight, name, j in zip(rule.weights, names, rule.features, strict=True)) or "0"
+        sum_, relation, limit = (
+            f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip(), "<=", rule.threshold)
+    relation = relation if left else _OPPOSITE[relation]
+    return f"{sum_} {relation} {format_number(limit)}", rule.is_certain
+
+
+def leaf_text(labels, leaf, n_terms=None, digits=None):
+    """What a leaf predicts: its most probable class, its values, or formulas.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    leaf : int
+    n_terms, digits
+        As for `formula_of`.
+
+    Returns
+    -------
+    str
+    """
+    tree, names = labels.tree, labels.class_names
+    is_linear = tree.slopes is not None and tree.slopes[leaf].any()
+    if names is not None and not is_linear:
+        values = tree.values[leaf]
+        best = values.argmax()
+        return f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"
+    if is_linear and names is not None and len(names) == 2 and tree.ranges is None:
+        (text,) = leaf_texts(log_odds_of(labels), leaf, n_terms, digits)
+        return f"log-odds of {names[1]}: {text}"
+    texts = leaf_texts(labels, leaf, n_terms, digits)
+    if names is not None:
+        texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
+    return ("; " if is_linear else ", ").join(texts)
