@@ -9,6 +9,7 @@ import numpy as np
 
 from ngdt import _structure
 from ngdt._from_sklearn import convert
+from ngdt._tree_json import read_tree
 from ngdt._tree_storage import StoredTree
 from ngdt._validation import check_matrix
 
@@ -112,6 +113,39 @@ class Tree(StoredTree):
         Tree(n_internal=2, n_leaves=3, n_features=4, n_outputs=3, max_depth=2)
         """
         return cls(*convert(estimator))
+
+    @classmethod
+    def from_json(cls, text, *, number=None):
+        """Read a tree that `ngdt.export.export_json` has written.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The document.
+        number : int, default=None
+            Index of the tree, of a forest. None reads the only tree of the document.
+
+        Returns
+        -------
+        Tree
+            Equal to the tree that was written, to the last bit. Its weights are stored in the form
+            that takes less memory.
+
+        Raises
+        ------
+        ValueError
+            If the text is no such document, if it is of a newer version, or if it holds several
+            trees and `number` is None.
+
+        Examples
+        --------
+        >>> from ngdt import Tree
+        >>> from ngdt.export import export_json
+        >>> tree = Tree([[1.0, -1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
+        >>> Tree.from_json(export_json(tree)) == tree
+        True
+        """
+        return read_tree(cls, text, number).compact()
 
     def _check_samples(self, X):
         """The samples of any matrix, checked."""

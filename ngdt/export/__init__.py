@@ -1,5 +1,6 @@
-"""Trees as text."""
+"""Trees as text, and in the languages of other programs."""
 
+from ngdt.export._json import export_json
 from ngdt.export._text import export_text
 
-__all__ = ["export_text"]
+__all__ = ["export_json", "export_text"]

@@ -1,10 +1,86 @@
-"""The model that is exported: what is inside of pipelines and searches."""
+"""The model that is exported: its trees, and what their features and classes mean."""
 
+from dataclasses import dataclass
+
+from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._labels import labels_of, tree_of
+from ngdt._table import Table
+from ngdt._tree import Tree
 from ngdt.forest._base import ObliqueForest
 from ngdt.path import TAOPathCV
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """What the exports for other programs need of a model.
+
+    Attributes
+    ----------
+    trees : list of Tree
+        One, or those of a forest, whose predictions are averaged.
+    is_forest : bool
+    task : {"classification", "regression"} or None
+        None for a bare `Tree`.
+    classes : list or None
+        Labels; None if leaf values are predictions. A leaf of a classifier holds logits.
+    column_names, feature_names : list of str
+        Names of the columns of the table, and of the features of the trees.
+    table : Table or None
+        How columns become features. None for a bare `Tree`, which reads features.
+    """
+
+    trees: list
+    is_forest: bool
+    task: str | None
+    classes: list | None
+    column_names: list
+    feature_names: list
+    table: Table | None
+
+    @property
+    def n_features(self):
+        """Number of features of the trees."""
+        return self.trees[0].n_features
+
+    @property
+    def n_outputs(self):
+        """Number of classes or targets."""
+        return self.trees[0].n_outputs
+
+    @property
+    def is_encoded(self):
+        """Whether the features are other numbers than those in the columns."""
+        return self.table is not None and not self.table.is_identity
+
+
+def exported_model(model, feature_names=None):
+    """What the exports for other programs need of a model.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator, or Pipeline of nothing else
+    feature_names : sequence of str, default=None
+        Names of the columns. None takes those of the model.
+
+    Returns
+    -------
+    ExportedModel
+    """
+    model = inner_model(model)
+    is_forest = isinstance(model, ObliqueForest)
+    if is_forest:
+        check_is_fitted(model)
+    members = model.estimators_ if is_forest else [model]
+    labels = labels_of(members[0], feature_names=feature_names)
+    task = None if isinstance(model, Tree) else (
+        "classification" if is_classifier(model) else "regression")
+    return ExportedModel(
+        [tree_of(each) for each in members], is_forest, task,
+        model.classes_.tolist() if task == "classification" else None,
+        labels.column_names, labels.feature_names, getattr(members[0], "_table", None))
 
 
 def inner_model(model):

@@ -24,6 +24,7 @@ PAGES = [
 FUZZING = ROOT / "docs/user_guide/fuzz_bounds.py"
 MODULES = (
     "ngdt",
+    "ngdt.export",
     "ngdt.inference",
     "ngdt.initializers",
     "ngdt.losses",

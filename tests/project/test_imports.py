@@ -15,7 +15,7 @@ PACKAGE = Path(ngdt.__file__).parent
 LAYERS = [
     ("arithmetic and checks", r"_samples|_validation|_version"),
     ("data",
-     r"_tree|_tree_storage|_tree_arrays|_flat_tree|_from_sklearn|_structure|_quantiles|_loss"
+     r"_tree|_tree_storage|_tree_arrays|_tree_json|_flat_tree|_from_sklearn|_structure|_quantiles|_loss"
      r"|_[a-z]+_loss(es)?|losses|_scaling"),
     ("functions",
      r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"

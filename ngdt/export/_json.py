@@ -1,0 +1,97 @@
+"""Models as JSON."""
+
+import json
+from dataclasses import asdict
+
+from ngdt._tree_json import FORMAT, VERSION, tree_object
+from ngdt.export._columns import CategoryColumn, columns_of
+from ngdt.export._model import exported_model
+
+
+def export_json(model, *, feature_names=None, indent=None):
+    """Export a tree or a forest as JSON, with all that a prediction needs.
+
+    No number is rounded: `Tree.from_json` reads trees that are equal to the last bit.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    feature_names : sequence of str, default=None
+        Names of the columns of X. None takes ``feature_names_in_`` of the estimator, or else "x0",
+        "x1" and so on.
+    indent : int, default=None
+        Spaces that a level is indented by, for readers. None writes a single line.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TypeError
+        If a class label or a category is neither string, number nor bool.
+    ValueError
+        If the model is a pipeline whose other steps transform the columns.
+
+    Notes
+    -----
+    The document is an object with these members:
+
+    ``format``, ``version``
+        ``"ngdt"`` and ``1``. The version grows when a reader of the old one would go wrong.
+    ``task``
+        ``"classification"``, ``"regression"``, or null for a `Tree`.
+    ``classes``
+        The labels, in the order of the leaf values; null if these are predictions.
+    ``columns``
+        How a column of the table becomes features. Of a column of numbers: ``name``, the index
+        ``feature`` of the number, ``fill``, which stands for a missing one (null if none may be
+        missing), and ``gap``, the index of the feature that is 1 where it is missing, or null. Of a
+        column of categories: ``name``, ``categories``, pairs of a category and the index of the
+        feature that is 1 for it, and the indices of the features for categories that are
+        ``missing``, and for all ``other`` ones; null if all features are 0.
+    ``features``
+        Names of the features of the trees.
+    ``trees``
+        Objects with two members, ``nodes`` and ``leaves``. A forest averages the predictions of
+        its trees, for classification their probabilities.
+
+    ``nodes`` has ``weights``, one object for each node with the ``indices`` and ``values`` of the
+    features that it weighs, ``thresholds``, ``left`` and ``right``. Node 0 is the root, unless the
+    tree is a single leaf. A sample goes right where the weighted sum exceeds the threshold, else
+    left. A child ``c >= 0`` is a node, and a negative one the leaf ``-1 - c``.
+
+    ``leaves`` has ``values``, a row for each leaf: predictions, or for classification unnormalized
+    log-probabilities. Where the leaves are linear, ``slopes`` has an object such as those of
+    ``weights`` for each leaf and output; the weighted sum is added to the value, and what results
+    is cut at the pair of limits in ``ranges``. Else, both are null; ``ranges`` may be null, too.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.export import export_json
+    >>> text = export_json(Tree([[0.0, 2.0]], [1.0], [~0], [~1], [[0.0], [1.0]]))
+    >>> text[:60]
+    '{"format": "ngdt", "version": 1, "task": null, "classes": nu'
+    >>> Tree.from_json(text).predict([[0.0, 3.0]])
+    array([[1.]])
+    """
+    exported = exported_model(model, feature_names)
+    document = {
+        "format": FORMAT, "version": VERSION, "task": exported.task, "classes": exported.classes,
+        "columns": [_column_object(column) for column in columns_of(exported)],
+        "features": exported.feature_names,
+        "trees": [tree_object(tree) for tree in exported.trees]}
+    try:
+        return json.dumps(document, indent=indent, allow_nan=False)
+    except TypeError as error:
+        raise TypeError(
+            "model has classes or categories that JSON has no type for; it has strings, numbers "
+            f"and bools ({error})") from error
+
+
+def _column_object(column):
+    column_object = asdict(column)
+    if isinstance(column, CategoryColumn):
+        column_object["categories"] = [[*pair] for pair in column_object.pop("features").items()]
+    return column_object
