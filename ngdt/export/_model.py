@@ -55,6 +55,11 @@ class ExportedModel:
         """Whether the features are other numbers than those in the columns."""
         return self.table is not None and not self.table.is_identity
 
+    @property
+    def averages_probabilities(self):
+        """Whether a prediction is a mean of probabilities, not of leaf values."""
+        return self.is_forest and self.classes is not None
+
 
 def exported_model(model, feature_names=None):
     """What the exports for other programs need of a model.
@@ -81,6 +86,23 @@ def exported_model(model, feature_names=None):
         [tree_of(each) for each in members], is_forest, task,
         model.classes_.tolist() if task == "classification" else None,
         labels.column_names, labels.feature_names, getattr(members[0], "_table", None))
+
+
+def check_encoded(model, encoded, language):
+    """Raise a ValueError if a model of encoded tables is exported for others.
+
+    Parameters
+    ----------
+    model : ExportedModel
+    encoded : bool
+        Whether the caller encodes the samples.
+    language : str
+        What cannot encode them.
+    """
+    if model.is_encoded and not encoded:
+        raise ValueError(
+            "model was trained on a table with categories or missing values, which the exported "
+            f"{language} does not encode: give encoded=True, and pass it rows of model.encode(X)")
 
 
 def inner_model(model):

@@ -1,0 +1,98 @@
+"""Models as C code."""
+
+import re
+from string import Template
+
+from ngdt.export import _c_code as code
+from ngdt.export._c_data import TYPES, CData
+from ngdt.export._model import check_encoded, exported_model
+
+
+def export_c(model, *, name="ngdt", dtype="double", encoded=False):
+    """Export a tree or a forest as C code.
+
+    The code is one file of C99. It allocates nothing, keeps no state, and needs no library but
+    ``math.h``. A prediction visits the nodes of the path only. Weights are stored, and multiplied,
+    as sparse rows where at most an eighth of a row is not zero. With the prefix `name`, it has
+
+    - for classifiers, ``int ngdt_predict(const double *x)``, the index of the most probable class,
+      ``void ngdt_predict_proba(const double *x, double *out)``, and the labels as strings,
+      ``ngdt_classes``;
+    - else, ``void ngdt_predict(const double *x, double *out)``, which writes the predictions. Those
+      of a `Tree` are its leaf values, as in `Tree.predict`;
+    - the lengths of `x` and `out` as constants ``ngdt_n_features`` and ``ngdt_n_outputs``.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    name : str, default="ngdt"
+        Prefix of all names in the code, so that a program may have several models.
+    dtype : {"double", "float"}, default="double"
+        Type of the features, and of all numbers and sums of the code.
+    encoded : bool, default=False
+        Whether `x` is a row of ``model.encode(X)``. A model that was trained on a table with
+        categories or missing values needs that.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the model needs encoded samples and `encoded` is False, if it is a pipeline whose other
+        steps transform the columns, if `name` is no C identifier, or if numbers of the model are
+        too large for float32.
+
+    Notes
+    -----
+    With "double", sums run in the order of this package. Samples in arrays reach the same leaf to
+    the last bit, and predictions other than probabilities are equal, if the compiler follows IEEE
+    754, as gcc does with ``-std=c99`` on current processors, without ``-ffast-math``. Probabilities
+    may differ in the last digits. Rows of CSR matrices are summed in another order by this package:
+    one so near to a threshold that rounding decides may go another way.
+
+    Let the compiler use vectors, with ``-O3``, where there are many features.
+
+    With "float", weights, thresholds and sums are rounded to 24 bits. Samples within that error of
+    a threshold may go another way.
+
+    Features have to be finite. A NaN that a score on the path meets gives -1 for a class, and NaN
+    for numbers.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.export import export_c
+    >>> code = export_c(Tree([[0.0, 2.0]], [1.0], [~0], [~1], [[0.0], [1.0]]), name="stump")
+    >>> "void stump_predict(const stump_real *x, stump_real *out);" in code
+    True
+    """
+    if not isinstance(name, str) or not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
+        raise ValueError(f"name must be a C identifier, got {name!r}")
+    if dtype not in TYPES:
+        raise ValueError(f"dtype must be 'double' or 'float', got {dtype!r}")
+    exported = exported_model(model)
+    check_encoded(exported, encoded, "C code")
+    data = CData(exported, name, dtype)
+    names = {
+        "name": name, "real": dtype, "n_features": exported.n_features,
+        "n_outputs": exported.n_outputs, "n_trees": len(exported.trees),
+        "n_nodes": len(data.thresholds)}
+
+    def filled(*parts, **more):
+        return Template("".join(parts)).substitute(names, **more)
+
+    linear = (code.LINEAR + code.SOFTMAX * exported.averages_probabilities) * data.has_slopes
+    routing = [filled(code.DOT), data.text(), filled(code.ROUTE)]
+    if exported.classes is None:
+        return "".join([
+            filled(code.HEAD, code.REGRESSOR_PROTOTYPES), *routing,
+            filled(code.TREE, linear=filled(linear)), filled(code.REGRESSOR)])
+    # A mean of logits becomes probabilities at the end; those to be averaged do in the leaves.
+    softmax = code.SOFTMAX * (not exported.averages_probabilities)
+    probabilities = code.PROBABILITIES * (code.SOFTMAX in (softmax + linear))
+    return "".join([
+        filled(code.HEAD, code.CLASSIFIER_PROTOTYPES), data.labels(exported.classes), *routing,
+        filled(probabilities, code.TREE, linear=filled(linear)),
+        filled(code.CLASSIFIER, softmax=filled(softmax))])

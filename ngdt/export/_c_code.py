@@ -1,0 +1,192 @@
+"""The parts of the C code that do not depend on the numbers of a model.
+
+``$name`` is the prefix of all names, ``$real`` the type of all numbers. Sums run in the order of
+`src/dot.c`: to 16 partial sums, then to 4, which are added pairwise.
+"""
+
+HEAD = """\
+/* Written by ngdt.export.export_c. C99 with math.h; it allocates nothing, and keeps no state. */
+#include <math.h>
+
+/* A fused multiply-add rounds once where a product and a sum round twice. */
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+typedef $real ${name}_real;
+enum {
+    ${name}_n_features = $n_features,
+    ${name}_n_outputs = $n_outputs,
+    ${name}_n_trees = $n_trees,
+    ${name}_n_nodes = $n_nodes
+};
+"""
+
+CLASSIFIER_PROTOTYPES = """
+/* Index of the most probable class; -1 where a NaN in x decides. */
+int ${name}_predict(const ${name}_real *x);
+/* Probabilities of the classes; NaN where a NaN in x decides. */
+void ${name}_predict_proba(const ${name}_real *x, ${name}_real *out);
+/* The labels. */
+extern const char *const ${name}_classes[${name}_n_outputs];
+"""
+
+REGRESSOR_PROTOTYPES = """
+/* Predictions, one for each output; NaN where a NaN in x decides. */
+void ${name}_predict(const ${name}_real *x, ${name}_real *out);
+"""
+
+DOT = """
+/* Weights of a split, or slopes of a leaf. Where first_column is -1, those of all features. */
+struct ${name}_row {
+    int n, first, first_column;
+};
+
+static ${name}_real ${name}_total(const ${name}_real *sum, ${name}_real rest)
+{
+    ${name}_real four[4];
+    int i;
+    for (i = 0; i < 4; i++)
+        four[i] = (sum[i] + sum[i + 8]) + (sum[i + 4] + sum[i + 12]);
+    return ((four[0] + four[2]) + (four[1] + four[3])) + rest;
+}
+
+static ${name}_real ${name}_dense(const ${name}_real *w, const ${name}_real *x)
+{
+    ${name}_real sum[16] = {0}, rest = 0;
+    int j = 0, i;
+    for (; j + 16 <= ${name}_n_features; j += 16)
+        for (i = 0; i < 16; i++)
+            sum[i] += x[j + i] * w[j + i];
+    for (; j + 4 <= ${name}_n_features; j += 4)
+        for (i = 0; i < 4; i++)
+            sum[i] += x[j + i] * w[j + i];
+    for (; j < ${name}_n_features; j++)
+        rest += x[j] * w[j];
+    return ${name}_total(sum, rest);
+}
+
+static ${name}_real ${name}_sparse(
+    const ${name}_real *w, const int *column, int n, const ${name}_real *x)
+{
+    ${name}_real sum[16] = {0}, rest = 0;
+    int j = 0;
+    if (n == 1)
+        return x[column[0]] * w[0];
+    for (; j < n && column[j] < ${name}_n_features / 16 * 16; j++)
+        sum[column[j] % 16] += x[column[j]] * w[j];
+    for (; j < n && column[j] < ${name}_n_features / 4 * 4; j++)
+        sum[column[j] % 4] += x[column[j]] * w[j];
+    for (; j < n; j++)
+        rest += x[column[j]] * w[j];
+    return ${name}_total(sum, rest);
+}
+"""
+
+ROUTE = """
+static ${name}_real ${name}_dot(int row, const ${name}_real *x)
+{
+    const struct ${name}_row r = ${name}_rows[row];
+    const ${name}_real *w = ${name}_weights + r.first;
+    if (r.first_column < 0)
+        return ${name}_dense(w, x);
+    return ${name}_sparse(w, ${name}_columns + r.first_column, r.n, x);
+}
+
+/* The leaf that x reaches; -1 where a score is NaN. */
+static int ${name}_leaf(const ${name}_real *x, int node)
+{
+    while (node >= 0) {
+        const ${name}_real score = ${name}_dot(node, x) - ${name}_thresholds[node];
+        if (score != score)
+            return -1;
+        node = ${name}_children[node][score > 0];
+    }
+    return -1 - node;
+}
+"""
+
+PROBABILITIES = """
+static void ${name}_softmax(${name}_real *out)
+{
+    ${name}_real largest = out[0], total = 0;
+    int k;
+    for (k = 1; k < ${name}_n_outputs; k++)
+        largest = out[k] > largest ? out[k] : largest;
+    for (k = 0; k < ${name}_n_outputs; k++) {
+        out[k] = (${name}_real)exp(out[k] - largest);
+        total += out[k];
+    }
+    for (k = 0; k < ${name}_n_outputs; k++)
+        out[k] /= total;
+}
+"""
+
+# $linear is empty, or LINEAR; where probabilities are averaged, SOFTMAX follows.
+TREE = """
+static void ${name}_tree(const ${name}_real *x, int tree, ${name}_real *out)
+{
+    const int leaf = ${name}_leaf(x, ${name}_roots[tree]);
+    int k;
+    for (k = 0; k < ${name}_n_outputs; k++)
+        out[k] = leaf < 0 ? (${name}_real)NAN : ${name}_values[leaf][k];
+$linear}
+
+/* The mean over the trees. */
+static void ${name}_mean(const ${name}_real *x, ${name}_real *out)
+{
+    int tree, k;
+    for (k = 0; k < ${name}_n_outputs; k++)
+        out[k] = 0;
+    for (tree = 0; tree < ${name}_n_trees; tree++) {
+        ${name}_real of_tree[${name}_n_outputs];
+        ${name}_tree(x, tree, of_tree);
+        for (k = 0; k < ${name}_n_outputs; k++)
+            out[k] += of_tree[k];
+    }
+    for (k = 0; k < ${name}_n_outputs; k++)
+        out[k] *= (${name}_real)(1.0 / ${name}_n_trees);
+}
+"""
+
+LINEAR = """\
+    if (leaf < 0 || ${name}_slopes[leaf] < 0)
+        return;
+    for (k = 0; k < ${name}_n_outputs; k++) {
+        const int row = ${name}_slopes[leaf] + k;
+        const ${name}_real *range = ${name}_ranges[row - ${name}_n_nodes];
+        const ${name}_real value = out[k] + ${name}_dot(row, x);
+        out[k] = value < range[0] ? range[0] : value > range[1] ? range[1] : value;
+    }
+"""
+
+SOFTMAX = """\
+    ${name}_softmax(out);
+"""
+
+# $softmax is empty, or SOFTMAX where means are logits.
+CLASSIFIER = """
+int ${name}_predict(const ${name}_real *x)
+{
+    ${name}_real mean[${name}_n_outputs];
+    int best = 0, k;
+    ${name}_mean(x, mean);
+    if (mean[0] != mean[0])
+        return -1;
+    for (k = 1; k < ${name}_n_outputs; k++)
+        best = mean[k] > mean[best] ? k : best;
+    return best;
+}
+
+void ${name}_predict_proba(const ${name}_real *x, ${name}_real *out)
+{
+    ${name}_mean(x, out);
+$softmax}
+"""
+
+REGRESSOR = """
+void ${name}_predict(const ${name}_real *x, ${name}_real *out)
+{
+    ${name}_mean(x, out);
+}
+"""

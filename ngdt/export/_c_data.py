@@ -1,0 +1,138 @@
+"""The numbers of a model as arrays of C."""
+
+import numpy as np
+from scipy.special import softmax
+
+from ngdt._tree import SPARSE_SHARE
+
+TYPES = {"double": np.float64, "float": np.float32}
+_PER_LINE = 8       # numbers
+
+
+class CData:
+    """The arrays of all trees, one after the other, with the ids of nodes and leaves moved on.
+
+    Rows of weights are those of all nodes, then the slopes of linear leaves, one for each output.
+
+    Parameters
+    ----------
+    model : ExportedModel
+    name : str
+        Prefix of the names.
+    dtype : {"double", "float"}
+    """
+
+    def __init__(self, model, name, dtype):
+        self._name, self._dtype = name, dtype
+        self._weights, self._columns, self._rows = [], [], []
+        self._children, self._roots, self._values, self._slopes, self._ranges = [], [], [], [], []
+        self.thresholds = np.concatenate([tree.thresholds for tree in model.trees])
+        first_node = first_leaf = 0
+        for tree in model.trees:
+            self._add_nodes(tree, first_node, first_leaf)
+            first_node, first_leaf = first_node + tree.n_internal, first_leaf + tree.n_leaves
+        for tree in model.trees:
+            self._add_leaves(tree, model.averages_probabilities)
+
+    @property
+    def has_slopes(self):
+        """Whether some leaf is linear."""
+        return len(self._rows) > len(self.thresholds)
+
+    def _add_nodes(self, tree, first_node, first_leaf):
+        children = np.stack([tree.children_left, tree.children_right], axis=1)
+        moved = np.where(children < 0, children - first_leaf, children + first_node)
+        self._children += map(_braces, moved.tolist())
+        self._roots.append(first_node if tree.n_internal else ~first_leaf)
+        for node in range(tree.n_internal):
+            self._add_row(tree.dense_weights([node])[0])
+
+    def _add_row(self, weights):
+        (columns,) = np.nonzero(weights)
+        is_sparse = len(columns) <= SPARSE_SHARE * len(weights)
+        if is_sparse:
+            weights = weights[columns]
+        first_column = len(self._columns) if is_sparse else -1
+        self._rows.append(_braces((len(weights), len(self._weights), first_column)))
+        self._weights += self._numbers(weights)
+        self._columns += map(str, columns.tolist() * is_sparse)
+
+    def _add_leaves(self, tree, as_probabilities):
+        values, is_linear = tree.values, np.zeros(tree.n_leaves, dtype=bool)
+        limits = np.full((*values.shape, 2), [-np.inf, np.inf])
+        if tree.slopes is not None:
+            is_linear = tree.slopes.any(axis=(1, 2))
+        if tree.ranges is not None:
+            limits = tree.ranges
+            values = np.where(
+                is_linear[:, None], values, np.clip(values, limits[..., 0], limits[..., 1]))
+        if as_probabilities:
+            values = np.where(is_linear[:, None], values, softmax(values, axis=1))
+        self._values += (_braces(self._numbers(row)) for row in values)
+        for leaf, linear in enumerate(is_linear):
+            self._slopes.append(str(len(self._rows)) if linear else "-1")
+            for output in range(tree.n_outputs * linear):
+                self._add_row(tree.slopes[leaf, output])
+                self._ranges.append(_braces(self._numbers(limits[leaf, output])))
+
+    def _numbers(self, values):
+        """Numbers as C reads them without rounding; limits may be infinite."""
+        with np.errstate(over="ignore"):
+            rounded = values.astype(TYPES[self._dtype])
+        if np.isinf(rounded[np.isfinite(values)]).any():
+            raise ValueError("model has numbers that are too large for float: use dtype='double'")
+        suffix = "f" if self._dtype == "float" else ""
+        return [
+            f"{number}{suffix}" if np.isfinite(number) else "INFINITY" if number > 0 else
+            "-INFINITY" for number in rounded]
+
+    def text(self):
+        """The definitions of all arrays that a prediction reads.
+
+        Returns
+        -------
+        str
+        """
+        real, width = f"{self._name}_real", f"[{self._name}_n_outputs]"
+        arrays = [
+            (real, "weights", "", self._weights), ("int", "columns", "", self._columns),
+            (f"struct {self._name}_row", "rows", "", self._rows),
+            (real, "thresholds", "", self._numbers(self.thresholds)),
+            ("int", "children", "[2]", self._children),
+            ("int", "roots", "", map(str, self._roots)), (real, "values", width, self._values)]
+        if self.has_slopes:
+            arrays += [("int", "slopes", "", self._slopes), (real, "ranges", "[2]", self._ranges)]
+        return "\n" + "".join(self._definition(*array) for array in arrays)
+
+    def labels(self, classes):
+        """The definition of the array of the labels.
+
+        Parameters
+        ----------
+        classes : list
+
+        Returns
+        -------
+        str
+        """
+        labels = ",\n    ".join(_string(str(label)) for label in classes)
+        return f"\nconst char *const {self._name}_classes[] = {{\n    {labels}}};\n"
+
+    def _definition(self, type_, name, width, items):
+        items = list(items) or ["{0}" if width or type_.startswith("struct") else "0"]
+        lines = [
+            ", ".join(items[first:first + _PER_LINE]) for first in range(0, len(items), _PER_LINE)]
+        text = ",\n    ".join(lines)
+        return f"static const {type_} {self._name}_{name}[]{width} = {{\n    {text}}};\n"
+
+
+def _braces(items):
+    return f"{{{', '.join(map(str, items))}}}"
+
+
+def _string(text):
+    """A string literal; all but letters, digits and blanks as octal codes of UTF-8."""
+    is_plain = {ord(" ")} | {byte for byte in range(128) if chr(byte).isalnum()}
+    return '"' + "".join(
+        chr(byte) if byte in is_plain else f"\\{byte:03o}"
+        for byte in text.encode("utf-8", "surrogatepass")) + '"'

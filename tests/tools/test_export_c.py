@@ -1,0 +1,206 @@
+"""C code: compiled by a strict compiler, it predicts what the model predicts."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    Tree,
+)
+from ngdt.export import export_c
+from ngdt.testing.strategies import trees
+
+COMPILER = shutil.which("cc")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+FLAGS = ["-O1", "-Wall", "-Wextra", "-Werror", "-std=c99", "-pedantic", "-shared", "-fPIC"]
+
+
+class Compiled:
+    """The code of several models, named m0, m1, ..., as one library."""
+
+    def __init__(self, models, folder, **arguments):
+        path = folder / "models.c"
+        path.write_text("".join(
+            export_c(model, name=f"m{i}", **arguments) for i, model in enumerate(models)))
+        library = path.with_suffix(f".{id(self)}.so")
+        subprocess.run([COMPILER, *FLAGS, path, "-o", library, "-lm"], check=True)
+        self.library = ctypes.CDLL(str(library))
+        self.type = np.float32 if arguments.get("dtype") == "float" else np.float64
+
+    def _call(self, function, x, n_outputs=0):
+        out = np.full(n_outputs, np.nan, self.type)
+        x = np.ascontiguousarray(x, self.type)
+        result = getattr(self.library, function)(
+            *(ctypes.c_void_p(array.ctypes.data) for array in (x, out)[:1 + (n_outputs > 0)]))
+        return out if n_outputs else result
+
+    def classes(self, i, X):
+        return np.array([self._call(f"m{i}_predict", x) for x in X])
+
+    def probabilities(self, i, X, n_classes):
+        return np.array([self._call(f"m{i}_predict_proba", x, n_classes) for x in X])
+
+    def values(self, i, X, n_outputs):
+        return np.array([self._call(f"m{i}_predict", x, n_outputs) for x in X])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("c")
+
+
+# A compiler takes as long for many small trees as for one; to shrink them would take minutes.
+MANY_TREES = st.lists(trees(
+    n_features=st.sampled_from([1, 2, 3, 5, 16, 17, 41]), n_outputs=st.integers(1, 3),
+    elements=st.floats(-10, 10) | st.just(0.0), sparse_weights=st.booleans(),
+    linear_leaves=st.booleans()), min_size=20, max_size=20)
+FEW_COMPILATIONS = settings(
+    max_examples=1 + settings.default.max_examples // 20,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate])
+
+
+@FEW_COMPILATIONS
+@given(MANY_TREES, st.integers(0, 2**16))
+def test_trees_predict_to_the_last_bit(folder, models, seed):
+    rng = np.random.default_rng(seed)
+    compiled = Compiled(models, folder)
+    for i, tree in enumerate(models):
+        X = rng.normal(size=(8, tree.n_features)) * rng.choice([0.0, 1.0, 3.0], tree.n_features)
+        assert compiled.values(i, X, tree.n_outputs).tobytes() == tree.predict(X).tobytes()
+
+
+def fitted(kind, X, y, **parameters):
+    return kind(optimizer=None, random_state=0, **parameters).fit(X, y)
+
+
+def with_linear_leaves(model, seed=0):
+    """The model with random slopes in some leaves of its trees, and limits of predictions."""
+    rng = np.random.default_rng(seed)
+    for each in getattr(model, "estimators_", [model]):
+        tree = each.tree_
+        slopes = rng.normal(size=(*tree.values.shape, tree.n_features))
+        slopes *= rng.choice([0.0, 1.0], (tree.n_leaves, 1, 1))
+        ranges = np.sort(rng.normal(scale=3, size=(*tree.values.shape, 2)))
+        each.tree_ = tree.replace(
+            values=tree.values, slopes=slopes, ranges=ranges if rng.random() < 0.7 else None)
+    return model
+
+
+@pytest.fixture(scope="module")
+def estimators(iris, diabetes):
+    """Estimators of all kinds, and samples for them."""
+    X, y = iris
+    labels = np.array(['a"??/\\', "é*/ $name", "c"])[y]
+    targets = np.column_stack([diabetes[1], diabetes[0][:, 2]])
+    of_classes = [
+        fitted(ObliqueTreeClassifier, X, labels, max_depth=4),
+        fitted(ObliqueTreeClassifier, X, np.zeros(len(X)), max_depth=2),
+        fitted(ObliqueForestClassifier, X, labels, n_estimators=3),
+        with_linear_leaves(fitted(ObliqueTreeClassifier, X, labels, max_depth=3)),
+        with_linear_leaves(fitted(ObliqueForestClassifier, X, y, n_estimators=3, max_depth=2))]
+    of_numbers = [
+        fitted(ObliqueTreeRegressor, *diabetes, max_depth=5),
+        fitted(ObliqueTreeRegressor, *diabetes, max_depth=4, loss="poisson"),
+        fitted(ObliqueTreeRegressor, diabetes[0], targets, max_depth=3),
+        fitted(ObliqueForestRegressor, *diabetes, n_estimators=3),
+        with_linear_leaves(fitted(ObliqueTreeRegressor, diabetes[0], targets, max_depth=3)),
+        with_linear_leaves(fitted(ObliqueForestRegressor, *diabetes, n_estimators=3))]
+    return [(model, X) for model in of_classes] + [(model, diabetes[0]) for model in of_numbers]
+
+
+@pytest.fixture(scope="module")
+def compiled(folder, estimators):
+    return Compiled([model for model, _ in estimators], folder)
+
+
+def test_estimators_predict_what_they_predict_in_python(compiled, estimators):
+    for i, (model, X) in enumerate(estimators):
+        if hasattr(model, "classes_"):
+            k = len(model.classes_)
+            assert (model.classes_[compiled.classes(i, X)] == model.predict(X)).all()
+            np.testing.assert_allclose(
+                compiled.probabilities(i, X, k), model.predict_proba(X), rtol=1e-13)
+            labels = (ctypes.c_char_p * k).in_dll(compiled.library, f"m{i}_classes")
+            assert [each.decode() for each in labels] == [str(each) for each in model.classes_]
+        else:
+            found = compiled.values(i, X, model.n_outputs_)
+            assert (found == model.predict(X).reshape(found.shape)).all()
+
+
+def test_float_differs_only_near_thresholds(folder, estimators):
+    """Where no score is within rounding errors of float32, each sample reaches its leaf."""
+    compiled = Compiled([model for model, _ in estimators], folder, dtype="float")
+    for i, (model, X) in enumerate(estimators):
+        X = X.astype(np.float32)
+        members = getattr(model, "estimators_", [model])
+        is_near = np.zeros(len(X), dtype=bool)
+        for tree in (each.tree_ for each in members):
+            size = np.abs(X) @ np.abs(tree.dense_weights(slice(None))).T + np.abs(tree.thresholds)
+            near = np.abs(tree.scores(X)) <= 1e-6 * size
+            is_near |= (near & tree.decision_path(X).toarray()).any(axis=1)
+        assert is_near.mean() < 0.2     # iris has few different values
+        if hasattr(model, "classes_"):
+            found = compiled.probabilities(i, X, len(model.classes_))
+            wanted = model.predict_proba(X)
+        else:
+            found = compiled.values(i, X, model.n_outputs_)
+            wanted = model.predict(X).reshape(found.shape)
+        np.testing.assert_allclose(
+            found[~is_near], wanted[~is_near], rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
+
+
+def test_nan_is_answered_by_nan(compiled, estimators):
+    for i, (model, X) in enumerate(estimators):
+        nan = np.full((1, X.shape[1]), np.nan)
+        tree = getattr(model, "estimators_", [model])[0].tree_
+        if not tree.n_internal:
+            continue
+        if hasattr(model, "classes_"):
+            assert compiled.classes(i, nan).tolist() == [-1]
+            assert np.isnan(compiled.probabilities(i, nan, len(model.classes_))).all()
+        else:
+            assert np.isnan(compiled.values(i, nan, model.n_outputs_)).all()
+
+
+def test_only_leaves_of_the_tree_are_logits(folder):
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[2.0, 0.0], [0.0, 1.0]])
+    values = Compiled([tree], folder).values(0, [[1.0]], 2)
+    np.testing.assert_array_equal(values, [[0.0, 1.0]])
+    assert not np.allclose(values, softmax(values))
+
+
+def test_encoded_tables(folder):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({
+        "city": rng.choice(["Rome", "Oslo"], 60), "age": rng.integers(0, 9, 60).astype(float)})
+    frame.loc[::5, "age"] = None
+    model = ObliqueTreeClassifier(3, optimizer=None).fit(frame, np.arange(60) % 2)
+    with pytest.raises(ValueError, match=r"encoded=True, and pass it rows of model\.encode"):
+        export_c(model)
+    compiled = Compiled([model], folder, encoded=True)
+    assert (compiled.classes(0, model.encode(frame)) == model.predict(frame)).all()
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (dict(name="a b"), "name must be a C identifier"), (dict(name=1), "name must be"),
+    (dict(dtype="half"), "dtype must be 'double' or 'float'")])
+def test_wrong_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        export_c(Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]]), **arguments)
+
+
+def test_numbers_beyond_float_are_refused():
+    tree = Tree([[1e39]], [0.0], [~0], [~1], [[0.0], [1.0]])
+    with pytest.raises(ValueError, match="too large for float: use dtype='double'"):
+        export_c(tree, dtype="float")
