@@ -194,16 +194,23 @@ def _single(features, weight, threshold, summary, node, digits):
         return Rule(features, [sign], limit)
     if digits is not None:
         return Rule(features, [sign], shortest(threshold / size, digits))
-    limit = _exact_limit(size, threshold)
+    limit = exact_limit(size, threshold)
     if limit is None:
         return Rule(features, [exact(weight)], exact(threshold))
     return Rule(features, [sign], exact(limit))
 
 
-def _exact_limit(weight, threshold):
+def exact_limit(weight, threshold):
     """The largest float64 whose product with a positive weight is at most the threshold.
 
-    None if it is not next to the quotient, as where products underflow.
+    Parameters
+    ----------
+    weight, threshold : float
+
+    Returns
+    -------
+    float or None
+        None if it is not next to the quotient, as where products underflow.
     """
     above = np.float64(threshold) / weight
     with np.errstate(over="ignore"):

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._tree import SPARSE_SHARE
+from ngdt.export._model import leaf_values
 
 TYPES = {"double": np.float64, "float": np.float32}
 _PER_LINE = 8       # numbers
@@ -58,14 +59,10 @@ class CData:
         self._columns += map(str, columns.tolist() * is_sparse)
 
     def _add_leaves(self, tree, as_probabilities):
-        values, is_linear = tree.values, np.zeros(tree.n_leaves, dtype=bool)
-        limits = np.full((*values.shape, 2), [-np.inf, np.inf])
-        if tree.slopes is not None:
-            is_linear = tree.slopes.any(axis=(1, 2))
-        if tree.ranges is not None:
-            limits = tree.ranges
-            values = np.where(
-                is_linear[:, None], values, np.clip(values, limits[..., 0], limits[..., 1]))
+        values, is_linear = leaf_values(tree)
+        limits = tree.ranges
+        if limits is None:
+            limits = np.full((*values.shape, 2), [-np.inf, np.inf])
         if as_probabilities:
             values = np.where(is_linear[:, None], values, softmax(values, axis=1))
         self._values += (_braces(self._numbers(row)) for row in values)

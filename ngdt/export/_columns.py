@@ -23,6 +23,17 @@ class NumberColumn:
     fill: float | None = None
     gap: int | None = None
 
+    def is_used(self, weights):
+        """Whether some feature of the column has a weight."""
+        return bool(weights[self.feature]) or (self.gap is not None and bool(weights[self.gap]))
+
+    def missing_term(self, weights):
+        """What a missing number adds to a weighted sum; None where none may be missing."""
+        if self.fill is None:
+            return None
+        term = float(weights[self.feature]) * self.fill
+        return term if self.gap is None else term + float(weights[self.gap])
+
 
 @dataclass(frozen=True)
 class CategoryColumn:
@@ -42,6 +53,19 @@ class CategoryColumn:
     features: dict
     missing: int | None
     other: int | None
+
+    def is_used(self, weights):
+        """Whether some feature of the column has a weight."""
+        terms, *rest = self.terms(weights)
+        return any(terms.values()) or any(rest)
+
+    def terms(self, weights):
+        """What each category, a missing one, and all others add to a weighted sum."""
+        def term(feature):
+            return 0.0 if feature is None else float(weights[feature])
+
+        return ({category: term(feature) for category, feature in self.features.items()},
+                term(self.missing), term(self.other))
 
 
 def columns_of(model):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -86,6 +87,29 @@ def exported_model(model, feature_names=None):
         [tree_of(each) for each in members], is_forest, task,
         model.classes_.tolist() if task == "classification" else None,
         labels.column_names, labels.feature_names, getattr(members[0], "_table", None))
+
+
+def leaf_values(tree):
+    """The constants of the leaves, and which leaves are linear.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    values : ndarray of shape (n_leaves, n_outputs)
+        Those of constant leaves are within their limits.
+    is_linear : ndarray of bool, shape (n_leaves,)
+        Whether a leaf has slopes.
+    """
+    if tree.slopes is None:
+        return tree.values, np.zeros(tree.n_leaves, dtype=bool)
+    is_linear = tree.slopes.any(axis=(1, 2))
+    if tree.ranges is None:
+        return tree.values, is_linear
+    low, high = np.moveaxis(tree.ranges, 2, 0)
+    return np.where(is_linear[:, None], tree.values, np.clip(tree.values, low, high)), is_linear
 
 
 def check_encoded(model, encoded, language):

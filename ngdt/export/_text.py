@@ -5,6 +5,7 @@ from numbers import Integral
 from ngdt._labels import labels_of
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._model import readable_model
+from ngdt.export._walk import walk
 
 _UNCERTAIN = "  # rounding of the sum decides for some samples"
 
@@ -89,22 +90,16 @@ def export_text(
     check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth)
     model, feature_names = readable_model(model, feature_names)
     labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
-    tree = labels.tree
-    lines, stack = [], [(0, 0 if tree.n_internal else ~0)]
-    while stack:    # an explicit stack: a chain may be deeper than Python's recursion limit
-        depth, item = stack.pop()
-        if item is None:
-            text = "else:"
-        elif item < 0:
-            text = leaf_text(labels, ~item, n_terms, digits)
-        elif depth == max_depth:
-            text = "..."
-        else:
+    lines = []
+    for kind, item, depth in walk(labels.tree, max_depth):
+        text = {"else": "else:", "cut": "..."}.get(kind)
+        if kind == "split":
             condition, is_certain = condition_of(labels, item, n_terms, digits)
             text = f"if {condition}:{'' if is_certain else _UNCERTAIN}"
-            right, left = tree.children_right[item], tree.children_left[item]
-            stack += [(depth + 1, right), (depth, None), (depth + 1, left)]
-        lines.append("    " * depth + text)
+        elif kind == "leaf":
+            text = leaf_text(labels, item, n_terms, digits)
+        if text is not None:
+            lines.append("    " * depth + text)
     return "\n".join(lines)
 
 

@@ -1,0 +1,153 @@
+"""Trees as SQL."""
+
+import numpy as np
+
+from ngdt.export._columns import NumberColumn, columns_of
+from ngdt.export._model import exported_model, leaf_values
+from ngdt.export._sql_terms import condition, literal, quoted, weighted_sum
+from ngdt.export._walk import walk
+
+
+def export_sql(model, *, table="data", prediction="prediction", columns=(), feature_names=None):
+    """Export a tree as an SQL query that predicts for each row of a table.
+
+    The query has one ``CASE`` for each split. It speaks of the columns that the model was trained
+    on, categories included. ``NULL`` is a missing value, and goes where the tree sends one. A
+    `Tree` knows nothing of missing values: its prediction is ``NULL`` where a column that it uses
+    is.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator of a single tree
+    table : str, default="data"
+        Name of the table.
+    prediction : str, default="prediction"
+        Name of the column of predictions: the most probable class, or the predicted number. For
+        several targets, it is the beginning of their names, as in "prediction_0".
+    columns : sequence of str, default=()
+        Columns of the table that the result has beside it, such as a key.
+    feature_names : sequence of str, default=None
+        Names of the columns of X in the table. None takes ``feature_names_in_`` of the estimator,
+        or else "x0", "x1" and so on.
+
+    Returns
+    -------
+    str
+        A ``SELECT`` without a semicolon. Names are quoted by ``"``, as in standard SQL.
+
+    Raises
+    ------
+    TypeError
+        If the model is a forest, or a class or category is neither string, number nor bool.
+    ValueError
+        If the model is a pipeline whose other steps transform the columns.
+
+    Notes
+    -----
+    A split on a single column takes the same decision as the tree for each float64. The weighted
+    sums of others are added in the order of the columns. A row so near to a threshold that rounding
+    decides may go another way, also where the database reads numbers as decimals, not as float64.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.export import export_sql
+    >>> tree = Tree([[0.0, 2.0]], [1.0], [~0], [~1], [[0.0], [1.0]])
+    >>> print(export_sql(tree, feature_names=["age", "income"], columns=["id"]))
+    SELECT
+        "id",
+        CASE WHEN "income" IS NULL THEN NULL ELSE
+        CASE WHEN "income" <= 0.5 THEN
+            0.0
+        ELSE
+            1.0
+        END
+        END AS "prediction"
+    FROM "data"
+    """
+    exported = exported_model(model, feature_names)
+    if exported.is_forest:
+        raise TypeError(
+            "model must be a single tree, got a forest, which would be a query of many pages: pass "
+            "one of its estimators_, or use export_c or export_json")
+    (tree,) = exported.trees
+    writer = _Writer(tree, columns_of(exported))
+    if exported.classes is not None:
+        leaves = {prediction: lambda leaf: writer.label(leaf, exported.classes)}
+    else:
+        k = tree.n_outputs
+        leaves = {
+            prediction if k == 1 else f"{prediction}_{output}":
+                lambda leaf, output=output: writer.value(leaf, output) for output in range(k)}
+    lines = [f"    {quoted(column)}" for column in columns]
+    lines += [f"{writer.case(leaf)} AS {quoted(name)}" for name, leaf in leaves.items()]
+    selected = ",\n".join(lines)
+    return f"SELECT\n{selected}\nFROM {quoted(table)}"
+
+
+class _Writer:
+    """Writes splits and leaves of a tree in terms of columns.
+
+    Parameters
+    ----------
+    tree : Tree
+    columns : list of NumberColumn or CategoryColumn
+    """
+
+    def __init__(self, tree, columns):
+        self._tree, self._columns = tree, columns
+        self._values, self._is_linear = leaf_values(tree)
+
+    def case(self, leaf):
+        """The expression for what leaves predict, which a function writes."""
+        lines = []
+        for kind, item, depth in walk(self._tree):
+            text = {"else": "ELSE", "end": "END"}.get(kind)
+            if kind == "split":
+                text = f"CASE WHEN {self._condition(item)} THEN"
+            elif kind == "leaf":
+                text = leaf(item)
+            lines.append("    " * (depth + 1) + text)
+        never_missing = self._never_missing()
+        if never_missing:
+            test = " OR ".join(f"{quoted(column.name)} IS NULL" for column in never_missing)
+            lines = [f"    CASE WHEN {test} THEN NULL ELSE", *lines, "    END"]
+        return "\n".join(lines)
+
+    def _condition(self, node):
+        (weights,) = self._tree.dense_weights([node])
+        return condition(self._columns, weights, float(self._tree.thresholds[node]))
+
+    def value(self, leaf, output):
+        """What a leaf predicts for an output."""
+        value, tree = self._values[leaf, output], self._tree
+        if not self._is_linear[leaf]:
+            return literal(value)
+        formula = weighted_sum(self._columns, tree.slopes[leaf, output], value)
+        if tree.ranges is None:
+            return formula
+        low, high = map(literal, tree.ranges[leaf, output])
+        return (f"CASE WHEN {formula} < {low} THEN {low} WHEN {formula} > {high} THEN {high} "
+                f"ELSE {formula} END")
+
+    def label(self, leaf, classes):
+        """The most probable class of a leaf."""
+        if not self._is_linear[leaf]:
+            return literal(classes[self._values[leaf].argmax()])
+        values = [self.value(leaf, output) for output in range(len(classes))]
+        # The first class that none of the later ones exceeds.
+        cases = [
+            "WHEN " + " AND ".join(f"{value} >= {later}" for later in values[k + 1:])
+            + f" THEN {literal(classes[k])}" for k, value in enumerate(values[:-1])]
+        last = literal(classes[-1])
+        return f"CASE {' '.join(cases)} ELSE {last} END" if cases else last
+
+    def _never_missing(self):
+        """Columns that the tree uses, and that may have no missing values."""
+        tree = self._tree
+        used = tree.sparsify().weights.indices.tolist()
+        if tree.slopes is not None:
+            used += np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist()
+        return [column for column in self._columns
+                if isinstance(column, NumberColumn) and column.fill is None
+                and column.feature in set(used)]

@@ -1,0 +1,159 @@
+"""Splits and weighted sums of columns as SQL expressions."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from ngdt._rules import exact_limit
+from ngdt.export._columns import NumberColumn
+
+# Terms of a sum: databases limit how deep an expression may be, SQLite to 1000.
+_MAX_TERMS = 100
+_ALWAYS = {True: "1 = 1", False: "1 = 0"}
+
+
+def condition(columns, weights, threshold):
+    """The condition that rows of the left child meet; for all others, it is false or NULL.
+
+    Parameters
+    ----------
+    columns : list of NumberColumn or CategoryColumn
+    weights : ndarray of shape (n_features,)
+    threshold : float
+
+    Returns
+    -------
+    str
+    """
+    used = [column for column in columns if column.is_used(weights)]
+    if not used:
+        return _ALWAYS[threshold >= 0]
+    if len(used) == 1:
+        of_one = _number_condition if isinstance(used[0], NumberColumn) else _category_condition
+        text = of_one(used[0], weights, threshold)
+        if text is not None:
+            return text
+    return f"{weighted_sum(used, weights)} <= {literal(threshold)}"
+
+
+def weighted_sum(columns, weights, constant=None):
+    """The weighted sum of a row.
+
+    Parameters
+    ----------
+    columns : list of NumberColumn or CategoryColumn
+    weights : ndarray of shape (n_features,)
+    constant : float, default=None
+        The first term.
+
+    Returns
+    -------
+    str
+    """
+    terms = [] if constant is None else [literal(constant)]
+    terms += [
+        (_number_term if isinstance(column, NumberColumn) else _category_term)(column, weights)
+        for column in columns if column.is_used(weights)]
+    while len(terms) > _MAX_TERMS:
+        terms = [f"({_joined(terms[first:first + _MAX_TERMS])})"
+                 for first in range(0, len(terms), _MAX_TERMS)]
+    return _joined(terms)
+
+
+def literal(value):
+    """A number, a string or a bool as SQL reads it.
+
+    Parameters
+    ----------
+    value : float, int, str or bool
+
+    Returns
+    -------
+    str
+    """
+    if isinstance(value, bool | np.bool_):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return repr(float(value))
+    if isinstance(value, str):
+        doubled = value.replace("'", "''")
+        return f"'{doubled}'"
+    raise TypeError(
+        f"model has the class or category {value!r}, for which there is no SQL: strings, numbers "
+        "and bools have one")
+
+
+def quoted(name):
+    """A name as SQL reads it.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    str
+    """
+    doubled = str(name).replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _joined(terms):
+    first, *others = terms
+    return first + "".join(
+        f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in others)
+
+
+def _number_condition(column, weights, threshold):
+    """The condition for a split on a number, or on its absence; None if it has to be a sum."""
+    name, weight = quoted(column.name), float(weights[column.feature])
+    missing = column.missing_term(weights)
+    missing_is_left = missing is not None and missing <= threshold
+    if weight == 0.0:
+        present_is_left = threshold >= 0
+        if present_is_left == missing_is_left:
+            return _ALWAYS[present_is_left]
+        return f"{name} IS {'' if missing_is_left else 'NOT '}NULL"
+    limit = exact_limit(abs(weight), threshold)
+    if limit is None:
+        return None
+    text = f"{name} <= {literal(limit)}" if weight > 0 else f"{name} >= {literal(-limit)}"
+    return f"{text} OR {name} IS NULL" if missing_is_left else text
+
+
+def _category_condition(column, weights, threshold):
+    """The condition for a split on categories; it lists those that others do not go with."""
+    name, (terms, missing, other) = quoted(column.name), column.terms(weights)
+    others_are_left, missing_is_left = other <= threshold, missing <= threshold
+    listed = [
+        category for category, term in terms.items() if (term <= threshold) != others_are_left]
+    if listed:
+        text = f"{name} {'NOT ' * others_are_left}IN ({', '.join(map(literal, listed))})"
+        return f"{text} OR {name} IS NULL" if missing_is_left else text
+    if missing_is_left == others_are_left:
+        return _ALWAYS[others_are_left]
+    return f"{name} IS {'' if missing_is_left else 'NOT '}NULL"
+
+
+def _number_term(column, weights):
+    name, weight = quoted(column.name), float(weights[column.feature])
+    missing = column.missing_term(weights)
+    if weight == 0.0:
+        return f"CASE WHEN {name} IS NULL THEN {literal(missing)} ELSE 0.0 END"
+    product = f"{literal(weight)} * {name}"
+    return product if missing is None else f"COALESCE({product}, {literal(missing)})"
+
+
+def _category_term(column, weights):
+    name, (terms, missing, other) = quoted(column.name), column.terms(weights)
+    groups = {}
+    for category, term in terms.items():
+        if term != other:
+            groups.setdefault(term, []).append(literal(category))
+    cases = [f"WHEN {name} IN ({', '.join(group)}) THEN {literal(term)}"
+             for term, group in groups.items()]
+    if missing != other:
+        cases.append(f"WHEN {name} IS NULL THEN {literal(missing)}")
+    return f"CASE {' '.join(cases)} ELSE {literal(other)} END" if cases else literal(other)

@@ -1,0 +1,139 @@
+"""SQL: in SQLite, the query predicts what the model predicts."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    TAOPathCV,
+    Tree,
+)
+from ngdt.export import export_sql
+from ngdt.testing.strategies import problems
+
+pd = pytest.importorskip("pandas")
+
+
+def answer(query, rows, names):
+    """What a query gives for rows of the table "data"."""
+    with sqlite3.connect(":memory:") as database:
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        database.execute(f"CREATE TABLE data ({columns})")
+        places = ", ".join("?" * len(names))
+        database.executemany(f"INSERT INTO data VALUES ({places})", rows)
+        found = database.execute(query).fetchall()
+    database.close()
+    return found
+
+
+@given(problems(sparse=st.just(False), sparse_weights=st.booleans(), linear_leaves=st.booleans()))
+def test_trees_predict_what_they_predict_in_python(problem):
+    tree, X = problem.tree, problem.X
+    names = [f"x{j}" for j in range(tree.n_features)]
+    found = answer(export_sql(tree), X.tolist(), names)
+    np.testing.assert_array_equal(np.array(found, dtype=float), tree.predict(X))
+
+
+CITIES = ["Rome", "O'slo", "Lima", "Bern", "Ulm", None]
+
+
+def frame_of(rng, n):
+    frame = pd.DataFrame({
+        'the "age"': rng.integers(0, 20, n) / 2, "city": rng.choice(CITIES, n),
+        "income": rng.integers(-9, 9, n) / 4, "code": rng.integers(0, 3, n)})
+    frame.loc[rng.random(n) < 0.3, "income"] = None
+    return frame
+
+
+def rows_of(frame):
+    return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+
+
+def random_tree(rng, n_features, n_outputs):
+    """A tree of six splits on few features; sums of its numbers are exact."""
+    weights = rng.integers(-3, 4, (6, n_features)) * (rng.random((6, n_features)) < 0.4) / 2
+    weights[0] *= np.arange(n_features) < 3
+    slopes = rng.integers(-2, 3, (7, n_outputs, n_features)) * rng.choice([0.0, 0.5], (7, 1, 1))
+    ranges = np.sort(rng.integers(-3, 4, (7, n_outputs, 2)))
+    return Tree(
+        weights, rng.integers(-3, 4, 6) / 2, [1, 3, 5, ~0, ~2, ~4], [2, 4, ~6, ~1, ~3, ~5],
+        rng.integers(-3, 4, (7, n_outputs)), *[(None, None), (slopes, None), (slopes, ranges)][
+            rng.integers(3)])
+
+
+@given(st.integers(0, 2**20), st.booleans())
+def test_tables_with_categories_and_gaps(seed, classifies):
+    rng = np.random.default_rng(seed)
+    frame = frame_of(rng, 60)
+    frame.loc[(frame["city"] == "Ulm") & (frame.index > 9), "city"] = "Rome"     # Ulm is rare
+    y = rng.choice(["no", "yes", "it's"], 60) if classifies else rng.normal(size=60)
+    kind = ObliqueTreeClassifier if classifies else ObliqueTreeRegressor
+    model = kind(1, optimizer=None, categorical_features=["city", "code"]).fit(frame, y)
+    table = model._table    # filled by a dyadic number, so that sums are exact
+    object.__setattr__(table, "fill", np.round(table.fill * 4) / 4)
+    model.tree_ = random_tree(rng, model.tree_.n_features, model.tree_.n_outputs)
+    new = frame_of(rng, 30)
+    new.loc[0, "city"], new.loc[1, 'the "age"'] = "Mars", None
+    query = export_sql(model)
+    found = [value for value, in answer(query, rows_of(new), new.columns)]
+    assert found == model.predict(new).tolist()
+
+
+def test_the_query_speaks_of_the_columns():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"city": ["Rome", "Oslo", "Lima"] * 20, "income": rng.normal(size=60)})
+    frame.loc[::4, "income"] = None
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(
+        frame, (frame["city"] != "Lima") & (frame["income"].isna()))
+    query = export_sql(model, table="my data", prediction="rich", columns=["id"])
+    assert query.startswith('SELECT\n    "id",\n    CASE WHEN "')
+    assert '"income" IS N' in query
+    assert '"city" NOT IN (\'Lima\')' in query or '"city" IN (\'Lima\')' in query
+    assert query.endswith('END AS "rich"\nFROM "my data"')
+
+
+def test_columns_of_a_tree_may_not_be_missing():
+    tree = Tree([[0.0, 1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [1.0]], [[[0, 0, 1]], [[0, 0, 0]]])
+    found = answer(export_sql(tree), [[None, 1, 1], [1, None, 1], [1, 1, None]], ["x0", "x1", "x2"])
+    assert found == [(1.0,), (None,), (None,)]
+
+
+def test_several_targets(diabetes):
+    X, y = diabetes
+    model = ObliqueTreeRegressor(3, optimizer=None).fit(X, np.column_stack([y, -y]))
+    names = [f"x{j}" for j in range(10)]
+    query = export_sql(model, columns=["x3"])
+    assert '"prediction_0"' in query
+    found = np.array(answer(query, X.tolist(), names))
+    np.testing.assert_array_equal(found, np.column_stack([X[:, 3], model.predict(X)]))
+
+
+def test_many_features_and_real_numbers(all_digits):
+    """Rows near a threshold are none of these; a sum of 512 terms is not too deep for SQLite."""
+    X = np.tile(all_digits[0], (1, 8)) + np.random.default_rng(0).normal(size=(1797, 512))
+    search = TAOPathCV(ObliqueTreeClassifier(3, optimizer="tao"), Cs=[1.0], cv=2)
+    search.fit(X[:200], all_digits[1][:200])
+    assert search.tree_.n_nonzero > 200
+    names = [f"x{j}" for j in range(512)]
+    found = [value for value, in answer(export_sql(search), X[:200].tolist(), names)]
+    assert found == search.predict(X[:200]).tolist()
+
+
+def test_forests_are_refused(iris):
+    forest = ObliqueForestClassifier(2, optimizer=None).fit(*iris)
+    with pytest.raises(TypeError, match="single tree, got a forest"):
+        export_sql(forest)
+
+
+def test_labels_without_a_literal_are_refused(iris):
+    X, y = iris
+    labels = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(y > 0) * 1]
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, labels)
+    with pytest.raises(TypeError, match="for which there is no SQL"):
+        export_sql(model)
