@@ -1,8 +1,18 @@
 """Trees as text, and in the languages of other programs."""
 
 from ngdt.export._c import export_c
+from ngdt.export._graphviz import export_graphviz
 from ngdt.export._json import export_json
+from ngdt.export._leaf_rules import LeafRule, export_rules
 from ngdt.export._sql import export_sql
 from ngdt.export._text import export_text
 
-__all__ = ["export_c", "export_json", "export_sql", "export_text"]
+__all__ = [
+    "LeafRule",
+    "export_c",
+    "export_graphviz",
+    "export_json",
+    "export_rules",
+    "export_sql",
+    "export_text",
+]

@@ -1,13 +1,49 @@
 """Splits and leaves as they are written in text, rules and graphs."""
 
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
 from scipy.special import softmax
 
 from ngdt._leaf_text import leaf_texts, log_odds_of
 from ngdt._numbers import format_number
 from ngdt._rules import category_rule_of, rule_of
+from ngdt._structure import sums_below
 
 # Relations that samples of the left child meet, and those that the others meet.
 _OPPOSITE = {"<=": ">", ">=": "<"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What samples of a child of a split meet.
+
+    Attributes
+    ----------
+    subject : str
+        A name or a sum; of categories, the whole condition.
+    relation : {"<=", ">=", "<", ">", ""}
+        Empty for categories.
+    limit : Decimal or None
+    is_certain : bool
+        False where the order of a sum in floating point decides for some samples.
+    """
+
+    subject: str
+    relation: str = ""
+    limit: Decimal | None = None
+    is_certain: bool = True
+
+    @property
+    def is_upper(self):
+        """Whether the limit is an upper one."""
+        return self.relation.startswith("<")
+
+    def __str__(self):
+        if not self.relation:
+            return self.subject
+        return f"{self.subject} {self.relation} {format_number(self.limit)}"
 
 
 def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
@@ -24,27 +60,24 @@ def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
 
     Returns
     -------
-    text : str
-    is_certain : bool
-        False where the order of a sum in floating point decides for some samples.
+    Condition
     """
     of_categories = category_rule_of(labels, node)
     if of_categories is not None:
-        return of_categories.text(left=left), True
+        return Condition(of_categories.text(left=left))
     rule = rule_of(labels, node, n_terms, digits)
     names = [labels.feature_names[j] for j in rule.features]
     if rule.is_condition:
         (sign,) = rule.weights
-        sum_, relation, limit = names[0], "<=" if sign > 0 else ">=", sign * rule.threshold
+        subject, relation, limit = names[0], "<=" if sign > 0 else ">=", sign * rule.threshold
     else:
         terms = " ".join(
             f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * "
             + (name if labels.is_number(j) else f"({name})")
             for weight, name, j in zip(rule.weights, names, rule.features, strict=True)) or "0"
-        sum_, relation, limit = (
+        subject, relation, limit = (
             f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip(), "<=", rule.threshold)
-    relation = relation if left else _OPPOSITE[relation]
-    return f"{sum_} {relation} {format_number(limit)}", rule.is_certain
+    return Condition(subject, relation if left else _OPPOSITE[relation], limit, rule.is_certain)
 
 
 def leaf_text(labels, leaf, n_terms=None, digits=None):
@@ -74,3 +107,25 @@ def leaf_text(labels, leaf, n_terms=None, digits=None):
     if names is not None:
         texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
     return ("; " if is_linear else ", ").join(texts)
+
+
+def sample_counts(model, labels, X):
+    """Number of samples at each node, then at each leaf.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    labels : TreeLabels
+    X : array-like, data frame or CSR matrix, or None
+        Samples to count. None takes the training samples.
+
+    Returns
+    -------
+    ndarray of int, shape (n_internal + n_leaves,), or None
+        None if the samples are not known.
+    """
+    if X is not None:
+        leaf = model.apply(X)
+        return sums_below(labels.tree, np.bincount(leaf, minlength=labels.tree.n_leaves))
+    # Without a summary, tree_ has been replaced since the training.
+    return None if labels.summary is None else model.n_node_samples

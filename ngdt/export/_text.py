@@ -7,7 +7,7 @@ from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._model import readable_model
 from ngdt.export._walk import walk
 
-_UNCERTAIN = "  # rounding of the sum decides for some samples"
+UNCERTAIN = "  # rounding of the sum decides for some samples"
 
 
 def export_text(
@@ -94,8 +94,8 @@ def export_text(
     for kind, item, depth in walk(labels.tree, max_depth):
         text = {"else": "else:", "cut": "..."}.get(kind)
         if kind == "split":
-            condition, is_certain = condition_of(labels, item, n_terms, digits)
-            text = f"if {condition}:{'' if is_certain else _UNCERTAIN}"
+            condition = condition_of(labels, item, n_terms, digits)
+            text = f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"
         elif kind == "leaf":
             text = leaf_text(labels, item, n_terms, digits)
         if text is not None:

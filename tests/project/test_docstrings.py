@@ -73,7 +73,7 @@ def test_public_names_exist_and_are_documented(name):
 
 # Bases to inherit from, and records that functions return: nothing that a user would call.
 NO_EXAMPLE = {
-    "Loss", "Initializer", "Optimizer", "InferenceResult", "OptimizerResult", "Spread",
+    "Loss", "Initializer", "Optimizer", "InferenceResult", "LeafRule", "OptimizerResult", "Spread",
     "SurrogateGradient", "Dataset", "TreeProblem"}
 
 

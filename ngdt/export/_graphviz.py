@@ -1,0 +1,137 @@
+"""Trees in the language of Graphviz."""
+
+import textwrap
+
+import numpy as np
+from scipy.special import softmax
+
+from ngdt._labels import labels_of
+from ngdt._structure import child_ids
+from ngdt.export._conditions import condition_of, leaf_text, sample_counts
+from ngdt.export._model import leaf_values, readable_model
+from ngdt.export._text import check_counts
+from ngdt.export._walk import walk
+
+_WIDTH = 40     # of a line of a label, in characters
+_HUE = 0.08     # of regression: orange
+
+
+def export_graphviz(
+    model, *, max_depth=None, feature_names=None, class_names=None, filled=False,
+    leaves_parallel=False, node_ids=False, rotate=False, rounded=False, fontname="helvetica",
+    n_terms=5, digits=None, X=None,
+):
+    """Export a tree as a graph in the DOT language.
+
+    Parameters have the names of `sklearn.tree.export_graphviz`. The left branch of a split is for
+    samples that meet its condition. ``graphviz.Source(text)`` of the package graphviz draws the
+    graph in a notebook, ``dot -Tsvg`` in a terminal.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator or Pipeline
+        As for `export_text`.
+    max_depth : int or None, default=None
+        Levels of splits to draw. None draws all.
+    feature_names, class_names : sequence, default=None
+        As for `export_text`.
+    filled : bool, default=False
+        Paint constant leaves: in the hue of their class, paler for lower probabilities, or, for a
+        single target, darker for larger values.
+    leaves_parallel : bool, default=False
+        Draw all leaves at the bottom.
+    node_ids : bool, default=False
+        Write the number of each node and leaf, as in `tree_`.
+    rotate : bool, default=False
+        Draw from left to right.
+    rounded : bool, default=False
+        Draw boxes with rounded corners.
+    fontname : str, default="helvetica"
+    n_terms : int or None, default=5
+        As for `export_text`.
+    digits : int or None, default=None
+        As for `export_text`.
+    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+        Samples to take for the training samples.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.export import export_graphviz
+    >>> tree = Tree([[0.0, 2.0]], [1.0], [~0], [~1], [[0.0], [1.0]])
+    >>> print(export_graphviz(tree, feature_names=["age", "income"]))
+    digraph Tree {
+    node [shape=box, fontname="helvetica"];
+    edge [fontname="helvetica"];
+    0 -> 1 [label="True"];
+    0 -> 2 [label="False"];
+    0 [label="income <= 0.5"];
+    1 [label="0"];
+    2 [label="1"];
+    }
+    """
+    check_counts(max_depth=max_depth, n_terms=n_terms, digits=digits)
+    model, feature_names = readable_model(model, feature_names)
+    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    tree, counts = labels.tree, sample_counts(model, labels, X)
+    colors = _leaf_colors(labels) if filled else None
+    children, lines, leaves = child_ids(tree).tolist(), [], []
+    for kind, item, _ in walk(tree, max_depth):
+        # Nodes and leaves have numbers of one space, as the counts.
+        number, name, fill, text = item, f"node {item}", "", "..."
+        if kind == "split":
+            text = str(condition_of(labels, item, n_terms, digits))
+            lines += _edges(item, children[item])
+        elif kind == "leaf":
+            number, name = tree.n_internal + item, f"leaf {item}"
+            text = leaf_text(labels, item, n_terms, digits)
+            fill = f', fillcolor="{colors[item]}"' if filled else ""
+            leaves.append(f"{number};")
+        elif kind != "cut":
+            continue
+        texts = [name] * node_ids + textwrap.wrap(text, _WIDTH, break_long_words=False)
+        texts += [] if counts is None else [f"samples = {counts[number]}"]
+        lines.append(f"{number} [label={_quoted(*texts)}{fill}];")
+    if leaves_parallel:
+        lines.append(f"{{rank=same; {' '.join(leaves)}}}")
+    styles = ", ".join(["filled"] * filled + ["rounded"] * rounded)
+    style = f', style="{styles}"' if styles else ""
+    white = ', fillcolor="white"' if filled else ""
+    font = f"fontname={_quoted(fontname)}"
+    head = ["digraph Tree {", f"node [shape=box{style}{white}, {font}];", f"edge [{font}];"]
+    return "\n".join([*head, *["rankdir=LR;"] * rotate, *lines, "}"])
+
+
+def _edges(node, children):
+    """The branches of a split. Those of the root tell which one is for samples that meet it."""
+    answers = (' [label="True"]', ' [label="False"]') if node == 0 else ("", "")
+    return [f"{node} -> {child}{answer};" for child, answer in zip(children, answers, strict=True)]
+
+
+def _quoted(*lines):
+    """A string of several lines as DOT reads it."""
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'
+
+
+def _leaf_colors(labels):
+    """Hue, saturation and value of each leaf; linear ones, and those of several targets, are white.
+    """
+    values, is_linear = leaf_values(labels.tree)
+    if labels.class_names is not None:
+        n_classes = values.shape[1]
+        least, largest = 1 / n_classes, softmax(values, axis=1).max(axis=1)
+        hues = values.argmax(axis=1) / n_classes
+        saturations = (largest - least) / (1 - least) if n_classes > 1 else np.ones(len(values))
+    else:
+        low, high = values.min(), values.max()
+        hues = np.full(len(values), _HUE)
+        saturations = (values[:, 0] / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
+        is_linear = is_linear | (values.shape[1] > 1)
+    saturations = np.where(is_linear, 0.0, saturations)
+    return [f"{hue:.3f} {saturation:.3f} 1.000"
+            for hue, saturation in zip(hues, saturations, strict=True)]

@@ -1,0 +1,116 @@
+"""Trees as a list of rules, one for each leaf."""
+
+from dataclasses import dataclass
+
+from ngdt._labels import labels_of
+from ngdt.export._conditions import condition_of, leaf_text, sample_counts
+from ngdt.export._model import readable_model
+from ngdt.export._text import UNCERTAIN, check_counts
+from ngdt.export._walk import paths
+
+
+@dataclass(frozen=True)
+class LeafRule:
+    """A leaf, and the conditions that its samples meet.
+
+    Its text is one line, such as ``if age <= 40 and city is Rome: yes (0.9)``.
+
+    Attributes
+    ----------
+    leaf : int
+        Its number, as `apply` returns it.
+    conditions : tuple of str
+        All have to hold. There are none if the tree is a single leaf.
+    prediction : str
+        The most probable class with its probability, or values, or formulas of a linear leaf.
+    n_samples : int or None
+        Number of samples; None if they are not known.
+    is_certain : bool
+        False if the order of a sum in floating point decides for some samples.
+    """
+
+    leaf: int
+    conditions: tuple
+    prediction: str
+    n_samples: int | None
+    is_certain: bool = True
+
+    def __str__(self):
+        head = f"if {' and '.join(self.conditions)}" if self.conditions else "always"
+        counted = "" if self.n_samples is None else f" [{self.n_samples}]"
+        return f"{head}: {self.prediction}{counted}{'' if self.is_certain else UNCERTAIN}"
+
+
+def export_rules(
+    model, *, feature_names=None, class_names=None, n_terms=None, digits=None, X=None,
+):
+    """Export a tree as rules: for each leaf, the conditions that its samples meet.
+
+    Each sample meets all conditions of one rule. Numbers are those of `export_text`: they send each
+    training sample as the tree does. Of several limits for the same column, only the nearest is
+    there.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator or Pipeline
+        As for `export_text`.
+    feature_names, class_names : sequence, default=None
+        As for `export_text`.
+    n_terms : int or None, default=None
+        Number of features of a split or a linear leaf that are written, largest effects first. None
+        writes all.
+    digits : int or None, default=None
+        As for `export_text`.
+    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+        Samples to take for the training samples.
+
+    Returns
+    -------
+    list of LeafRule
+        From the leftmost leaf to the rightmost. The text of a rule is one line: ``print(*rules,
+        sep="\\\\n")``. The number in brackets is that of the samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> from ngdt.export import export_rules
+    >>> iris = load_iris(as_frame=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None)
+    >>> tree = tree.fit(iris.data, iris.target_names[iris.target])
+    >>> print(*export_rules(tree), sep="\\n")
+    if petal length (cm) <= 2.45: setosa (0.987) [50]
+    if petal length (cm) > 2.45 and petal width (cm) <= 1.75: versicolor (0.897) [54]
+    if petal length (cm) > 2.45 and petal width (cm) > 1.75: virginica (0.965) [46]
+    """
+    check_counts(n_terms=n_terms, digits=digits)
+    model, feature_names = readable_model(model, feature_names)
+    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    counts = sample_counts(model, labels, X)
+    rules = []
+    for leaf, path in paths(labels.tree):
+        conditions = _nearest(
+            condition_of(labels, node, n_terms, digits, left=left) for node, left in path)
+        rules.append(LeafRule(
+            leaf, tuple(map(str, conditions)), leaf_text(labels, leaf, n_terms, digits),
+            None if counts is None else int(counts[labels.tree.n_internal + leaf]),
+            all(condition.is_certain for condition in conditions)))
+    return rules
+
+
+def _nearest(conditions):
+    """The conditions without those that others of them imply."""
+    kept = {}
+    for condition in conditions:
+        key = condition.subject, condition.relation[:1]
+        if key not in kept or _implies(condition, kept[key]):
+            kept[key] = condition
+    return list(kept.values())
+
+
+def _implies(condition, other):
+    """Whether a limit in the same direction is nearer."""
+    if condition.limit == other.limit:
+        return "=" not in condition.relation
+    return condition.limit is not None and (
+        (condition.limit < other.limit) == condition.is_upper)
