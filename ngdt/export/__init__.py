@@ -4,6 +4,7 @@ from ngdt.export._c import export_c
 from ngdt.export._graphviz import export_graphviz
 from ngdt.export._json import export_json
 from ngdt.export._leaf_rules import LeafRule, export_rules
+from ngdt.export._onnx import export_onnx, register_onnx_converters
 from ngdt.export._sql import export_sql
 from ngdt.export._text import export_text
 
@@ -12,7 +13,9 @@ __all__ = [
     "export_c",
     "export_graphviz",
     "export_json",
+    "export_onnx",
     "export_rules",
     "export_sql",
     "export_text",
+    "register_onnx_converters",
 ]

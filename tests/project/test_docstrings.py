@@ -14,13 +14,14 @@ MODULES = sorted(
     module.name for module in pkgutil.walk_packages(ngdt.__path__, "ngdt.")
     if not module.name.endswith("__main__"))
 # What a module needs beyond the requirements of the package.
-OPTIONAL = {"plotting": ["matplotlib"], "testing": ["hypothesis"]}
+OPTIONAL = {"plotting": ["matplotlib"], "testing": ["hypothesis"], "_onnx_graph": ["onnx"]}
 ESTIMATORS = [ngdt.ObliqueTreeClassifier, ngdt.ObliqueTreeRegressor]
 
 
 def load(name):
-    for needed in OPTIONAL.get(name.split(".")[1], []):
-        pytest.importorskip(needed)
+    for part in name.split(".")[1:]:
+        for needed in OPTIONAL.get(part, []):
+            pytest.importorskip(needed)
     return importlib.import_module(name)
 
 

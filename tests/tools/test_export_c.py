@@ -79,6 +79,19 @@ def test_trees_predict_to_the_last_bit(folder, models, seed):
         assert compiled.values(i, X, tree.n_outputs).tobytes() == tree.predict(X).tobytes()
 
 
+def test_sums_run_in_the_same_order(folder):
+    """The outputs of a single leaf are products with dense and with sparse rows."""
+    rng, models = np.random.default_rng(0), []
+    for p in (3, 7, 19, 64, 203):
+        for share in (0.06, 1.0):
+            rows = rng.normal(size=(1, 30, p)) * (rng.random((1, 30, p)) < share)
+            models.append(Tree(np.empty((0, p)), [], [], [], np.zeros((1, 30)), rows))
+    compiled = Compiled(models, folder)
+    for i, tree in enumerate(models):
+        X = rng.normal(size=(5, tree.n_features))
+        assert compiled.values(i, X, 30).tobytes() == tree.predict(X).tobytes()
+
+
 def fitted(kind, X, y, **parameters):
     return kind(optimizer=None, random_state=0, **parameters).fit(X, y)
 

@@ -1,0 +1,172 @@
+"""Models as ONNX, and as converters for skl2onnx.
+
+The packages are optional: ``pip install "ngdt[onnx]"``. They are imported by the functions.
+"""
+
+from dataclasses import replace
+
+from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.export._model import check_encoded, exported_model
+from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
+
+_DTYPES = ("float", "double")
+_OPSETS = {"": 17, "ai.onnx.ml": 3}
+_IR_VERSION = 8
+
+
+def export_onnx(model, *, dtype="float", encoded=False):
+    """Export a tree or a forest as an ONNX model.
+
+    A matrix product gives the scores of all nodes, an ensemble of trees finds the leaf of each
+    tree, and the predictions are looked up. NaN is a missing value, and is replaced as the model
+    does; a `Tree` has to have none.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    dtype : {"float", "double"}, default="float"
+        Type of the input, and of all numbers and sums.
+    encoded : bool, default=False
+        Whether the input are rows of ``model.encode(X)``. A model that was trained on a table with
+        categories needs that.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The input is ``X``, of shape (n_samples, n_features). A classifier has the outputs ``label``
+        and ``probabilities``, others ``variable``, of shape (n_samples, n_outputs). Labels are
+        strings, or int64.
+
+    Raises
+    ------
+    ImportError
+        If onnx is not installed.
+    TypeError
+        If the labels are neither all strings nor all integers.
+    ValueError
+        If the model needs encoded samples and `encoded` is False, if it is a pipeline whose other
+        steps transform the columns, or if numbers of the model are too large for `dtype`.
+
+    Notes
+    -----
+    Splits on a single feature take the same decisions as the tree, for samples of that `dtype`.
+    Weighted sums are rounded: a sample may go another way where its score is within the rounding
+    errors of a sum in this type.
+
+    Examples
+    --------
+    >>> from onnxruntime import InferenceSession    # doctest: +SKIP
+    >>> from ngdt.export import export_onnx
+    >>> onnx_model = export_onnx(tree)              # doctest: +SKIP
+    >>> session = InferenceSession(onnx_model.SerializeToString())      # doctest: +SKIP
+    >>> label, probabilities = session.run(None, {"X": X.astype("float32")})    # doctest: +SKIP
+    """
+    helper = _import("onnx").helper
+    from ngdt.export._onnx_graph import TYPES
+
+    if dtype not in _DTYPES:
+        raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
+    exported = exported_model(model)
+    type_, k = TYPES[dtype][1], exported.n_outputs
+    is_classifier = exported.classes is not None
+    names = ["label", "probabilities"] if is_classifier else ["variable"]
+    builder, n_inputs = _built(exported, dtype, encoded, "X", names)
+    outputs = [helper.make_tensor_value_info(names[-1], type_, [None, k])]
+    if is_classifier:
+        outputs.insert(0, helper.make_tensor_value_info("label", builder.label_type, [None]))
+    graph = helper.make_graph(
+        builder.nodes, "ngdt", [helper.make_tensor_value_info("X", type_, [None, n_inputs])],
+        outputs, builder.constants)
+    opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
+    return helper.make_model(
+        graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="ngdt")
+
+
+def register_onnx_converters():
+    """Let skl2onnx convert pipelines with the estimators of this package.
+
+    Raises
+    ------
+    ImportError
+        If skl2onnx is not installed.
+
+    Notes
+    -----
+    A model that was trained on a table with categories reads encoded samples, which a pipeline does
+    not have: encode the categories by a step of the pipeline, such as a OneHotEncoder.
+
+    Examples
+    --------
+    >>> from skl2onnx import to_onnx                # doctest: +SKIP
+    >>> from ngdt.export import register_onnx_converters
+    >>> register_onnx_converters()                  # doctest: +SKIP
+    >>> onnx_model = to_onnx(pipeline, X[:1].astype("float32"))     # doctest: +SKIP
+    """
+    skl2onnx = _import("skl2onnx")
+    shapes = _import("skl2onnx.common.shape_calculator")
+    for classifier in (ObliqueTreeClassifier, ObliqueForestClassifier):
+        skl2onnx.update_registered_converter(
+            classifier, f"Ngdt{classifier.__name__}",
+            shapes.calculate_linear_classifier_output_shapes, _convert,
+            options={"zipmap": [True, False, "columns"], "nocl": [True, False],
+                     "output_class_labels": [False, True]})
+    for regressor in (ObliqueTreeRegressor, ObliqueForestRegressor):
+        skl2onnx.update_registered_converter(
+            regressor, f"Ngdt{regressor.__name__}",
+            shapes.calculate_linear_regressor_output_shapes, _convert)
+
+
+def _convert(scope, operator, container):
+    """Add the operators of an estimator to a graph of skl2onnx."""
+    helper = _import("onnx").helper
+    data_types = _import("skl2onnx.common.data_types")
+    (x,), outputs = operator.inputs, [output.full_name for output in operator.outputs]
+    is_double = isinstance(x.type, data_types.DoubleTensorType)
+    source = x.full_name
+    if not isinstance(x.type, data_types.DoubleTensorType | data_types.FloatTensorType):
+        source = scope.get_unique_variable_name("ngdt_float")
+        container.add_node("Cast", [x.full_name], [source], to=1, op_version=13)
+    builder, _ = _built(
+        exported_model(operator.raw_operator), "double" if is_double else "float", False, source,
+        outputs)
+    names = {source: source} | {output: output for output in outputs}
+    for constant in builder.constants:
+        names[constant.name] = scope.get_unique_variable_name(constant.name)
+        constant.name = names[constant.name]
+        container.initializers.append(constant)
+    for node in builder.nodes:
+        for name in node.output:
+            names.setdefault(name, scope.get_unique_variable_name(name))
+        container.add_node(
+            node.op_type, [names[name] for name in node.input],
+            [names[name] for name in node.output], op_domain=node.domain,
+            op_version=_OPSETS[node.domain] if node.domain else 13,
+            name=scope.get_unique_operator_name(node.op_type),
+            **{each.name: helper.get_attribute_value(each) for each in node.attribute})
+
+
+def _built(exported, dtype, encoded, x, outputs):
+    """The operators of a model between an input and outputs, and the width of the input."""
+    from ngdt.export._onnx_graph import GraphBuilder, has_categories
+
+    if has_categories(exported):
+        check_encoded(exported, encoded, "ONNX model")
+    if encoded:
+        exported = replace(exported, table=None, column_names=exported.feature_names)
+    builder = GraphBuilder(exported, dtype)
+    values = builder.values(builder.encode(x))
+    if exported.classes is None:
+        builder.regress(values, *outputs)
+    else:
+        builder.classify(values, *outputs)
+    return builder, len(exported.column_names)
+
+
+def _import(name):
+    """Import an optional package."""
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(f'{name} is missing: pip install "ngdt[onnx]"') from error

@@ -1,0 +1,206 @@
+"""The ONNX graph of a model: scores of all nodes, then leaves, then predictions.
+
+The operators mean the same from opset 13 on.
+"""
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from ngdt._rules import exact_limit
+from ngdt.export._columns import CategoryColumn, columns_of
+from ngdt.export._model import leaf_values
+
+ML = "ai.onnx.ml"
+TYPES = {"float": (np.float32, TensorProto.FLOAT), "double": (np.float64, TensorProto.DOUBLE)}
+
+
+class GraphBuilder:
+    """Adds the operators of a model to a graph.
+
+    Parameters
+    ----------
+    model : ExportedModel
+    dtype : {"float", "double"}
+
+    Attributes
+    ----------
+    nodes : list of NodeProto
+    constants : list of TensorProto
+    """
+
+    def __init__(self, model, dtype):
+        self.nodes, self.constants = [], []
+        self._model = model
+        self._numpy_type, self._type = TYPES[dtype]
+
+    def encode(self, x):
+        """The features of the trees: numbers, with values for gaps, and indicators of gaps."""
+        columns = columns_of(self._model)
+        if all(column.fill is None for column in columns):
+            return x
+        is_gap = self._add("IsNaN", [x])
+        fill = self._numbers(np.array([column.fill for column in columns]))
+        filled = self._add("Where", [is_gap, fill, x])
+        gaps = np.array(
+            [j for j, column in enumerate(columns) if column.gap is not None], dtype=np.int64)
+        if not len(gaps):
+            return filled
+        indicators = self._add("Gather", [is_gap, self._constant(gaps)], axis=1)
+        return self._add("Concat", [filled, self._as_numbers(indicators)], axis=1)
+
+    def values(self, x):
+        """Leaf values for features, of shape (n_samples, n_trees, n_outputs)."""
+        leaves = self._leaves(x)
+        trees = self._model.trees
+        found = [leaf_values(tree) for tree in trees]
+        values = self._numbers(np.concatenate([each for each, _ in found]))
+        if not any(is_linear.any() for _, is_linear in found):
+            return self._add("Gather", [values, leaves], axis=0)
+        # Predictions by all leaves: (n_samples, n_leaves, n_outputs).
+        k, p = self._model.n_outputs, self._model.n_features
+        slopes = np.concatenate([
+            np.zeros((tree.n_leaves, k, p)) if tree.slopes is None else tree.slopes
+            for tree in trees]).reshape(-1, p)
+        products = self._add("MatMul", [x, self._numbers(slopes.T)])
+        shape = self._constant(np.array([-1, len(slopes) // k, k]))
+        linear = self._add("Add", [self._add("Reshape", [products, shape]), values])
+        low, high = np.moveaxis(np.concatenate([_limits(tree) for tree in trees]), 2, 0)
+        linear = self._add("Max", [linear, self._numbers(low)])
+        linear = self._add("Min", [linear, self._numbers(high)])
+        indices = self._add("Unsqueeze", [leaves, self._constant(np.array([2]))])
+        return self._add("GatherND", [linear, indices], batch_dims=1)
+
+    def mean(self, values):
+        """The mean over the trees, of shape (n_samples, n_outputs)."""
+        total = self._add("ReduceSum", [values, self._constant(np.array([1]))], keepdims=0)
+        return self._add("Mul", [total, self._numbers(np.array([1 / len(self._model.trees)]))])
+
+    def classify(self, values, label, probabilities):
+        """Write labels and probabilities, from logits of the trees."""
+        mean = self.mean(self._add("Softmax", [values], axis=2))
+        # Different logits may have the same probability.
+        scores = mean if self._model.is_forest else self.mean(values)
+        best = self._add("ArgMax", [scores], axis=1, keepdims=0)
+        self._add("Gather", [self._labels(), best], label, axis=0)
+        self._add("Identity", [mean], probabilities)
+
+    def regress(self, values, output):
+        """Write predictions."""
+        self._add("Identity", [self.mean(values)], output)
+
+    def _leaves(self, x):
+        """Leaf that each sample reaches in each tree, counted over all trees."""
+        weights, thresholds = self._splits()
+        scores = self._add("Gemm", [x, self._numbers(weights), self._constant(-thresholds)],
+                           transB=1)
+        goes_right = self._add("Greater", [scores, self._numbers(np.zeros(1))])
+        decisions = self._add("Cast", [goes_right], to=TensorProto.FLOAT)
+        leaves = self._add(
+            "TreeEnsembleRegressor", [decisions], domain=ML, aggregate_function="SUM",
+            post_transform="NONE", n_targets=len(self._model.trees),
+            **_ensemble(self._model.trees))
+        return self._add("Cast", [leaves], to=TensorProto.INT64)
+
+    def _splits(self):
+        """Weights and thresholds of all nodes; those of single features decide without rounding."""
+        trees = self._model.trees
+        weights = np.concatenate([tree.dense_weights(slice(None)) for tree in trees])
+        thresholds = np.concatenate([tree.thresholds for tree in trees])
+        if not len(weights):        # Gemm needs a node
+            weights, thresholds = np.zeros((1, self._model.n_features)), np.zeros(1)
+        rounded = thresholds.astype(self._numpy_type)
+        for node in np.flatnonzero(np.count_nonzero(weights, axis=1) == 1):
+            (feature,) = np.flatnonzero(weights[node])
+            limit = exact_limit(abs(weights[node, feature]), thresholds[node])
+            if limit is not None:
+                weights[node] = np.sign(weights[node])
+                rounded[node] = _rounded_down(limit, self._numpy_type)
+        return weights, rounded
+
+    @property
+    def label_type(self):
+        """Type of the labels."""
+        is_text = isinstance(self._model.classes[0], str)
+        return TensorProto.STRING if is_text else TensorProto.INT64
+
+    def _labels(self):
+        """The labels, as strings or as int64."""
+        classes = self._model.classes
+        if all(isinstance(label, str) for label in classes):
+            return self._constant(np.array(classes, dtype=object))
+        if all(isinstance(label, int | float) and label == int(label) for label in classes):
+            return self._constant(np.array(classes).astype(np.int64))
+        raise TypeError(
+            f"model has the classes {classes}, but ONNX has labels that are all strings or all "
+            "integers")
+
+    def _as_numbers(self, name):
+        return self._add("Cast", [name], to=self._type)
+
+    def _numbers(self, array):
+        with np.errstate(over="ignore"):
+            rounded = np.asarray(array).astype(self._numpy_type)
+        if np.isinf(rounded[np.isfinite(array)]).any():
+            raise ValueError("model has numbers that are too large for float: use dtype='double'")
+        return self._constant(rounded)
+
+    def _constant(self, array):
+        name = f"ngdt_c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def _add(self, operator, inputs, output=None, domain="", **attributes):
+        """Add a node and return the name of its output."""
+        output = output or f"ngdt_v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(
+            operator, inputs, [output], f"ngdt_n{len(self.nodes)}", domain=domain, **attributes))
+        return output
+
+
+def has_categories(model):
+    """Whether a model reads columns of categories.
+
+    Parameters
+    ----------
+    model : ExportedModel
+    """
+    return any(isinstance(column, CategoryColumn) for column in columns_of(model))
+
+
+def _limits(tree):
+    """Smallest and largest predictions, shape (n_leaves, n_outputs, 2)."""
+    if tree.ranges is None:
+        return np.full((*tree.values.shape, 2), [-np.inf, np.inf])
+    return tree.ranges
+
+
+def _rounded_down(value, dtype):
+    rounded = dtype(value)
+    return rounded if rounded <= value else np.nextafter(rounded, dtype(-np.inf))
+
+
+def _ensemble(trees):
+    """Attributes of an operator that finds the leaf of each tree, from decisions of 0 or 1."""
+    nodes = {name: [] for name in (
+        "treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")}
+    targets = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}
+    first_node = first_leaf = 0
+    for t, tree in enumerate(trees):
+        m, n = tree.n_internal, tree.n_leaves
+        left, right = (
+            np.where(children < 0, m + ~children, children).tolist()
+            for children in (tree.children_left, tree.children_right))
+        nodes["treeids"] += [t] * (m + n)
+        nodes["nodeids"] += range(m + n)
+        nodes["featureids"] += [*range(first_node, first_node + m), *[0] * n]
+        nodes["values"] += [0.5] * m + [0.0] * n
+        nodes["modes"] += ["BRANCH_LEQ"] * m + ["LEAF"] * n
+        nodes["truenodeids"] += left + [0] * n
+        nodes["falsenodeids"] += right + [0] * n
+        targets["treeids"] += [t] * n
+        targets["nodeids"] += range(m, m + n)
+        targets["ids"] += [t] * n
+        targets["weights"] += map(float, range(first_leaf, first_leaf + n))
+        first_node, first_leaf = first_node + m, first_leaf + n
+    return {f"nodes_{name}": values for name, values in nodes.items()} | {
+        f"target_{name}": values for name, values in targets.items()}
