@@ -48,11 +48,10 @@ def export_c(model, *, name="ngdt", dtype="double", encoded=False):
     -----
     With "double", sums run in the order of this package. Samples in arrays reach the same leaf to
     the last bit, and predictions other than probabilities are equal, if the compiler follows IEEE
-    754, as gcc does with ``-std=c99`` on current processors, without ``-ffast-math``. Probabilities
-    may differ in the last digits. Rows of CSR matrices are summed in another order by this package:
-    one so near to a threshold that rounding decides may go another way.
-
-    Let the compiler use vectors, with ``-O3``, where there are many features.
+    754 and fuses no operations, as gcc does with ``-std=c99`` on current processors, without
+    ``-ffast-math``. Probabilities may differ in the last digits. Rows of CSR matrices are summed in
+    another order by this package: one so near to a threshold that rounding decides may go another
+    way.
 
     With "float", weights, thresholds and sums are rounded to 24 bits. Samples within that error of
     a threshold may go another way.

@@ -1,6 +1,6 @@
 """Trees as a list of rules, one for each leaf."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ngdt._labels import labels_of
 from ngdt.export._conditions import condition_of, leaf_text, sample_counts
@@ -9,8 +9,7 @@ from ngdt.export._text import UNCERTAIN, check_counts
 from ngdt.export._walk import paths
 
 
-@dataclass(frozen=True)
-class LeafRule:
+class LeafRule(NamedTuple):
     """A leaf, and the conditions that its samples meet.
 
     Its text is one line, such as ``if age <= 40 and city is Rome: yes (0.9)``.
