@@ -18,8 +18,8 @@ class SampleSummary:
     Attributes
     ----------
     tree : Tree
-    std : ndarray of shape (n_features,)
-        Standard deviation of each feature.
+    mean, std : ndarray of shape (n_features,)
+        Mean and standard deviation of each feature.
     center, half_range : ndarray of shape (n_features,)
         Middle and half width of the range of each feature.
     left, right : ndarray of shape (n_internal,)
@@ -34,6 +34,7 @@ class SampleSummary:
     """
 
     tree: Tree
+    mean: np.ndarray
     std: np.ndarray
     center: np.ndarray
     half_range: np.ndarray
@@ -69,7 +70,8 @@ class SampleSummary:
         # Halved first, as sums may overflow.
         low, high = (0.5 * end.astype(np.float64) for end in (moments.low, moments.high))
         of_leaves = () if tree.slopes is None else _at_leaves(tree, X, data, at_node)
-        return cls(tree, moments.std, high + low, high - low, left, right, *of_leaves)
+        return cls(
+            tree, moments.mean, moments.std, high + low, high - low, left, right, *of_leaves)
 
 
 def _at_leaves(tree, X, data, at_node):

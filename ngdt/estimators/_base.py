@@ -31,6 +31,8 @@ from ngdt._tree import Tree
 from ngdt._validation import error_prefix
 from ngdt.estimators._data import TableEstimator
 from ngdt.estimators._description import describe
+from ngdt.explanation import Explanations
+from ngdt.explanation._tree import explain_tree
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
@@ -255,6 +257,21 @@ class ObliqueTree(TableEstimator):
         CSR matrix of bool, shape (n_samples, n_internal)
         """
         return decision_path(*self._route(X, True)[:2])
+
+    def explain(self, X: ArrayLike) -> Explanations:
+        """Explain the prediction for each sample: path, margins, terms, nearest changes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        tuple of TreeExplanation
+            One for each sample. Print it, or see :class:`ngdt.explanation.TreeExplanation`.
+        """
+        check_is_fitted(self)
+        return explain_tree(self, X)
 
     def get_depth(self) -> int:
         """Depth of the tree: the largest number of splits between the root and a leaf.

@@ -1,0 +1,12 @@
+"""Explanations of single predictions: why this one, and what would change it.
+
+They are made by the method `explain` of the estimators and forests.
+"""
+
+from ngdt.explanation._changes import Change
+from ngdt.explanation._context import Prediction
+from ngdt.explanation._explanations import Explanations
+from ngdt.explanation._sums import WeightedSum
+from ngdt.explanation._tree import Decision, TreeExplanation
+
+__all__ = ["Change", "Decision", "Explanations", "Prediction", "TreeExplanation", "WeightedSum"]

@@ -1,0 +1,241 @@
+"""Changes of a sample that lead to another prediction: what they change, and how far."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ngdt._numbers import format_number, shortest
+from ngdt._table.columns import column_indices
+from ngdt.explanation._context import DIGITS, Prediction
+
+
+@dataclass(frozen=True)
+class Change:
+    """New values for some columns of a sample, and the prediction that they lead to.
+
+    Attributes
+    ----------
+    values : dict
+        The new value of each column that changes, by its name; the largest change first.
+    before : dict
+        The values in the sample; None for a missing one.
+    distance : float
+        Length of the change, in standard deviations of the training samples. NaN where a category
+        changes, or a missing value is filled in.
+    prediction : Prediction
+        For the changed sample.
+    sample : ndarray of shape (n_features,)
+        The changed sample, encoded as the tree reads it.
+    texts : dict
+        The new values as they are written: numbers with as few digits as lead to the goal, if only
+        one column changes.
+    """
+
+    values: dict
+    before: dict
+    distance: float
+    prediction: Prediction
+    sample: np.ndarray
+    texts: dict
+
+    def text(self, n_terms=3):
+        """The change in a line.
+
+        Parameters
+        ----------
+        n_terms : int or None, default=3
+            Number of columns to write. None writes all.
+
+        Returns
+        -------
+        str
+        """
+        parts = [f"{name} {_written(self.before[name])} to {text}"
+                 for name, text in [*self.texts.items()][:n_terms]]
+        if n_terms is not None and len(self.texts) > n_terms:
+            parts.append(f"{len(self.texts) - n_terms} more")
+        far = "" if np.isnan(self.distance) else (
+            f" ({format_number(self.distance, 2)} standard deviations)")
+        return f"{', '.join(parts)}{far}: {self.prediction}"
+
+    def __str__(self):
+        return self.text(None)
+
+
+def _written(value):
+    if value is None:
+        return "missing"
+    return format_number(value, DIGITS) if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a sample, and the features that they are encoded as.
+
+    Attributes
+    ----------
+    context : Context
+    x : ndarray of shape (n_features,)
+        The sample, encoded.
+    is_free : ndarray of bool, shape (n_columns,)
+        The columns that may change.
+    """
+
+    context: Any
+    x: np.ndarray
+    is_free: np.ndarray
+
+    @classmethod
+    def of(cls, context, x, fixed):
+        """The columns of a sample, of which some are fixed.
+
+        Parameters
+        ----------
+        context : Context
+        x : ndarray of shape (n_features,)
+        fixed : array-like
+            Names or indices of columns, or a mask.
+        """
+        names = context.labels.column_names
+        is_free = np.ones(len(names), dtype=bool)
+        is_free[column_indices("fixed", np.asarray(fixed), names)] = False
+        return cls(context, x, is_free)
+
+    def name_of(self, feature):
+        """Name of the column of a feature."""
+        return self.context.column_name(self.context.features[feature].column)
+
+    def numbers(self):
+        """Features that are numbers of free columns, and whether each is missing."""
+        features = self.context.features
+        gaps = {feature.column for feature, value in zip(features, self.x, strict=True)
+                if feature.kind == "missing" and value}
+        free = np.array([j for j, feature in enumerate(features)
+                         if feature.kind == "number" and self.is_free[feature.column]], dtype=int)
+        return free, np.array([features[j].column in gaps for j in free], dtype=bool)
+
+    def filled(self, feature):
+        """The sample with the mean in place of a missing number."""
+        column, x = self.context.features[feature].column, self.x.copy()
+        for j, each in enumerate(self.context.features):
+            if each.column == column and each.kind == "missing":
+                x[j] = 0.0
+        return x
+
+    def with_other_categories(self):
+        """Samples in which the category of one free column is another one.
+
+        Yields
+        ------
+        column : int
+        before, value : object
+            The category in the sample, None for a missing or unknown one, and the new one.
+        sample : ndarray of shape (n_features,)
+        """
+        features, of_column = self.context.features, {}
+        for j, feature in enumerate(features):
+            if feature.kind == "category" and self.is_free[feature.column]:
+                of_column.setdefault(feature.column, []).append(j)
+        for column, indicators in of_column.items():
+            before = [_category(features[j]) for j in indicators if self.x[j]]
+            for j in indicators:
+                value = features[j].categories[0]
+                if value is not None and not self.x[j]:
+                    sample = self.x.copy()
+                    sample[indicators] = 0.0
+                    sample[j] = 1.0
+                    yield column, before[0] if before else None, value, sample
+
+
+def _category(feature):
+    """The category of a feature; rare ones share one."""
+    return feature.categories[0] if len(feature.categories) == 1 else "rare"
+
+
+def changes_of_one_column(columns, predict, nearest_on_axes):
+    """The smallest change of each single column that meets a goal.
+
+    Parameters
+    ----------
+    columns : Columns
+    predict : callable
+        Takes encoded samples, and returns the prediction of each, and whether it meets the goal.
+    nearest_on_axes : callable
+        As `Regions.nearest_on_axes`.
+
+    Returns
+    -------
+    list of Change
+        The smallest first; those of categories and missing numbers last.
+    """
+    numbers, is_gap = columns.numbers()
+    found = [
+        _change_of_number(columns, predict, columns.x, feature, value)
+        for feature, value in nearest_on_axes(columns.x, numbers[~is_gap]).items()]
+    found.sort(key=lambda change: change.distance)
+    for feature in numbers[is_gap]:
+        start = columns.filled(feature)
+        found += [
+            _change_of_number(columns, predict, start, feature, value, is_gap=True)
+            for value in nearest_on_axes(start, np.array([feature])).values()]
+    for column, before, value, sample in columns.with_other_categories():
+        (prediction,), (is_met,) = predict(sample[None])
+        if is_met:
+            name = columns.context.column_name(column)
+            found.append(Change({name: value}, {name: before}, np.nan, prediction, sample,
+                                {name: _written(value)}))
+    return found
+
+
+def _change_of_number(columns, predict, start, feature, value, is_gap=False):
+    sample = start.copy()
+
+    def meets_goal(number):
+        sample[feature] = number
+        return predict(sample[None])[1][0]
+
+    name = columns.name_of(feature)
+    text = format_number(shortest(value, DIGITS, meets_goal))
+    sample[feature] = value
+    distance = np.nan if is_gap else _lengths(columns, sample)[feature]
+    return Change({name: value}, {name: None if is_gap else float(start[feature])},
+                  float(distance), predict(sample[None])[0][0], sample, {name: text})
+
+
+def change_of_all_numbers(columns, predict, nearest):
+    """The smallest change of all free numbers together that meets a goal.
+
+    Parameters
+    ----------
+    columns : Columns
+    predict : callable
+        As for `changes_of_one_column`.
+    nearest : callable
+        As `Regions.nearest`.
+
+    Returns
+    -------
+    Change or None
+    """
+    numbers, is_gap = columns.numbers()
+    scale = np.zeros(len(columns.x))
+    free = numbers[~is_gap]
+    scale[free] = columns.context.std[free]
+    sample, distance = nearest(columns.x, scale)
+    if sample is None:
+        return None
+    lengths = _lengths(columns, sample)
+    moved = [j for j in np.argsort(-lengths, kind="stable").tolist() if lengths[j] > 0]
+    values = {columns.name_of(j): float(sample[j]) for j in moved}
+    return Change(
+        values, {columns.name_of(j): float(columns.x[j]) for j in moved}, distance,
+        predict(sample[None])[0][0], sample,
+        {name: format_number(value, DIGITS) for name, value in values.items()})
+
+
+def _lengths(columns, sample):
+    """Change of each feature, in standard deviations; infinite for those that did not vary."""
+    change, std = np.abs(sample - columns.x), columns.context.std
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(change == 0, 0.0, change / std)

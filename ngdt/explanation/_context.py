@@ -1,0 +1,110 @@
+"""What the explanations of a model share: names, moments of the features, how outputs are read."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+
+from ngdt._labels import TreeLabels
+from ngdt._numbers import format_number
+
+# Significant digits of numbers for readers.
+DIGITS = 3
+
+
+class Prediction(NamedTuple):
+    """What a leaf, a tree or a forest predicts for a sample.
+
+    Attributes
+    ----------
+    value : label, float or ndarray
+        The class, the number or, for several targets, the numbers.
+    probability : float or None
+        That of the class; None for regression.
+    """
+
+    value: Any
+    probability: float | None = None
+
+    def __str__(self):
+        if self.probability is not None:
+            return f"{self.value} ({format_number(self.probability, DIGITS)})"
+        return ", ".join(format_number(value, DIGITS) for value in np.ravel(self.value))
+
+
+@dataclass(frozen=True)
+class Context:
+    """A model as its explanations see it.
+
+    Attributes
+    ----------
+    labels : TreeLabels
+        Names. Those of a forest hold its first tree.
+    features : list of Feature
+        What the encoded features mean.
+    classes : ndarray or None
+        Labels of the classes; None for regression.
+    mean, std, low, high : ndarray of shape (n_features,)
+        Of the encoded features, over the training samples.
+    """
+
+    labels: TreeLabels
+    features: list
+    classes: np.ndarray | None
+    mean: np.ndarray
+    std: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, model, labels, summary):
+        """The context of an estimator.
+
+        Parameters
+        ----------
+        model : fitted estimator
+        labels : TreeLabels
+        summary : SampleSummary
+            Of the training samples.
+        """
+        return cls(
+            labels, model._table.features, getattr(model, "classes_", None), summary.mean,
+            summary.std, summary.center - summary.half_range, summary.center + summary.half_range)
+
+    def column_name(self, column):
+        """Name of a column of the table."""
+        return self.labels.column_names[column]
+
+    def prediction(self, outputs, is_proba=False):
+        """What outputs of a tree (or of a forest, for which they are probabilities) say.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_outputs,)
+        is_proba : bool, default=False
+
+        Returns
+        -------
+        Prediction
+        """
+        if self.classes is None:
+            return Prediction(float(outputs[0]) if len(outputs) == 1 else outputs)
+        best = outputs.argmax()
+        proba = outputs if is_proba else softmax(outputs)
+        # As Python's own type, which prints without numpy's name.
+        (label,) = self.classes[[best]].tolist()
+        return Prediction(label, float(proba[best]))
+
+
+def dense_row(X, i):
+    """A sample as float64, shape (n_features,).
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    i : int
+    """
+    row = X[[i]].toarray()[0] if sparse.issparse(X) else X[i]
+    return row.astype(np.float64)

@@ -1,0 +1,208 @@
+"""The regions of a tree in which a goal is met, and the points of them nearest to a sample.
+
+A region is a polytope: the inequalities of the path to a leaf and, where the leaf is linear, those
+under which its predictions meet the goal. A sample that goes right, or whose class changes, has to
+be beyond a boundary. A point on the boundary is therefore moved into the region by as little as
+the rounding errors of the tree's own sums ask for: every point that is returned was predicted.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ngdt._structure import paths
+from ngdt.explanation._projection import project
+
+# Distances from a boundary that are tried, in units of the rounding error of the sum.
+_MARGINS = (0.0, 1.0, 16.0, 256.0, 4096.0, 65536.0)
+
+
+class Region(NamedTuple):
+    """The points z of a leaf with ``A @ z <= b``, on the other side of strict inequalities.
+
+    Attributes
+    ----------
+    A : ndarray of shape (n_conditions, n_features)
+    b : ndarray of shape (n_conditions,)
+    is_strict : ndarray of bool, shape (n_conditions,)
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+    is_strict: np.ndarray
+
+    def rounding_errors(self, x):
+        """What the sums of the inequalities may be wrong by."""
+        size = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
+        return (np.count_nonzero(self.A, axis=1) + 2) * np.finfo(float).eps * size
+
+    def room(self, x, margin):
+        """What a sample leaves of each inequality, with a margin in units of the rounding error."""
+        margins = np.where(self.is_strict, max(margin, 1.0), margin)
+        return self.b - self.A @ x - margins * self.rounding_errors(x)
+
+    def steps(self, x, features, margin=0.0):
+        """Smallest change of each of some features that leads into the region; NaN if none does.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,)
+        features : ndarray of int
+        margin : float, default=0.0
+            In units of the rounding error.
+
+        Returns
+        -------
+        ndarray of shape (len(features),)
+        """
+        room, slope = self.room(x, margin)[:, None], self.A[:, features]
+        # Without a margin: what a feature does not move is as it was. Errors are found out later.
+        holds = self.b - self.A @ x >= -self.rounding_errors(x)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            end = room / slope
+        low = np.where(slope < 0, end, -np.inf).max(axis=0, initial=-np.inf)
+        high = np.where(slope > 0, end, np.inf).min(axis=0, initial=np.inf)
+        is_reached = (low <= high) & (holds[:, None] | (slope != 0)).all(axis=0)
+        return np.where(is_reached, np.clip(0.0, low, high), np.nan)
+
+
+class Regions:
+    """The regions of a tree in which samples meet a goal.
+
+    Parameters
+    ----------
+    tree : Tree
+    goal : ClassGoal, RangeGoal or LeafGoal
+    low, high : float or ndarray of shape (n_features,), default=-inf and inf
+        Limits of the points. A sample beyond them may stay where it is.
+    """
+
+    def __init__(self, tree, goal, low=-np.inf, high=np.inf):
+        self.tree, self.goal, self.low, self.high = tree, goal, low, high
+
+    def predict(self, points):
+        """Leaves and outputs of points, and whether they meet the goal.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_points, n_features)
+        """
+        data = self.tree._samples(np.ascontiguousarray(points))
+        leaf = self.tree.apply_samples(data)
+        outputs = self.tree.leaf_predictions(leaf, data)
+        return leaf, outputs, self.goal.accepts(leaf, outputs)
+
+    def of_leaf(self, leaf):
+        """The regions of a leaf.
+
+        Yields
+        ------
+        Region
+        """
+        tree, path = self.tree, paths(self.tree, [leaf])
+        if tree.slopes is None:
+            if not self.goal.accepts(np.array([leaf]), tree.values[[leaf]])[0]:
+                return
+            conditions = [(np.empty((0, tree.n_features)), np.empty(0), False)]
+        else:
+            conditions = self.goal.conditions(tree, leaf)
+        side = path.data.astype(np.float64)
+        # Left: w @ z <= t. Right: -w @ z < -t.
+        A = -side[:, None] * tree.dense_weights(path.indices)
+        b = -side * tree.thresholds[path.indices]
+        for slopes, limits, is_strict in conditions:
+            yield Region(np.vstack([A, slopes]), np.concatenate([b, limits]),
+                         np.concatenate([side > 0, np.full(len(limits), is_strict)]))
+
+    def nearest_on_axes(self, x, features):
+        """The nearest points that differ from a sample in one feature.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,)
+        features : ndarray of int
+
+        Returns
+        -------
+        dict
+            New value by feature, for those of which some value meets the goal.
+        """
+        regions = [region for leaf in range(self.tree.n_leaves) for region in self.of_leaf(leaf)]
+        if not regions:
+            return {}
+        steps = np.array([region.steps(x, features) for region in regions])
+        low, high = self._limits(x)
+        steps[(steps < low[features]) | (steps > high[features])] = np.nan
+        order, found = np.argsort(np.abs(steps), axis=0), {}    # NaN comes last
+        for k, feature in enumerate(features.tolist()):
+            for r in order[:, k]:
+                if np.isnan(steps[r, k]):
+                    break
+                value = self._value_in(regions[r], x, feature)
+                if value is not None:
+                    found[feature] = value
+                    break
+        return found
+
+    def _limits(self, x):
+        """Limits of the steps from a sample."""
+        return np.minimum(self.low - x, 0.0), np.maximum(self.high - x, 0.0)
+
+    def _value_in(self, region, x, feature):
+        """The value of a feature with which a sample meets the goal, in the region or beside it."""
+        point = x.copy()
+        for margin in _MARGINS:
+            (step,) = region.steps(x, np.array([feature]), margin)
+            point[feature] = x[feature] + step
+            if np.isfinite(point[feature]) and self.predict(point[None])[2][0]:
+                return float(point[feature])
+        return None
+
+    def nearest(self, x, scale):
+        """The nearest point, where the distance of each feature is in units of its scale.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,)
+        scale : ndarray of shape (n_features,)
+            A feature of scale zero does not change.
+
+        Returns
+        -------
+        point : ndarray of shape (n_features,) or None
+            None if no point meets the goal.
+        distance : float
+        """
+        best, least = None, np.inf
+        bounds = self._bounds(x, scale)
+        for leaf in np.argsort(bounds, kind="stable"):
+            if bounds[leaf] >= least:
+                break
+            for region in self.of_leaf(leaf):
+                point, distance = self._nearest_in(region, x, scale)
+                if distance < least:
+                    best, least = point, distance
+        return best, least
+
+    def _bounds(self, x, scale):
+        """How far each leaf is away at least: as far as the farthest half-space of its path."""
+        tree = self.tree
+        margins = tree.scores(x[None])[0]
+        norm = np.linalg.norm(tree.dense_weights(slice(None)) * scale, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = np.where(margins == 0, 0.0, margins / norm)
+        path = paths(tree, np.arange(tree.n_leaves))
+        # Where the path goes the other way than the sample.
+        path.data = np.maximum(-path.data * away[path.indices], 0.0)
+        return path.max(axis=1).toarray().ravel() if tree.n_internal else np.zeros(1)
+
+    def _nearest_in(self, region, x, scale):
+        for margin in _MARGINS:
+            step = project(region.A, region.room(x, margin), scale, *self._limits(x))
+            if step is None:
+                continue
+            point = x + step
+            if np.isfinite(point).all() and self.predict(point[None])[2][0]:
+                moved = scale > 0
+                return point, float(np.linalg.norm((point - x)[moved] / scale[moved]))
+        return None, np.inf

@@ -1,0 +1,257 @@
+"""Explanations of the predictions of a tree."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ngdt._labels import labels_of
+from ngdt._structure import paths
+from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
+from ngdt.explanation._context import Context, Prediction, dense_row
+from ngdt.explanation._explanations import Explanation, Explanations
+from ngdt.explanation._goals import LeafGoal, class_goal, range_goal
+from ngdt.explanation._regions import Regions
+from ngdt.explanation._sums import WeightedSum
+from ngdt.explanation._text import text_of_tree
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a node of the path decided for a sample.
+
+    Attributes
+    ----------
+    node : int
+    is_right : bool
+        Whether the sample goes to the right child.
+    margin : float
+        Score of the sample, its weighted sum minus the threshold: positive if it goes right.
+    distance : float
+        Smallest change of the features that brings the sample to the boundary of this split, in
+        standard deviations of the training samples. Infinite where all weights are zero.
+    terms : WeightedSum
+        The margin, term by term.
+    otherwise : Prediction
+        Of the leaf that the sample would reach from the other child.
+    """
+
+    node: int
+    is_right: bool
+    margin: float
+    distance: float
+    terms: WeightedSum
+    otherwise: Prediction
+
+
+@dataclass(frozen=True, repr=False)
+class TreeExplanation(Explanation):
+    """Why a tree predicts what it does for one sample, and what would change that.
+
+    Attributes
+    ----------
+    prediction : Prediction
+        The class and its probability, or the number.
+    leaf : int
+        The leaf that the sample reaches.
+    path : tuple of Decision
+        The decisions on the way, from the root down; each has its terms.
+    leaf_terms : dict of str to WeightedSum
+        Of a linear leaf, by target; else empty. A prediction of a regression tree is their total,
+        cut at the limits of the leaf. For classes it is the difference between the logits of the
+        predicted class and of the next one, which both have a logit of zero if there is no other.
+        Means are those of the training samples in the leaf.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> iris = load_iris(as_frame=True)
+    >>> y = iris.target_names[iris.target]
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(iris.data, y)
+    >>> explanation = tree.explain(iris.data[100:])[0]
+    >>> explanation.prediction.value, explanation.leaf
+    ('virginica', 2)
+    >>> [decision.is_right for decision in explanation.path]
+    [True, True]
+    >>> change = explanation.changes_of_one_column()[0]
+    >>> change.texts, change.prediction.value
+    ({'petal width (cm)': '1.75'}, 'versicolor')
+    """
+
+    leaf: int
+    path: tuple
+    leaf_terms: dict
+
+    def _goal(self, target):
+        if self._context.classes is None:
+            if target is None:
+                return LeafGoal(self.leaf)
+            return range_goal(self._outputs, target)
+        if self._context.labels.tree.ranges is not None:
+            raise ValueError(
+                "changes of the class are not known for linear leaves whose logits are cut at "
+                "ranges: replace tree_ by one without ranges")
+        return class_goal(self._context.classes, self._best, target)
+
+    def changes_of_one_column(self, target=None, fixed=(), within_range=True):
+        """The smallest change of each single column that changes the prediction.
+
+        They are exact: the decisions of a tree change at finitely many values of a column. A
+        category changes to any other one of the training samples. A missing number is replaced by
+        the number nearest to the mean.
+
+        Parameters
+        ----------
+        target : label, or tuple of (float, float), default=None
+            The class to be predicted, or the range of the predicted number. None stands for any
+            other class, and for regression for any other leaf.
+        fixed : array-like of str, int or bool, default=()
+            The columns that may not change: names, indices or a mask.
+        within_range : bool, default=True
+            Whether numbers stay between the least and the largest of the training samples.
+
+        Returns
+        -------
+        list of Change
+            The smallest first, in standard deviations; at last those of categories and of missing
+            numbers. Columns that cannot change the prediction alone are left out.
+        """
+        columns, regions = self._search(target, fixed, within_range)
+        return changes_of_one_column(
+            columns, partial(self._predict, regions), regions.nearest_on_axes)
+
+    def smallest_change(self, target=None, fixed=(), within_range=True):
+        """The smallest change of all numbers together that changes the prediction.
+
+        It is the shortest one in standard deviations of the training samples: the nearest point of
+        all leaves with another prediction, which are polytopes. Categories, missing values and
+        columns that are constant in training stay as they are.
+
+        Parameters
+        ----------
+        target, fixed, within_range
+            As for `changes_of_one_column`.
+
+        Returns
+        -------
+        Change or None
+            None if nothing that may change leads to the target.
+        """
+        columns, regions = self._search(target, fixed, within_range)
+        return change_of_all_numbers(columns, partial(self._predict, regions), regions.nearest)
+
+    def _search(self, target, fixed, within_range):
+        """The columns that may change, and the regions to be reached."""
+        context = self._context
+        limits = (context.low, context.high) if within_range else ()
+        return (Columns.of(context, self._x, fixed),
+                Regions(context.labels.tree, self._goal(target), *limits))
+
+    def _predict(self, regions, samples):
+        _, outputs, is_met = regions.predict(samples)
+        return [self._context.prediction(each) for each in outputs], is_met
+
+    def text(self, n_terms=3):
+        """The explanation as text.
+
+        Parameters
+        ----------
+        n_terms : int or None, default=3
+            Number of terms of a sum, and of changes, that are written. The others are summed up.
+            None writes all.
+
+        Returns
+        -------
+        str
+        """
+        return text_of_tree(self, n_terms)
+
+    def _rows(self):
+        for decision in self.path:
+            yield from _rows_of(f"node {decision.node}", decision.terms)
+        for name, terms in self.leaf_terms.items():
+            yield from _rows_of(f"leaf {self.leaf}{name and ': '}{name}", terms)
+
+
+def _rows_of(place, terms):
+    """Rows of the table of an explanation: they add up to the total."""
+    yield {"sum": place, "feature": "at the mean", "contribution": terms.at_mean}
+    for name, *numbers in zip(
+            terms.names, terms.values, terms.means, terms.weights, terms.contributions,
+            strict=True):
+        yield {"sum": place, "feature": name} | dict(
+            zip(("value", "mean", "weight", "contribution"), map(float, numbers), strict=True))
+
+
+def explain_tree(model, X):
+    """Explain the predictions of the tree of an estimator.
+
+    Parameters
+    ----------
+    model : ObliqueTreeClassifier or ObliqueTreeRegressor
+        Fitted.
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
+
+    Returns
+    -------
+    Explanations
+    """
+    # The summary of the estimator: that of the labels is gone once tree_ has been replaced.
+    labels = labels_of(model)
+    context, X = Context.of(model, labels, model._sample_summary), model.encode(X)
+    data = labels.tree._samples(X)
+    leaf = labels.tree.apply_samples(data)
+    outputs = labels.tree.leaf_predictions(leaf, data)
+    return Explanations(
+        _explain(context, X[[i]], dense_row(X, i), int(leaf[i]), outputs[i])
+        for i in range(X.shape[0]))
+
+
+def _explain(context, row, x, leaf, outputs):
+    """The explanation of a sample: as a matrix of one row, and as float64."""
+    tree = context.labels.tree
+    data, path = tree._samples(row), paths(tree, [leaf])
+    nodes, is_right = path.indices, path.data > 0
+    margins = tree._scores(data)[0, nodes]
+    other = np.where(is_right, tree.children_left[nodes], tree.children_right[nodes])
+    samples = np.zeros(len(nodes), dtype=np.int32)
+    other_leaf = tree.apply_samples(data, samples, other.astype(np.int32))
+    otherwise = tree.leaf_predictions(other_leaf, data, samples)
+    weights = tree.dense_weights(nodes)
+    with np.errstate(divide="ignore"):
+        distance = np.abs(margins) / np.linalg.norm(weights * context.std, axis=1)
+    decisions = tuple(
+        Decision(
+            int(node), bool(is_right[k]), float(margins[k]), float(distance[k]),
+            WeightedSum.of(
+                context.labels.feature_names, weights[k], x, context.mean, margins[k]),
+            context.prediction(otherwise[k]))
+        for k, node in enumerate(nodes))
+    return TreeExplanation(
+        context.prediction(outputs), context, x, outputs, leaf, decisions,
+        _leaf_terms(context, x, leaf, outputs))
+
+
+def _leaf_terms(context, x, leaf, outputs):
+    """The weighted sums of a linear leaf, by target."""
+    tree, summary = context.labels.tree, context.labels.summary
+    if tree.slopes is None or not tree.slopes[leaf].any():
+        return {}
+    known = summary is not None and summary.leaf_means is not None
+    mean = summary.leaf_means[leaf] if known else context.mean
+    values, slopes, names = tree.values[leaf], tree.slopes[leaf], context.labels.feature_names
+    if context.classes is not None:
+        *_, second, best = np.argsort(outputs, kind="stable")
+        title = f"{context.labels.class_names[best]} against {context.labels.class_names[second]}"
+        return {title: WeightedSum.of(
+            names, slopes[best] - slopes[second], x, mean, outputs[best] - outputs[second])}
+    totals = values + slopes @ x
+    if tree.ranges is not None:
+        low, high = tree.ranges[leaf].T
+        is_cut = (outputs <= low) | (outputs >= high)
+        totals = np.where(is_cut, totals, outputs)
+    titles = [""] if len(totals) == 1 else [f"target {k}" for k in range(len(totals))]
+    return {
+        title: WeightedSum.of(names, slope, x, mean, total)
+        for title, slope, total in zip(titles, slopes, totals, strict=True)}

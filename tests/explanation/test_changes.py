@@ -1,0 +1,294 @@
+"""Changes that lead to another prediction: they do, and no smaller one does."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from explained import model_of
+from helpers import random_children
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt.explanation._projection import project
+from ngdt.testing.strategies import problems
+
+
+@st.composite
+def random_trees(draw, n_features, n_outputs=None):
+    """Trees of numbers without any order, so that no region is without an inside."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    m, p = draw(st.integers(1, 6)), draw(n_features)
+    k = n_outputs or draw(st.integers(1, 3))
+    slopes = {}
+    if draw(st.booleans()):
+        slopes["slopes"] = random.normal(size=(m + 1, k, p))
+        if k == 1 and draw(st.booleans()):
+            slopes["ranges"] = np.sort(random.normal(size=(m + 1, 1, 2)))
+    weights = random.normal(size=(m, p)) * (random.random((m, p)) < 0.7)
+    return Tree(weights, random.normal(size=m), *random_children(random, m),
+                random.normal(size=(m + 1, k)), **slopes), random
+
+
+def goal_of(model, x, target):
+    """Whether samples meet the goal of a change: by the methods of the estimator."""
+    if isinstance(target, tuple):
+        return lambda Z: (target[0] <= model.predict(Z)) & (model.predict(Z) <= target[1])
+    if target is not None:
+        return lambda Z: model.predict(Z) == target
+    if isinstance(model, ObliqueTreeRegressor):
+        return lambda Z: model.apply(Z) != model.apply(x[None])[0]
+    return lambda Z: model.predict(Z) != model.predict(x[None])[0]
+
+
+@st.composite
+def goals(draw, model, x):
+    """A target for a change, or None."""
+    prediction = model.predict(x[None])[0]
+    if isinstance(model, ObliqueTreeRegressor):
+        above = draw(st.floats(0.01, 0.5))
+        return draw(st.sampled_from([
+            None, (prediction + above, np.inf), (prediction - 2 * above, prediction - above)]))
+    return draw(st.sampled_from([None, *(c for c in model.classes_.tolist() if c != prediction)]))
+
+
+def boundaries(tree, x, feature, target):
+    """Steps along a feature at which a decision or a prediction may change."""
+    weights = tree.dense_weights(slice(None))[:, feature]
+    values = [(tree.scores(x[None])[0], weights)]
+    if tree.slopes is not None:
+        outputs, slopes = tree.values + tree.slopes @ x, tree.slopes[:, :, feature]
+        for a, b in itertools.combinations(range(tree.n_outputs), 2):
+            values.append((outputs[:, a] - outputs[:, b], slopes[:, a] - slopes[:, b]))
+        if isinstance(target, tuple):
+            values += [(outputs[:, 0] - end, slopes[:, 0]) for end in target if np.isfinite(end)]
+    steps = [-value[slope != 0] / slope[slope != 0] for value, slope in values]
+    return np.unique(np.concatenate(steps))
+
+
+def nearest_by_scan(tree, meets, x, feature, target):
+    """Size of the smallest step along a feature that meets the goal: all intervals are tried."""
+    ends = np.concatenate([[-np.inf], boundaries(tree, x, feature, target), [np.inf]])
+    best = np.inf
+    for low, high in itertools.pairwise(ends):
+        low_, high_ = max(low, min(high, 0.0) - 1e3), min(high, max(low, 0.0) + 1e3)
+        z = x.copy()
+        z[feature] += 0.5 * (low_ + high_)
+        if meets(z[None])[0]:
+            best = min(best, abs(np.clip(0.0, low, high)))
+    return best
+
+
+@given(st.data())
+def test_no_smaller_change_of_one_feature_meets_the_goal(data):
+    tree, random = data.draw(random_trees(st.integers(1, 4)))
+    X = random.normal(size=(12, tree.n_features)) * 2.0 ** random.integers(-3, 4, tree.n_features)
+    model, x = model_of(tree, X), X[0]
+    target = data.draw(goals(model, x))
+    meets, std = goal_of(model, x, target), X.std(axis=0)
+    changes = model.explain(x[None])[0].changes_of_one_column(target, within_range=False)
+    event(f"{len(changes)} changes")
+    found = {}
+    for change in changes:
+        ((name, value),) = change.values.items()
+        j = int(name[1:])
+        z = x.copy()
+        z[j] = value
+        assert meets(z[None])[0]
+        assert change.prediction.value == model.predict(z[None])[0]
+        assert change.distance == pytest.approx(abs(value - x[j]) / std[j])
+        found[j] = abs(value - x[j])
+        z[j] = float(change.texts[name])        # as it is written
+        assert meets(z[None])[0]
+    distances = [change.distance for change in changes]
+    assert distances == sorted(distances)
+    for j in range(tree.n_features):
+        expected = nearest_by_scan(tree, meets, x, j, target)
+        assert found.get(j, np.inf) == pytest.approx(expected, rel=1e-6)
+
+
+def projection_by_enumeration(A, b, low, high):
+    """Norm of the shortest u with A u <= b and low <= u <= high: all active sets are tried."""
+    p = A.shape[1]
+    G = np.vstack([A, np.eye(p), -np.eye(p)])
+    h = np.concatenate([b, np.full(p, high), -np.full(p, low)])
+    G, h = G[np.isfinite(h)], h[np.isfinite(h)]
+    best = np.inf
+    for size in range(p + 1):
+        for active in itertools.combinations(range(len(h)), size):
+            u = np.linalg.pinv(G[list(active)]) @ h[list(active)] if size else np.zeros(p)
+            if (G @ u <= h + 1e-9).all():
+                best = min(best, np.linalg.norm(u))
+    return best
+
+
+@given(st.data(), st.integers(1, 3), st.sampled_from([1e9, 0.3]))
+def test_projections_are_those_of_all_active_sets(data, p, limit):
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    A, b = random.normal(size=(data.draw(st.integers(0, 5)), p)), random.normal()
+    b = b + random.normal(size=len(A))
+    scale = random.choice([0.0, 0.5, 1.0, 4.0], p)
+    step = project(A, b, scale, -limit * scale, limit * scale)
+    expected = projection_by_enumeration((A * scale)[:, scale > 0], b, -limit, limit)
+    if step is None:
+        event("empty")
+        assert expected == np.inf
+        return
+    assert (A @ step <= b + 1e-9).all()
+    assert (step[scale == 0] == 0).all()
+    moved = scale > 0
+    assert np.linalg.norm(step[moved] / scale[moved]) == pytest.approx(
+        expected, rel=1e-9, abs=1e-12)
+
+
+def regions_by_hand(tree, meets_leaf, conditions):
+    """All polytopes A z <= b in which a goal is met, by the paths from the root."""
+    def walk(item, A, b):
+        if item < 0:
+            if meets_leaf(~item):
+                for more, limits in conditions(~item):
+                    yield np.array([*A, *more]).reshape(-1, tree.n_features), np.array(
+                        [*b, *limits])
+            return
+        w, t = tree.weights[item], tree.thresholds[item]
+        yield from walk(tree.children_left[item], [*A, w], [*b, t])
+        yield from walk(tree.children_right[item], [*A, -w], [*b, -t])
+
+    return walk(0, [], [])
+
+
+@given(st.data(), st.booleans())
+def test_no_smaller_change_of_all_features_meets_the_goal(data, is_fixed):
+    tree, random = data.draw(random_trees(st.integers(1, 3), n_outputs=3))
+    X = random.normal(size=(12, tree.n_features)) * 2.0 ** random.integers(-3, 4, tree.n_features)
+    model, x = model_of(tree, X), X[0]
+    meets, best = goal_of(model, x, None), model.predict(x[None])[0]
+    scale = X.std(axis=0)
+    if is_fixed:
+        scale[0] = 0.0
+    change = model.explain(x[None])[0].smallest_change(
+        fixed=[0] if is_fixed else (), within_range=False)
+
+    def conditions(leaf):
+        """Some class is more probable than that of the sample."""
+        if tree.slopes is None:
+            return [([], [])]
+        return [([tree.slopes[leaf, best] - tree.slopes[leaf, k]],
+                 [tree.values[leaf, k] - tree.values[leaf, best]]) for k in range(3) if k != best]
+
+    regions = regions_by_hand(
+        tree, lambda leaf: tree.slopes is not None or tree.values[leaf].argmax() != best,
+        conditions)
+    moved = scale > 0
+    expected = min((
+        projection_by_enumeration((A * scale)[:, moved], b - A @ x, -np.inf, np.inf)
+        for A, b in regions), default=np.inf)
+    if change is None:
+        event("no change meets the goal")
+        assert expected == np.inf
+        return
+    z = change.sample
+    assert meets(z[None])[0]
+    assert (z[~moved] == x[~moved]).all()
+    assert change.distance == pytest.approx(np.linalg.norm((z - x)[moved] / scale[moved]))
+    assert change.distance == pytest.approx(expected, rel=1e-6)
+    assert change.prediction.value == model.predict(z[None])[0]
+    assert [change.values[f"x{j}"] for j in range(len(x)) if z[j] != x[j]] == z[z != x].tolist()
+
+
+@given(problems(n_outputs=st.just(2), linear_leaves=st.booleans(),
+                scales=st.sampled_from([1.0, 2.0**-40, 2.0**40])), st.booleans())
+def test_changes_of_trees_with_ties_lead_to_another_class(problem, within_range):
+    """Parallel splits, samples on boundaries, regions without an inside."""
+    tree = problem.tree
+    tree = tree.replace(values=tree.values, slopes=tree.slopes)     # no ranges
+    X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+    model = model_of(tree, np.repeat(X.astype(float), 3, axis=0))
+    low, high = X.min(axis=0), X.max(axis=0)
+    for x, explanation in zip(X, model.explain(X), strict=True):
+        changes = explanation.changes_of_one_column(within_range=within_range)
+        together = explanation.smallest_change(within_range=within_range)
+        if together is not None:
+            moving = [each.distance for each in changes if np.isfinite(each.distance)]
+            assert together.distance <= min(moving, default=np.inf) * (1 + 1e-9)
+            changes.append(together)
+        for change in changes:
+            assert model.predict(change.sample[None])[0] != explanation.prediction.value
+            assert (change.sample != x).sum() == len(change.values)
+            if within_range:
+                assert (change.sample >= low - 1e-9 * abs(low)).all()
+                assert (change.sample <= high + 1e-9 * abs(high)).all()
+
+
+@given(st.data())
+def test_changes_within_the_range_are_those_of_a_tree_that_has_the_range_as_splits(data):
+    """Outside of the box of the samples, it says what it says of the sample."""
+    tree, random = data.draw(random_trees(st.integers(1, 2), n_outputs=2))
+    tree = tree.replace(values=tree.values)     # constant leaves
+    X = random.normal(size=(8, tree.n_features))
+    model, x = model_of(tree, X), X[0]
+    p, best = tree.n_features, model.predict(x[None])[0]
+    box = np.vstack([np.eye(p), -np.eye(p)])
+    ends = np.concatenate([X.max(axis=0), -X.min(axis=0)])
+    m = 2 * p
+    below = [np.where(c >= 0, c + m, c - m) for c in (tree.children_left, tree.children_right)]
+    walled = Tree(
+        np.vstack([box, tree.weights]), np.concatenate([ends, tree.thresholds]),
+        np.concatenate([np.arange(1, m + 1), below[0]]), np.concatenate([~np.arange(m), below[1]]),
+        np.vstack([np.repeat(np.eye(2)[[best]], m, axis=0), tree.values]))
+    expected = model_of(walled, X).explain(x[None])[0].smallest_change(within_range=False)
+    change = model.explain(x[None])[0].smallest_change()
+    assert (change is None) == (expected is None)
+    if change is not None:
+        assert change.distance == pytest.approx(expected.distance, rel=1e-6)
+
+
+@given(arrays(np.float64, 2, elements=st.floats(-5, 5)), st.integers(-9, 0))
+def test_samples_next_to_a_boundary(x, exponent):
+    weights = np.array([1.0, 3.0])
+    threshold = weights @ x + 10.0**exponent
+    model = model_of(Tree([weights], [threshold], [~0], [~1], np.eye(2)))
+    change = model.explain(x[None])[0].smallest_change(within_range=False)
+    assert model.predict(change.sample[None])[0] == 1
+    margin = -model.tree_.scores(x[None])[0, 0]
+    distance = margin / np.linalg.norm(weights * model._sample_summary.std)
+    assert change.distance == pytest.approx(distance, rel=1e-6)
+
+
+def test_targets(iris):
+    X, y = iris
+    names = np.array(["a", "b", "c"])
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(X, names[y])
+    (explanation,) = model.explain(X[:1])
+    for target in ("b", "c"):
+        change = explanation.smallest_change(target)
+        assert model.predict(change.sample[None])[0] == change.prediction.value == target
+    with pytest.raises(ValueError, match=r"^target must be one of the classes .*, got 'd'"):
+        explanation.smallest_change("d")
+    with pytest.raises(ValueError, match=r"^target must be another class than the predicted one"):
+        explanation.smallest_change("a")
+    with pytest.raises(ValueError, match=r"^fixed names the columns \['z'\], which X lacks"):
+        explanation.smallest_change(fixed=["z"])
+
+
+@pytest.mark.parametrize("target", [3.0, (3.0, 2.0), "high", (1.0, 2.0, 3.0), (None, 1.0)])
+def test_wrong_ranges(iris, target):
+    X, y = iris
+    (explanation,) = ObliqueTreeRegressor(1, optimizer=None).fit(X, y).explain(X[:1])
+    with pytest.raises(ValueError, match=r"^target must be a range of predictions \(low, high\)"):
+        explanation.changes_of_one_column(target)
+
+
+def test_a_range_must_not_hold_the_prediction(iris):
+    X, y = iris
+    (explanation,) = ObliqueTreeRegressor(1, optimizer=None).fit(X, y).explain(X[:1])
+    with pytest.raises(ValueError, match=r"^target must not contain the prediction .*, got"):
+        explanation.smallest_change((-1.0, 1.0))
+
+
+def test_ranges_of_logits_are_refused():
+    model = model_of(Tree(np.empty((0, 1)), [], [], [], [[0.0, 1.0]], slopes=[[[1.0], [2.0]]],
+                          ranges=[[[0.0, 1.0], [0.0, 1.0]]]))
+    with pytest.raises(ValueError, match="replace tree_ by one without ranges"):
+        model.explain([[0.0]])[0].smallest_change()
