@@ -28,8 +28,8 @@ class Change:
     sample : ndarray of shape (n_features,)
         The changed sample, encoded as the tree reads it.
     texts : dict
-        The new values as they are written: numbers with as few digits as lead to the goal, if only
-        one column changes.
+        The new values as they are written, with few digits. A number that changes alone leads to
+        the same prediction with these; if several change, they are rounded away from the sample.
     """
 
     values: dict
@@ -228,10 +228,16 @@ def change_of_all_numbers(columns, predict, nearest):
     lengths = _lengths(columns, sample)
     moved = [j for j in np.argsort(-lengths, kind="stable").tolist() if lengths[j] > 0]
     values = {columns.name_of(j): float(sample[j]) for j in moved}
+    before = {columns.name_of(j): float(columns.x[j]) for j in moved}
     return Change(
-        values, {columns.name_of(j): float(columns.x[j]) for j in moved}, distance,
-        predict(sample[None])[0][0], sample,
-        {name: format_number(value, DIGITS) for name, value in values.items()})
+        values, before, distance, predict(sample[None])[0][0], sample,
+        {name: _rounded_away(value, before[name]) for name, value in values.items()})
+
+
+def _rounded_away(value, before):
+    """A number with few digits, not nearer to the one before: at one boundary, it is beyond."""
+    return format_number(shortest(
+        value, DIGITS, lambda number: abs(number - before) >= abs(value - before)))
 
 
 def _lengths(columns, sample):

@@ -27,8 +27,18 @@ class Explanation(ABC):
         """The explanation as text."""
 
     @abstractmethod
-    def _rows(self):
-        """Rows of the table of an explanation, as dictionaries."""
+    def sums(self):
+        """All weighted sums of the explanation.
+
+        Returns
+        -------
+        dict of str to WeightedSum
+            By what is summed up, such as "node 0".
+        """
+
+    @abstractmethod
+    def titles(self):
+        """A title for each of the sums, list of str."""
 
     def to_frame(self):
         """The terms as a data frame of pandas.
@@ -36,7 +46,8 @@ class Explanation(ABC):
         Returns
         -------
         pandas.DataFrame
-            A row for each term.
+            A row for each term; the column `sum` is the name of its sum. The first row of a sum is
+            its value at the mean, so that the column `contribution` adds up to the sum.
         """
         return Explanations([self]).to_frame().drop(columns="sample")
 
@@ -86,14 +97,26 @@ class Explanations(tuple):
         Returns
         -------
         pandas.DataFrame
-            A row for each term. The column `sample` is the position of its sample.
+            As for a single explanation. The column `sample` is the position of the sample.
         """
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_frame needs pandas: python -m pip install pandas") from error
-        return pd.DataFrame([
-            {"sample": i} | row for i, each in enumerate(self) for row in each._rows()])
+        rows = [
+            {"sample": i, "sum": name} | row for i, each in enumerate(self)
+            for name, terms in each.sums().items() for row in _rows_of(terms)]
+        return pd.DataFrame(rows, columns=[
+            "sample", "sum", "feature", "value", "mean", "weight", "contribution"])
 
     def __str__(self):
         return "\n\n".join(map(str, self))
+
+
+def _rows_of(terms):
+    """Rows of the table of a weighted sum: they add up to the total."""
+    yield {"feature": "at the mean", "contribution": terms.at_mean}
+    for (name, value, mean, contribution), weight in zip(
+            terms.rows(), terms.weights, strict=True):
+        yield {"feature": name, "value": value, "mean": mean, "weight": weight,
+               "contribution": contribution}

@@ -54,3 +54,32 @@ class WeightedSum:
         return cls(
             [names[j] for j in features], x[features], mean[features], weights[features],
             contributions, float(total), float(total) - fsum(contributions))
+
+    def rows(self, n_terms=None):
+        """The first terms.
+
+        Parameters
+        ----------
+        n_terms : int or None, default=None
+            None returns all.
+
+        Returns
+        -------
+        list of tuple (str, float, float, float)
+            Name, value, mean and contribution.
+        """
+        columns = self.names, self.values, self.means, self.contributions
+        return list(zip(*(column[:n_terms] for column in columns), strict=True))
+
+    def rest(self, n_terms):
+        """What all other terms than the first ones add.
+
+        Parameters
+        ----------
+        n_terms : int
+
+        Returns
+        -------
+        float
+        """
+        return fsum(self.contributions[n_terms:])

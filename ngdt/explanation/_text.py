@@ -1,6 +1,6 @@
 """Explanations as text."""
 
-from math import fsum
+import operator
 
 from ngdt._numbers import format_number, shortest
 from ngdt._rules import category_rule_of
@@ -8,6 +8,7 @@ from ngdt.explanation._context import DIGITS
 
 # A number of standard deviations is written with this many digits.
 _DISTANCE_DIGITS = 2
+_RELATIONS = {">": operator.gt, "<": operator.lt, "<=": operator.le, ">=": operator.ge}
 
 
 def text_of_tree(explanation, n_terms):
@@ -26,10 +27,27 @@ def text_of_tree(explanation, n_terms):
     for decision in explanation.path:
         lines += _decision(explanation, decision, n_terms)
     for name, terms in explanation.leaf_terms.items():
-        what = f"log-odds of {name}" if explanation._context.classes is not None else name
-        lines.append(f"leaf {explanation.leaf}: {what and f'{what}: '}{_number(terms.total)}")
+        lines.append(f"leaf {explanation.leaf}: {leaf_title(explanation, name, terms)}")
         lines += term_lines(terms, n_terms)
     return "\n".join(lines + change_lines(explanation, n_terms))
+
+
+def leaf_title(explanation, name, terms):
+    """What the weighted sum of a linear leaf is, and its total.
+
+    Parameters
+    ----------
+    explanation : TreeExplanation
+    name : str
+        Of the target, or of two classes.
+    terms : WeightedSum
+
+    Returns
+    -------
+    str
+    """
+    what = f"log-odds of {name}" if explanation._context.classes is not None else name
+    return f"{what and f'{what}: '}{_number(terms.total)}"
 
 
 def _decision(explanation, decision, n_terms):
@@ -51,16 +69,23 @@ def _decision(explanation, decision, n_terms):
 
 
 def _condition(threshold, decision):
-    """A split on one feature: its value and a limit that is true of it, with few digits."""
+    """A split on one feature: its value and a limit with few digits.
+
+    All numbers on this side of the limit that is written go the way of the sample.
+    """
     (name,), (value,), (weight,) = (
         decision.terms.names, decision.terms.values, decision.terms.weights)
-    is_above = decision.is_right == (weight > 0)
-    limit = shortest(
-        threshold / weight, DIGITS, lambda number: value > number if is_above else value <= number)
-    sign = ">" if is_above else "<="
-    written = format_number(shortest(value, DIGITS, lambda number: (
-        number > float(limit) if is_above else number <= float(limit))))
-    return f"{name} = {written} {sign} {format_number(limit)}"
+    sign = {(True, True): ">", (True, False): "<", (False, True): "<=", (False, False): ">="}[
+        decision.is_right, bool(weight > 0)]
+    holds = _RELATIONS[sign]
+
+    def fits(limit):
+        score = weight * limit - threshold
+        return holds(value, limit) and (score >= 0 if decision.is_right else score <= 0)
+
+    limit = shortest(threshold / weight, DIGITS, fits)
+    written = shortest(value, DIGITS, lambda number: holds(number, float(limit)))
+    return f"{name} = {format_number(written)} {sign} {format_number(limit)}"
 
 
 def term_lines(terms, n_terms):
@@ -76,25 +101,11 @@ def term_lines(terms, n_terms):
     list of str
     """
     rows = [(terms.at_mean, "at the mean")]
-    for name, value, mean, contribution in [*zip(
-            terms.names, terms.values, terms.means, terms.contributions, strict=True)][:n_terms]:
-        rows.append((contribution, f"{name} = {_number(value)} (mean {_number(mean)})"))
+    rows += [
+        (contribution, f"{name} = {_number(value)} (mean {_number(mean)})")
+        for name, value, mean, contribution in terms.rows(n_terms)]
     if n_terms is not None and len(terms.names) > n_terms:
-        rows.append((fsum(terms.contributions[n_terms:]), f"{len(terms.names) - n_terms} more"))
-    return signed_lines(rows)
-
-
-def signed_lines(rows):
-    """Aligned lines of a signed number and what it is.
-
-    Parameters
-    ----------
-    rows : list of tuple (float, str)
-
-    Returns
-    -------
-    list of str
-    """
+        rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
     numbers = [f"{'-' if number < 0 else '+'}{_number(abs(number))}" for number, _ in rows]
     width = max(map(len, numbers))
     return [f"    {number:<{width}}  {what}" for number, (_, what) in zip(

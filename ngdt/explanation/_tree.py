@@ -13,7 +13,7 @@ from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import LeafGoal, class_goal, range_goal
 from ngdt.explanation._regions import Regions
 from ngdt.explanation._sums import WeightedSum
-from ngdt.explanation._text import text_of_tree
+from ngdt.explanation._text import leaf_title, text_of_tree
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Decision:
         Score of the sample, its weighted sum minus the threshold: positive if it goes right.
     distance : float
         Smallest change of the features that brings the sample to the boundary of this split, in
-        standard deviations of the training samples. Infinite where all weights are zero.
+        standard deviations of the training samples. Infinite where no feature that varied in
+        training has a weight.
     terms : WeightedSum
         The margin, term by term.
     otherwise : Prediction
@@ -167,21 +168,25 @@ class TreeExplanation(Explanation):
         """
         return text_of_tree(self, n_terms)
 
-    def _rows(self):
-        for decision in self.path:
-            yield from _rows_of(f"node {decision.node}", decision.terms)
-        for name, terms in self.leaf_terms.items():
-            yield from _rows_of(f"leaf {self.leaf}{name and ': '}{name}", terms)
+    def sums(self):
+        """The margins of the path and the sums of a linear leaf.
 
+        Returns
+        -------
+        dict of str to WeightedSum
+            By what is summed up, such as "node 0".
+        """
+        margins = {f"node {decision.node}": decision.terms for decision in self.path}
+        return margins | {
+            f"leaf {self.leaf}{name and ': '}{name}": terms
+            for name, terms in self.leaf_terms.items()}
 
-def _rows_of(place, terms):
-    """Rows of the table of an explanation: they add up to the total."""
-    yield {"sum": place, "feature": "at the mean", "contribution": terms.at_mean}
-    for name, *numbers in zip(
-            terms.names, terms.values, terms.means, terms.weights, terms.contributions,
-            strict=True):
-        yield {"sum": place, "feature": name} | dict(
-            zip(("value", "mean", "weight", "contribution"), map(float, numbers), strict=True))
+    def titles(self):
+        """What each of the sums led to, list of str."""
+        titles = [f"node {each.node}: {'right' if each.is_right else 'left'}" for each in self.path]
+        return titles + [
+            f"leaf {self.leaf}: {leaf_title(self, name, terms)}"
+            for name, terms in self.leaf_terms.items()]
 
 
 def explain_tree(model, X):
@@ -219,8 +224,9 @@ def _explain(context, row, x, leaf, outputs):
     other_leaf = tree.apply_samples(data, samples, other.astype(np.int32))
     otherwise = tree.leaf_predictions(other_leaf, data, samples)
     weights = tree.dense_weights(nodes)
-    with np.errstate(divide="ignore"):
-        distance = np.abs(margins) / np.linalg.norm(weights * context.std, axis=1)
+    spread = np.linalg.norm(weights * context.std, axis=1)
+    distance = np.full(len(nodes), np.inf)
+    np.divide(np.abs(margins), spread, out=distance, where=spread > 0)
     decisions = tuple(
         Decision(
             int(node), bool(is_right[k]), float(margins[k]), float(distance[k]),

@@ -1,0 +1,109 @@
+"""A plot of the explanation of a prediction."""
+
+from numbers import Integral
+
+import numpy as np
+
+from ngdt._numbers import format_number
+from ngdt.plotting._style import BLUE, RED, import_pyplot
+
+GREY = "0.35"
+# Height of a bar, and of the title and ticks of a panel, in inches.
+_BAR_HEIGHT, _PANEL_HEIGHT = 0.24, 0.75
+
+
+def plot_explanation(explanation, *, n_terms=5, axes=None):
+    """Plot the explanation of a prediction: what each feature adds, sum by sum.
+
+    There is a panel for each node of the path and for a linear leaf, from top to bottom. It begins
+    with the sum where each feature is at its mean. Each bar adds what a feature does, red if that is
+    positive, and the last point is the sum: the margin of the sample, which goes right if it is
+    positive, or the prediction of the leaf.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        As `explain` returns them, one for each sample.
+    n_terms : int, default=5
+        Number of terms of a sum that are drawn. The others are summed up.
+    axes : matplotlib Axes or array of these, default=None
+        Where to draw: at least one for each sum. None makes a new figure.
+
+    Returns
+    -------
+    list of matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> from ngdt.plotting import plot_explanation
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
+    >>> [ax.get_title() for ax in plot_explanation(tree.explain(X[:1])[0])]
+    ['node 0: left']
+    """
+    plt = import_pyplot()
+    if not isinstance(n_terms, Integral) or n_terms < 1:
+        raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
+    panels = [_bars(terms, n_terms) for terms in explanation.sums().values()]
+    if axes is None:
+        heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) for bars in panels] or [1.0]
+        figure, axes = plt.subplots(
+            len(heights), figsize=(6.5, 0.4 + sum(heights)), height_ratios=heights, squeeze=False,
+            layout="constrained")
+        figure.suptitle(str(explanation.prediction), fontsize=11)
+        if not panels:
+            axes[0, 0].set_axis_off()
+    axes = np.ravel(axes)
+    if len(axes) < len(panels):
+        raise ValueError(
+            f"axes must be at least one for each of the {len(panels)} sums, got {len(axes)}")
+    for title, bars, ax in zip(explanation.titles(), panels, axes, strict=False):
+        _draw(ax, bars)
+        ax.set_title(title, fontsize=9, loc="left")
+    return list(axes[: len(panels)])
+
+
+def _bars(terms, n_terms):
+    """Begin, end, label and colour of each bar."""
+    names = [f"{name} = {format_number(value)}" for name, value, _, _ in terms.rows(n_terms)]
+    changes = [contribution for *_, contribution in terms.rows(n_terms)]
+    if len(terms.names) > n_terms:
+        names.append(f"{len(terms.names) - n_terms} more")
+        changes.append(terms.rest(n_terms))
+    ends = terms.at_mean + np.cumsum([0.0, *changes])
+    bars = [
+        (begin, end, name, RED if end > begin else BLUE)
+        for begin, end, name in zip(ends[:-1], ends[1:], names, strict=True)]
+    return [(terms.at_mean, terms.at_mean, "at the mean", GREY), *bars,
+            (terms.total, terms.total, "sum", GREY)]
+
+
+def _draw(ax, bars):
+    begins, ends, names, colors = zip(*bars, strict=True)
+    places, lengths = np.arange(len(bars)), np.subtract(ends, begins)
+    ax.barh(places, lengths, left=begins, color=colors, height=0.72)
+    # From the end of each bar to the begin of the next one.
+    ax.vlines(ends[:-1], places[:-1], places[1:], color="0.6", linewidth=0.8)
+    ax.plot([begins[0], ends[-1]], places[[0, -1]], "o", color=GREY, markersize=5)
+    for place, (begin, end, _, _) in enumerate(bars):
+        is_end = place in (0, places[-1])
+        number = float(end if is_end else end - begin)
+        on_right = number >= 0
+        ax.annotate(
+            f"{'+' if on_right and not is_end else ''}{format_number(number)}",
+            (max(begin, end) if on_right else min(begin, end), place), fontsize=7, color="0.3",
+            va="center", ha="left" if on_right else "right", xytext=(6 if on_right else -6, 0),
+            textcoords="offset points",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+    low, high = min(ends), max(ends)
+    span = (high - low) or 1.0
+    if low - span <= 0.0 <= high + span:
+        low, high = min(low, 0.0), max(high, 0.0)
+        ax.axvline(0.0, color="0.4", linewidth=0.8)
+    room = 0.14 * ((high - low) or 1.0)
+    ax.set(yticks=places, yticklabels=names, ylim=(len(bars) - 0.4, -0.6),
+           xlim=(low - room, high + room))
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="both", labelsize=8, length=0)

@@ -1,0 +1,211 @@
+"""Explanations as text, tables and pictures, of numbers, categories and gaps."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explained import model_of
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt.plotting import plot_explanation
+from ngdt.testing.strategies import dyadics, problems
+
+pd = pytest.importorskip("pandas")
+
+CITIES = ["Lima", "Oslo", "Rome"]
+RELATIONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+
+
+def on_a_table(**arrays):
+    """A classifier of a table with cities, rare ones too, and gaps, with a tree of these arrays."""
+    city = [*CITIES * 10, "Ulm", "Bern"]
+    frame = pd.DataFrame({"city": city, "age": np.r_[np.nan, np.nan, np.arange(30.0)]})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(32) % 2)
+    assert model.encoded_feature_names_ == [
+        "age", "age is missing", "city = Lima", "city = Oslo", "city = Rome", "city is rare"]
+    model.tree_ = Tree(values=[[1.0, 0.0], [0.0, 1.0]], children_left=[~0], children_right=[~1],
+                       **arrays)
+    return model, frame
+
+
+def test_the_whole_text():
+    X = np.array([[0.0, 0.0], [4.0, 2.0], [2.0, 4.0], [2.0, 2.0]])
+    tree = Tree([[1.0, 2.0], [0.0, 1.0]], [7.0, 1.5], [1, ~0], [~2, ~1],
+                [[0.0, 4.0], [4.0, 0.0], [0.0, 2.0]])
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, ["no", "yes", "no", "yes"])
+    model.tree_ = tree
+    explanation = model.explain([[2.5, 2.0]])[0]
+    assert str(explanation) == """\
+no (0.982), leaf 1
+node 0: left, 0.5 below the threshold (0.16 standard deviations); right: yes (0.881)
+    -1    at the mean
+    +0.5  x0 = 2.5 (mean 2)
+    +0    x1 = 2 (mean 2)
+node 1: right, x1 = 2 > 1.5 (0.35 standard deviations); left: yes (0.982)
+changes to another class:
+    x1 2 to 2.26 (0.18 standard deviations): yes (0.881)
+    x0 2.5 to 3.01 (0.35 standard deviations): yes (0.881)
+    x1 2 to 2.21, x0 2.5 to 2.61 (0.16 standard deviations): yes (0.881)"""
+    assert explanation.text(n_terms=1).splitlines()[2:5] == [
+        "    -1    at the mean", "    +0.5  x0 = 2.5 (mean 2)", "    +0    1 more"]
+
+
+@given(st.data())
+def test_conditions_are_true_of_the_sample_and_of_all_beyond(data):
+    weight, threshold, value, probe = (
+        data.draw(dyadics(numerators=st.integers(-2000, 2000), exponents=st.integers(-9, 1)))
+        for _ in range(4))
+    if not weight:
+        return
+    model = model_of(Tree([[weight]], [threshold], [~0], [~1], [[0.0], [1.0]]))
+    explanation = model.explain([[value]])[0]
+    line = str(explanation).splitlines()[1]
+    shown, sign, limit = re.search(r"x0 = (\S+) (\S+) (\S+) \(", line).groups()
+    relation, limit = RELATIONS[sign], float(limit)
+    assert relation(value, limit)
+    assert relation(float(shown), limit)
+    if relation(probe, limit):
+        assert model.apply([[probe]])[0] == explanation.leaf
+
+
+@settings(max_examples=10)
+@given(problems(linear_leaves=st.booleans(), n_outputs=st.integers(1, 2),
+                n_internal=st.integers(1, 6)))
+def test_a_frame_adds_up_to_the_sums(problem):
+    tree = problem.tree
+    explanations = model_of(tree).explain(problem.X)
+    frame = explanations.to_frame()
+    for i, explanation in enumerate(explanations):
+        own = frame[frame["sample"] == i].drop(columns="sample").reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, explanation.to_frame(), check_dtype=False)
+        total = own.groupby("sum")["contribution"].sum()
+        assert total.size == len(explanation.path) + len(explanation.leaf_terms)
+        for decision in explanation.path:
+            assert total[f"node {decision.node}"] == pytest.approx(decision.margin)
+        terms = own[own["feature"] != "at the mean"]
+        np.testing.assert_allclose(
+            terms["contribution"], terms["weight"] * (terms["value"] - terms["mean"]))
+
+
+def test_frames_need_pandas(monkeypatch, iris):
+    explanations = ObliqueTreeClassifier(1, optimizer=None).fit(*iris).explain(iris[0][:1])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="to_frame needs pandas"):
+        explanations.to_frame()
+
+
+def test_categories_are_named():
+    model, frame = on_a_table(weights=[[0, 0, 0, 0, 1, 0]], thresholds=[0.5])
+    text = str(model.explain(frame[1:2])[0])
+    assert "node 0: left, city is not Rome; right: 1 (0.731)\n" in text
+    assert "    city Oslo to Rome: 1 (0.731)" in text
+
+
+def test_every_change_of_a_column_leads_to_another_class():
+    weights = [[0.5, 3.0, -1.0, 2.0, 0.0, 9.0]]
+    model, frame = on_a_table(weights=weights, thresholds=[6.0])
+    n_changes = set()
+    for i in (0, 1, 2, 3, 4, 18, 30):
+        row = frame[i:i + 1]
+        explanation = model.explain(row)[0]
+        changes = explanation.changes_of_one_column()
+        changed = {column for each in changes for column in each.values}
+        n_changes.add(len(changes))
+        for each in changes:
+            assert model.predict(row.assign(**each.values))[0] == each.prediction.value
+            assert each.prediction.value != explanation.prediction.value
+        # The other cities and, for a scan, many ages: all that a column may become.
+        others = [city for city in [*CITIES, "Ulm"] if city != row["city"].iloc[0]]
+        for column, values in (("city", others), ("age", np.linspace(0, 29, 291))):
+            other = pd.concat([row] * len(values)).assign(**{column: values})
+            flips = (model.predict(other) != explanation.prediction.value).any()
+            assert flips == (column in changed)
+        for column in ("city", "age"):
+            free = explanation.changes_of_one_column(fixed=[column])
+            assert [str(each) for each in free] == [
+                str(each) for each in changes if column not in each.values]
+        together = explanation.smallest_change(within_range=False)
+        if i < 2:       # the age is missing
+            assert together is None
+        else:
+            assert [*together.values] == ["age"]
+            assert model.predict(row.assign(**together.values)) != model.predict(row)
+    assert len(n_changes) > 2
+
+
+def test_a_gap_is_filled_by_the_number_nearest_to_the_mean():
+    model, frame = on_a_table(weights=[[1.0, 30.0, 0, 0, 0, 0]], thresholds=[20.25])
+    (change,) = model.explain(frame[:1])[0].changes_of_one_column()
+    assert frame["age"].mean() < 20.25      # so that the mean itself leads to the other side
+    assert change.values == {"age": pytest.approx(frame["age"].mean())}
+    assert np.isnan(change.distance)
+    assert str(change) == "age missing to 14.5: 0 (0.731)"
+    model, frame = on_a_table(weights=[[-1.0, 0.0, 0, 0, 0, 0]], thresholds=[-20.25])
+    (change,) = model.explain(frame[:1])[0].changes_of_one_column()
+    assert change.values == {"age": pytest.approx(20.25)}
+    assert change.texts == {"age": "20.3"}
+
+
+def test_nothing_to_change():
+    X = np.arange(10.0)[:, None]
+    model = ObliqueTreeRegressor(0, optimizer=None).fit(X, X[:, 0])
+    (explanation,) = model.explain(X[:1])
+    assert str(explanation) == "4.5, leaf 0\nno change of numbers leads to another leaf"
+    assert repr(explanation) == "<TreeExplanation: 4.5>"
+    assert explanation.to_frame().empty
+    assert explanation.smallest_change() is None
+    assert explanation.changes_of_one_column() == []
+
+
+# --- pictures -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plt():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_bars_lead_from_the_mean_to_the_sum(plt):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    tree = Tree(rng.normal(size=(2, 6)), [0.1, 0.2], [1, ~0], [~2, ~1], rng.normal(size=(3, 1)),
+                slopes=rng.normal(size=(3, 1, 6)))
+    (explanation,) = model_of(tree, X).explain(X[:1])
+    axes = explanation.plot(n_terms=3)
+    sums = explanation.sums()
+    assert [ax.get_title(loc="left") for ax in axes] == explanation.titles()
+    for ax, terms in zip(axes, sums.values(), strict=True):
+        bars = ax.patches[1:-1]
+        assert bars[0].get_x() == pytest.approx(terms.at_mean)
+        widths = [bar.get_width() for bar in bars]
+        np.testing.assert_allclose(widths[:3], terms.contributions[:3])
+        assert widths[3] == pytest.approx(terms.contributions[3:].sum())
+        assert bars[-1].get_x() + widths[-1] == pytest.approx(terms.total)
+        labels = [label.get_text() for label in ax.get_yticklabels()]
+        assert [label.split(" ")[0] for label in labels[1:4]] == terms.names[:3]
+        assert labels[4] == "3 more"
+
+
+def test_axes_that_are_given(plt, iris):
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
+    explanation = model.explain(iris[0][100:101])[0]
+    _, axes = plt.subplots(1, 3)
+    assert plot_explanation(explanation, axes=axes) == list(axes[:2])
+    with pytest.raises(ValueError, match="axes must be at least one for each of the 2 sums, got 1"):
+        explanation.plot(axes=axes[0])
+    with pytest.raises(ValueError, match="n_terms must be a positive int, got 0"):
+        explanation.plot(n_terms=0)
+
+
+def test_a_plot_without_sums_is_empty(plt):
+    (explanation,) = ObliqueTreeRegressor(0, optimizer=None).fit([[0.0], [1.0]], [0, 1]).explain(
+        [[0.0]])
+    assert explanation.plot() == []
