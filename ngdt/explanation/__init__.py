@@ -6,7 +6,16 @@ They are made by the method `explain` of the estimators and forests.
 from ngdt.explanation._changes import Change
 from ngdt.explanation._context import Prediction
 from ngdt.explanation._explanations import Explanations
+from ngdt.explanation._forest import ForestExplanation
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._tree import Decision, TreeExplanation
 
-__all__ = ["Change", "Decision", "Explanations", "Prediction", "TreeExplanation", "WeightedSum"]
+__all__ = [
+    "Change",
+    "Decision",
+    "Explanations",
+    "ForestExplanation",
+    "Prediction",
+    "TreeExplanation",
+    "WeightedSum",
+]

@@ -29,7 +29,7 @@ class Change:
         The changed sample, encoded as the tree reads it.
     texts : dict
         The new values as they are written, with few digits. A number that changes alone leads to
-        the same prediction with these; if several change, they are rounded away from the sample.
+        the goal as it is written; if several change, they are rounded away from the sample.
     """
 
     values: dict

@@ -59,19 +59,23 @@ class Context:
     high: np.ndarray
 
     @classmethod
-    def of(cls, model, labels, summary):
-        """The context of an estimator.
+    def of(cls, models, labels):
+        """The context of a tree, or of the trees of a forest.
 
         Parameters
         ----------
-        model : fitted estimator
+        models : list of estimators
+            Fitted, on the same table.
         labels : TreeLabels
-        summary : SampleSummary
-            Of the training samples.
         """
+        # Those of the estimators: the summary of the labels is gone once tree_ has been replaced.
+        summaries = [model._sample_summary for model in models]
+        mean, std = (np.mean([getattr(each, name) for each in summaries], axis=0)
+                     for name in ("mean", "std"))
         return cls(
-            labels, model._table.features, getattr(model, "classes_", None), summary.mean,
-            summary.std, summary.center - summary.half_range, summary.center + summary.half_range)
+            labels, models[0]._table.features, getattr(models[0], "classes_", None), mean, std,
+            np.min([each.center - each.half_range for each in summaries], axis=0),
+            np.max([each.center + each.half_range for each in summaries], axis=0))
 
     def column_name(self, column):
         """Name of a column of the table."""

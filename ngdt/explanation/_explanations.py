@@ -115,7 +115,7 @@ class Explanations(tuple):
 
 def _rows_of(terms):
     """Rows of the table of a weighted sum: they add up to the total."""
-    yield {"feature": "at the mean", "contribution": terms.at_mean}
+    yield {"feature": terms.base_name, "contribution": terms.base}
     for (name, value, mean, contribution), weight in zip(
             terms.rows(), terms.weights, strict=True):
         yield {"feature": name, "value": value, "mean": mean, "weight": weight,

@@ -1,6 +1,7 @@
 """Explanations as text."""
 
 import operator
+from math import isnan
 
 from ngdt._numbers import format_number, shortest
 from ngdt._rules import category_rule_of
@@ -29,7 +30,11 @@ def text_of_tree(explanation, n_terms):
     for name, terms in explanation.leaf_terms.items():
         lines.append(f"leaf {explanation.leaf}: {leaf_title(explanation, name, terms)}")
         lines += term_lines(terms, n_terms)
-    return "\n".join(lines + change_lines(explanation, n_terms))
+    changes, together = explanation.changes_of_one_column()[:n_terms], explanation.smallest_change()
+    if together is not None and len(together.values) > 1:
+        changes.append(together)
+    what = "leaf" if explanation._context.classes is None else "class"
+    return "\n".join(lines + change_lines(what, changes, n_terms))
 
 
 def leaf_title(explanation, name, terms):
@@ -100,9 +105,10 @@ def term_lines(terms, n_terms):
     -------
     list of str
     """
-    rows = [(terms.at_mean, "at the mean")]
+    rows = [(terms.base, terms.base_name)]
     rows += [
-        (contribution, f"{name} = {_number(value)} (mean {_number(mean)})")
+        (contribution, name if isnan(value) else (
+            f"{name} = {_number(value)} (mean {_number(mean)})"))
         for name, value, mean, contribution in terms.rows(n_terms)]
     if n_terms is not None and len(terms.names) > n_terms:
         rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
@@ -112,26 +118,23 @@ def term_lines(terms, n_terms):
         numbers, rows, strict=True)]
 
 
-def change_lines(explanation, n_terms):
-    """The lines of the smallest changes.
+def change_lines(what, changes, n_terms, none="no change"):
+    """The lines of changes that lead to another leaf or class.
 
     Parameters
     ----------
-    explanation : TreeExplanation
+    what : {"leaf", "class"}
+    changes : list of Change
     n_terms : int or None
+    none : str, default="no change"
+        What was looked for, if there are no changes.
 
     Returns
     -------
     list of str
     """
-    what = "leaf" if explanation._context.classes is None else "class"
-    single = explanation.changes_of_one_column()
-    together = explanation.smallest_change()
-    changes = single[:n_terms]
-    if together is not None and len(together.values) > 1:
-        changes.append(together)
     if not changes:
-        return [f"no change of numbers leads to another {what}"]
+        return [f"{none} within the range of the training samples leads to another {what}"]
     return [f"changes to another {what}:", *(f"    {each.text(n_terms)}" for each in changes)]
 
 

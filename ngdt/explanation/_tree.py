@@ -202,9 +202,8 @@ def explain_tree(model, X):
     -------
     Explanations
     """
-    # The summary of the estimator: that of the labels is gone once tree_ has been replaced.
     labels = labels_of(model)
-    context, X = Context.of(model, labels, model._sample_summary), model.encode(X)
+    context, X = Context.of([model], labels), model.encode(X)
     data = labels.tree._samples(X)
     leaf = labels.tree.apply_samples(data)
     outputs = labels.tree.leaf_predictions(leaf, data)

@@ -24,6 +24,8 @@ from ngdt._tree import Tree
 from ngdt._validation import check_weight, error_prefix
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import TableEstimator
+from ngdt.explanation import Explanations
+from ngdt.explanation._forest import explain_forest
 from ngdt.forest._competition import compete
 from ngdt.forest._ensemble import Ensemble
 from ngdt.forest._kinds import default_kinds
@@ -280,7 +282,9 @@ class ObliqueForest(TableEstimator):
 
     def _predictions(self, X):
         """Mean prediction of the trees: probabilities, or values."""
-        data = self._samples(X)
+        return self._mean(self._samples(X))
+
+    def _mean(self, data):
         ensemble = self._ensemble()
         return self._in_threads(
             ensemble.mean, data, np.empty((data.n_samples, ensemble.n_outputs)))
@@ -303,6 +307,21 @@ class ObliqueForest(TableEstimator):
         ensemble = self._ensemble()
         return self._in_threads(
             ensemble.leaves, data, np.empty((data.n_samples, len(ensemble.trees)), np.int32))
+
+    def explain(self, X: ArrayLike) -> Explanations:
+        """Explain the prediction for each sample: votes, what each feature adds, nearest changes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        tuple of ForestExplanation
+            One for each sample. Print it, or see :class:`ngdt.explanation.ForestExplanation`.
+        """
+        check_is_fitted(self)
+        return explain_forest(self, X)
 
     def decision_path(self, X: ArrayLike) -> tuple[sparse.csr_matrix, np.ndarray]:
         """Internal nodes on the paths of each sample.

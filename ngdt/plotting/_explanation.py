@@ -15,10 +15,11 @@ _BAR_HEIGHT, _PANEL_HEIGHT = 0.24, 0.75
 def plot_explanation(explanation, *, n_terms=5, axes=None):
     """Plot the explanation of a prediction: what each feature adds, sum by sum.
 
-    There is a panel for each node of the path and for a linear leaf, from top to bottom. It begins
-    with the sum where each feature is at its mean. Each bar adds what a feature does, red if that is
-    positive, and the last point is the sum: the margin of the sample, which goes right if it is
-    positive, or the prediction of the leaf.
+    There is a panel for each node of the path and for a linear leaf, from top to bottom; for a
+    forest, there is one for the prediction. It begins with the sum where each feature is at its
+    mean, or with the mean prediction of the forest. Each bar is what a feature adds, red if that is
+    positive. The last point is the sum: the margin of the sample, which goes right if that is
+    positive, or the prediction.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     >>> from ngdt.plotting import plot_explanation
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
-    >>> [ax.get_title() for ax in plot_explanation(tree.explain(X[:1])[0])]
+    >>> [ax.get_title(loc="left") for ax in plot_explanation(tree.explain(X[:1])[0])]
     ['node 0: left']
     """
     plt = import_pyplot()
@@ -67,16 +68,17 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
 
 def _bars(terms, n_terms):
     """Begin, end, label and colour of each bar."""
-    names = [f"{name} = {format_number(value)}" for name, value, _, _ in terms.rows(n_terms)]
+    names = [name if np.isnan(value) else f"{name} = {format_number(value)}"
+             for name, value, _, _ in terms.rows(n_terms)]
     changes = [contribution for *_, contribution in terms.rows(n_terms)]
     if len(terms.names) > n_terms:
         names.append(f"{len(terms.names) - n_terms} more")
         changes.append(terms.rest(n_terms))
-    ends = terms.at_mean + np.cumsum([0.0, *changes])
+    ends = terms.base + np.cumsum([0.0, *changes])
     bars = [
         (begin, end, name, RED if end > begin else BLUE)
         for begin, end, name in zip(ends[:-1], ends[1:], names, strict=True)]
-    return [(terms.at_mean, terms.at_mean, "at the mean", GREY), *bars,
+    return [(terms.base, terms.base, terms.base_name, GREY), *bars,
             (terms.total, terms.total, "sum", GREY)]
 
 

@@ -44,8 +44,8 @@ def test_terms_add_up_to_the_margin(problem):
             scale = max(1e-30, np.abs(weights) @ (np.abs(X[i]) + np.abs(mean)),
                         abs(tree.thresholds[decision.node]))
             assert terms.total == decision.margin
-            assert abs(terms.at_mean + terms.contributions.sum() - terms.total) < 1e-13 * scale
-            assert abs(terms.at_mean - at_mean[decision.node]) < 1e-13 * scale
+            assert abs(terms.base + terms.contributions.sum() - terms.total) < 1e-13 * scale
+            assert abs(terms.base - at_mean[decision.node]) < 1e-13 * scale
             features = [int(name[1:]) for name in terms.names]
             assert sorted(features) == np.flatnonzero(weights).tolist()
             assert terms.values.tolist() == X[i, features].tolist()
@@ -75,7 +75,7 @@ def test_terms_of_a_linear_leaf_add_up_to_the_prediction(problem):
             assert explanation.leaf_terms == {}
             continue
         (terms,) = explanation.leaf_terms.values()
-        total = terms.at_mean + terms.contributions.sum()
+        total = terms.base + terms.contributions.sum()
         if tree.n_outputs > 1:
             second, best = np.sort(log_softmax(output))[-2:]
             expected = best - second
@@ -95,7 +95,7 @@ def test_means_of_a_linear_leaf_are_those_of_its_samples():
     leaf = model.apply(X)
     (terms,) = explanation.leaf_terms.values()
     assert terms.means == pytest.approx(X[leaf == explanation.leaf].mean())
-    assert terms.at_mean == pytest.approx(model.predict([terms.means])[0])
+    assert terms.base == pytest.approx(model.predict([terms.means])[0])
 
 
 def test_distance_is_that_to_the_boundary_in_standard_deviations():
@@ -128,7 +128,8 @@ def test_an_explanation_stays_true_when_the_tree_is_replaced(iris):
     model.tree_ = Tree(np.empty((0, 4)), [], [], [], [[1.0, 0.0, 0.0]])
     assert str(explanation) == text
     assert str(model.explain(X[:1])) == (
-        "0 (0.576), leaf 0\nno change of numbers leads to another class")
+        "0 (0.576), leaf 0\nno change within the range of the training samples leads to "
+        "another class")
 
 
 def test_several_targets(iris):

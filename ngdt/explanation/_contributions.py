@@ -1,0 +1,77 @@
+"""What features add to the prediction of a tree, along the path of a sample.
+
+On the way from the root to a leaf, the mean prediction for the training samples changes from node
+to node. The changes add up to the prediction of the leaf minus that of the root. Each is divided
+among the terms of the decision.
+"""
+
+import numpy as np
+from scipy.special import softmax
+
+from ngdt._importances import effects
+from ngdt._structure import child_ids, paths, sums_below
+
+
+def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
+    """Mean prediction for the training samples of each node, then of each leaf.
+
+    Parameters
+    ----------
+    tree : Tree
+    n_samples_at_leaf : ndarray of shape (n_leaves,)
+    leaf_means : ndarray of shape (n_leaves, n_features) or None
+        The means of these samples, at which linear leaves are evaluated.
+    is_classifier : bool
+        Whether predictions are probabilities.
+
+    Returns
+    -------
+    ndarray of shape (n_internal + n_leaves, n_outputs)
+    """
+    outputs = tree.values
+    if tree.slopes is not None and leaf_means is not None:
+        data = tree._samples(np.ascontiguousarray(leaf_means, dtype=np.float64))
+        outputs = tree.leaf_predictions(np.arange(tree.n_leaves), data)
+    if is_classifier:
+        outputs = softmax(outputs, axis=1)
+    weight = np.asarray(n_samples_at_leaf, dtype=np.float64)[:, None]
+    values = sums_below(tree, weight * outputs) / np.maximum(sums_below(tree, weight), 1e-300)
+    values[tree.n_internal:] = outputs      # also where there are no samples
+    return values
+
+
+def contributions(tree, values, leaf, x, mean, std):
+    """What each feature adds to the value of the leaf of a sample.
+
+    A change of the value is divided among the features whose terms speak for the side that the
+    sample goes to, by the sizes of these terms; where none does, since the mean sample goes there
+    too, among all by their effects. At a split on one feature, that feature gets all of it.
+
+    Parameters
+    ----------
+    tree : Tree
+    values : ndarray of shape (n_internal + n_leaves, n_outputs)
+        As `values_at_nodes` returns them.
+    leaf : int
+    x, mean, std : ndarray of shape (n_features,)
+        The sample, and moments of the training samples.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_outputs)
+        With the value of the root, they add up to that of the leaf.
+    """
+    total, path = np.zeros((tree.n_features, tree.n_outputs)), paths(tree, [leaf])
+    children = child_ids(tree)
+    weights = tree.dense_weights(path.indices)
+    for node, side, w in zip(path.indices, path.data, weights, strict=True):
+        change = values[children[node, int(side > 0)]] - values[node]
+        features = np.flatnonzero(w)
+        terms = side * w[features] * (x[features] - mean[features])
+        share = np.maximum(terms, 0.0)
+        if not share.any():
+            share = effects(w[features], std[features])
+        if not share.any():
+            share = np.ones(len(features))
+        total[features] += np.outer(share / share.sum(), change)
+    return total

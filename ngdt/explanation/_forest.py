@@ -1,0 +1,220 @@
+"""Explanations of the predictions of a forest."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ngdt._labels import labels_of
+from ngdt._numbers import format_number
+from ngdt._samples import Samples
+from ngdt.explanation._axes import nearest_on_axes
+from ngdt.explanation._changes import Columns, changes_of_one_column
+from ngdt.explanation._context import DIGITS, Context, dense_row
+from ngdt.explanation._contributions import contributions, values_at_nodes
+from ngdt.explanation._explanations import Explanation, Explanations
+from ngdt.explanation._goals import class_goal, range_goal
+from ngdt.explanation._sums import WeightedSum
+from ngdt.explanation._text import change_lines, term_lines
+
+
+@dataclass(frozen=True, repr=False)
+class ForestExplanation(Explanation):
+    """Why a forest predicts what it does for one sample.
+
+    Attributes
+    ----------
+    prediction : Prediction
+        The class and its mean probability, or the number.
+    votes : dict or ndarray
+        Number of trees by the class that each predicts, the most frequent first; for regression,
+        what each tree predicts, shape (n_trees,) or (n_trees, n_outputs).
+    base : ndarray of shape (n_outputs,)
+        Mean prediction for the training samples of each tree: probabilities, or numbers.
+    contributions : ndarray of shape (n_features, n_outputs)
+        What each encoded feature adds to it along the paths of all trees.
+    within_leaves : ndarray of shape (n_outputs,)
+        What linear leaves add to their predictions at the means of their training samples; zero,
+        but for rounding, for constant leaves. ``base + contributions.sum(axis=0) + within_leaves``
+        is the prediction.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = ObliqueForestClassifier(20, optimizer=None, random_state=0).fit(X, y)
+    >>> explanation = forest.explain(X[:1])[0]
+    >>> explanation.prediction.value, explanation.votes
+    (0, {0: 20})
+    >>> explanation.contributions.shape
+    (4, 3)
+    """
+
+    votes: Any
+    base: np.ndarray
+    contributions: np.ndarray
+    within_leaves: np.ndarray
+    _trees: tuple = field(compare=False)
+    _mean: Any = field(compare=False)
+
+    def changes_of_one_column(self, target=None, fixed=(), within_range=True):
+        """The smallest change of each single column that changes the prediction.
+
+        They are exact: the decisions of all trees change at finitely many values of a column.
+        Leaves have to be constant.
+
+        Parameters
+        ----------
+        target : label, or tuple of (float, float), default=None
+            The class to be predicted, or the range of the predicted number. None stands for any
+            other class; regression needs a range.
+        fixed : array-like of str, int or bool, default=()
+            The columns that may not change: names, indices or a mask.
+        within_range : bool, default=True
+            Whether numbers stay between the least and the largest of the training samples.
+
+        Returns
+        -------
+        list of Change
+            The smallest first, in standard deviations; at last those of categories and of missing
+            numbers. Columns that cannot change the prediction alone are left out.
+        """
+        context = self._context
+        if any(tree.slopes is not None for tree in self._trees):
+            raise ValueError("changes are not known for forests of trees with linear leaves")
+        if context.classes is not None:
+            goal = class_goal(context.classes, self._best, target)
+        else:
+            goal = range_goal(self._outputs, target)
+        columns = Columns.of(context, self._x, fixed)
+        limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
+
+        def meets(points):
+            return goal.accepts(None, self._mean(np.ascontiguousarray(points)))
+
+        return changes_of_one_column(
+            columns, partial(self._predict, goal),
+            partial(nearest_on_axes, self._trees, meets, limits=limits))
+
+    def _predict(self, goal, points):
+        outputs = self._mean(np.ascontiguousarray(points))
+        return ([self._context.prediction(each, is_proba=True) for each in outputs],
+                goal.accepts(None, outputs))
+
+    def sums(self):
+        """What the features add to the probability of the predicted class, or to each number.
+
+        Returns
+        -------
+        dict of str to WeightedSum
+            By what is summed up, such as "prediction".
+        """
+        context = self._context
+        if context.classes is not None:
+            outputs = {f"probability of {self.prediction.value}": self._best}
+        elif len(self._outputs) == 1:
+            outputs = {"prediction": 0}
+        else:
+            outputs = {f"target {k}": k for k in range(len(self._outputs))}
+        # What is within leaves is one more term, without a value.
+        names = [*context.labels.feature_names, "linear leaves"]
+        x, mean = (np.append(each, np.nan) for each in (self._x, context.mean))
+        has_slopes = any(tree.slopes is not None for tree in self._trees)
+        within = self.within_leaves if has_slopes else np.zeros(len(self._outputs))
+        return {
+            title: WeightedSum.of_contributions(
+                names, np.append(self.contributions[:, k], within[k]), x, mean, self._outputs[k])
+            for title, k in outputs.items()}
+
+    def titles(self):
+        """What each of the sums is, list of str."""
+        return [f"{name}: {format_number(terms.total, DIGITS)}"
+                for name, terms in self.sums().items()]
+
+    def text(self, n_terms=3):
+        """The explanation as text.
+
+        Parameters
+        ----------
+        n_terms : int or None, default=3
+            Number of terms of a sum, and of changes, that are written. The others are summed up.
+            None writes all.
+
+        Returns
+        -------
+        str
+        """
+        lines = [f"{self.prediction}, {self._votes_text()}"]
+        for title, terms in zip(self.titles(), self.sums().values(), strict=True):
+            lines += [title, *term_lines(terms, n_terms)]
+        has_changes = self._context.classes is not None and all(
+            tree.slopes is None for tree in self._trees)
+        if has_changes:
+            changes = self.changes_of_one_column()[:n_terms]
+            lines += change_lines("class", changes, n_terms, "no change of one column")
+        return "\n".join(lines)
+
+    def _votes_text(self):
+        if self._context.classes is not None:
+            return ", ".join(f"{n} of {len(self._trees)} trees: {label}"
+                             for label, n in self.votes.items())
+        low, high = self.votes.min(axis=0), self.votes.max(axis=0)
+        return ", ".join(
+            f"trees from {format_number(float(a), DIGITS)} to {format_number(float(b), DIGITS)}"
+            for a, b in zip(np.ravel(low), np.ravel(high), strict=True))
+
+
+def explain_forest(forest, X):
+    """Explain the predictions of a forest.
+
+    Parameters
+    ----------
+    forest : ObliqueForestClassifier or ObliqueForestRegressor
+        Fitted.
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
+
+    Returns
+    -------
+    Explanations
+    """
+    trees, ensemble = forest.estimators_, forest._ensemble()
+    context = Context.of(trees, labels_of(trees[0]))
+    values = [
+        values_at_nodes(
+            each.tree_, each.n_node_samples[each.tree_.n_internal:],
+            each._sample_summary.leaf_means, context.classes is not None)
+        for each in trees]
+    X = forest.encode(X)
+    data = Samples(X)
+    leaves, outputs = forest._leaves(data), forest._mean(data)
+    by_tree = np.stack([
+        tree.leaf_predictions(own.copy(), data)
+        for tree, own in zip(ensemble.trees, leaves.T, strict=True)], axis=1)
+
+    def mean(points):
+        return forest._in_threads(
+            ensemble.mean, Samples(points), np.empty((len(points), ensemble.n_outputs)))
+
+    def explain(i):
+        x = dense_row(X, i)
+        own = np.mean([
+            contributions(tree, at_nodes, leaf, x, context.mean, context.std)
+            for tree, at_nodes, leaf in zip(ensemble.trees, values, leaves[i], strict=True)
+        ], axis=0)
+        base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
+        return ForestExplanation(
+            context.prediction(outputs[i], is_proba=True), context, x, outputs[i],
+            _votes(context, by_tree[i]), base, own, outputs[i] - base - own.sum(axis=0),
+            ensemble.trees, mean)
+
+    return Explanations(explain(i) for i in range(X.shape[0]))
+
+
+def _votes(context, outputs):
+    """What the trees predict, from their outputs of shape (n_trees, n_outputs)."""
+    if context.classes is None:
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+    return dict(Counter(context.classes[outputs.argmax(axis=1)].tolist()).most_common())
