@@ -54,6 +54,7 @@ numpydoc_validation_checks = {
 numpydoc_validation_exclude = {
     r"^ngdt\.Tree$",
     r"^ngdt\.losses\.\w*Loss$",
+    r"^ngdt\.explanation\.\w+$",
     r"^ngdt\.inference\.(InferenceResult|SurrogateGradient)$",
     r"^ngdt\.optimizers\.OptimizerResult$",
     r"^ngdt\.path\.(Spread|TAOPath)$",

@@ -7,7 +7,7 @@ import numpy as np
 
 from ngdt._numbers import format_number, shortest
 from ngdt._table.columns import column_indices
-from ngdt.explanation._context import DIGITS, Prediction
+from ngdt.explanation._context import DIGITS, Prediction, Row
 
 
 @dataclass(frozen=True)
@@ -76,31 +76,36 @@ class Columns:
     Attributes
     ----------
     context : Context
-    x : ndarray of shape (n_features,)
-        The sample, encoded.
+    row : Row
+        The sample.
     is_free : ndarray of bool, shape (n_columns,)
         The columns that may change.
     """
 
     context: Any
-    x: np.ndarray
+    row: Row
     is_free: np.ndarray
 
     @classmethod
-    def of(cls, context, x, fixed):
+    def of(cls, context, row, fixed):
         """The columns of a sample, of which some are fixed.
 
         Parameters
         ----------
         context : Context
-        x : ndarray of shape (n_features,)
+        row : Row
         fixed : array-like
             Names or indices of columns, or a mask.
         """
         names = context.labels.column_names
         is_free = np.ones(len(names), dtype=bool)
         is_free[column_indices("fixed", np.asarray(fixed), names)] = False
-        return cls(context, x, is_free)
+        return cls(context, row, is_free)
+
+    @property
+    def x(self):
+        """The sample, encoded."""
+        return self.row.x
 
     def name_of(self, feature):
         """Name of the column of a feature."""
@@ -109,11 +114,10 @@ class Columns:
     def numbers(self):
         """Features that are numbers of free columns, and whether each is missing."""
         features = self.context.features
-        gaps = {feature.column for feature, value in zip(features, self.x, strict=True)
-                if feature.kind == "missing" and value}
         free = np.array([j for j, feature in enumerate(features)
                          if feature.kind == "number" and self.is_free[feature.column]], dtype=int)
-        return free, np.array([features[j].column in gaps for j in free], dtype=bool)
+        return free, np.array(
+            [features[j].column in self.row.gaps for j in free], dtype=bool)
 
     def filled(self, feature):
         """The sample with the mean in place of a missing number."""

@@ -102,13 +102,52 @@ class Context:
         return Prediction(label, float(proba[best]))
 
 
-def dense_row(X, i):
-    """A sample as float64, shape (n_features,).
+class Row(NamedTuple):
+    """A sample as its explanation sees it.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_features,)
+        Encoded, as float64.
+    gaps : frozenset of int
+        Columns whose number is missing.
+    """
+
+    x: np.ndarray
+    gaps: frozenset = frozenset()
+
+    def names(self, context):
+        """Names of the features; those of missing numbers say so."""
+        names = context.labels.feature_names
+        if not self.gaps:
+            return names
+        return [
+            f"{name} (missing)" if each.kind == "number" and each.column in self.gaps else name
+            for name, each in zip(names, context.features, strict=True)]
+
+
+def encoded_rows(model, X):
+    """Encode samples for an explanation.
 
     Parameters
     ----------
+    model : fitted estimator
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
+
+    Returns
+    -------
     X : ndarray or CSR matrix of shape (n_samples, n_features)
-    i : int
+        The encoded samples.
+    rows : list of Row
+        Each of them.
     """
+    raw = model._read(X)
+    X, numeric = model._table.transform(raw), model._table.numeric
+    return X, [
+        Row(_dense(X, i), frozenset(numeric[np.isnan(_dense(raw.numbers, i))].tolist()))
+        for i in range(X.shape[0])]
+
+
+def _dense(X, i):
     row = X[[i]].toarray()[0] if sparse.issparse(X) else X[i]
     return row.astype(np.float64)

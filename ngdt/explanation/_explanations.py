@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ngdt.explanation._context import Context, Prediction
+from ngdt.explanation._context import Context, Prediction, Row
 
 
 @dataclass(frozen=True, repr=False)
@@ -14,7 +14,7 @@ class Explanation(ABC):
 
     prediction: Prediction
     _context: Context = field(compare=False)
-    _x: np.ndarray = field(compare=False)
+    _row: Row = field(compare=False)
     _outputs: np.ndarray = field(compare=False)
 
     @property

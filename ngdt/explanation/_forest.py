@@ -12,7 +12,7 @@ from ngdt._numbers import format_number
 from ngdt._samples import Samples
 from ngdt.explanation._axes import nearest_on_axes
 from ngdt.explanation._changes import Columns, changes_of_one_column
-from ngdt.explanation._context import DIGITS, Context, dense_row
+from ngdt.explanation._context import DIGITS, Context, encoded_rows
 from ngdt.explanation._contributions import contributions, values_at_nodes
 from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import class_goal, range_goal
@@ -89,7 +89,7 @@ class ForestExplanation(Explanation):
             goal = class_goal(context.classes, self._best, target)
         else:
             goal = range_goal(self._outputs, target)
-        columns = Columns.of(context, self._x, fixed)
+        columns = Columns.of(context, self._row, fixed)
         limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
 
         def meets(points):
@@ -120,8 +120,8 @@ class ForestExplanation(Explanation):
         else:
             outputs = {f"target {k}": k for k in range(len(self._outputs))}
         # What is within leaves is one more term, without a value.
-        names = [*context.labels.feature_names, "linear leaves"]
-        x, mean = (np.append(each, np.nan) for each in (self._x, context.mean))
+        names = [*self._row.names(context), "linear leaves"]
+        x, mean = (np.append(each, np.nan) for each in (self._row.x, context.mean))
         has_slopes = any(tree.slopes is not None for tree in self._trees)
         within = self.within_leaves if has_slopes else np.zeros(len(self._outputs))
         return {
@@ -187,7 +187,7 @@ def explain_forest(forest, X):
             each.tree_, each.n_node_samples[each.tree_.n_internal:],
             each._sample_summary.leaf_means, context.classes is not None)
         for each in trees]
-    X = forest.encode(X)
+    X, rows = encoded_rows(forest, X)
     data = Samples(X)
     leaves, outputs = forest._leaves(data), forest._mean(data)
     by_tree = np.stack([
@@ -198,19 +198,18 @@ def explain_forest(forest, X):
         return forest._in_threads(
             ensemble.mean, Samples(points), np.empty((len(points), ensemble.n_outputs)))
 
-    def explain(i):
-        x = dense_row(X, i)
+    def explain(i, row):
         own = np.mean([
-            contributions(tree, at_nodes, leaf, x, context.mean, context.std)
+            contributions(tree, at_nodes, leaf, row.x, context.mean, context.std)
             for tree, at_nodes, leaf in zip(ensemble.trees, values, leaves[i], strict=True)
         ], axis=0)
         base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
         return ForestExplanation(
-            context.prediction(outputs[i], is_proba=True), context, x, outputs[i],
+            context.prediction(outputs[i], is_proba=True), context, row, outputs[i],
             _votes(context, by_tree[i]), base, own, outputs[i] - base - own.sum(axis=0),
             ensemble.trees, mean)
 
-    return Explanations(explain(i) for i in range(X.shape[0]))
+    return Explanations(explain(i, row) for i, row in enumerate(rows))
 
 
 def _votes(context, outputs):

@@ -8,7 +8,7 @@ import numpy as np
 from ngdt._labels import labels_of
 from ngdt._structure import paths
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
-from ngdt.explanation._context import Context, Prediction, dense_row
+from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import LeafGoal, class_goal, range_goal
 from ngdt.explanation._regions import Regions
@@ -146,7 +146,7 @@ class TreeExplanation(Explanation):
         """The columns that may change, and the regions to be reached."""
         context = self._context
         limits = (context.low, context.high) if within_range else ()
-        return (Columns.of(context, self._x, fixed),
+        return (Columns.of(context, self._row, fixed),
                 Regions(context.labels.tree, self._goal(target), *limits))
 
     def _predict(self, regions, samples):
@@ -203,19 +203,18 @@ def explain_tree(model, X):
     Explanations
     """
     labels = labels_of(model)
-    context, X = Context.of([model], labels), model.encode(X)
+    context, (X, rows) = Context.of([model], labels), encoded_rows(model, X)
     data = labels.tree._samples(X)
     leaf = labels.tree.apply_samples(data)
     outputs = labels.tree.leaf_predictions(leaf, data)
     return Explanations(
-        _explain(context, X[[i]], dense_row(X, i), int(leaf[i]), outputs[i])
-        for i in range(X.shape[0]))
+        _explain(context, X[[i]], row, int(leaf[i]), outputs[i]) for i, row in enumerate(rows))
 
 
-def _explain(context, row, x, leaf, outputs):
-    """The explanation of a sample: as a matrix of one row, and as float64."""
+def _explain(context, X, row, leaf, outputs):
+    """The explanation of a sample, which is also given as the tree reads it: a matrix."""
     tree = context.labels.tree
-    data, path = tree._samples(row), paths(tree, [leaf])
+    data, path = tree._samples(X), paths(tree, [leaf])
     nodes, is_right = path.indices, path.data > 0
     margins = tree._scores(data)[0, nodes]
     other = np.where(is_right, tree.children_left[nodes], tree.children_right[nodes])
@@ -229,23 +228,22 @@ def _explain(context, row, x, leaf, outputs):
     decisions = tuple(
         Decision(
             int(node), bool(is_right[k]), float(margins[k]), float(distance[k]),
-            WeightedSum.of(
-                context.labels.feature_names, weights[k], x, context.mean, margins[k]),
+            WeightedSum.of(row.names(context), weights[k], row.x, context.mean, margins[k]),
             context.prediction(otherwise[k]))
         for k, node in enumerate(nodes))
     return TreeExplanation(
-        context.prediction(outputs), context, x, outputs, leaf, decisions,
-        _leaf_terms(context, x, leaf, outputs))
+        context.prediction(outputs), context, row, outputs, leaf, decisions,
+        _leaf_terms(context, row, leaf, outputs))
 
 
-def _leaf_terms(context, x, leaf, outputs):
+def _leaf_terms(context, row, leaf, outputs):
     """The weighted sums of a linear leaf, by target."""
     tree, summary = context.labels.tree, context.labels.summary
     if tree.slopes is None or not tree.slopes[leaf].any():
         return {}
     known = summary is not None and summary.leaf_means is not None
     mean = summary.leaf_means[leaf] if known else context.mean
-    values, slopes, names = tree.values[leaf], tree.slopes[leaf], context.labels.feature_names
+    values, slopes, x, names = tree.values[leaf], tree.slopes[leaf], row.x, row.names(context)
     if context.classes is not None:
         *_, second, best = np.argsort(outputs, kind="stable")
         title = f"{context.labels.class_names[best]} against {context.labels.class_names[second]}"

@@ -151,6 +151,20 @@ def test_a_gap_is_filled_by_the_number_nearest_to_the_mean():
     assert change.texts == {"age": "20.3"}
 
 
+@pytest.mark.parametrize("was_missing", [True, False])
+def test_missing_numbers_are_called_missing(was_missing):
+    """Also where the column had none in training, and thus has no indicator."""
+    X = np.r_[np.arange(20.0), [np.nan] * was_missing][:, None]
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, X[:, 0] > 12)
+    (explanation,) = model.explain([[np.nan]])
+    assert explanation.path[0].terms.names == ["x0 (missing)"]
+    (change,) = explanation.changes_of_one_column()
+    assert change.before == {"x0": None}
+    assert np.isnan(change.distance)
+    assert model.predict([[change.values["x0"]]])[0]
+    assert explanation.smallest_change() is None
+
+
 def test_nothing_to_change():
     X = np.arange(10.0)[:, None]
     model = ObliqueTreeRegressor(0, optimizer=None).fit(X, X[:, 0])
