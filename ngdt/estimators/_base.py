@@ -273,6 +273,9 @@ class ObliqueTree(TableEstimator):
         check_is_fitted(self)
         return explain_tree(self, X)
 
+    def _trees(self):
+        return [self.tree_]
+
     def get_depth(self) -> int:
         """Depth of the tree: the largest number of splits between the root and a leaf.
 

@@ -263,9 +263,12 @@ class ObliqueForest(TableEstimator):
         check_is_fitted(self)
         return Samples(self._table.transform(self._read(X)))
 
+    def _trees(self):
+        return [estimator.tree_ for estimator in self.estimators_]
+
     def _ensemble(self):
         """The kernel for all trees; made anew where `estimators_` has been changed."""
-        trees, ensemble = [estimator.tree_ for estimator in self.estimators_], self._kernel
+        trees, ensemble = self._trees(), self._kernel
         if ensemble is None or len(trees) != len(ensemble.trees) or any(
                 a is not b for a, b in zip(trees, ensemble.trees, strict=True)):
             ensemble = self._kernel = Ensemble(trees, is_classifier(self))
@@ -338,7 +341,7 @@ class ObliqueForest(TableEstimator):
             The nodes of tree ``t`` are ``indicator[:, n_nodes_ptr[t]:n_nodes_ptr[t + 1]]``.
         """
         leaves = self.apply(X)
-        trees = [estimator.tree_ for estimator in self.estimators_]
+        trees = self._trees()
         paths = [decision_path(tree, leaves[:, t]) for t, tree in enumerate(trees)]
         ends = np.cumsum([0, *(tree.n_internal for tree in trees)])
         return sparse.hstack(paths, format="csr"), ends
