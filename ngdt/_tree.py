@@ -54,6 +54,8 @@ class Tree(StoredTree):
         Whether only the nonzeros of `weights` are stored.
     n_nonzero : int
         Number of weights that are not zero; thresholds do not count.
+    nbytes : int
+        Size of all these arrays in bytes, about that of the pickled tree.
     n_internal, n_leaves, n_features, n_outputs, max_depth : int
         Sizes; `n_leaves == n_internal + 1`, and `max_depth` counts the edges of the longest path.
 

@@ -70,6 +70,13 @@ class StoredTree(FlatTree):
         dense_bytes = 8 * self.n_internal * self.n_features
         return self.sparsify() if sparse_bytes < dense_bytes else self.densify()
 
+    @property
+    def nbytes(self):
+        """Size of the arrays in bytes."""
+        _, *others = self._arrays()
+        weights = self._csr or (self._dense,)
+        return sum(each.nbytes for each in (*weights, *others) if each is not None)
+
     def leaf_arrays(self, leaves=slice(None)):
         """What some leaves predict, as arguments of the constructor and of `replace`.
 

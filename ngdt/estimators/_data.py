@@ -1,5 +1,6 @@
 """What the estimators do with X and y before anything is trained."""
 
+import pickle
 from abc import abstractmethod
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -170,6 +171,19 @@ class TableEstimator(BaseEstimator):
     @abstractmethod
     def _trees(self):
         """The trees whose mean is the prediction, list of Tree."""
+
+    def get_nbytes(self) -> int:
+        """Size of the fitted estimator as a pickle, in bytes.
+
+        Most of it are the arrays of the trees (`Tree.nbytes`). The rest is what text, plots and
+        quantiles need.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return len(pickle.dumps(self))
 
     def _read(self, X):
         """The values of a table, checked, before they are encoded."""
