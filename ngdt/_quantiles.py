@@ -106,6 +106,30 @@ class LeafQuantiles:
             leaf, np.concatenate([part.targets for part in stored]),
             np.concatenate([part._weights() for part in stored]), len(parts[0].group))
 
+    def merge(self, leaf, n_samples, shift, *, max_stored=None):
+        """The quantiles of fewer leaves, each with the targets of some of these.
+
+        Parameters
+        ----------
+        leaf : ndarray of int, shape (n_leaves,)
+            New leaf of each leaf.
+        n_samples : ndarray of int, shape (n_leaves,)
+            Weight of each leaf; those of weight zero are ignored.
+        shift : ndarray of shape (n_leaves, n_targets)
+            Is added to the targets of each.
+        max_stored : int, default=None
+            As for `fit`.
+
+        Returns
+        -------
+        LeafQuantiles
+        """
+        stored = self.take(np.arange(len(leaf)), shift)
+        of_target = np.repeat(np.arange(len(leaf)), np.diff(stored.offsets))
+        return self.fit(
+            leaf[of_target], stored.targets, stored._weights() * n_samples[of_target, None],
+            leaf.max() + 1, max_stored=max_stored)
+
     def sizes(self, leaf):
         """Number of targets that are kept for some leaves.
 

@@ -1,6 +1,6 @@
 """What text and plots know of the samples of a tree, once these are gone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -72,6 +72,36 @@ class SampleSummary:
         of_leaves = () if tree.slopes is None else _at_leaves(tree, X, data, at_node)
         return cls(
             tree, moments.mean, moments.std, high + low, high - low, left, right, *of_leaves)
+
+    def leaf_averages(self):
+        """Prediction of each leaf at the mean of its samples, shape (n_leaves, n_outputs)."""
+        tree = self.tree
+        if tree.slopes is None:
+            return tree.values
+        averages = tree.values + np.einsum("lkj,lj->lk", tree.slopes, self.leaf_means)
+        return averages if tree.ranges is None else np.clip(
+            averages, tree.ranges[..., 0], tree.ranges[..., 1])
+
+    def collapse(self, tree, place, n_samples_at_leaf):
+        """The summary for the tree with some nodes turned into leaves.
+
+        Parameters
+        ----------
+        tree : Tree
+            The smaller one.
+        place : ndarray of int, shape (n_internal + n_leaves,)
+            What each node and leaf has become, as `ngdt.pruning._replace.places` returns it.
+        n_samples_at_leaf : ndarray of int, shape (n_leaves,)
+        """
+        m = self.tree.n_internal
+        nodes = np.flatnonzero(place[:m] < tree.n_internal)
+        means = None
+        if self.leaf_means is not None:
+            share = sparse.csr_array(
+                (n_samples_at_leaf, (place[m:] - tree.n_internal, np.arange(m + 1))))
+            means = share @ self.leaf_means / np.maximum(share.sum(axis=1), 1)[:, None]
+        return replace(self, tree=tree, left=self.left[nodes], right=self.right[nodes],
+                       leaf_means=means)
 
 
 def _at_leaves(tree, X, data, at_node):

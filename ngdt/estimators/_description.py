@@ -6,6 +6,7 @@ from ngdt._importances import feature_importances
 from ngdt._quantiles import MAX_STORED, LeafQuantiles
 from ngdt._sample_summary import SampleSummary
 from ngdt._structure import sums_below
+from ngdt.pruning._replace import places
 
 
 def describe(problem, result, fitted):
@@ -52,3 +53,37 @@ def _leaf_quantiles(tree, leaf, problem, targets):
     return LeafQuantiles.fit(
         leaf, targets.decode(problem.y[samples] - difference), problem.sample_weight[samples],
         tree.n_leaves, max_stored=MAX_STORED)
+
+
+def describe_collapsed(estimator, tree):
+    """Fitted attributes of an estimator for its tree with some nodes turned into leaves.
+
+    Without the training samples, each sample counts once.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    tree : Tree
+
+    Returns
+    -------
+    dict
+    """
+    before, place = estimator._sample_summary, places(estimator.tree_, tree)
+    n_node_samples = np.zeros(tree.n_internal + tree.n_leaves, dtype=np.intp)
+    np.maximum.at(n_node_samples, place, estimator._n_node_samples)
+    n_at_leaf = estimator._n_node_samples[before.tree.n_internal:]
+    leaf = place[before.tree.n_internal:] - tree.n_internal
+    quantiles = {}
+    if hasattr(estimator, "_leaf_quantiles"):
+        is_gone = np.bincount(leaf)[leaf] > 1
+        shift = np.where(is_gone[:, None], before.leaf_averages() - before.tree.values, 0.0)
+        quantiles["_leaf_quantiles"] = estimator._leaf_quantiles.merge(
+            leaf, n_at_leaf, shift, max_stored=MAX_STORED)
+    return quantiles | {
+        "tree_": tree,
+        "feature_importances_": estimator._table.sum_by_column(feature_importances(
+            tree, before.std, n_node_samples[tree.n_internal:])),
+        "_n_node_samples": n_node_samples,
+        "_sample_summary": before.collapse(tree, place, n_at_leaf),
+    }

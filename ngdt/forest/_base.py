@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -30,6 +31,7 @@ from ngdt.forest._competition import compete
 from ngdt.forest._ensemble import Ensemble
 from ngdt.forest._kinds import default_kinds
 from ngdt.forest._out_of_bag import out_of_bag_predictions
+from ngdt.forest._pruned import held_out_samples, members, smaller_estimator
 from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples
 from ngdt.forest._training import Growth, Recipe
 from ngdt.initializers import Initializer
@@ -40,6 +42,7 @@ _SAMPLES_PER_THREAD = 256
 # Share of samples without out-of-bag prediction above which there is a warning. About one sample in
 # a hundred is drawn for each of ten trees.
 _MAX_UNKNOWN = 0.01
+_OUT_OF_BAG = {"oob_score_", "oob_decision_function_", "oob_prediction_"}
 
 
 class ObliqueForest(TableEstimator):
@@ -247,12 +250,29 @@ class ObliqueForest(TableEstimator):
         return tree
 
     def _set_fitted(self, fitted, trees):
+        vars(self).pop("pruning_path_", None)
         importances = np.mean([tree.feature_importances_ for tree in trees], axis=0)
         vars(self).update(fitted | {
             "estimators_": trees, "_kernel": None,
             "encoded_feature_names_": trees[0].encoded_feature_names_,
             "feature_importances_": importances / (importances.sum() or 1.0)})
         self._ensemble()
+
+    def _pruning_input(self, X, y, sample_weight):
+        """The trees, and samples by which to prune them: what `ngdt.pruning.prune_forest` needs."""
+        held_out = held_out_samples(self, X, y, sample_weight)
+        return members(self, held_out), held_out
+
+    def _with_members(self, kept, path):
+        """A forest of some of the trees, which may have been pruned."""
+        pruned = copy(self)
+        for name in _OUT_OF_BAG & vars(self).keys():
+            delattr(pruned, name)
+        pruned.n_estimators = len(kept)
+        pruned._set_fitted({}, [
+            smaller_estimator(self.estimators_[each.place], each.tree) for each in kept])
+        pruned.pruning_path_ = path
+        return pruned
 
     @abstractmethod
     def _set_out_of_bag(self, y, sample_weight, predictions):

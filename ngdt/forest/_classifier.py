@@ -136,6 +136,8 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         draw it. Only with `oob_score`, as the next.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         Mean probabilities by these trees; NaN for samples that every tree drew.
+    pruning_path_ : dict of lists
+        Only of a forest that `ngdt.pruning.prune_forest` returned, which describes it.
 
     See Also
     --------

@@ -127,6 +127,8 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         draw it. Only with `oob_score`, as the next.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Mean predictions by these trees; NaN for samples that every tree drew.
+    pruning_path_ : dict of lists
+        Only of a forest that `ngdt.pruning.prune_forest` returned, which describes it.
 
     See Also
     --------

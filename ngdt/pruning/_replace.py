@@ -83,6 +83,28 @@ def first_leaves(tree, is_leaf):
     return replacement
 
 
+def places(tree, collapsed):
+    """What each node and leaf of a tree has become in the tree with some nodes turned into leaves.
+
+    Parameters
+    ----------
+    tree, collapsed : Tree
+        The second as `collapse` returns it.
+
+    Returns
+    -------
+    ndarray of int, shape (n_internal + n_leaves,)
+        A node or leaf of `collapsed`: the leaf that has taken its place, if it is gone. Leaves are
+        counted after the nodes.
+    """
+    place = np.zeros(2 * tree.n_internal + 1, dtype=np.intp)
+    children = child_ids(collapsed)
+    for node, below in enumerate(child_ids(tree)):
+        is_node = place[node] < collapsed.n_internal
+        place[below] = children[place[node]] if is_node else place[node]
+    return place
+
+
 def fit_replaced(tree, replacement, leaf, y, weight, loss):
     """Leaf values fitted after subtrees were replaced by leaves, and the leaves that did so."""
     m = tree.n_internal

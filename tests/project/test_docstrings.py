@@ -61,7 +61,8 @@ def test_forests_describe_their_parameters_and_attributes(forest):
     X, y = [[float(i)] for i in range(20)], [i % 2 for i in range(20)]
     fitted = forest(50, optimizer=None, oob_score=True).fit(X, y)
     learnt = {name for name in vars(fitted) if name.endswith("_")}
-    assert described == learnt | set(inspect.signature(forest).parameters) | {"feature_names_in_"}
+    assert described == learnt | set(inspect.signature(forest).parameters) | {
+        "feature_names_in_", "pruning_path_"}
 
 
 @pytest.mark.parametrize("name", ngdt.__all__)

@@ -1,0 +1,95 @@
+"""Smaller forests that are as good on samples that they were not trained on."""
+
+from ngdt._validation import check_number
+from ngdt.pruning._forest_path import pruning_path
+
+
+def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
+    """Drop trees, and branches of the others, that the score on held-out samples does not need.
+
+    The squared error of the forest on these samples, plus a cost for each leaf of its trees, is
+    lowered by dropping trees and by minimal cost-complexity pruning of those that are kept. With an
+    ascending cost of leaves, this gives a path from the whole forest to a single leaf. Five folds
+    tell what forests of the path score on samples that had no part in their pruning. The smallest
+    forest whose scores are within the tolerance is returned.
+
+    Parameters
+    ----------
+    forest : ObliqueForestClassifier or ObliqueForestRegressor
+        Fitted; it is not changed.
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        Samples that the forest was not trained on. Its training samples would say that all branches
+        are needed.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Labels, or regression targets.
+    tolerance : float, default=0.0
+        By how much the score on these samples may be less than that of the whole forest: the
+        accuracy, or for regression :math:`R^2`. 0.005 is half a point.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Not negative. None gives all samples weight 1.
+
+    Returns
+    -------
+    ObliqueForestClassifier or ObliqueForestRegressor
+        A fitted forest. `pruning_path_` is a dict of lists with one entry per forest of the path,
+        from the whole one to the smallest: ``alpha``, the cost of a leaf; ``n_trees``, ``n_leaves``
+        and ``nbytes``, the size of its trees; ``score`` on the given samples, and ``cv_score`` by
+        folds. `n_estimators` is the number of its trees. `candidates_`, and `history_` of the
+        trees, stay as they were, and there are no out-of-bag predictions.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names it.
+
+    Notes
+    -----
+    The error is the Brier score or, in units of the variance of y, the squared error: unlike
+    accuracy, it changes with every tree and leaf. The squared error of a mean is a quadratic
+    function of its members, so that all trees are compared at once; and with the other trees as
+    they are, it is a sum over the leaves of a tree, so that its best subtree is found as by
+    `prune_cost_complexity`. Trees are dropped for what they differ by beyond chance.
+
+    A leaf that replaces a branch predicts the mean of its leaves, weighted by the numbers of their
+    training samples. By these numbers, whatever the weights of the samples, `predict_quantiles`
+    puts their targets together and importances are averaged. Where linear leaves are replaced,
+    quantiles leave out how much the predictions of each varied.
+
+    The predictions of all trees for all samples are held in memory, several times.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen, C. Stone. "Classification and regression trees." 1984.
+
+    W. James, C. Stein. "Estimation with quadratic loss." Proceedings of the
+    Fourth Berkeley Symposium on Mathematical Statistics and Probability 1, 1961.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ngdt import ObliqueForestClassifier
+    >>> from ngdt.pruning import prune_forest
+    >>> X, y = load_digits(return_X_y=True)
+    >>> forest = ObliqueForestClassifier(20, init="info_gain", optimizer=None, random_state=0)
+    >>> X_held_out, y_held_out = X[900:1300], y[900:1300]
+    >>> score = forest.fit(X[:900], y[:900]).score(X_held_out, y_held_out)
+    >>> smaller = prune_forest(forest, X_held_out, y_held_out, tolerance=0.005)
+    >>> smaller.score(X_held_out, y_held_out) >= score - 0.005
+    True
+    >>> smaller.get_nbytes() < 0.5 * forest.get_nbytes()
+    True
+    >>> list(smaller.pruning_path_)
+    ['alpha', 'n_trees', 'n_leaves', 'nbytes', 'score', 'cv_score']
+    """
+    if not check_number("tolerance", tolerance) >= 0:
+        raise ValueError(f"tolerance must not be negative, got {tolerance}")
+    if not hasattr(forest, "_pruning_input"):
+        raise TypeError(
+            "forest must be an ObliqueForestClassifier or ObliqueForestRegressor, got "
+            f"{type(forest).__name__}")
+    path = pruning_path(*forest._pruning_input(X, y, sample_weight))
+    least = path[0].score - tolerance
+    chosen = [step for step in path if min(step.score, step.cv_score) >= least][-1]
+    rows = [step.row() for step in path]
+    return forest._with_members(
+        chosen.members, {name: [row[name] for row in rows] for name in rows[0]})

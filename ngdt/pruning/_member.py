@@ -1,0 +1,183 @@
+"""The trees of a forest that is pruned, and the samples that judge it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.metrics import accuracy_score, r2_score
+
+from ngdt._samples import Samples
+from ngdt._structure import sums_below
+from ngdt._tree import Tree
+from ngdt.pruning._replace import first_leaves, places, replace
+from ngdt.pruning._sequence import sequence_of_costs
+
+# Leaf values of classification are logarithms, which a probability of zero does not have.
+LEAST_PROBABILITY = np.finfo(np.float64).tiny
+# Number of training samples of a leaf that has none.
+FEW = 1e-6
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Samples that the forest was not trained on, and what counts as its error there.
+
+    Attributes
+    ----------
+    data : Samples
+        Encoded as the trees read them.
+    y : ndarray of shape (n_samples, n_outputs)
+        Targets; for classification 1 for the class of the sample, else 0.
+    weight : ndarray of shape (n_samples,)
+        Not negative, not all zero.
+    center, scale : ndarray of shape (n_outputs,)
+        Origin and unit of predictions.
+    is_classifier : bool
+    """
+
+    data: Samples
+    y: np.ndarray
+    weight: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    is_classifier: bool
+
+    @property
+    def root_weight(self):
+        """Square root of the share of each sample in the error, shape (n_samples, 1)."""
+        n_means = 1 if self.is_classifier else self.y.shape[1]
+        return np.sqrt(self.weight / self.weight.sum() / n_means)[:, None]
+
+    def predict(self, tree, leaf):
+        """Probabilities, or values, by a tree, for samples whose leaves are known."""
+        predictions = tree.leaf_predictions(leaf, self.data)
+        return softmax(predictions, axis=1) if self.is_classifier else predictions
+
+    def errors(self, predictions):
+        """Predictions minus targets; their squared length is the error.
+
+        Parameters
+        ----------
+        predictions : ndarray of shape (..., n_samples, n_outputs)
+        """
+        return self.root_weight * ((predictions - self.y) / self.scale)
+
+    def score(self, predictions):
+        """Accuracy, or R2."""
+        if self.is_classifier:
+            return accuracy_score(
+                self.y.argmax(axis=1), predictions.argmax(axis=1), sample_weight=self.weight)
+        return r2_score(self.y, predictions, sample_weight=self.weight)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A tree of a forest.
+
+    Attributes
+    ----------
+    place : int
+        Its place in the whole forest.
+    tree : Tree
+    counts : ndarray of shape (n_leaves,)
+        Number of training samples in each leaf, positive.
+    means : ndarray of shape (n_leaves, n_outputs)
+        Mean prediction for these: probabilities, or values.
+    leaf : ndarray of int, shape (n_samples,)
+        Leaf of each held-out sample.
+    predictions : ndarray of shape (n_samples, n_outputs)
+        Probabilities, or values, for these.
+    """
+
+    place: int
+    tree: Tree
+    counts: np.ndarray
+    means: np.ndarray
+    leaf: np.ndarray
+    predictions: np.ndarray
+
+    @classmethod
+    def of(cls, place, tree, counts, means, held_out):
+        """The tree with its predictions for held-out samples."""
+        leaf = tree.apply_samples(held_out.data)
+        return cls(place, tree, np.maximum(counts, FEW), means, leaf, held_out.predict(tree, leaf))
+
+    def node_means(self):
+        """Mean prediction of each node, then of each leaf, for its training samples."""
+        sums = sums_below(self.tree, np.column_stack([
+            self.counts, self.counts[:, None] * self.means]))
+        return sums[:, 1:] / sums[:, :1]
+
+    def costs(self, means, errors, n_trees, held_out):
+        """Error of the forest on the samples of each node as a leaf, and of each leaf as it is.
+
+        Parameters
+        ----------
+        means : ndarray of shape (n_internal + n_leaves, n_outputs)
+            As `node_means` returns them: what each node predicts as a leaf.
+        errors : ndarray of shape (n_samples, n_outputs)
+            Of the forest, with this tree.
+        n_trees : int
+            Of the forest.
+        held_out : HeldOut
+
+        Returns
+        -------
+        ndarray of shape (n_internal + n_leaves,)
+        """
+        tree, root = self.tree, held_out.root_weight
+        unit = held_out.scale * n_trees
+        others = errors - root * ((self.predictions - held_out.center) / unit)
+        moments = np.column_stack([
+            (errors**2).sum(axis=1), (others**2).sum(axis=1), root**2, root * others])
+        n_samples = len(moments)
+        at_leaf = sparse.csr_array(
+            (np.ones(n_samples), (self.leaf, np.arange(n_samples))), (tree.n_leaves, n_samples))
+        present, without, weight, *products = sums_below(tree, at_leaf @ moments).T
+        share = (means - held_out.center) / unit
+        cost = without + 2.0 * (share.T * products).sum(axis=0) + (share**2).sum(axis=1) * weight
+        cost[tree.n_internal:] = present[tree.n_internal:]
+        return cost
+
+    def pruned(self, alpha, errors, n_trees, held_out):
+        """The best subtree for an alpha, while the other trees of the forest stay as they are.
+
+        Parameters
+        ----------
+        alpha : float
+            Cost of a leaf.
+        errors, n_trees, held_out
+            As for `costs`.
+
+        Returns
+        -------
+        Member
+            This one itself, if nothing is pruned. A new leaf predicts the mean of what the training
+            samples of its node had as predictions.
+        """
+        if self.tree.n_internal == 0:
+            return self
+        means = self.node_means()
+        cost = self.costs(means, errors, n_trees, held_out)
+        is_leaf = sequence_of_costs(self.tree, cost).is_leaf(alpha)
+        return self._collapsed(is_leaf, means, held_out) if is_leaf.any() else self
+
+    def _collapsed(self, is_leaf, means, held_out):
+        """The tree with some nodes turned into leaves."""
+        tree, replacement = self.tree, first_leaves(self.tree, is_leaf)
+        # Several nodes may have the same first leaf. The last that is written is the topmost.
+        nodes = np.flatnonzero(is_leaf)[::-1]
+        values = means[nodes]
+        if held_out.is_classifier:
+            values = np.log(np.maximum(values, LEAST_PROBABILITY))
+        smaller = replace(
+            tree.make_constant(replacement[nodes] - tree.n_internal, values), replacement)
+        place = places(tree, smaller)
+        new_means = np.empty((2 * smaller.n_internal + 1, means.shape[1]))
+        new_means[place[::-1]] = means[::-1]    # likewise
+        new_leaf = place[tree.n_internal:] - smaller.n_internal
+        leaf = new_leaf[self.leaf]
+        return Member(
+            self.place, smaller, np.bincount(new_leaf, self.counts),
+            new_means[smaller.n_internal:], leaf, held_out.predict(smaller, leaf))

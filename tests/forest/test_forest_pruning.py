@@ -1,0 +1,380 @@
+"""Pruned forests: the path against brute force, and what a pruned forest says of itself."""
+
+import pickle
+from copy import deepcopy
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
+from sklearn.tree import DecisionTreeClassifier
+
+from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt._importances import feature_importances
+from ngdt._sample_summary import SampleSummary
+from ngdt._samples import Samples
+from ngdt._scaling import Moments
+from ngdt._structure import sums_below
+from ngdt.export import export_text
+from ngdt.initializers import RandomOblique
+from ngdt.losses import HuberLoss
+from ngdt.pruning import prune_forest
+from ngdt.pruning._forest_path import beyond_chance, drop, mean_prediction, prune
+from ngdt.pruning._replace import collapse
+
+COMMON = {"init": RandomOblique(4), "optimizer": None, "max_depth": 6, "random_state": 0}
+LINEAR = {"leaf": "linear", "leaf_penalty": 1.0, "max_depth": 3}
+
+
+def make_data(n=400):
+    """Features, labels of three classes, two targets, and weights, some of them zero."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 5))
+    noisy = X[:, :2] + 0.4 * random.normal(size=(n, 2))
+    labels = np.array(["a", "b", "c"])[(noisy[:, 0] > 0).astype(int) + (noisy[:, 1] > 0.5)]
+    targets = np.column_stack([100.0 + noisy[:, 0] * noisy[:, 1], 1e-3 * noisy[:, 1]])
+    return X, labels, targets, random.choice([0.0, 0.5, 1.0, 2.0], n)
+
+
+X, LABELS, TARGETS, WEIGHT = make_data()
+TABLE = pd.DataFrame(X, columns=list("abcde"))
+TABLE["c"] = np.where(X[:, 2] > 0, "high", "low")
+TABLE.loc[::7, "a"] = np.nan
+
+# Name of a case to the class of the forest, its parameters, the table and the targets.
+CASES = {
+    "classes": (ObliqueForestClassifier, {}, X, LABELS),
+    "balanced": (ObliqueForestClassifier, {"class_weight": "balanced_subsample"}, X, LABELS),
+    "bounded": (ObliqueForestClassifier, {"loss": "bounded", "max_features": 3}, X, LABELS),
+    "linear classes": (ObliqueForestClassifier, LINEAR, X, LABELS),
+    "table": (ObliqueForestClassifier, {}, TABLE, LABELS),
+    "sparse": (ObliqueForestClassifier, {}, sparse.csr_matrix(X), LABELS),
+    "values": (ObliqueForestRegressor, {}, X, TARGETS[:, 0]),
+    "two targets": (ObliqueForestRegressor, {}, X, TARGETS),
+    "linear values": (ObliqueForestRegressor, LINEAR, TABLE, TARGETS),
+    "poisson": (ObliqueForestRegressor, {"loss": "poisson"}, X, TARGETS[:, 0]),
+    "huber": (ObliqueForestRegressor, {"loss": HuberLoss()}, X, TARGETS[:, 0]),
+}
+ALL = pytest.mark.parametrize("case", CASES)
+SOME = pytest.mark.parametrize(
+    "case", ["classes", "linear classes", "values", "two targets", "linear values"])
+FEW = pytest.mark.parametrize("case", ["classes", "linear values"])
+FIRST, REST = slice(None, 200), slice(200, None)
+
+
+@cache
+def fitted(case, n_trees=6, **parameters):
+    """A forest of the first half of the samples; tests must not change it."""
+    kind, own, table, y = CASES[case]
+    return kind(n_trees, **COMMON | own | parameters).fit(table[FIRST], y[FIRST])
+
+
+def held_out(case):
+    _, _, table, y = CASES[case]
+    return table[REST], y[REST], WEIGHT[REST]
+
+
+def mean_of_trees(forest, table):
+    """Mean prediction, tree after tree."""
+    if isinstance(forest, ObliqueForestClassifier):
+        return np.mean([tree.predict_proba(table) for tree in forest.estimators_], axis=0)
+    return np.mean([tree.predict(table) for tree in forest.estimators_], axis=0)
+
+
+# --- what is promised -----------------------------------------------------------------------------
+
+
+@ALL
+@pytest.mark.parametrize(("tolerance", "weighted"), [(0.0, False), (0.02, True)])
+def test_a_pruned_forest(case, tolerance, weighted):
+    forest = fitted(case)
+    before = pickle.dumps(forest)
+    table, y, weight = held_out(case)
+    weight = weight if weighted else None
+    pruned = prune_forest(forest, table, y, tolerance=tolerance, sample_weight=weight)
+    assert pickle.dumps(forest) == before
+    assert type(pruned) is type(forest)
+    # It is within the tolerance.
+    score = forest.score(table, y, weight)
+    assert pruned.score(table, y, weight) >= score - tolerance
+    # It is one of its path, which starts with the whole forest.
+    path = pd.DataFrame(pruned.pruning_path_)
+    sizes = ["n_trees", "n_leaves", "nbytes"]
+    trees = [tree.tree_ for tree in pruned.estimators_]
+    own = (len(trees), sum(tree.n_leaves for tree in trees), sum(tree.nbytes for tree in trees))
+    row = path[(path[sizes].to_numpy() == own).all(axis=1)].iloc[0]
+    assert row["score"] == pytest.approx(pruned.score(table, y, weight), abs=1e-12)
+    assert path["score"][0] == path["cv_score"][0] == pytest.approx(score, abs=1e-12)
+    assert path["n_trees"][0] == len(forest.estimators_)
+    assert (path[sizes].diff()[1:] <= 0).all(axis=None)
+    assert (path["alpha"].diff()[1:] > 0).all()
+    # No smaller one of the path is within the tolerance.
+    smaller = path[path["nbytes"] < row["nbytes"]]
+    assert not (smaller[["score", "cv_score"]] >= score - tolerance).all(axis=1).any()
+    # It predicts the mean of its trees.
+    predict = getattr(pruned, "predict_proba", pruned.predict)
+    assert_allclose(predict(table), mean_of_trees(pruned, table), rtol=1e-9)
+
+
+@FEW
+def test_more_tolerance_gives_smaller_forests(case):
+    forest, (table, y, _) = fitted(case), held_out(case)
+    found = [prune_forest(forest, table, y, tolerance=each) for each in (0.0, 0.1, 10.0)]
+    sizes = [each.get_nbytes() for each in found]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] < forest.get_nbytes()
+    assert found[-1].n_estimators == len(found[-1].estimators_) == 1
+    assert found[-1].estimators_[0].get_n_leaves() == 1
+
+
+@FEW
+def test_the_same_forest_each_time(case):
+    table, y, weight = held_out(case)
+    one, other = (prune_forest(each, table, y, tolerance=0.01, sample_weight=weight)
+                  for each in (fitted(case), deepcopy(fitted(case)).set_params(n_jobs=2)))
+    assert one.pruning_path_ == other.pruning_path_
+    assert [tree.tree_ for tree in one.estimators_] == [tree.tree_ for tree in other.estimators_]
+
+
+@FEW
+def test_samples_of_weight_zero_do_not_count(case):
+    table, y, weight = held_out(case)
+    used = weight > 0
+    changed = table.copy()
+    changed[~used] = changed[~used].to_numpy()[::-1] if hasattr(table, "iloc") else 1e3
+    one = prune_forest(fitted(case), changed, y, tolerance=0.01, sample_weight=weight)
+    other = prune_forest(
+        fitted(case), table[used], y[used], tolerance=0.01, sample_weight=weight[used])
+    assert pd.DataFrame(one.pruning_path_).to_numpy() == pytest.approx(
+        pd.DataFrame(other.pruning_path_).to_numpy(), nan_ok=True)
+
+
+# --- the two steps --------------------------------------------------------------------------------
+
+
+def error_of(predictions, samples):
+    """Brier score, or mean over the targets of the squared error in units of their variance."""
+    y, weight = samples.y, samples.weight
+    squares = np.average((predictions - y) ** 2, axis=0, weights=weight)
+    if samples.is_classifier:
+        return squares.sum()
+    variance = np.average((y - np.average(y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
+    assert 1.0 - np.mean(squares / variance) == pytest.approx(
+        r2_score(y, predictions, sample_weight=weight))
+    return np.mean(squares / variance)
+
+
+@SOME
+@pytest.mark.parametrize("alpha", [0.0, 1e-4, 1e-3, 1e-2, 0.5])
+def test_trees_are_dropped_by_the_error_from_scratch(case, alpha, monkeypatch):
+    monkeypatch.setattr(
+        "ngdt.pruning._forest_path.beyond_chance", lambda change: change.sum(axis=1))
+    members, samples = fitted(case)._pruning_input(*held_out(case))
+
+    def cost(kept):
+        return error_of(mean_prediction(kept), samples) + alpha * sum(
+            member.tree.n_leaves for member in kept)
+
+    expected = members
+    while len(expected) > 1:
+        without = [[*expected[:t], *expected[t + 1:]] for t in range(len(expected))]
+        best = min(without, key=cost)
+        if cost(best) >= cost(expected):
+            break
+        expected = best
+    assert [each.place for each in drop(members, alpha, samples)] == [
+        each.place for each in expected]
+
+
+def subtrees(tree):
+    """All sets of nodes that may be turned into leaves."""
+    for is_leaf in product([False, True], repeat=tree.n_internal):
+        yield np.array(is_leaf, dtype=bool)
+
+
+@SOME
+@pytest.mark.parametrize("alpha", [1e-6, 1e-4, 1e-3, 1e-2, 0.5])
+def test_no_subtree_is_better_while_the_other_trees_stay(case, alpha):
+    members, samples = fitted(case, 3, max_leaf_nodes=7)._pruning_input(*held_out(case))
+    found = prune(members, alpha, samples)
+    for t, (before, after) in enumerate(zip(members, found, strict=True)):
+        def cost(member, t=t):
+            mean = mean_prediction([*found[:t], member, *members[t + 1:]])
+            return error_of(mean, samples) + alpha * member.tree.n_leaves
+
+        others = [before._collapsed(is_leaf, before.node_means(), samples)
+                  for is_leaf in subtrees(before.tree)]
+        assert cost(after) == pytest.approx(min(map(cost, others)), rel=1e-9)
+        # What is known of the smaller tree is true.
+        leaf = after.tree.apply_samples(samples.data)
+        assert_array_equal(after.leaf, leaf)
+        assert_allclose(after.predictions, samples.predict(after.tree, leaf))
+
+
+def test_differences_by_chance_are_not_believed():
+    random = np.random.default_rng(0)
+    noise = random.normal(1.0, 1.0, (20, 500))
+    total = noise.sum(axis=1)
+    believed = beyond_chance(noise)
+    assert believed.mean() == pytest.approx(total.mean())
+    assert np.ptp(believed) < 0.5 * np.ptp(total)
+    # What differs by more is believed, and the order stays.
+    clear = noise + np.linspace(0, 20, 20)[random.permutation(20), None]
+    believed = beyond_chance(clear)
+    assert_allclose(believed, clear.sum(axis=1), atol=0.01 * np.ptp(believed))
+    assert_array_equal(believed.argsort(), clear.sum(axis=1).argsort())
+    assert_array_equal(beyond_chance(np.ones((3, 4))), [4.0, 4.0, 4.0])
+
+
+# --- what a pruned forest says of itself ----------------------------------------------------------
+
+
+@SOME
+def test_fitted_attributes_are_those_of_the_training_samples(case):
+    kind, own, table, y = CASES[case]
+    table, y = table[FIRST], y[FIRST]
+    forest = kind(4, **COMMON | own, bootstrap=False).fit(table, y)
+    rest, y_rest, _ = held_out(case)
+    pruned = prune_forest(forest, rest, y_rest, tolerance=0.1)
+    encoded, samples = forest.encode(table), np.arange(200, dtype=np.int32)
+    data, moments = Samples(encoded), Moments.of(encoded, np.ones(200))
+    assert any(each not in forest.estimators_ for each in pruned.estimators_)
+    for estimator in pruned.estimators_:
+        tree = estimator.tree_
+        n_at_leaf = np.bincount(estimator.apply(table), minlength=tree.n_leaves)
+        assert_array_equal(estimator.n_node_samples, sums_below(tree, n_at_leaf))
+        assert_allclose(estimator.feature_importances_, forest._table.sum_by_column(
+            feature_importances(tree, moments.std, n_at_leaf)))
+        summary = SampleSummary.of(tree, encoded, data, samples, moments)
+        assert estimator._sample_summary.tree is tree
+        for name in ("left", "right", "std", "leaf_means"):
+            expected, found = getattr(summary, name), getattr(estimator._sample_summary, name)
+            assert (expected is None) == (found is None)
+            if expected is not None:
+                assert_allclose(found, expected, atol=1e-12)
+        assert export_text(estimator)
+    assert_allclose(pruned.feature_importances_, np.mean(
+        [each.feature_importances_ for each in pruned.estimators_], axis=0))
+
+
+@pytest.mark.parametrize("case", ["classes", "values", "two targets"])
+def test_a_new_leaf_predicts_the_mean_of_its_training_samples(case):
+    kind, own, table, y = CASES[case]
+    table, y = table[FIRST], y[FIRST]
+    forest = kind(3, **COMMON | own, bootstrap=False).fit(table, y)
+    rest, y_rest, _ = held_out(case)
+    pruned = prune_forest(forest, rest, y_rest, tolerance=0.1)
+    for after in pruned.estimators_:
+        (before,) = [each for each in forest.estimators_ if each.random_state == after.random_state]
+        predict = "predict_proba" if hasattr(before, "predict_proba") else "predict"
+        old, new = (getattr(each, predict)(table) for each in (before, after))
+        leaf = after.apply(table)
+        for each in range(after.get_n_leaves()):
+            assert_allclose(new[leaf == each][0], old[leaf == each].mean(axis=0), rtol=1e-9)
+
+
+def test_quantiles_are_those_of_the_training_targets():
+    table, y = X[FIRST], TARGETS[FIRST, 0]
+    forest = ObliqueForestRegressor(3, **COMMON, bootstrap=False).fit(table, y)
+    pruned = prune_forest(forest, X[REST], TARGETS[REST, 0], tolerance=0.2)
+    quantiles = [0.0, 0.3, 0.5, 1.0]
+    for estimator in pruned.estimators_:
+        leaf = estimator.apply(table)
+        for each in range(estimator.get_n_leaves()):
+            expected = np.quantile(y[leaf == each], quantiles, method="averaged_inverted_cdf")
+            assert_allclose(
+                estimator.predict_quantiles(table[leaf == each][:1], quantiles)[0], expected)
+    assert np.diff(pruned.predict_quantiles(table, quantiles), axis=1).min() >= 0
+
+
+@pytest.mark.parametrize("case", ["two targets", "linear values"])
+def test_quantiles_of_what_is_not_constant(case):
+    table, y, _ = held_out(case)
+    pruned = prune_forest(fitted(case), table, y, tolerance=0.2)
+    found = pruned.predict_quantiles(table, [0.0, 0.5, 1.0])
+    assert found.shape == (200, 3, 2)
+    assert (np.diff(found, axis=1) >= 0).all()
+    assert r2_score(y, found[:, 1]) > 0.2
+
+
+def test_a_pruned_forest_is_as_any_other():
+    kind, own, table, y = CASES["table"]
+    forest = kind(12, **COMMON | own, bootstrap=False, max_samples=0.4, oob_score=True)
+    forest.fit(table[FIRST], y[FIRST])
+    pruned = prune_forest(forest, table[REST], y[REST], tolerance=0.05)
+    assert not hasattr(pruned, "oob_score_")
+    assert not hasattr(pruned, "oob_decision_function_")
+    assert forest.oob_score_ > 0.5
+    for copy in (pickle.loads(pickle.dumps(pruned)), deepcopy(pruned)):
+        assert_array_equal(copy.predict_proba(table), pruned.predict_proba(table))
+        assert copy.pruning_path_ == pruned.pruning_path_
+        # It can be pruned again.
+        again = prune_forest(copy, table[REST], y[REST], tolerance=0.05)
+        assert again.get_nbytes() <= pruned.get_nbytes()
+    assert pruned.apply(table).shape == (400, pruned.n_estimators)
+    # Trees can be added, and it can be trained anew.
+    pruned.set_params(oob_score=False)
+    more = deepcopy(pruned).set_params(warm_start=True, n_estimators=pruned.n_estimators + 2)
+    assert len(more.fit(table[FIRST], y[FIRST]).estimators_) == pruned.n_estimators + 2
+    assert not hasattr(more, "pruning_path_")
+    assert len(clone(pruned).fit(table[FIRST], y[FIRST]).estimators_) == pruned.n_estimators
+
+
+def test_extreme_units():
+    for unit in (1e-200, 1e150):
+        y = unit * TARGETS[:, 0]
+        forest = ObliqueForestRegressor(3, **COMMON).fit(X[FIRST], y[FIRST])
+        pruned = prune_forest(forest, X[REST], y[REST], tolerance=0.01)
+        assert pruned.get_nbytes() < forest.get_nbytes()
+
+
+def test_samples_of_one_class_or_value():
+    for case in ("classes", "values"):
+        table, y, _ = held_out(case)
+        same = y == "b" if case == "classes" else np.arange(200) < 50
+        y = y[same] if case == "classes" else np.full(50, y.mean())
+        pruned = prune_forest(fitted(case), table[same], y, tolerance=1.0)
+        assert pruned.predict(table).shape == (200,)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("case", "change", "error", "message"), [
+    ("classes", {"tolerance": -0.1}, ValueError, "tolerance must not be negative, got -0.1"),
+    ("classes", {"tolerance": np.nan}, ValueError, "tolerance must not be negative, got nan"),
+    ("classes", {"tolerance": "little"}, TypeError, "tolerance must be a number, got str"),
+    ("classes", {"X": X[REST, :3]}, ValueError, "X has 3 features"),
+    ("table", {"X": TABLE[REST].drop(columns="b")}, ValueError, "feature names should match"),
+    ("classes", {"y": LABELS[:20]}, ValueError, "y has 20 samples, but X has 200"),
+    ("classes", {"y": np.repeat("d", 200)}, ValueError, r"y contains the labels \['d'\]"),
+    ("classes", {"y": None}, ValueError, "requires y to be passed"),
+    ("values", {"y": TARGETS[REST]}, ValueError, "y has 2 targets, .* trained on 1"),
+    ("two targets", {"y": TARGETS[REST, 0]}, ValueError, "y has 1 targets, .* trained on 2"),
+    ("values", {"X": X[:1], "y": TARGETS[:1, 0]}, ValueError, "y must have at least two samples"),
+    ("classes", {"sample_weight": np.zeros(200)}, ValueError, "sample_weight must not be zero"),
+    ("classes", {"sample_weight": np.ones(3)}, ValueError, "sample_weight must have shape"),
+    ("classes", {"forest": ObliqueForestClassifier()}, NotFittedError, "not fitted"),
+    ("classes", {"forest": DecisionTreeClassifier()}, TypeError,
+     "forest must be an ObliqueForestClassifier or ObliqueForestRegressor, got DecisionTree"),
+])
+def test_bad_arguments(case, change, error, message):
+    table, y, _ = held_out(case)
+    arguments = {"forest": fitted(case), "X": table, "y": y} | change
+    with pytest.raises(error, match=message):
+        prune_forest(
+            arguments.pop("forest"), arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+def test_trees_that_were_replaced():
+    forest = deepcopy(fitted("classes"))
+    tree = forest.estimators_[2].tree_
+    forest.estimators_[2].tree_ = collapse(tree, np.ones(tree.n_internal, dtype=bool))
+    with pytest.raises(ValueError, match=r"tree_ of estimators_\[2\] was replaced"):
+        prune_forest(forest, X[REST], LABELS[REST])
