@@ -215,7 +215,7 @@ def _round_slopes(features, slopes, point, summary, digits, tolerance, size):
     Half of the tolerance is for the slopes. Another slope changes the prediction of a sample by at
     most the change times the largest distance of the feature from its center.
     """
-    center, half_range = summary.center[features], summary.half_range[features]
+    center, half_range = summary.center_and_half_range(features)
     reach = np.abs(center - point) + half_range
     # What sums in any order differ by, those of this function included.
     size = size + np.abs(slopes) @ (np.abs(center) + np.abs(point) + half_range)

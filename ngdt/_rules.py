@@ -231,7 +231,7 @@ def _rounded(features, weights, threshold, summary, node, digits):
     ``change @ center`` by at most ``|change| @ half_range``. The threshold may lie anywhere in what
     this leaves of the gap.
     """
-    center, half_range = summary.center[features], summary.half_range[features]
+    center, half_range = summary.center_and_half_range(features)
     n, left, right = len(weights), summary.left[node], summary.right[node]
     with np.errstate(over="ignore", invalid="ignore"):
         # What sums in any order differ by, those of this function included.

@@ -20,8 +20,8 @@ class SampleSummary:
     tree : Tree
     mean, std : ndarray of shape (n_features,)
         Mean and standard deviation of each feature.
-    center, half_range : ndarray of shape (n_features,)
-        Middle and half width of the range of each feature.
+    low, high : ndarray of shape (n_features,)
+        Smallest and largest value of each feature.
     left, right : ndarray of shape (n_internal,)
         The largest product of the samples that go left, and the smallest of those that go right;
         -inf and inf where there are none. Any threshold from `left` on and below `right` splits
@@ -36,8 +36,8 @@ class SampleSummary:
     tree: Tree
     mean: np.ndarray
     std: np.ndarray
-    center: np.ndarray
-    half_range: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     left: np.ndarray
     right: np.ndarray
     leaf_means: np.ndarray | None = None
@@ -67,11 +67,15 @@ class SampleSummary:
             right[node] = products[goes_right].min(initial=np.inf)
             at_node[tree.children_left[node]] = here[~goes_right]
             at_node[tree.children_right[node]] = here[goes_right]
-        # Halved first, as sums may overflow.
-        low, high = (0.5 * end.astype(np.float64) for end in (moments.low, moments.high))
         of_leaves = () if tree.slopes is None else _at_leaves(tree, X, data, at_node)
         return cls(
-            tree, moments.mean, moments.std, high + low, high - low, left, right, *of_leaves)
+            tree, moments.mean, moments.std, moments.low, moments.high, left, right, *of_leaves)
+
+    def center_and_half_range(self, features):
+        """Middle and half width of the range of some features."""
+        # Halved first, as sums may overflow.
+        low, high = (0.5 * end[features].astype(np.float64) for end in (self.low, self.high))
+        return high + low, high - low
 
     def leaf_averages(self):
         """Prediction of each leaf at the mean of its samples, shape (n_leaves, n_outputs)."""

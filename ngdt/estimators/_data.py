@@ -81,7 +81,7 @@ class TableEstimator(BaseEstimator):
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
         table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
-        fitted["_table"] = table
+        fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
         return self._problem(
             table.transform(raw), targets, sample_weight, fitted["_targets"]), fitted
 

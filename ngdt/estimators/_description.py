@@ -32,7 +32,6 @@ def describe(problem, result, fitted):
         "_leaf_quantiles": _leaf_quantiles(tree, leaf, problem, fitted["_targets"])}
     fitted_tree = fitted["_targets"].unscale_leaf_values(tree, problem.loss)
     return quantiles | {
-        "encoded_feature_names_": table.feature_names,
         "tree_": fitted_tree,
         "history_": result.history,
         "n_iter_": len(result.history["optimizer"]),

@@ -74,8 +74,8 @@ class Context:
                      for name in ("mean", "std"))
         return cls(
             labels, models[0]._table.features, getattr(models[0], "classes_", None), mean, std,
-            np.min([each.center - each.half_range for each in summaries], axis=0),
-            np.max([each.center + each.half_range for each in summaries], axis=0))
+            np.min([each.low for each in summaries], axis=0),
+            np.max([each.high for each in summaries], axis=0))
 
     def column_name(self, column):
         """Name of a column of the table."""

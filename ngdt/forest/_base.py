@@ -254,7 +254,6 @@ class ObliqueForest(TableEstimator):
         importances = np.mean([tree.feature_importances_ for tree in trees], axis=0)
         vars(self).update(fitted | {
             "estimators_": trees, "_kernel": None,
-            "encoded_feature_names_": trees[0].encoded_feature_names_,
             "feature_importances_": importances / (importances.sum() or 1.0)})
         self._ensemble()
 

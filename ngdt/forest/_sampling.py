@@ -116,7 +116,7 @@ def widen(tree, features, n_features):
         weights = np.zeros((tree.n_internal, n_features))
         weights[:, features] = tree.weights
     return Tree(weights, tree.thresholds, tree.children_left, tree.children_right, tree.values,
-                slopes, tree.ranges).compact()
+                slopes, tree.ranges)
 
 
 def number_of_samples(max_samples, n_samples, bootstrap):

@@ -61,14 +61,32 @@ class Recipe:
                            if each is not None), default=None))
         weight, features = self.sampling.weight(problem, seed), self.sampling.features(seed)
         result = train(problem.part(weight, features), self.init, self._optimizers(features))
-        if features is not None:
-            result = replace(result, tree=widen(result.tree, features, problem.X.shape[1]))
-        parameters = {
-            "init": self.init, "optimizer": list(self.optimizers) or None,
-            "max_depth": problem.max_depth, "random_state": seed}
+        tree = result.tree if features is None else (
+            widen(result.tree, features, problem.X.shape[1]))
+        compact = tree.compact()
+        # Many samples take up to twice as long with sparse weights: they have to be worth it.
+        if 2 * compact.nbytes < tree.nbytes:
+            tree = compact
+        result = replace(result, tree=tree)
+        parameters = {"max_depth": problem.max_depth, "random_state": seed}
         return TrainedTree(
             describe(problem.part(weight), result, fitted) | parameters,
             result.interrupted, problem.deadline.has_cut, monotonic() - begin)
+
+    def share(self, attributes, moments):
+        """Let a tree that another process has trained have no copies of what all trees have.
+
+        Parameters
+        ----------
+        attributes : dict
+            Of the tree; changed in place.
+        moments : Moments
+        """
+        attributes |= {
+            "init": self.init, "optimizer": list(self.optimizers) or None,
+            "_sample_summary": replace(
+                attributes["_sample_summary"], mean=moments.mean, std=moments.std,
+                low=moments.low, high=moments.high)}
 
     def _optimizers(self, features):
         """The optimizers for some of the features, which linear leaves may have been given."""
@@ -163,12 +181,13 @@ class Growth:
         run = Parallel(
             self.problem.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs",
             batch_size=1)
-        tasks = (delayed(recipe.fit)(problem, seed, self.fitted)
-                 for recipe, seed in self._in_time(tasks))
+        jobs = (delayed(recipe.fit)(problem, seed, self.fitted)
+                for recipe, seed in self._in_time(tasks))
         try:
             # Trees in several threads must not start threads of BLAS in each.
             with one_blas_thread():
-                for tree in run(tasks):
+                for tree, (recipe, _) in zip(run(jobs), tasks, strict=False):
+                    recipe.share(tree.attributes, problem.moments)
                     if not (tree.interrupted and self.trees):
                         self.trees.append(tree)
                     if tree.interrupted:

@@ -175,7 +175,7 @@ def _(quantiles: LeafQuantiles):
 def _(summary: SampleSummary):
     tree = summary.tree
     require(isinstance(tree, Tree), "tree", "a Tree")
-    for name in ("std", "center", "half_range"):
+    for name in ("mean", "std", "low", "high"):
         require_array(name, getattr(summary, name), FLOAT, (tree.n_features,))
     for name in ("left", "right"):
         require_array(name, getattr(summary, name), FLOAT, (tree.n_internal,))

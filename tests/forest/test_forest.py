@@ -406,6 +406,41 @@ def test_pickles_are_not_larger_than_their_trees(forest, digits):
         assert export_text(copy.estimators_[0]) == export_text(model.estimators_[0])
 
 
+@BOTH
+@pytest.mark.parametrize("parameters", [
+    {}, {"max_features": 2}, {"optimizer": TAO(max_passes=2)}], ids=str)
+def test_pickles_do_not_depend_on_who_has_trained_the_trees(forest, parameters):
+    table = pd.DataFrame({"name": [f"{i % 40}" * 100 for i in range(200)], "x": range(200)})
+    y = np.arange(200) // 7 % 3
+
+    def size(n_jobs, backend):
+        with parallel_config(backend, n_jobs=n_jobs):
+            model = greedy(forest, 10, init="info_gain", **parameters).fit(table, y)
+        return model.get_nbytes()
+
+    # Arrays from a process have data types of their own. The names of the features are 20 times as
+    # large.
+    assert size(2, "loky") == pytest.approx(size(1, "threading"), abs=10 * 700)
+
+
+@BOTH
+def test_trees_have_what_is_the_same_for_all_in_common(forest, digits):
+    trees = greedy(forest, 3, init="info_gain").fit(*digits).estimators_
+    for name in ("_table", "_targets", "encoded_feature_names_", "init"):
+        assert len({id(getattr(tree, name)) for tree in trees}) == 1
+    for name in ("std", "low", "high"):
+        assert len({id(getattr(tree._sample_summary, name)) for tree in trees}) == 1
+
+
+@BOTH
+def test_weights_are_sparse_where_that_saves_half_of_the_tree(forest, digits):
+    X, y = digits
+    few = greedy(forest, init="info_gain").fit(X, y)
+    assert all(tree.is_sparse for tree in trees_of(few))
+    many = greedy(forest, init=RandomOblique(4, n_nonzero=40)).fit(X, y)
+    assert not any(tree.is_sparse for tree in trees_of(many))
+
+
 def test_forests_in_a_cross_validation_by_processes(iris):
     model = ObliqueForestClassifier(3, n_jobs=2, **QUICK)
     scores = cross_val_score(model, *iris, cv=3, n_jobs=2)
