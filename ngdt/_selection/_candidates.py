@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ngdt._selection._result import append_metrics, empty_history
-from ngdt._tree import Tree
 from ngdt.initializers import InfoGain, Initializer, RandomComplete
+from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 from ngdt.optimizers._linear_leaves.models import node_type
 
@@ -83,15 +81,6 @@ class Candidate:
             if result.interrupted:
                 return tree, history, True
         return tree, history, False
-
-
-class SingleLeaf(Initializer):
-    """A tree of a single leaf."""
-
-    def _initialize(self, problem):
-        samples = problem.training_samples
-        values = problem.fit_leaves(np.zeros(len(samples), dtype=np.int32), samples, 1)
-        return Tree(np.empty((0, problem.X.shape[1])), [], [], [], values)
 
 
 def default_candidates(problem, leaf="constant", linear_leaves=None):

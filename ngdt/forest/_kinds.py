@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ngdt._selection._candidates import MAX_SOFT_FEATURES, SingleLeaf
+from ngdt._selection._candidates import MAX_SOFT_FEATURES
 from ngdt._selection._race import MAX_TRAINED_DEPTH
 from ngdt.initializers import InfoGain, Initializer, RandomComplete, RandomOblique
+from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import SSGD, TAO, Annealed
 from ngdt.optimizers._linear_leaves.models import node_type
 

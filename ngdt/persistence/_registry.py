@@ -18,6 +18,7 @@ from ngdt._tree import Tree
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.initializers import INITIALIZERS
+from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.losses import LOSSES
 from ngdt.optimizers import OPTIMIZERS
 from ngdt.path import TAOPathCV
@@ -28,8 +29,8 @@ MODELS = (
     ObliqueForestRegressor, TAOPathCV)
 
 CLASSES = {each.__name__: each for each in (
-    *MODELS, *LOSSES.values(), *INITIALIZERS.values(), *OPTIMIZERS.values(), Table, Categories,
-    ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles)}
+    *MODELS, *LOSSES.values(), *INITIALIZERS.values(), SingleLeaf, *OPTIMIZERS.values(), Table,
+    Categories, ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles)}
 
 # Arguments of compiled classes, which do not tell.
 _ARGUMENTS = {
