@@ -60,6 +60,10 @@ class ForestExplanation(Explanation):
     _trees: tuple = field(compare=False)
     _mean: Any = field(compare=False)
 
+    @property
+    def _has_constant_leaves(self):
+        return all(tree.slopes is None for tree in self._trees)
+
     def changes_of_one_column(self, target=None, fixed=(), within_range=True):
         """The smallest change of each single column that changes the prediction.
 
@@ -83,7 +87,7 @@ class ForestExplanation(Explanation):
             numbers. Columns that cannot change the prediction alone are left out.
         """
         context = self._context
-        if any(tree.slopes is not None for tree in self._trees):
+        if not self._has_constant_leaves:
             raise ValueError("changes are not known for forests of trees with linear leaves")
         if context.classes is not None:
             goal = class_goal(context.classes, self._best, target)
@@ -97,7 +101,7 @@ class ForestExplanation(Explanation):
 
         return changes_of_one_column(
             columns, partial(self._predict, goal),
-            partial(nearest_on_axes, self._trees, meets, limits=limits))
+            partial(nearest_on_axes, self._trees, meets, context.std, limits=limits))
 
     def _predict(self, goal, points):
         outputs = self._mean(np.ascontiguousarray(points))
@@ -122,8 +126,7 @@ class ForestExplanation(Explanation):
         # What is within leaves is one more term, without a value.
         names = [*self._row.names(context), "linear leaves"]
         x, mean = (np.append(each, np.nan) for each in (self._row.x, context.mean))
-        has_slopes = any(tree.slopes is not None for tree in self._trees)
-        within = self.within_leaves if has_slopes else np.zeros(len(self._outputs))
+        within = np.zeros(len(self._outputs)) if self._has_constant_leaves else self.within_leaves
         return {
             title: WeightedSum.of_contributions(
                 names, np.append(self.contributions[:, k], within[k]), x, mean, self._outputs[k])
@@ -150,9 +153,7 @@ class ForestExplanation(Explanation):
         lines = [f"{self.prediction}, {self._votes_text()}"]
         for title, terms in zip(self.titles(), self.sums().values(), strict=True):
             lines += [title, *term_lines(terms, n_terms)]
-        has_changes = self._context.classes is not None and all(
-            tree.slopes is None for tree in self._trees)
-        if has_changes:
+        if self._has_constant_leaves and self._context.classes is not None:
             changes = self.changes_of_one_column()[:n_terms]
             lines += change_lines("class", changes, n_terms, "no change of one column")
         return "\n".join(lines)

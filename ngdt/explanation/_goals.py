@@ -35,13 +35,16 @@ class ClassGoal:
         Yields
         ------
         slopes : ndarray of shape (n_conditions, n_features)
-        limits : ndarray of shape (n_conditions,)
+        limits, size : ndarray of shape (n_conditions,)
+            The limits, and the size of the numbers that they are differences of.
         is_strict : bool
             Whether equality does not suffice.
         """
         values, slopes = tree.values[leaf], tree.slopes[leaf]
         for k in np.flatnonzero(self.wanted):
-            yield slopes[~self.wanted] - slopes[k], values[k] - values[~self.wanted], True
+            others = values[~self.wanted]
+            yield (slopes[~self.wanted] - slopes[k], values[k] - others,
+                   np.abs(values[k]) + np.abs(others), True)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,9 @@ class RangeGoal:
             signs, limits = [1.0], [self.high - value]
         if least < self.low:
             signs, limits = [*signs, -1.0], [*limits, value - self.low]
-        yield np.outer(signs, slopes).reshape(-1, len(slopes)), np.array(limits), False
+        limits = np.array(limits)
+        yield (np.outer(signs, slopes).reshape(-1, len(slopes)), limits,
+               np.abs(limits) + 2 * np.abs(value), False)
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class LeafGoal:
     def conditions(self, tree, leaf):
         """As for `ClassGoal`."""
         if leaf != self.leaf:
-            yield np.empty((0, tree.n_features)), np.empty(0), False
+            yield np.empty((0, tree.n_features)), np.empty(0), np.empty(0), False
 
 
 def class_goal(classes, best, target):

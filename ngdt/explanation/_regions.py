@@ -25,15 +25,21 @@ class Region(NamedTuple):
     A : ndarray of shape (n_conditions, n_features)
     b : ndarray of shape (n_conditions,)
     is_strict : ndarray of bool, shape (n_conditions,)
+    size : ndarray of shape (n_conditions,)
+        Of the numbers that `b` is the difference of.
+    unit : ndarray of shape (n_features,)
+        Size of the features.
     """
 
     A: np.ndarray
     b: np.ndarray
     is_strict: np.ndarray
+    size: np.ndarray
+    unit: np.ndarray
 
     def rounding_errors(self, x):
         """What the sums of the inequalities may be wrong by."""
-        size = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
+        size = np.abs(self.A) @ (np.abs(x) + self.unit) + self.size
         return (np.count_nonzero(self.A, axis=1) + 2) * np.finfo(float).eps * size
 
     def room(self, x, margin):
@@ -73,12 +79,14 @@ class Regions:
     ----------
     tree : Tree
     goal : ClassGoal, RangeGoal or LeafGoal
+    unit : ndarray of shape (n_features,)
+        Size of the features, such as their standard deviations.
     low, high : float or ndarray of shape (n_features,), default=-inf and inf
         Limits of the points. A sample beyond them may stay where it is.
     """
 
-    def __init__(self, tree, goal, low=-np.inf, high=np.inf):
-        self.tree, self.goal, self.low, self.high = tree, goal, low, high
+    def __init__(self, tree, goal, unit, low=-np.inf, high=np.inf):
+        self.tree, self.goal, self.unit, self.low, self.high = tree, goal, unit, low, high
 
     def predict(self, points):
         """Leaves and outputs of points, and whether they meet the goal.
@@ -103,16 +111,18 @@ class Regions:
         if tree.slopes is None:
             if not self.goal.accepts(np.array([leaf]), tree.values[[leaf]])[0]:
                 return
-            conditions = [(np.empty((0, tree.n_features)), np.empty(0), False)]
+            conditions = [(np.empty((0, tree.n_features)), np.empty(0), np.empty(0), False)]
         else:
             conditions = self.goal.conditions(tree, leaf)
         side = path.data.astype(np.float64)
         # Left: w @ z <= t. Right: -w @ z < -t.
         A = -side[:, None] * tree.dense_weights(path.indices)
         b = -side * tree.thresholds[path.indices]
-        for slopes, limits, is_strict in conditions:
-            yield Region(np.vstack([A, slopes]), np.concatenate([b, limits]),
-                         np.concatenate([side > 0, np.full(len(limits), is_strict)]))
+        for slopes, limits, size, is_strict in conditions:
+            yield Region(
+                np.vstack([A, slopes]), np.concatenate([b, limits]),
+                np.concatenate([side > 0, np.full(len(limits), is_strict)]),
+                np.concatenate([np.abs(b), size]), self.unit)
 
     def nearest_on_axes(self, x, features):
         """The nearest points that differ from a sample in one feature.

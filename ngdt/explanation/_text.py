@@ -30,11 +30,14 @@ def text_of_tree(explanation, n_terms):
     for name, terms in explanation.leaf_terms.items():
         lines.append(f"leaf {explanation.leaf}: {leaf_title(explanation, name, terms)}")
         lines += term_lines(terms, n_terms)
-    changes, together = explanation.changes_of_one_column()[:n_terms], explanation.smallest_change()
-    if together is not None and len(together.values) > 1:
-        changes.append(together)
-    what = "leaf" if explanation._context.classes is None else "class"
-    return "\n".join(lines + change_lines(what, changes, n_terms))
+    if explanation._knows_changes:
+        changes = explanation.changes_of_one_column()[:n_terms]
+        together = explanation.smallest_change()
+        if together is not None and len(together.values) > 1:
+            changes.append(together)
+        what = "leaf" if explanation._context.classes is None else "class"
+        lines += change_lines(what, changes, n_terms)
+    return "\n".join(lines)
 
 
 def leaf_title(explanation, name, terms):

@@ -84,12 +84,16 @@ class TreeExplanation(Explanation):
     path: tuple
     leaf_terms: dict
 
+    @property
+    def _knows_changes(self):
+        return self._context.classes is None or self._context.labels.tree.ranges is None
+
     def _goal(self, target):
         if self._context.classes is None:
             if target is None:
                 return LeafGoal(self.leaf)
             return range_goal(self._outputs, target)
-        if self._context.labels.tree.ranges is not None:
+        if not self._knows_changes:
             raise ValueError(
                 "changes of the class are not known for linear leaves whose logits are cut at "
                 "ranges: replace tree_ by one without ranges")
@@ -147,7 +151,7 @@ class TreeExplanation(Explanation):
         context = self._context
         limits = (context.low, context.high) if within_range else ()
         return (Columns.of(context, self._row, fixed),
-                Regions(context.labels.tree, self._goal(target), *limits))
+                Regions(context.labels.tree, self._goal(target), context.std, *limits))
 
     def _predict(self, regions, samples):
         _, outputs, is_met = regions.predict(samples)
@@ -245,7 +249,7 @@ def _leaf_terms(context, row, leaf, outputs):
     mean = summary.leaf_means[leaf] if known else context.mean
     values, slopes, x, names = tree.values[leaf], tree.slopes[leaf], row.x, row.names(context)
     if context.classes is not None:
-        *_, second, best = np.argsort(outputs, kind="stable")
+        best, second = np.argsort(-outputs, kind="stable")[:2]
         title = f"{context.labels.class_names[best]} against {context.labels.class_names[second]}"
         return {title: WeightedSum.of(
             names, slopes[best] - slopes[second], x, mean, outputs[best] - outputs[second])}

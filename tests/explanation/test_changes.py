@@ -256,6 +256,17 @@ def test_samples_next_to_a_boundary(x, exponent):
     assert change.distance == pytest.approx(distance, rel=1e-6)
 
 
+@pytest.mark.parametrize("weight", [1.0, -2.0])
+def test_a_sample_on_a_boundary_at_zero(weight):
+    """Where the size of the numbers does not tell how far to go."""
+    model = model_of(Tree([[weight]], [0.0], [~0], [~1], np.eye(2)), np.arange(-3.0, 3.0)[:, None])
+    (explanation,) = model.explain([[0.0]])
+    for change in [*explanation.changes_of_one_column(), explanation.smallest_change()]:
+        assert model.predict(change.sample[None])[0] == 1
+        assert 0 < change.distance < 1e-14
+    assert len(explanation.changes_of_one_column()) == 1
+
+
 def test_targets(iris):
     X, y = iris
     names = np.array(["a", "b", "c"])
@@ -292,3 +303,15 @@ def test_ranges_of_logits_are_refused():
                           ranges=[[[0.0, 1.0], [0.0, 1.0]]]))
     with pytest.raises(ValueError, match="replace tree_ by one without ranges"):
         model.explain([[0.0]])[0].smallest_change()
+    assert str(model.explain([[0.0]])[0]).splitlines()[0] == "1 (0.731), leaf 0"
+
+
+def test_classes_that_tie():
+    model = model_of(Tree(np.empty((0, 1)), [], [], [], [[1.0, 1.0]], slopes=[[[1.0], [2.0]]]),
+                     np.arange(-3.0, 3.0)[:, None])
+    (explanation,) = model.explain([[0.0]])
+    assert explanation.prediction.value == 0
+    assert [*explanation.leaf_terms] == ["0 against 1"]
+    (change,) = explanation.changes_of_one_column()
+    assert model.predict(change.sample[None])[0] == 1
+    assert 0 < change.distance < 1e-12

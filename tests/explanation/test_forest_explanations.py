@@ -161,8 +161,17 @@ def test_samples_on_a_boundary_go_left():
     for x, value in ((2.0, 1.0), (0.0, np.nextafter(1.0, 2.0))):
         meets = {1.0: lambda Z: Z[:, 0] <= 1.0}.get(value, lambda Z: Z[:, 0] > 1.0)
         found = nearest_on_axes(
-            [tree], meets, np.array([x]), np.array([0]), (-np.inf, np.inf))
+            [tree], meets, np.ones(1), np.array([x]), np.array([0]), (-np.inf, np.inf))
         assert found[0] == pytest.approx(value, abs=1e-13)
+
+
+@pytest.mark.parametrize("weight", [1.0, -1.0])
+def test_a_sample_on_a_boundary_at_zero(weight):
+    tree = Tree([[weight]], [0.0], [~0], [~1], [[0.0], [1.0]])
+    found = nearest_on_axes(
+        [tree], lambda Z: tree.predict(Z)[:, 0] == 1.0, np.ones(1), np.zeros(1), np.array([0]),
+        (-np.inf, np.inf))
+    assert 0 < found[0] * weight < 1e-13
 
 
 def test_categories_and_gaps():
