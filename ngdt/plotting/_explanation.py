@@ -60,8 +60,9 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     if len(axes) < len(panels):
         raise ValueError(
             f"axes must be at least one for each of the {len(panels)} sums, got {len(axes)}")
-    for title, bars, ax in zip(explanation.titles(), panels, axes, strict=False):
-        _draw(ax, bars)
+    for name, title, bars, ax in zip(
+            explanation.sums(), explanation.titles(), panels, axes, strict=False):
+        _draw(ax, bars, has_zero=name.startswith("node"))     # the boundary
         ax.set_title(title, fontsize=9, loc="left")
     return list(axes[: len(panels)])
 
@@ -82,7 +83,7 @@ def _bars(terms, n_terms):
             (terms.total, terms.total, "sum", GREY)]
 
 
-def _draw(ax, bars):
+def _draw(ax, bars, has_zero):
     begins, ends, names, colors = zip(*bars, strict=True)
     places, lengths = np.arange(len(bars)), np.subtract(ends, begins)
     ax.barh(places, lengths, left=begins, color=colors, height=0.72)
@@ -101,7 +102,7 @@ def _draw(ax, bars):
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
     low, high = min(ends), max(ends)
     span = (high - low) or 1.0
-    if low - span <= 0.0 <= high + span:
+    if has_zero or low - span <= 0.0 <= high + span:
         low, high = min(low, 0.0), max(high, 0.0)
         ax.axvline(0.0, color="0.4", linewidth=0.8)
     room = 0.14 * ((high - low) or 1.0)
