@@ -80,6 +80,11 @@ def require_tree(name, tree, n_features, n_outputs):
         name, f"a Tree of {n_features} features and {n_outputs} outputs")
 
 
+def are_indices(array, n):
+    """Whether all entries are from 0 to n - 1."""
+    return ((array >= 0) & (array < n)).all()
+
+
 def ascends(array):
     """Whether an array ascends without repetition."""
     return (array[1:] > array[:-1]).all()
@@ -145,7 +150,7 @@ def _(table: Table):
     require_array("fill", table.fill, FLOAT, numeric.shape)
     require(np.isfinite(table.fill).all(), "fill", "finite")
     require_array("gaps", table.gaps, INTEGER, (None,))
-    require(ascends(table.gaps) and np.isin(table.gaps, np.arange(len(numeric))).all(),
+    require(ascends(table.gaps) and are_indices(table.gaps, len(numeric)),
             "gaps", "ascending columns of numbers")
     require(
         isinstance(table.categories, tuple) and len(table.categories) == len(categorical)
@@ -168,7 +173,7 @@ def _(quantiles: LeafQuantiles):
     for name, array in (("targets", targets), ("shares", shares)):
         require((np.diff(array, axis=0) >= 0)[~is_first].all(), name, "sorted in each group")
     require((shares[offsets[1:] - 1] == 1).all(), "shares", "1 at the end of each group")
-    require(np.isin(quantiles.group, np.arange(len(offsets) - 1)).all(), "group", "groups")
+    require(are_indices(quantiles.group, len(offsets) - 1), "group", "groups")
 
 
 @check.register
