@@ -73,7 +73,8 @@ def counts():
 def sparse_weights():
     model = ObliqueTreeClassifier(
         3, init="info_gain", optimizer=TAO(max_passes=2), loss=BoundedLoss(0.3, 2.0))
-    X = sparse.random_array((N, 60), density=0.2, format="csr", rng=np.random.default_rng(0))
+    X = numbers(60)
+    X = sparse.csr_array(np.where(X > 1.0, X, 0.0))
     model.fit(X, labels(bool))
     model.tree_ = model.tree_.sparsify()
     return model, X, labels(bool)
@@ -121,7 +122,8 @@ def forest():
 
 def forest_by_default():
     model = ObliqueForestRegressor(
-        4, max_depth=2, max_samples=0.5, oob_score=True, leaf="linear", random_state=0)
+        4, max_depth=2, max_samples=0.5, max_features=1, oob_score=True, leaf="linear",
+        leaf_features=[0], random_state=0)
     return model.fit(numbers(2), targets(2)), numbers(2), targets(2)
 
 
