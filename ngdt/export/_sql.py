@@ -4,7 +4,7 @@ import numpy as np
 
 from ngdt.export._columns import NumberColumn, columns_of
 from ngdt.export._model import exported_model, leaf_values
-from ngdt.export._sql_terms import condition, literal, quoted, weighted_sum
+from ngdt.export._sql_terms import any_missing, condition, literal, quoted, weighted_sum
 from ngdt.export._walk import walk
 
 
@@ -68,8 +68,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     exported = exported_model(model, feature_names)
     if exported.is_forest:
         raise TypeError(
-            "model must be a single tree, got a forest, which would be a query of many pages: pass "
-            "one of its estimators_, or use export_c or export_json")
+            "model must be a single tree, got a forest: pass one of its estimators_, or use "
+            "export_c, export_json or export_onnx")
     (tree,) = exported.trees
     writer = _Writer(tree, columns_of(exported))
     if exported.classes is not None:
@@ -110,8 +110,8 @@ class _Writer:
             lines.append("    " * (depth + 1) + text)
         never_missing = self._never_missing()
         if never_missing:
-            test = " OR ".join(f"{quoted(column.name)} IS NULL" for column in never_missing)
-            lines = [f"    CASE WHEN {test} THEN NULL ELSE", *lines, "    END"]
+            lines = [
+                f"    CASE WHEN {any_missing(never_missing)} THEN NULL ELSE", *lines, "    END"]
         return "\n".join(lines)
 
     def _condition(self, node):
@@ -143,11 +143,12 @@ class _Writer:
         return f"CASE {' '.join(cases)} ELSE {last} END" if cases else last
 
     def _never_missing(self):
-        """Columns that the tree uses, and that may have no missing values."""
+        """Names of the columns that the tree uses, and that may have no missing values."""
         tree = self._tree
         used = tree.sparsify().weights.indices.tolist()
         if tree.slopes is not None:
             used += np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist()
-        return [column for column in self._columns
+        used = set(used)
+        return [column.name for column in self._columns
                 if isinstance(column, NumberColumn) and column.fill is None
-                and column.feature in set(used)]
+                and column.feature in used]

@@ -7,7 +7,7 @@ import numpy as np
 from ngdt._rules import exact_limit
 from ngdt.export._columns import NumberColumn
 
-# Terms of a sum: databases limit how deep an expression may be, SQLite to 1000.
+# Databases limit how deep an expression may be, SQLite to 1000 terms.
 _MAX_TERMS = 100
 _ALWAYS = {True: "1 = 1", False: "1 = 0"}
 
@@ -54,10 +54,21 @@ def weighted_sum(columns, weights, constant=None):
     terms += [
         (_number_term if isinstance(column, NumberColumn) else _category_term)(column, weights)
         for column in columns if column.is_used(weights)]
-    while len(terms) > _MAX_TERMS:
-        terms = [f"({_joined(terms[first:first + _MAX_TERMS])})"
-                 for first in range(0, len(terms), _MAX_TERMS)]
-    return _joined(terms)
+    return _in_groups(terms, _added)
+
+
+def any_missing(names):
+    """The condition that some of the columns is NULL.
+
+    Parameters
+    ----------
+    names : list of str
+
+    Returns
+    -------
+    str
+    """
+    return _in_groups([f"{quoted(name)} IS NULL" for name in names], " OR ".join)
 
 
 def literal(value):
@@ -100,7 +111,15 @@ def quoted(name):
     return f'"{doubled}"'
 
 
-def _joined(terms):
+def _in_groups(terms, join):
+    """Terms, joined so that the expression is not deep."""
+    while len(terms) > _MAX_TERMS:
+        terms = [f"({join(terms[first:first + _MAX_TERMS])})"
+                 for first in range(0, len(terms), _MAX_TERMS)]
+    return join(terms)
+
+
+def _added(terms):
     first, *others = terms
     return first + "".join(
         f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in others)

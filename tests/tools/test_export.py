@@ -25,7 +25,7 @@ from ngdt import (
     Tree,
 )
 from ngdt._numbers import exact, format_number, shortest
-from ngdt.export import export_text
+from ngdt.export import export_c, export_json, export_sql, export_text
 from ngdt.testing.strategies import problems, trees
 
 
@@ -229,6 +229,17 @@ def test_the_tree_of_a_search_is_written_with_its_names(iris):
     search = TAOPathCV(ObliqueTreeClassifier(1, optimizer="tao"), Cs=[1.0], cv=2)
     search.fit(X, iris.target)
     assert export_text(search) == export_text(search.estimator_)
+
+
+@pytest.mark.parametrize("export", [export_c, export_json, export_sql])
+def test_programs_get_no_pipeline_that_transforms_columns(export, iris):
+    tree = ObliqueTreeClassifier(1, optimizer=None)
+    scaled = make_pipeline(StandardScaler(), tree).fit(iris.data, iris.target)
+    with pytest.raises(ValueError, match="step 'standardscaler' transforms the columns"):
+        export(scaled)
+    assert export(make_pipeline("passthrough", tree)) == export(tree)
+    with pytest.raises(TypeError, match=r"convert it by Tree\.from_sklearn"):
+        export(DecisionTreeClassifier().fit(iris.data, iris.target))
 
 
 def test_forests_have_no_text(iris):

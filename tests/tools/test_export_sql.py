@@ -125,6 +125,13 @@ def test_many_features_and_real_numbers(all_digits):
     assert found == search.predict(X[:200]).tolist()
 
 
+def test_more_features_than_an_expression_may_be_deep():
+    tree = Tree(np.ones((1, 1200)), [0.0], [~0], [~1], [[0.0], [1.0]])
+    names = [f"x{j}" for j in range(1200)]
+    rows = [[-1.0] * 1200, [1.0] * 1200, [1.0] * 1199 + [None]]
+    assert answer(export_sql(tree), rows, names) == [(0.0,), (1.0,), (None,)]
+
+
 def test_forests_are_refused(iris):
     forest = ObliqueForestClassifier(2, optimizer=None).fit(*iris)
     with pytest.raises(TypeError, match="single tree, got a forest"):
