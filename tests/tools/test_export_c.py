@@ -65,7 +65,7 @@ MANY_TREES = st.lists(trees(
     elements=st.floats(-10, 10) | st.just(0.0), sparse_weights=st.booleans(),
     linear_leaves=st.booleans()), min_size=20, max_size=20)
 FEW_COMPILATIONS = settings(
-    max_examples=1 + settings.default.max_examples // 20,
+    max_examples=1 + settings.default.max_examples // 50,
     phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
