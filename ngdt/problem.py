@@ -171,6 +171,11 @@ class Problem:
         kept = {name: value for name, value in self._computed.items() if name not in _KERNELS}
         return {**vars(self), "_computed": kept}
 
+    def __sizeof__(self):
+        # By its size, joblib's backend for Dask decides to send it to a worker once for all trees.
+        X = self.X.data if sparse.issparse(self.X) else self.X
+        return object.__sizeof__(self) + X.nbytes + self.y.nbytes + self.sample_weight.nbytes
+
     def _once(self, name, make):
         if name not in self._computed:
             self._computed[name] = make()

@@ -6,6 +6,7 @@ from time import monotonic
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from ngdt._deadline import Deadline
 from ngdt._selection import train
@@ -137,6 +138,12 @@ class Stop:
         return Stop, ()     # other processes are ended by joblib
 
 
+def _return_as():
+    """How joblib returns trees: one by one, unless its backend has them only all at once."""
+    backend, _ = get_active_backend(prefer="threads")
+    return "generator" if backend.supports_return_generator else "list"
+
+
 class Growth:
     """The trees that have been trained so far.
 
@@ -179,7 +186,7 @@ class Growth:
         n_wanted, stop = len(self.trees) + len(tasks), Stop()
         problem = self.problem.replace(n_jobs=1, verbose=0, callback=stop)
         run = Parallel(
-            self.problem.n_jobs, prefer="threads", return_as="generator", pre_dispatch="n_jobs",
+            self.problem.n_jobs, prefer="threads", return_as=_return_as(), pre_dispatch="n_jobs",
             batch_size=1)
         jobs = (delayed(recipe.fit)(problem, seed, self.fitted)
                 for recipe, seed in self._in_time(tasks))

@@ -1,0 +1,68 @@
+"""Forests whose trees are trained by the processes of a cluster, through joblib."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, Problem
+
+BOTH = pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
+# Warnings of the clusters are not about forests.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def dask():
+    """Two worker processes."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster):
+        yield partial(parallel_config, backend="dask")
+
+
+@pytest.fixture(scope="module")
+def ray():
+    """Room for two worker processes."""
+    ray = pytest.importorskip("ray", reason="ray is not installed")
+    from ray.util.joblib import register_ray
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")   # else it writes a file to the home folder
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    register_ray()
+    yield partial(parallel_config, backend="ray", n_jobs=2)
+    ray.shutdown()
+
+
+def assert_equal_forests(one, other, X):
+    for left, right in zip(one.estimators_, other.estimators_, strict=True):
+        assert left.tree_ == right.tree_
+        np.testing.assert_array_equal(left.feature_importances_, right.feature_importances_)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@BOTH
+@pytest.mark.parametrize("cluster", ["dask", "ray"])
+@pytest.mark.parametrize("parameters", [
+    {"init": "info_gain", "optimizer": None, "max_features": 0.5, "oob_score": True},
+    {"max_depth": 2}], ids=str)
+def test_the_same_forest_as_alone(forest, cluster, parameters, iris, request):
+    X, y = iris
+    config = request.getfixturevalue(cluster)
+    alone = forest(8, random_state=0, n_jobs=1, **parameters).fit(X, y)
+    with config():
+        together = forest(8, random_state=0, **parameters).fit(X, y)
+    assert_equal_forests(alone, together, X)
+
+
+def test_samples_are_sent_once_not_for_each_tree(dask, digits, monkeypatch):
+    pickled = []
+    getstate = Problem.__getstate__
+    monkeypatch.setattr(
+        Problem, "__getstate__", lambda self: pickled.append(self) or getstate(self))
+    with dask():
+        ObliqueForestClassifier(12, init="info_gain", optimizer=None, max_depth=2).fit(*digits)
+    assert 1 <= len(pickled) <= 2     # once for each worker, at most
