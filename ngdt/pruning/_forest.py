@@ -55,6 +55,10 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     puts their targets together and importances are averaged. Where linear leaves are replaced,
     quantiles leave out how much the predictions of each varied.
 
+    The samples should be several times as many as a tree has leaves. Of fewer, chance decides which
+    branches go, and how scores differ: a small tolerance may then return the whole forest, or one
+    that is worse on other samples by more than the tolerance.
+
     The predictions of all trees for all samples are held in memory, several times.
 
     References
