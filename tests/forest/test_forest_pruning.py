@@ -69,7 +69,7 @@ FIRST, REST = slice(None, 200), slice(200, None)
 
 
 @cache
-def fitted(case, n_trees=6, **parameters):
+def fitted(case, n_trees=4, **parameters):
     """A forest of the first half of the samples; tests must not change it."""
     kind, own, table, y = CASES[case]
     return kind(n_trees, **COMMON | own | parameters).fit(table[FIRST], y[FIRST])
@@ -201,7 +201,7 @@ def subtrees(tree):
 @SOME
 @pytest.mark.parametrize("alpha", [1e-6, 1e-4, 1e-3, 1e-2, 0.5])
 def test_no_subtree_is_better_while_the_other_trees_stay(case, alpha):
-    members, samples = fitted(case, 3, max_leaf_nodes=7)._pruning_input(*held_out(case))
+    members, samples = fitted(case, 3, max_leaf_nodes=6)._pruning_input(*held_out(case))
     found = prune(members, alpha, samples)
     for t, (before, after) in enumerate(zip(members, found, strict=True)):
         def cost(member, t=t):
