@@ -72,7 +72,7 @@ class StoredTree(FlatTree):
 
     @property
     def nbytes(self):
-        """Size of the arrays in bytes."""
+        # Described among the attributes of `Tree`.
         _, *others = self._arrays()
         weights = self._csr or (self._dense,)
         return sum(each.nbytes for each in (*weights, *others) if each is not None)
