@@ -112,12 +112,21 @@ class Columns:
         return self.context.column_name(self.context.features[feature].column)
 
     def numbers(self):
-        """Features that are numbers of free columns, and whether each is missing."""
-        features = self.context.features
-        free = np.array([j for j, feature in enumerate(features)
-                         if feature.kind == "number" and self.is_free[feature.column]], dtype=int)
-        return free, np.array(
-            [features[j].column in self.row.gaps for j in free], dtype=bool)
+        """Features that are numbers of free columns, and whether each is missing.
+
+        Those with two values in the training samples are left out.
+        """
+        free = self._of_kind("number")
+        free = free[~self.context.is_binary[free]]
+        return free, np.array([self._is_gap(j) for j in free], dtype=bool)
+
+    def _of_kind(self, kind):
+        """Features of this kind of the free columns."""
+        return np.array([j for j, feature in enumerate(self.context.features)
+                         if feature.kind == kind and self.is_free[feature.column]], dtype=int)
+
+    def _is_gap(self, feature):
+        return self.context.features[feature].column in self.row.gaps
 
     def filled(self, feature):
         """The sample with the mean in place of a missing number."""
@@ -127,20 +136,33 @@ class Columns:
                 x[j] = 0.0
         return x
 
-    def with_other_categories(self):
-        """Samples in which the category of one free column is another one.
+    def with_other_values(self):
+        """Samples in which one free column has another category, or the other one of two numbers.
 
         Yields
         ------
         column : int
         before, value : object
-            The category in the sample, None for a missing or unknown one, and the new one.
+            What the sample has, None for a missing number or category and for an unknown one, and
+            the new value.
         sample : ndarray of shape (n_features,)
         """
+        yield from self._with_other_categories()
+        context, numbers = self.context, self._of_kind("number")
+        for j in numbers[context.is_binary[numbers]]:
+            is_gap = self._is_gap(j)
+            start = self.filled(j) if is_gap else self.x
+            for value in (context.low[j], context.high[j]):
+                if is_gap or value != start[j]:
+                    sample = start.copy()
+                    sample[j] = value
+                    before = None if is_gap else float(start[j])
+                    yield context.features[j].column, before, float(value), sample
+
+    def _with_other_categories(self):
         features, of_column = self.context.features, {}
-        for j, feature in enumerate(features):
-            if feature.kind == "category" and self.is_free[feature.column]:
-                of_column.setdefault(feature.column, []).append(j)
+        for j in self._of_kind("category"):
+            of_column.setdefault(features[j].column, []).append(j)
         for column, indicators in of_column.items():
             before = [_category(features[j]) for j in indicators if self.x[j]]
             for j in indicators:
@@ -183,7 +205,7 @@ def changes_of_one_column(columns, predict, nearest_on_axes):
         found += [
             _change_of_number(columns, predict, start, feature, value, is_gap=True)
             for value in nearest_on_axes(start, np.array([feature])).values()]
-    for column, before, value, sample in columns.with_other_categories():
+    for column, before, value, sample in columns.with_other_values():
         (prediction,), (is_met,) = predict(sample[None])
         if is_met:
             name = columns.context.column_name(column)

@@ -1,6 +1,7 @@
 """What the explanations of a model share: names, moments of the features, how outputs are read."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from ngdt._numbers import format_number
 
 # Significant digits of numbers for readers.
 DIGITS = 3
+# Relative error of a variance.
+ROUNDING = 1e-5
 
 
 class Prediction(NamedTuple):
@@ -76,6 +79,13 @@ class Context:
             labels, models[0]._table.features, getattr(models[0], "classes_", None), mean, std,
             np.min([each.low for each in summaries], axis=0),
             np.max([each.high for each in summaries], axis=0))
+
+    @cached_property
+    def is_binary(self):
+        """The features with two values in the training samples, such as False and True."""
+        # No numbers between two limits vary more than those that are all at the limits.
+        largest_variance = (self.mean - self.low) * (self.high - self.mean)
+        return (self.low < self.high) & (self.std**2 >= largest_variance * (1 - ROUNDING))
 
     def column_name(self, column):
         """Name of a column of the table."""

@@ -83,8 +83,9 @@ class ForestExplanation(Explanation):
         Returns
         -------
         list of Change
-            The smallest first, in standard deviations; at last those of categories and of missing
-            numbers. Columns that cannot change the prediction alone are left out.
+            The smallest first, in standard deviations; at last those of categories, of missing
+            numbers and of numbers with two values. Columns that cannot change the prediction alone
+            are left out.
         """
         context = self._context
         if not self._has_constant_leaves:

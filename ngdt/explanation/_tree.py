@@ -103,8 +103,9 @@ class TreeExplanation(Explanation):
         """The smallest change of each single column that changes the prediction.
 
         They are exact: the decisions of a tree change at finitely many values of a column. A
-        category changes to any other one of the training samples. A missing number is replaced by
-        the number nearest to the mean.
+        category changes to any other one of the training samples, and so does a number that has
+        two values there, such as False and True. A missing number is replaced by the number nearest
+        to the mean.
 
         Parameters
         ----------
@@ -119,8 +120,9 @@ class TreeExplanation(Explanation):
         Returns
         -------
         list of Change
-            The smallest first, in standard deviations; at last those of categories and of missing
-            numbers. Columns that cannot change the prediction alone are left out.
+            The smallest first, in standard deviations; at last those of categories, of missing
+            numbers and of numbers with two values. Columns that cannot change the prediction alone
+            are left out.
         """
         columns, regions = self._search(target, fixed, within_range)
         return changes_of_one_column(
@@ -131,7 +133,7 @@ class TreeExplanation(Explanation):
 
         It is the shortest one in standard deviations of the training samples: the nearest point of
         all leaves with another prediction, which are polytopes. Categories, missing values and
-        columns that are constant in training stay as they are.
+        columns with one or two values in training stay as they are.
 
         Parameters
         ----------

@@ -315,3 +315,25 @@ def test_classes_that_tie():
     (change,) = explanation.changes_of_one_column()
     assert model.predict(change.sample[None])[0] == 1
     assert 0 < change.distance < 1e-12
+
+
+def test_numbers_with_two_values_change_from_one_to_the_other():
+    pd = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "age": random.normal(size=60), "smokes": random.random(60) < 0.3,
+        "dose": random.choice([2.0, 5.0], 60)})
+    risk = frame.age + 3.0 * frame.smokes + frame.dose
+    model = ObliqueTreeClassifier(2, random_state=0).fit(frame, risk > risk.median())
+    n_changes = 0
+    for row, explanation in enumerate(model.explain(frame)):
+        for change in explanation.changes_of_one_column():
+            (name,), (value,) = change.values, change.values.values()
+            if name != "age":
+                assert value in ((0.0, 1.0) if name == "smokes" else (2.0, 5.0))
+                changed = frame[row:row + 1].assign(**change.values)
+                assert model.predict(changed)[0] == change.prediction.value
+                n_changes += 1
+        change = explanation.smallest_change()
+        assert change is None or [*change.values] == ["age"]
+    assert n_changes > 10
