@@ -3,6 +3,8 @@ from numpy.typing import NDArray
 
 from ngdt._greedy.splitter import Splitter
 
+ROUNDING: float
+
 def best_direction(
     splitter: Splitter,
     samples: NDArray[np.int32],

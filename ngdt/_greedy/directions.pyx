@@ -46,9 +46,11 @@ def best_direction(
     cdef Cut cut
     if features.shape[0] != weights.shape[0] or features.shape[1] != k:
         raise ValueError("features and weights must have the same shape")
-    if k == 0 or np.min(features, initial=0) < 0 or (
-            np.max(features, initial=0) >= splitter.n_features):
-        raise ValueError(f"features must be some of 0 to {splitter.n_features - 1}")
+    for i in range(features.shape[0] * k):
+        if not 0 <= features[i // k, i % k] < splitter.n_features:
+            raise ValueError(f"features must be some of 0 to {splitter.n_features - 1}")
+    if k == 0:
+        raise ValueError("a direction must have features")
     if n < 2:
         return -1
     cdef double[::1] z = np.empty(n)

@@ -9,6 +9,9 @@ from sklearn.utils._param_validation import Interval
 from ngdt._greedy.directions import best_direction
 from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 
+# Number of weights of directions that are drawn at once.
+N_VALUES_AT_ONCE = 10_000
+
 
 class RandomOblique(InfoGain):
     """Greedy tree that takes the best of several random hyperplanes at every node.
@@ -76,16 +79,15 @@ class RandomObliqueSplitter(RefinedSplitter):
 
     def __init__(self, problem, n_candidates, n_nonzero):
         super().__init__(problem)
-        self.n_candidates, self.n_nonzero = n_candidates, n_nonzero
         self.scale = problem.scaling.scale
-        self.random = np.random.default_rng(problem.random_state)
+        self.directions = random_directions(
+            np.random.default_rng(problem.random_state), n_candidates, len(self.scale), n_nonzero)
 
     def split(self, samples, min_samples_leaf):
         if not self.is_splittable(samples, min_samples_leaf):
             return None
-        features = random_subsets(
-            self.random, self.n_candidates, len(self.scale), self.n_nonzero)
-        weights = unit_vectors(self.random, features.shape) / self.scale[features]
+        features, vectors = next(self.directions)
+        weights = vectors / self.scale[features]
         best = best_direction(self.splitter, samples, features, weights, min_samples_leaf)
         if best < 0:
             return None
@@ -93,6 +95,32 @@ class RandomObliqueSplitter(RefinedSplitter):
         direction[features[best]] = weights[best]
         # Sums of all products, in the order in which the tree takes them, may have other last bits.
         return self.cut(samples, direction, min_samples_leaf)
+
+
+def random_directions(random, n_candidates, n_features, n_nonzero):
+    """The random directions of one node after the other, without end.
+
+    Parameters
+    ----------
+    random : numpy Generator
+    n_candidates : int
+        Number of directions of a node.
+    n_features, n_nonzero : int
+
+    Yields
+    ------
+    features : ndarray of int32, shape (n_candidates, n_nonzero)
+    vectors : ndarray of shape (n_candidates, n_nonzero)
+        Unit vectors of these features.
+    """
+    # Drawn for many nodes at once: a call of numpy takes longer than the few numbers of a node.
+    n_drawn = n_candidates * max(1, N_VALUES_AT_ONCE // (n_candidates * n_nonzero))
+    while True:
+        features = random_subsets(random, n_drawn, n_features, n_nonzero)
+        vectors = unit_vectors(random, features.shape)
+        for first in range(0, n_drawn, n_candidates):
+            node = slice(first, first + n_candidates)
+            yield features[node], vectors[node]
 
 
 def unit_vectors(random, shape):

@@ -10,17 +10,24 @@ from helpers import FORMS, TASKS, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._scaling import Scaling
 from ngdt.initializers import RandomOblique
-from ngdt.initializers._random_oblique import random_subsets, unit_vectors
+from ngdt.initializers._random_oblique import random_directions, random_subsets
 from ngdt.losses import LogLoss, SquaredLoss
 from reference import splits as naive_splits
 
 
 def drawn(random, n_directions, n_features, n_nonzero):
-    """Directions as a node draws them."""
+    """The directions of the first node."""
     directions = np.zeros((n_directions, n_features))
-    used = random_subsets(random, n_directions, n_features, n_nonzero)
-    np.put_along_axis(directions, used, unit_vectors(random, used.shape), axis=1)
+    used, vectors = next(random_directions(random, n_directions, n_features, n_nonzero))
+    np.put_along_axis(directions, used, vectors, axis=1)
     return directions
+
+
+def test_nodes_draw_different_directions():
+    draws = random_directions(np.random.default_rng(0), 3, 4, 2)
+    nodes = [next(draws) for _ in range(4000)]      # more than are drawn at once
+    assert {features.shape for features, _ in nodes} == {(3, 2)}
+    assert len({vectors.tobytes() for _, vectors in nodes}) == 4000
 
 
 @FORMS
