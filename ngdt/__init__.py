@@ -1,6 +1,7 @@
 """Non-greedy oblique decision trees."""
 
 from ngdt import (
+    explanation,
     export,
     inference,
     initializers,
@@ -29,6 +30,7 @@ __all__ = [
     "Problem",
     "TAOPathCV",
     "Tree",
+    "explanation",
     "export",
     "export_text",
     "inference",
