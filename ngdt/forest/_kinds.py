@@ -79,10 +79,11 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
     # As many features as random forests try, but drawn with repetition.
     random, tao = RandomOblique(min(p, MAX_FEATURES), 1), TAO(C=10.0, max_passes=N_PASSES)
     soft = _soft_kind(problem, finish)
-    if leaf != "constant" and node_type(problem.loss) is not None and soft.name == "annealed":
-        penalised = () if linear_leaves.penalty == "auto" else (linear_leaves,)
-        soft = Kind("annealed, linear", RandomComplete(),
-                    (Annealed(leaf="linear"), tao, *(finish or penalised)), MAX_LINEAR_DEPTH)
+    if leaf != "constant" and node_type(problem.loss) is not None and _is_soft(problem):
+        # Training fits the leaves itself, with penalties of its own.
+        refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
+        soft = Kind("annealed, linear", RandomComplete(), (Annealed(leaf="linear"), tao, *refit),
+                    MAX_LINEAR_DEPTH)
     return [Kind("tao", oblique, (tao, *finish), MAX_TRAINED_DEPTH), soft,
             Kind("random oblique", oblique, finish), Kind("random", random, finish),
             # Next to others, it draws their predictions towards the mean.
@@ -91,6 +92,11 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
 
 def _soft_kind(problem, finish):
     """Trees whose splits are all trained together by gradients."""
-    if problem.X.shape[1] > MAX_SOFT_FEATURES:
-        return Kind("ssgd", InfoGain(), (SSGD(), *finish))
-    return Kind("annealed", RandomComplete(), (Annealed(), *finish))
+    if _is_soft(problem):
+        return Kind("annealed", RandomComplete(), (Annealed(), *finish))
+    return Kind("ssgd", InfoGain(), (SSGD(), *finish))
+
+
+def _is_soft(problem):
+    """Whether soft training does not take too long."""
+    return problem.X.shape[1] <= MAX_SOFT_FEATURES
