@@ -110,7 +110,7 @@ class ForestExplanation(Explanation):
                 goal.accepts(None, outputs))
 
     def sums(self):
-        """What the features add to the probability of the predicted class, or to each number.
+        """What the features add to the probability of the predicted class, or to each target.
 
         Returns
         -------

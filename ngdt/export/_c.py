@@ -57,7 +57,7 @@ def export_c(model, *, name="ngdt", dtype="double", encoded=False):
     a threshold may go another way.
 
     Features have to be finite. A NaN that a score on the path meets gives -1 for a class, and NaN
-    for numbers.
+    for a regression.
 
     Examples
     --------

@@ -22,6 +22,6 @@ def describe(value):
 def test_scikit_learn_check(estimator, check, request):
     is_drawn = any(type(estimator) is type(each) for each in DRAWN) and estimator.bootstrap
     if is_drawn and check.func.__name__.startswith("check_sample_weight_equivalence"):
-        request.node.add_marker(pytest.mark.xfail(strict=False, reason=(
+        request.node.add_marker(pytest.mark.xfail(reason=(
             "a sample of weight k is drawn as one, k copies of it one by one")))
     check(estimator)

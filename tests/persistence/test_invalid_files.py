@@ -28,6 +28,7 @@ MAKERS = [model_cases.tree_on_frame, model_cases.linear_leaves, model_cases.spar
           model_cases.forest, model_cases.search]
 # A model may have lost the names of its features, and huge numbers overflow.
 IGNORES = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+# Each example writes its file anew, so they can share a folder.
 KEEPS_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

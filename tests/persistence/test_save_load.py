@@ -123,7 +123,11 @@ def test_batches_go_on(tmp_path):
     assert_same(*(each.partial_fit(frame()[60:], y[60:]) for each in (loaded, model)))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+# Each example writes its file anew, so they can share a folder.
+KEEPS_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@KEEPS_PATH
 @given(tree=trees(), X=samples())
 def test_any_tree(tmp_path, tree, X):
     for each in (tree, tree.sparsify()):
@@ -134,7 +138,7 @@ def test_any_tree(tmp_path, tree, X):
         np.testing.assert_array_equal(loaded.predict(X), each.predict(X))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@KEEPS_PATH
 @given(loss=losses())
 def test_any_loss(tmp_path, loss):
     kind = ObliqueTreeClassifier if loss.is_classifier else ObliqueTreeRegressor
