@@ -14,6 +14,12 @@ cdef enum:
     MAX_FEATURES = 256      # features read at once
     CELL_BYTES = 1 << 20    # counting table, half of a level-2 cache
     MAX_ENTRIES = 65536     # listed entries of a block, unless one feature has more
+    CELLS_PER_SORTED_ENTRY = 4  # to go through so many cells takes as long as to sort one entry
+
+
+cdef inline Py_ssize_t most_cells_of_feature(Py_ssize_t n) noexcept nogil:
+    """Most cells that are counted for one feature, in a node of at most n samples."""
+    return min(CELL_BYTES // 8, CELLS_PER_SORTED_ENTRY * n)
 
 
 cdef struct Labels:

@@ -24,7 +24,6 @@ cdef extern from "differ.h" nogil:
 
 cdef enum:
     VALUES_AHEAD = 1536         # values that are prefetched
-    CELLS_PER_SORTED_ENTRY = 4  # to go through so many cells takes as long as to sort one entry
     GRIDS_AT_ONCE = 32          # features whose grids are sought at once: their tables take 1 MB
 
 ctypedef fused real:
@@ -50,10 +49,13 @@ cdef class Columns:
         self.steps = np.zeros(p, dtype=np.int32)
         self.low = np.zeros(p)
         self.inverse = np.zeros(p)
-        self.z = np.empty(max(n, MAX_ENTRIES))
-        self.position = np.empty(max(n, MAX_ENTRIES), dtype=np.int32)
-        self.cells = np.zeros(CELL_BYTES, dtype=np.uint8)
-        self.seen = np.zeros(CELL_BYTES // 4, dtype=np.uint8)
+        # No larger than few samples need: to clear a megabyte takes longer than a small fit.
+        cdef Py_ssize_t width = min(p, MAX_FEATURES), most_cells = most_cells_of_feature(n)
+        cdef Py_ssize_t most_entries = max(n, min(n * width, MAX_ENTRIES))
+        self.z = np.empty(most_entries)
+        self.position = np.empty(most_entries, dtype=np.int32)
+        self.cells = np.zeros(min(8 * most_cells * width, CELL_BYTES), dtype=np.uint8)
+        self.seen = np.zeros(min((most_cells + 7) * width, CELL_BYTES // 4), dtype=np.uint8)
         self._cursor = np.empty(n if data.is_sparse else 0, dtype=np.int32)
         skip = np.zeros(p) if data.is_sparse else self._commonest(used)
         self.skip = skip
@@ -73,13 +75,21 @@ cdef class Columns:
                 s[i, j] = self.get(used[i * len(used) // n_sampled], j)
         # The longest run of equal values in each sorted column
         values.sort(axis=0)
-        run = best = np.ones(self.n_features)
-        value = values[0].copy()
-        for i in range(1, n_sampled):
-            run = np.where(values[i] == values[i - 1], run + 1, 1)
-            value = np.where(run > best, values[i], value)
-            best = np.maximum(run, best)
-        return np.where(best > n_sampled / 8, value, NAN)
+        commonest = np.full(self.n_features, NAN)
+        cdef double[::1] value = commonest
+        cdef Py_ssize_t run, best
+        for j in range(self.n_features):
+            run = best = 1
+            for i in range(1, n_sampled):
+                run = run + 1 if s[i, j] == s[i - 1, j] else 1
+                if run > best:
+                    best = run
+                    value[j] = s[i, j]
+            if best == 1:
+                value[j] = s[0, j]
+            if 8 * best <= n_sampled:
+                value[j] = NAN
+        return commonest
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """X[i, j]"""

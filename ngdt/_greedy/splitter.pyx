@@ -17,7 +17,7 @@ from libc.math cimport INFINITY, fmax, fmin
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from ngdt._greedy.columns cimport CELL_BYTES, Columns, Feature
+from ngdt._greedy.columns cimport Columns, Feature, most_cells_of_feature
 from ngdt._greedy.criterion cimport Cut
 from ngdt._greedy.moves cimport MoveList
 from ngdt._samples cimport Sample, Samples, dense_score
@@ -96,7 +96,7 @@ cdef class Splitter:
         present = sample_weight[self._used]
         same = present[0] if n and present.min() == present.max() else np.nan
         self._n_labels = self._criterion.labels.n
-        self._moves = MoveList(max(n, CELL_BYTES // 8) + 1, n, same)
+        self._moves = MoveList(max(n, most_cells_of_feature(n)) + 1, n, same)
         self._right = np.empty(n, dtype=np.int32)
 
     def used_samples(self):
