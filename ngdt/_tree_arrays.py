@@ -12,21 +12,37 @@ def checked_arrays(
 
     Kernels follow these arrays without checks of their own.
     """
-    dense = csr = None
-    if sparse.issparse(weights):
-        csr, shape = sparse_numbers("weights", weights)
-    else:
-        dense = numbers("weights", weights, 2)
-        shape = dense.shape
+    dense, csr, (m, p) = checked_weights(weights)
     thresholds = numbers("thresholds", thresholds, 1)
     left = integers("children_left", children_left)
     right = integers("children_right", children_right)
-    values = numbers("values", values, 2)
-    m, p = shape
+    check_lengths(m, thresholds, left, right)
+    leaves = checked_leaves((m, p), values, slopes, ranges)
+    node_depths, leaf_depths = depths(left.tolist(), right.tolist())
+    return dense, csr, p, thresholds, left, right, *leaves, node_depths, leaf_depths
+
+
+def checked_weights(weights):
+    """Weights as a dense array or the arrays of a sparse one, the other None, and their shape."""
+    if sparse.issparse(weights):
+        csr, shape = sparse_numbers("weights", weights)
+        return None, csr, shape
+    dense = numbers("weights", weights, 2)
+    return dense, None, dense.shape
+
+
+def check_lengths(m, thresholds, left, right):
+    """Raise a ValueError if the nodes are not as many as the weight vectors."""
     for name, array in (
             ("thresholds", thresholds), ("children_left", left), ("children_right", right)):
         if len(array) != m:
             raise ValueError(f"{name} has {len(array)} entries, but weights has {m} rows")
+
+
+def checked_leaves(shape, values, slopes, ranges):
+    """The arrays of the leaves; `shape` is that of the weights."""
+    m, p = shape
+    values = numbers("values", values, 2)
     if len(values) != m + 1:
         raise ValueError(
             f"values must have one row per leaf, {m + 1} for {m} internal nodes, "
@@ -36,12 +52,11 @@ def checked_arrays(
     if values.shape[1] == 0:
         raise ValueError("values must have at least one column (output)")
     slopes = _leaf_array("slopes", slopes, (*values.shape, p))
-    ranges = _leaf_array("ranges", ranges, (*values.shape, 2))
+    # Constant leaves predict their values, which nothing clips.
+    ranges = None if slopes is None else _leaf_array("ranges", ranges, (*values.shape, 2))
     if ranges is not None and (ranges[..., 0] > ranges[..., 1]).any():
         raise ValueError("ranges must hold pairs of a lower and an upper limit, in this order")
-    node_depths, leaf_depths = depths(left.tolist(), right.tolist())
-    return (dense, csr, p, thresholds, left, right, values, slopes, ranges, node_depths,
-            leaf_depths)
+    return values, slopes, ranges
 
 
 def _leaf_array(name, array, shape):

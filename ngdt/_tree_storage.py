@@ -4,7 +4,13 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._flat_tree import FlatTree
-from ngdt._tree_arrays import checked_arrays
+from ngdt._tree_arrays import (
+    check_lengths,
+    checked_arrays,
+    checked_leaves,
+    checked_weights,
+    numbers,
+)
 
 
 class StoredTree(FlatTree):
@@ -15,8 +21,7 @@ class StoredTree(FlatTree):
     def __init__(self, weights, thresholds, children_left, children_right, values, slopes=None,
                  ranges=None):
         super().__init__(*checked_arrays(
-            weights, thresholds, children_left, children_right, values, slopes,
-            None if slopes is None else ranges))
+            weights, thresholds, children_left, children_right, values, slopes, ranges))
 
     def sparsify(self):
         """The tree with sparse rows of weights, which takes the same decisions.
@@ -146,11 +151,22 @@ class StoredTree(FlatTree):
         >>> tree.replace(values=[[0.0], [2.0]]).predict([[3.0]])
         array([[2.]])
         """
-        leaves = self._arrays()[4:] if values is None else (values, slopes, ranges)
-        return type(self)(
-            self.weights if weights is None else weights,
-            self.thresholds if thresholds is None else thresholds,
-            self.children_left, self.children_right, *leaves)
+        dense, csr, shape = self._dense, self._csr, (self.n_internal, self.n_features)
+        # Only what is new is checked; arrays that stay are shared, as nobody can write to them.
+        if weights is not None:
+            dense, csr, shape = checked_weights(weights)
+        thresholds = (
+            self.thresholds if thresholds is None else numbers("thresholds", thresholds, 1))
+        check_lengths(shape[0], thresholds, self.children_left, self.children_right)
+        leaves = kept = self.values, self.slopes, self.ranges
+        if values is not None or shape[1] != self.n_features:
+            leaves = checked_leaves(
+                shape, *(kept if values is None else (values, slopes, ranges)))
+        tree = type(self).__new__(type(self))
+        FlatTree.__init__(
+            tree, dense, csr, shape[1], thresholds, self.children_left, self.children_right,
+            *leaves, self._node_depths, self._leaf_depths)
+        return tree
 
     def copy(self):
         """An equal tree with arrays of its own."""
