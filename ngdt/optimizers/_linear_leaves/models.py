@@ -10,6 +10,7 @@ from ngdt.losses import LogLoss
 from ngdt.optimizers._linear_leaves.logistic import LogisticNode
 from ngdt.optimizers._linear_leaves.ridge import RidgeNode
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
+from ngdt.optimizers._threads import one_blas_thread
 
 
 def node_type(loss):
@@ -114,21 +115,23 @@ def fit_models(
     node_model = node_type(data.problem.loss)
     values[0], ranges[0] = node_model.constant(data, samples), node_model.ranges(data, samples)
     children, is_chain = child_ids(tree), shrink and prior is None
-    for node in range(n_nodes):     # parents come before children
-        here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
-        if len(here) and (is_chain or node >= m):
-            fitted, strengths = node_model(data, here), penalties
-            if node == 0 and root_penalties is not None:
-                strengths = np.full(len(penalties), fitted.best_penalty(root_penalties))
-            if not is_chain or node == 0 or data.problem.deadline.fits():
-                values[node], slopes[node] = fitted.fit(
-                    values[node], slopes[node] if prior is None else prior[node - m], strengths,
-                    is_drawn=is_chain and node > 0)
-            ranges[node] = node_model.ranges(data, here)
-            losses[node] = fitted.losses(values[node], slopes[node])
-        if node < m:
-            for each in (values, slopes, ranges):
-                each[children[node]] = each[node]
+    # The products of a node are small: several threads of BLAS would mostly wait for each other.
+    with one_blas_thread():
+        for node in range(n_nodes):     # parents come before children
+            here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
+            if len(here) and (is_chain or node >= m):
+                fitted, strengths = node_model(data, here), penalties
+                if node == 0 and root_penalties is not None:
+                    strengths = np.full(len(penalties), fitted.best_penalty(root_penalties))
+                if not is_chain or node == 0 or data.problem.deadline.fits():
+                    values[node], slopes[node] = fitted.fit(
+                        values[node], slopes[node] if prior is None else prior[node - m], strengths,
+                        is_drawn=is_chain and node > 0)
+                ranges[node] = node_model.ranges(data, here)
+                losses[node] = fitted.losses(values[node], slopes[node])
+            if node < m:
+                for each in (values, slopes, ranges):
+                    each[children[node]] = each[node]
     return NodeModels(values, slopes, ranges, losses)
 
 
