@@ -4,10 +4,11 @@
 import os
 from pathlib import Path
 
-# Before numpy is loaded: processes that share the cores must not each start as many BLAS threads.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    for library in ("OPENBLAS", "OMP", "MKL"):
-        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+# Before numpy is loaded: the arrays of most tests are too small for several BLAS threads, which
+# would only wait for each other, and more so where processes share the cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def digits(all_digits):
 
 @pytest.fixture
 def two_blas_threads():
-    """BLAS with threads of its own, also where several processes share the tests."""
+    """BLAS with threads of its own."""
     with threadpool_limits(2, user_api="blas"):
         yield
 
