@@ -275,7 +275,8 @@ def test_names_of_features_and_labels():
 CHECKS = [
     pair for estimator in (ObliqueTreeClassifier, ObliqueTreeRegressor)
     for pair in estimator_checks_generator(
-        TAOPathCV(estimator(max_depth=2, optimizer=TAO(max_passes=1)), Cs=[0.3, 0.1], cv=2))]
+        TAOPathCV(estimator(max_depth=2, init="info_gain", optimizer=TAO(max_passes=1)),
+                  Cs=[0.3, 0.1], cv=2))]
 
 
 @pytest.mark.parametrize(
