@@ -13,6 +13,9 @@ import runpy
 from pathlib import Path
 
 import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import ngdt
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -46,15 +49,20 @@ def test_examples_in_pages(path):
     assert output.getvalue() == ""
 
 
-def test_examples_in_readme():
+def test_examples_in_readme(tmp_path, monkeypatch):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
     assert blocks
-    printed = io.StringIO()
+    monkeypatch.chdir(tmp_path)     # where a model is saved
+    printed, names = io.StringIO(), {}
     with contextlib.redirect_stdout(printed):
-        exec("\n".join(blocks), {})
-    greedy, tree = map(float, printed.getvalue().splitlines()[0].split())
-    assert tree > greedy
+        exec("\n".join(blocks), names)
+    X_train, X_test, y_train, y_test = (
+        names[name] for name in ("X_train", "X_test", "y_train", "y_test"))
+    greedy = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X_train, y_train)
+    assert float(printed.getvalue().split()[0]) > greedy.score(X_test, y_test)
+    assert ngdt.load(tmp_path / "wine.ngdt").predict(X_test).tolist() == (
+        names["tree"].predict(X_test).tolist())
 
 
 @pytest.fixture(scope="module")
