@@ -8,7 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._sample_summary import SampleSummary
 from ngdt._scaling import Moments
+from ngdt._steps import names_out, transform, units_of, unwrap
+from ngdt._structure import sums_below
 from ngdt._tree import Tree
+from ngdt._units import in_units
 from ngdt._validation import check_matrix
 
 
@@ -29,6 +32,8 @@ class TreeLabels:
         None for regression.
     summary : SampleSummary or None
         Of the training samples, or of others that were given; None if there are none.
+    n_node_samples : ndarray of int, shape (n_internal + n_leaves,), or None
+        Number of these samples at each node, then at each leaf.
     """
 
     tree: Tree
@@ -37,6 +42,7 @@ class TreeLabels:
     column_names: list
     class_names: list | None
     summary: SampleSummary | None
+    n_node_samples: np.ndarray | None
 
     def is_number(self, feature):
         """Whether a feature of the tree is a column of numbers."""
@@ -46,30 +52,55 @@ class TreeLabels:
 def labels_of(model, *, feature_names=None, class_names=None, X=None):
     """The tree of a model, names of its features and classes, and a summary of its samples.
 
+    Of a pipeline or a search, it is the tree of the last step. If the steps before it end with
+    scalers, such as StandardScaler, the tree is in the units of the columns before these.
+
     Parameters
     ----------
     model : Tree or fitted estimator
     feature_names : sequence, default=None
-        Names of the columns of X. None takes ``feature_names_in_`` of the estimator, or else "x0",
-        "x1" and so on.
+        Names of the columns that the tree reads. None takes those that the other steps of a
+        pipeline make, or ``feature_names_in_`` of the estimator, or else "x0", "x1" and so on.
     class_names : sequence, default=None
         None takes ``classes_`` of the estimator, or else "0", "1" and so on.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
-        Samples to summarize. None takes the training samples of the estimator.
+        Samples to summarize, as the model reads them. None takes the training samples of the
+        estimator.
 
     Returns
     -------
     TreeLabels
     """
+    steps, model = unwrap(model)
     tree, table = tree_of(model), _encoding(model)
     n_columns = tree.n_features if table is None else len(table.names)
+    if feature_names is None:
+        feature_names = names_out(steps)
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])
     columns = _check_names("feature_names", feature_names, n_columns)
     names = columns if table is None else replace(table, names=tuple(columns)).feature_names
-    return TreeLabels(
+    summary, counts = _known(model, tree) if X is None else _summarize(
+        tree, encoded(model, transform(steps, X)))
+    labels = TreeLabels(
         tree, names, None if table is None else table.features, columns,
-        _class_names(model, tree, class_names), _summary(model, tree, X))
+        _class_names(model, tree, class_names), summary, counts)
+    return labels if table is not None else in_units(labels, *units_of(steps, n_columns))
+
+
+def encoded(model, X):
+    """Samples as the tree of a model reads them.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray or CSR matrix
+    """
+    return model.encode(X) if hasattr(model, "encode") else check_matrix(X)
 
 
 def tree_of(model):
@@ -87,6 +118,8 @@ def tree_of(model):
         return model
     if hasattr(model, "fit"):
         check_is_fitted(model)
+    if hasattr(model, "estimators_"):
+        raise TypeError("model must be a single tree, got a forest: pass one of its estimators_")
     tree = getattr(model, "tree_", None)
     if not isinstance(tree, Tree):
         hint = "" if tree is None else ": convert it by Tree.from_sklearn first"
@@ -110,15 +143,21 @@ def _class_names(model, tree, names):
     return _check_names("class_names", names, tree.n_outputs)
 
 
-def _summary(model, tree, X):
-    if X is None:
-        summary = getattr(model, "_sample_summary", None)
-        # tree_ may have been replaced since.
-        return summary if summary is not None and summary.tree is tree else None
-    X = model.encode(X) if hasattr(model, "encode") else check_matrix(X)
+def _known(model, tree):
+    """Summary and counts of the training samples; None and None if they are not known."""
+    summary = getattr(model, "_sample_summary", None)
+    # tree_ may have been replaced since.
+    if summary is None or summary.tree is not tree:
+        return None, None
+    return summary, model.n_node_samples
+
+
+def _summarize(tree, X):
     data = tree._samples(X)
     samples = np.arange(data.n_samples, dtype=np.int32)
-    return SampleSummary.of(tree, X, data, samples, Moments.of(X, np.ones(data.n_samples)))
+    n_samples_at_leaf = np.bincount(tree.apply_samples(data), minlength=tree.n_leaves)
+    summary = SampleSummary.of(tree, X, data, samples, Moments.of(X, np.ones(data.n_samples)))
+    return summary, sums_below(tree, n_samples_at_leaf).astype(np.intp)
 
 
 def _check_names(parameter, names, count):

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-import numpy as np
 from scipy.special import softmax
 
 from ngdt._leaf_text import leaf_texts, log_odds_of
 from ngdt._numbers import format_number
 from ngdt._rules import category_rule_of, rule_of
-from ngdt._structure import sums_below
 
 # Relations that samples of the left child meet, and those that the others meet.
 _OPPOSITE = {"<=": ">", ">=": "<"}
@@ -107,25 +105,3 @@ def leaf_text(labels, leaf, n_terms=None, digits=None):
     if names is not None:
         texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
     return ("; " if is_linear else ", ").join(texts)
-
-
-def sample_counts(model, labels, X):
-    """Number of samples at each node, then at each leaf.
-
-    Parameters
-    ----------
-    model : Tree or fitted estimator
-    labels : TreeLabels
-    X : array-like, data frame or CSR matrix, or None
-        Samples to count. None takes the training samples.
-
-    Returns
-    -------
-    ndarray of int, shape (n_internal + n_leaves,), or None
-        None if the samples are not known.
-    """
-    if X is not None:
-        leaf = model.apply(X)
-        return sums_below(labels.tree, np.bincount(leaf, minlength=labels.tree.n_leaves))
-    # Without a summary, tree_ has been replaced since the training.
-    return None if labels.summary is None else model.n_node_samples

@@ -7,8 +7,8 @@ from scipy.special import softmax
 
 from ngdt._labels import labels_of
 from ngdt._structure import child_ids
-from ngdt.export._conditions import condition_of, leaf_text, sample_counts
-from ngdt.export._model import leaf_values, readable_model
+from ngdt.export._conditions import condition_of, leaf_text
+from ngdt.export._model import leaf_values
 from ngdt.export._text import check_counts
 from ngdt.export._walk import walk
 
@@ -75,9 +75,8 @@ def export_graphviz(
     }
     """
     check_counts(max_depth=max_depth, n_terms=n_terms, digits=digits)
-    model, feature_names = readable_model(model, feature_names)
     labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
-    tree, counts = labels.tree, sample_counts(model, labels, X)
+    tree, counts = labels.tree, labels.n_node_samples
     colors = _leaf_colors(labels) if filled else None
     children, lines, leaves = child_ids(tree).tolist(), [], []
     for kind, item, _ in walk(tree, max_depth):

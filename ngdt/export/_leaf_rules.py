@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from ngdt._labels import labels_of
-from ngdt.export._conditions import condition_of, leaf_text, sample_counts
-from ngdt.export._model import readable_model
+from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._text import UNCERTAIN, check_counts
 from ngdt.export._walk import paths
 
@@ -83,10 +82,8 @@ def export_rules(
     if petal length (cm) > 2.45 and petal width (cm) > 1.75: virginica (0.965) [46]
     """
     check_counts(n_terms=n_terms, digits=digits)
-    model, feature_names = readable_model(model, feature_names)
     labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
-    counts = sample_counts(model, labels, X)
-    rules = []
+    counts, rules = labels.n_node_samples, []
     for leaf, path in paths(labels.tree):
         conditions = _nearest(
             condition_of(labels, node, n_terms, digits, left=left) for node, left in path)

@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._labels import labels_of, tree_of
+from ngdt._steps import transformers
 from ngdt._table import Table
 from ngdt._tree import Tree
 from ngdt.forest._base import ObliqueForest
@@ -146,7 +147,7 @@ def inner_model(model):
         If a step of a pipeline changes the columns.
     """
     if isinstance(model, Pipeline):
-        steps = _transformers(model)
+        steps = list(transformers(model))
         if steps:
             raise ValueError(
                 f"model is a pipeline whose step {steps[0]!r} transforms the columns, which an "
@@ -157,42 +158,3 @@ def inner_model(model):
         check_is_fitted(model)
         return model.estimator_
     return model
-
-
-def readable_model(model, feature_names):
-    """The single tree or estimator that a text or a graph shows, and names of its columns.
-
-    Parameters
-    ----------
-    model : Tree, fitted estimator, or Pipeline
-        Of a pipeline, the last step, which reads the columns that the others make.
-    feature_names : sequence or None
-        Names that the caller gives.
-
-    Returns
-    -------
-    model : Tree or fitted estimator
-    feature_names : sequence or None
-    """
-    if isinstance(model, Pipeline) and _transformers(model):
-        if feature_names is None:
-            feature_names = _names_out(model[:-1])
-        model = model[-1]
-    model = inner_model(model)
-    if isinstance(model, ObliqueForest):
-        raise TypeError(
-            "model must be a single tree, got a forest: pass one of its estimators_")
-    return model, feature_names
-
-
-def _transformers(pipeline):
-    """Names of the steps before the last that do something."""
-    return [name for name, step in pipeline.steps[:-1] if step not in (None, "passthrough")]
-
-
-def _names_out(transformers):
-    """Names of the columns that transformers make; None if they have none."""
-    try:
-        return transformers.get_feature_names_out()
-    except (AttributeError, ValueError):    # not every transformer can name its columns
-        return None

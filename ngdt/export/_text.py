@@ -4,7 +4,6 @@ from numbers import Integral
 
 from ngdt._labels import labels_of
 from ngdt.export._conditions import condition_of, leaf_text
-from ngdt.export._model import readable_model
 from ngdt.export._walk import walk
 
 UNCERTAIN = "  # rounding of the sum decides for some samples"
@@ -31,12 +30,13 @@ def export_text(
     Parameters
     ----------
     model : Tree, fitted estimator or Pipeline
-        The tree to export. Of a pipeline, it is the last step, in terms of the columns that the
-        other steps make. The leaf values of a `Tree` with two or more outputs are taken as
-        unnormalized log-probabilities, as for the log loss.
+        The tree to export. Of a pipeline or a search, it is the last step, in terms of the columns
+        that the other steps make. If these steps end with scalers, such as StandardScaler, numbers
+        are in the units of the columns before scaling. The leaf values of a `Tree` with two or more
+        outputs are taken as unnormalized log-probabilities, as for the log loss.
     feature_names : sequence of str, default=None
-        Names of the columns of X. None takes ``feature_names_in_`` of the estimator, or what the
-        other steps of a pipeline call their columns.
+        Names of the columns that the tree reads. None takes ``feature_names_in_`` of the estimator,
+        or what the other steps of a pipeline call their columns.
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
     n_terms : int or None, default=5
@@ -51,8 +51,8 @@ def export_text(
     max_depth : int or None, default=None
         Levels of splits to write. None writes all.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
-        Samples to take for the training samples. None takes those of the last call of `fit` or
-        `partial_fit`.
+        Samples to take for the training samples, as `model` reads them. None takes those of the
+        last call of `fit` or `partial_fit`.
 
     Returns
     -------
@@ -88,7 +88,6 @@ def export_text(
             virginica (0.965)
     """
     check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth)
-    model, feature_names = readable_model(model, feature_names)
     labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
     lines = []
     for kind, item, depth in walk(labels.tree, max_depth):

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import (
@@ -210,17 +210,6 @@ def test_wrong_models(iris):
     with pytest.raises(TypeError, match=r"convert it by Tree.from_sklearn"):
         export_text(fitted)
     assert export_text(Tree.from_sklearn(fitted)).startswith("if x")
-
-
-def test_the_last_step_of_a_pipeline_is_written(iris):
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame(iris.data, columns=["a", "b", "c", "d"])
-    tree = ObliqueTreeClassifier(1, optimizer=None)
-    scaled = make_pipeline(StandardScaler(), tree).fit(X, iris.target)
-    assert re.match("if [cd] <= ", export_text(scaled))
-    nameless = make_pipeline(FunctionTransformer(), tree).fit(iris.data, iris.target)
-    assert re.match("if x[23] <= ", export_text(nameless))
-    assert export_text(make_pipeline("passthrough", tree)) == export_text(tree)
 
 
 def test_the_tree_of_a_search_is_written_with_its_names(iris):

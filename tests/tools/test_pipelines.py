@@ -1,0 +1,103 @@
+"""Trees of pipelines and searches, as text: names and units are those of the table."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._labels import labels_of
+from ngdt._steps import units_of
+from ngdt.export import export_graphviz, export_rules, export_text
+
+
+def table(n=80):
+    """Four columns in units of their own: years, money, shares, and one of large and near numbers.
+    """
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.integers(1950, 2020, n), rng.lognormal(10, 1, n).round(), rng.random(n),
+                  1e6 + rng.integers(0, 9, n) / 10], axis=1)
+    return X, (X - X.mean(axis=0)) @ (0.02, 3e-5, 1.0, 1.0) > 0
+
+
+SCALERS = [
+    [StandardScaler()], [StandardScaler(with_mean=False)], [StandardScaler(with_std=False)],
+    [MinMaxScaler((-3, 5))], [MaxAbsScaler()], [RobustScaler()],
+    [RobustScaler(with_centering=False, with_scaling=False)],
+    [SimpleImputer(), StandardScaler(), MinMaxScaler()],
+    [make_column_transformer((StandardScaler(), [2, 0]), remainder="passthrough"),],
+    [make_column_transformer((make_pipeline(SimpleImputer(), RobustScaler()), [1, 2]),
+                             remainder=MinMaxScaler())],
+]
+
+
+@pytest.mark.parametrize("steps", SCALERS, ids=str)
+def test_units_are_those_before_the_scalers(steps):
+    X, _ = table()
+    steps = make_pipeline(*steps).fit(X)
+    Z = steps.transform(X)
+    scale, offset = units_of([step for _, step in steps.steps], 4)
+    order = [int(name[-1]) for name in steps.get_feature_names_out()]
+    np.testing.assert_allclose(Z * scale + offset, X[:, order], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("arguments", [dict(init="co2", max_depth=3), dict(max_depth=9)])
+def test_rules_in_units_of_the_table_send_each_training_sample_as_the_tree(dtype, arguments):
+    X, y = table()
+    X = X.astype(dtype)
+    y = y ^ (np.random.default_rng(1).random(80) < 0.2)     # splits pass close to samples
+    model = ObliqueTreeClassifier(optimizer=None, random_state=0, **arguments)
+    model = make_pipeline(StandardScaler(), model).fit(X, y)
+    names = {f"x{j}": X[:, j].astype(float) for j in range(4)}
+    leaf = model[-1].apply(model[0].transform(X))
+    for rules in (export_rules(model), export_rules(model, X=X)):
+        for rule in rules:
+            met = np.all([eval(text, {}, names) for text in rule.conditions], axis=0)
+            np.testing.assert_array_equal(met, leaf == rule.leaf)
+            assert rule.n_samples == met.sum()
+
+
+def test_formulas_are_in_units_of_the_table(diabetes):
+    X, y = diabetes[0] * 1000 + 50, diabetes[1]
+    tree = ObliqueTreeRegressor(1, leaf="linear", optimizer=None, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), tree).fit(X, y)
+    labels = labels_of(pipeline)
+    np.testing.assert_allclose(labels.tree.predict(X)[:, 0], pipeline.predict(X))
+    summary, X_leaf = labels.summary, [X[labels.tree.apply(X) == j] for j in range(2)]
+    for found, expected in [
+            (summary.mean, X.mean(axis=0)), (summary.std, X.std(axis=0)),
+            (summary.low, X.min(axis=0)), (summary.high, X.max(axis=0)),
+            (summary.leaf_means, [each.mean(axis=0) for each in X_leaf])]:
+        np.testing.assert_allclose(found, expected)
+
+
+def test_names_pass_through_the_steps(iris):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(iris[0], columns=["a", "b", "c", "d"])
+    tree = ObliqueTreeClassifier(1, optimizer=None)
+    scaled = make_pipeline(StandardScaler(), tree).fit(X, iris[1])
+    alone = export_text(tree.fit(X, iris[1]))
+    assert re.match("if [cd] <= ", alone)
+    scaled = make_pipeline(StandardScaler(), tree).fit(X, iris[1])
+    assert export_text(scaled) == alone     # the same split, in the same units
+    nested = make_pipeline(make_pipeline(StandardScaler()), scaled)
+    search = GridSearchCV(nested, {"pipeline-2__standardscaler__with_mean": [True]}, cv=2)
+    assert export_text(search.fit(X, iris[1])) == alone
+    squares = make_pipeline(PolynomialFeatures(), StandardScaler(), tree).fit(X, iris[1])
+    assert re.match(r"if ([abcd]\^2|[abcd]|[abcd] [abcd]) <= ", export_text(squares))
+    nameless = make_pipeline(FunctionTransformer(), tree).fit(*iris)
+    assert re.match("if x[23] <= ", export_text(nameless))
+    assert "samples = 150" in export_graphviz(scaled)
