@@ -81,15 +81,15 @@ def labels_of(model, *, feature_names=None, class_names=None, X=None):
     columns = _check_names("feature_names", feature_names, n_columns)
     names = columns if table is None else replace(table, names=tuple(columns)).feature_names
     summary, counts = _known(model, tree) if X is None else _summarize(
-        tree, encoded(model, transform(steps, X)))
+        tree, _encoded(model, transform(steps, X)))
     labels = TreeLabels(
         tree, names, None if table is None else table.features, columns,
         _class_names(model, tree, class_names), summary, counts)
     return labels if table is not None else in_units(labels, *units_of(steps, n_columns))
 
 
-def encoded(model, X):
-    """Samples as the tree of a model reads them.
+def leaves_and_samples(model, X):
+    """The leaf of each sample, and the samples as the tree reads them.
 
     Parameters
     ----------
@@ -98,8 +98,16 @@ def encoded(model, X):
 
     Returns
     -------
-    ndarray or CSR matrix
+    leaf : ndarray of int32, shape (n_samples,)
+    X : ndarray or CSR matrix
     """
+    steps, model = unwrap(model)
+    X = _encoded(model, transform(steps, X))
+    tree = tree_of(model)
+    return tree.apply_samples(tree._samples(X)), X
+
+
+def _encoded(model, X):
     return model.encode(X) if hasattr(model, "encode") else check_matrix(X)
 
 

@@ -31,9 +31,9 @@ def spirals(n, seed=0):
 
 
 def main(path=PATH):
-    figure = plt.figure(figsize=(11, 7.4), layout="constrained")
+    figure = plt.figure(figsize=(11, 8.8), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1)
-    top, bottom = figure.subfigures(2, 1, height_ratios=(3, 4.4))
+    top, bottom = figure.subfigures(2, 1, height_ratios=(3, 5.6))
     axes = top.subplots(1, 3, width_ratios=(1, 1, 1.25))
 
     X, y = spirals(1500)
@@ -51,7 +51,7 @@ def main(path=PATH):
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     model = ObliqueTreeClassifier(max_depth=4, optimizer="annealed", random_state=0)
     model.fit(X_train, y_train)
-    plot_tree(model, shape=(8, 8), max_depth=4, figure=bottom)
+    plot_tree(model, shape=(8, 8), max_depth=4, ax=bottom.add_axes((0, 0, 1, 1)))
     accuracy = 100 * model.score(X_test, y_test)
     greedy = model.set_params(optimizer=None).fit(X_train, y_train).score(X_test, y_test)
     bottom.text(

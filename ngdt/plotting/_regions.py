@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import is_regressor
 
-from ngdt.plotting._style import import_pyplot
+from ngdt.plotting._style import class_colors, import_pyplot
 
 
 def _check_plane(model, X, y, resolution):
@@ -71,23 +71,36 @@ def plot_regions(model, X, y=None, *, resolution=200, ax=None):
     value = np.asarray(model.predict(points)).ravel()
     if len(value) != len(points):
         raise ValueError("model must predict one target, got a model that predicts several")
-    color, style, alpha = y, {"cmap": "viridis"}, 0.6
-    if not is_regressor(model):
-        # tab10 has ten colours, which repeat from the eleventh class on.
-        value = np.searchsorted(model.classes_, value) % 10
-        color = None if y is None else np.searchsorted(model.classes_, y) % 10
-        style, alpha = {"cmap": "tab10", "vmin": 0, "vmax": 9}, 0.35
-    elif y is not None:
-        style |= {"vmin": min(np.min(y), value.min()), "vmax": max(np.max(y), value.max())}
     extent = (sides[0][0], sides[0][-1], sides[1][0], sides[1][-1])
-    image = value.reshape(resolution, resolution)
-    ax.imshow(image, extent=extent, origin="lower", aspect="auto", alpha=alpha, **style)
-    if y is not None:
-        ax.scatter(X[:, 0], X[:, 1], c=color, s=9, edgecolors="white", linewidths=0.3, **style)
-    if not is_regressor(model) and len(model.classes_) <= 10:
-        style = {"marker": "o", "linestyle": "", "markersize": 4}
-        keys = [plt.Line2D([], [], color=color, label=f"class {label}", **style)
-                for color, label in zip(plt.get_cmap("tab10").colors, model.classes_, strict=False)]
-        ax.legend(handles=keys, loc="upper right", fontsize=8, handletextpad=0.1)
+    draw = _draw_targets if is_regressor(model) else _draw_classes
+    draw(ax, model, X, y, value.reshape(resolution, resolution),
+         {"extent": extent, "origin": "lower", "aspect": "auto"})
     ax.set(xlim=extent[:2], ylim=extent[2:])
     return ax
+
+
+def _draw_targets(ax, model, X, y, value, place):
+    """Regions and samples of a regressor."""
+    known = value if y is None else np.append(value.ravel(), y)
+    style = {"cmap": "viridis", "vmin": known.min(), "vmax": known.max()}
+    ax.imshow(value, alpha=0.6, **place, **style)
+    if y is not None:
+        ax.scatter(X[:, 0], X[:, 1], c=y, s=14, edgecolors="0.2", linewidths=0.4, **style)
+
+
+def _draw_classes(ax, model, X, y, value, place):
+    """Regions and samples of a classifier, with the names of the classes."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.lines import Line2D
+
+    colors = class_colors(10)    # they repeat
+    style = {"cmap": ListedColormap(colors), "vmin": 0, "vmax": 9}
+    ax.imshow(np.searchsorted(model.classes_, value) % 10, alpha=0.4, **place, **style)
+    if y is not None:
+        ax.scatter(X[:, 0], X[:, 1], c=np.searchsorted(model.classes_, y) % 10, s=9,
+                   edgecolors="white", linewidths=0.3, **style)
+    if len(model.classes_) <= 10:
+        keys = [Line2D([], [], color=color, label=f"class {label}", marker="o", linestyle="",
+                       markersize=4)
+                for color, label in zip(colors, model.classes_, strict=False)]
+        ax.legend(handles=keys, loc="upper right", fontsize=8, handletextpad=0.1)

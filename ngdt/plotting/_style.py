@@ -4,6 +4,26 @@
 # the left.
 WEIGHT_COLORS = "RdBu_r"
 RED, BLUE = "#b2182b", "#2166ac"
+# Frames and lines, and bars whose side tells their sign.
+GREY, DARK = "0.7", "0.35"
+# Ten colours that the colour-blind can tell apart, by Matthew Petroff (arXiv:2107.02270).
+_CLASS_COLORS = (
+    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70",
+    "#717581", "#92dadd")
+
+
+def class_colors(n_classes):
+    """A colour for each class; they repeat from the eleventh class on.
+
+    Parameters
+    ----------
+    n_classes : int
+
+    Returns
+    -------
+    list of str
+    """
+    return [_CLASS_COLORS[c % len(_CLASS_COLORS)] for c in range(n_classes)]
 
 
 def import_pyplot():
@@ -27,13 +47,14 @@ def import_pyplot():
     return plt
 
 
-def direction_keys(linear_leaves=False):
-    """Legend entries for the signs of weights.
+def short(name, length):
+    """A name, cut in the middle if it is longer than some number of characters."""
+    half = (length - 1) // 2
+    return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"
 
-    Parameters
-    ----------
-    linear_leaves : bool, default=False
-        Whether to explain the signs of slopes, too.
+
+def direction_keys():
+    """Legend entries for the signs of weights.
 
     Returns
     -------
@@ -41,8 +62,7 @@ def direction_keys(linear_leaves=False):
     """
     from matplotlib.patches import Patch
 
-    lower, higher = (" or lower", " or higher") if linear_leaves else ("", "")
     return [
-        Patch(color=BLUE, label=f"negative weight: left{lower}"),
-        Patch(color=RED, label=f"positive weight: right{higher}"),
+        Patch(color=BLUE, label="negative weight: left"),
+        Patch(color=RED, label="positive weight: right"),
     ]

@@ -1,56 +1,196 @@
 """A plot of a whole tree."""
 
-from functools import partial
 from numbers import Integral
 
-from ngdt._labels import labels_of
-from ngdt.plotting._leaves import class_colors, leaf_drawer
-from ngdt.plotting._style import direction_keys, import_pyplot
-from ngdt.plotting._weights import check_shape, children, draw_split, short_labels
+from ngdt._labels import labels_of, leaves_and_samples
+from ngdt.plotting._blocks import write
+from ngdt.plotting._contents import Contents, Options, mean_images
+from ngdt.plotting._key import Key
+from ngdt.plotting._layout import centers, children, depths
+from ngdt.plotting._style import DARK, GREY, import_pyplot
+from ngdt.plotting._weights import check_shape
+
+_FONT_SIZE = 9.0        # of a new figure, in points
+# In units of the font size.
+_LEVEL_GAP, _BOX_GAP, _MARGIN = 3.0, 0.7, 1.0
+_LEAST_KEY_WIDTH = 24.0
 
 
-def _layout(tree, max_depth):
-    """Positions of nodes and leaves: {id: (x, depth)}; leaves and cut subtrees are one unit apart.
+def plot_tree(
+    model, *, max_depth=3, feature_names=None, class_names=None, label="all", filled=False,
+    node_ids=False, proportion=False, rounded=False, precision=None, ax=None, fontsize=None,
+    shape=None, X=None,
+):
+    """Plot a tree: the rule of each node, and what each leaf predicts.
 
-    Ids are as in the tree: >= 0 for an internal node, ~leaf for a leaf. A node is above the middle
-    of its two children.
+    Parameters have the names of `sklearn.tree.plot_tree`. A split on a single column is written as
+    a condition. Another one is a list of terms, weight times feature in the units of the table, and
+    the number that their sum must not exceed. Samples that meet the condition take the left branch,
+    "yes". The bar of a term is as long as its effect, the absolute weight times the standard
+    deviation of the feature; it points to the side to which larger values lead. Rules that show all
+    terms have as many digits as `ngdt.export.export_text` writes, as long as they fit; otherwise
+    numbers are rounded, and the limit is written as "about".
+
+    Below the rule are the number of training samples, and the mean prediction for them: the shares
+    of the classes, or a value. A leaf has the most probable class with its probability, and a bar
+    for each class, or the predicted value. A linear leaf has the prediction at the mean of its
+    samples; that of a regression tree has its slopes, with bars that point to the right if larger
+    values raise the prediction. Without training samples, as for a `Tree`, weights take the place
+    of effects.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator or Pipeline
+        The tree to plot. Of a pipeline or a search, it is the last step, as for
+        `ngdt.export.export_text`. The leaf values of a `Tree` with two or more outputs are taken as
+        unnormalized log-probabilities, as for the log loss.
+    max_depth : int or None, default=3
+        Levels of splits to draw. A subtree below them is drawn as its number of leaves. None draws
+        all levels.
+    feature_names : sequence of str, default=None
+        Names of the columns that the tree reads; long names are cut. None takes
+        ``feature_names_in_`` of the estimator, or what the other steps of a pipeline call them.
+    class_names : sequence, default=None
+        Names of the classes. None takes ``classes_`` of the estimator.
+    label : {"all", "root", "none"}, default="all"
+        Where numbers of samples and mean predictions have a word that says so.
+    filled : bool, default=False
+        Paint boxes: in the colour of their class, paler for lower probabilities, or, for a single
+        target, darker for larger values.
+    node_ids : bool, default=False
+        Write the number of each node and leaf, as in `tree_`.
+    proportion : bool, default=False
+        Write shares of the samples instead of numbers.
+    rounded : bool, default=False
+        Draw boxes with rounded corners.
+    precision : int or None, default=None
+        Least number of significant digits. None stands for 3.
+    ax : matplotlib Axes, default=None
+        Where to draw. None makes a new figure whose size fits the tree.
+    fontsize : float, default=None
+        Size of the text in points. None takes 9 for a new figure, or else what makes the tree fit
+        into `ax`.
+    shape : tuple of (int, int), default=None
+        Shape of an image, if the features are its pixels. Weights are then drawn as images: where
+        the sample is bright, red (positive) weights send it to the right and blue (negative) ones
+        to the left.
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
+        Samples to take for the training samples, as `model` reads them. None takes those of the
+        last call of `fit` or `partial_fit`. With `shape`, they are images; a leaf is then drawn as
+        the mean of the images that reach it, below its prediction and, in brackets, their number.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn on; ``ax.figure`` is the figure.
+
+    See Also
+    --------
+    ngdt.export.export_text : The tree as text.
+
+    Notes
+    -----
+    There is no parameter `impurity`: leaf values are trained with the splits, and are no counts of
+    classes.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.plotting import plot_tree
+    >>> tree = Tree([[0.0, 2.0]], [1.0], [~0], [~1], [[2.0, 0.0], [0.0, 2.0]])
+    >>> ax = plot_tree(tree, feature_names=["age", "income"], class_names=["no", "yes"])
+    >>> [text.get_text() for text in ax.texts]
+    ['yes', 'no', 'income ≤ 0.5', 'no', '88.1 %', 'yes', '88.1 %', 'no', 'yes']
     """
-    depth, order = {}, []
-    stack = [(0 if tree.n_internal else ~0, 0)]
-    while stack:  # an explicit stack: a chain may be deeper than Python's recursion limit
-        item, depth[item] = stack.pop()
-        order.append(item)
-        if item >= 0 and depth[item] < max_depth:
-            stack += [(child, depth[item] + 1) for child in reversed(children(tree, item))]
-    ends = [item for item in order if item < 0 or depth[item] == max_depth]
-    x = {item: float(position) for position, item in enumerate(ends)}
-    for item in reversed(order):
-        if item not in x:
-            left, right = children(tree, item)
-            x[item] = 0.5 * (x[left] + x[right])
-    return {item: (x[item], depth[item]) for item in order}
+    plt = import_pyplot()
+    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    check_shape(shape, labels.tree.n_features)
+    _check(max_depth, label, precision)
+    images = None if shape is None or X is None else mean_images(
+        labels, *leaves_and_samples(model, X))
+    plan = _Plan(Contents(
+        labels, Options(shape, label, filled, proportion, precision, node_ids), images), max_depth)
+    if ax is None:
+        fontsize = fontsize or _FONT_SIZE
+        figure = plt.figure(figsize=(plan.width * fontsize / 72, plan.height * fontsize / 72))
+        ax = figure.add_axes((0, 0, 1, 1))
+    elif fontsize is None:
+        box = ax.get_window_extent()
+        fontsize = 72 / ax.figure.dpi * min(box.width / plan.width, box.height / plan.height)
+    plan.draw(ax, fontsize, rounded)
+    return ax
 
 
-def _draw_legend(canvas, x_root, keys, class_names):
-    """Explain the colours beside the root, which is alone on its level, if there is room."""
-    from matplotlib.patches import Patch
-
-    if class_names is not None and len(class_names) <= 20:
-        colors = class_colors(len(class_names))
-        keys += [Patch(color=color, label=f"class {name}")
-                 for color, name in zip(colors, class_names, strict=True)]
-    if not keys:
-        return
-    n_columns = 1 + (len(keys) > 7)
-    low, high = canvas.get_xlim()
-    side, units = max(("left", x_root - low), ("right", high - x_root), key=lambda pair: pair[1])
-    room = (units - 0.4) / (high - low) * canvas.figure.bbox.width / canvas.figure.dpi   # inches
-    if room > n_columns * (0.4 + 0.055 * max(len(key.get_label()) for key in keys)):
-        canvas.legend(
-            handles=keys, loc=f"upper {side}", ncols=n_columns, fontsize=7, frameon=False)
+def _check(max_depth, label, precision):
+    if max_depth is not None and (not isinstance(max_depth, Integral) or max_depth < 1):
+        raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
+    if label not in ("all", "root", "none"):
+        raise ValueError(f"label must be 'all', 'root' or 'none', got {label!r}")
+    if precision is not None and (not isinstance(precision, Integral) or precision < 1):
+        raise ValueError(f"precision must be a positive int or None, got {precision!r}")
 
 
-def _n_leaves_below(tree, node):
+class _Plan:
+    """The boxes of a tree and their places, in units of the font size."""
+
+    def __init__(self, contents, max_depth):
+        self._contents, self._tree = contents, contents.labels.tree
+        self._depth = depths(
+            self._tree, max(1, self._tree.max_depth) if max_depth is None else max_depth)
+        self._boxes = {item: self._box(item) for item in self._depth}
+        widths = {item: box.width for item, box in self._boxes.items()}
+        self._center = centers(self._tree, self._depth, widths, _BOX_GAP)
+        self._top, bottom = self._tops()
+        tree_width = max(x + widths[item] / 2 for item, x in self._center.items())
+        self._key = Key.of(contents, self._depth, max(tree_width, _LEAST_KEY_WIDTH))
+        width = max(tree_width, self._key.width)
+        self._center = {item: x + (width - tree_width) / 2 for item, x in self._center.items()}
+        self._key_top = bottom + _MARGIN
+        self.width = width + 2 * _MARGIN
+        self.height = self._key_top + self._key.height + 2 * _MARGIN
+
+    def _box(self, item):
+        if item < 0:
+            return self._contents.leaf(~item)
+        if children(self._tree, item)[0] in self._depth:
+            return self._contents.split(item)
+        return self._contents.cut(item, n_leaves_below(self._tree, item))
+
+    def _tops(self):
+        """Top of the boxes of each level, and the bottom of the last."""
+        tops, y = [], 0.0
+        for level in range(1 + max(self._depth.values())):
+            tops.append(y)
+            y += _LEVEL_GAP + max(
+                box.height for item, box in self._boxes.items() if self._depth[item] == level)
+        return tops, y - _LEVEL_GAP
+
+    def draw(self, ax, fontsize, rounded):
+        """Draw the tree on axes, with text of a size in points."""
+        has_answers = self._contents.options.shape is None
+        for item, box in self._boxes.items():
+            x, y = self._center[item], self._top[self._depth[item]]
+            if item >= 0 and children(self._tree, item)[0] in self._depth:
+                self._draw_branches(ax, item, y + box.height, fontsize, has_answers)
+            box.draw(ax, x, y, fontsize, rounded)
+        self._key.draw(ax, 0.0, self._key_top, fontsize)
+        ax.set(xlim=(-_MARGIN, self.width - _MARGIN), ylim=(self.height - _MARGIN, -_MARGIN),
+               aspect="equal")
+        ax.set_axis_off()
+
+    def _draw_branches(self, ax, node, bottom, fontsize, has_answers):
+        x, end = self._center[node], self._top[self._depth[node] + 1]
+        for child, answer in zip(children(self._tree, node), ("yes", "no"), strict=True):
+            child_x = self._center[child]
+            ax.plot([x, child_x], [bottom, end], color=GREY, linewidth=1, zorder=0)
+            if has_answers:
+                write(ax, (x + child_x) / 2, (bottom + end) / 2, answer, 0.85 * fontsize,
+                      ha="center", color=DARK,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+
+
+def n_leaves_below(tree, node):
+    """Number of leaves below a node."""
     count, stack = 0, [node]
     while stack:
         item = stack.pop()
@@ -59,110 +199,3 @@ def _n_leaves_below(tree, node):
         else:
             stack += children(tree, item)
     return count
-
-
-def plot_tree(
-    model, *, shape=None, X=None, max_depth=3, feature_names=None, class_names=None, figure=None
-):
-    """Plot a tree: the weights of each node, and the class distribution or values of each leaf.
-
-    A sample goes to the right if its score is above the threshold. Red weights are positive, blue
-    ones negative; nodes are drawn as by `plot_weights`. A split on a single feature is written as a
-    condition; samples that meet it go to the right.
-
-    A linear leaf is drawn as a node, by its slopes: red ones raise the prediction with their
-    feature, blue ones lower it. Above them is the prediction at the mean of the samples in the
-    leaf. Of several targets, only these predictions are written. For classes, it is drawn by the
-    distribution at that mean, with "linear" after the most probable class.
-
-    Parameters
-    ----------
-    model : Tree or fitted estimator
-        The tree to plot. The leaf values of a `Tree` with two or more outputs are taken as
-        unnormalized log-probabilities, as for the log loss.
-    shape : tuple of (int, int), default=None
-        Shape of an image, if the features are its pixels.
-    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
-        With `shape`, images of that shape. A leaf is then drawn as the mean of the images that
-        reach it. Its title is the class or value, and the number of images. Without `shape`,
-        samples to take for the training samples: by default, effects and conditions are those of
-        the last call of `fit` or `partial_fit`.
-    max_depth : int or None, default=3
-        Levels of splits to draw. A subtree below them is drawn as its number of leaves. None draws
-        all levels.
-    feature_names : sequence of str, default=None
-        Names of the features, for nodes without `shape`; long names are cut. None takes
-        ``feature_names_in_`` of the estimator.
-    class_names : sequence, default=None
-        Names of the classes. None takes ``classes_`` of the estimator.
-    figure : matplotlib Figure, default=None
-        Where to draw. None makes a new figure whose size fits the tree.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure drawn on.
-
-    Examples
-    --------
-    >>> from ngdt import Tree
-    >>> from ngdt.plotting import plot_tree
-    >>> tree = Tree([[1.0, -1.0]], [0.0], [~0], [~1], [[2.0, 0.0], [0.0, 2.0]])
-    >>> len(plot_tree(tree).axes)  # a canvas for the branches, one split, two leaves
-    4
-    """
-    plt = import_pyplot()
-    images, samples = (X, None) if shape is not None else (None, X)
-    labels = short_labels(labels_of(
-        model, feature_names=feature_names, class_names=class_names, X=samples))
-    tree = labels.tree
-    check_shape(shape, tree.n_features)
-    if max_depth is None:
-        max_depth = max(1, tree.max_depth)
-    if not isinstance(max_depth, Integral) or max_depth < 1:
-        raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
-    draw_node = partial(draw_split, labels=labels, shape=shape)
-    draw_leaf = leaf_drawer(labels, shape, images)
-    has_slopes = tree.slopes is not None and tree.n_outputs == 1
-    has_bars = tree.n_nonzero > tree.n_internal or has_slopes   # beyond splits on one feature
-
-    positions = _layout(tree, max_depth)
-    width = 1 + max(x for x, _ in positions.values())
-    height = 1 + max(depth for _, depth in positions.values())
-    if figure is None:
-        # Names need more room than images, most of all next to bars.
-        unit = 1.05 if shape is not None else max(
-            1.5, 0.155 * max(map(len, labels.feature_names)) * has_bars)
-        figure = plt.figure(figsize=(max(3.0, unit * width), 1.5 * height))
-    # In units of the layout: half the height of the bars, and a line of text of 0.17 inches.
-    above_leaf = 0.25 + 0.17 * height * figure.dpi / figure.bbox.height
-    canvas = figure.add_axes((0, 0, 1, 1))
-    canvas.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
-    canvas.set_axis_off()
-    if tree.n_internal:
-        _draw_legend(
-            canvas, positions[0][0],
-            direction_keys(has_slopes) if shape is not None or has_bars else [],
-            class_names=labels.class_names if images is None else None)
-
-    def new_axes(x, depth, w, h):
-        """Axes of size (w, h) around (x, depth), in units of the layout."""
-        left, bottom = (x + 0.5 - w / 2) / width, 1 - (depth + 0.5 + h / 2) / height
-        return figure.add_axes((left, bottom, w / width, h / height))
-
-    for item, (x, depth) in positions.items():
-        if item < 0:
-            # An image is square, and its title needs room above.
-            position = (x, depth, 0.72, 0.5) if images is None else (x, depth + 0.06, 0.72, 0.6)
-            draw_leaf(new_axes(*position), ~item)
-        elif depth == max_depth:
-            box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.8"}
-            text = f"{_n_leaves_below(tree, item)}\nleaves"
-            canvas.text(x, depth, text, ha="center", va="center", fontsize=8, bbox=box)
-        else:
-            for child in children(tree, item):
-                # A line to a leaf ends above the title of the leaf.
-                end = (positions[child][0], positions[child][1] - above_leaf * (child < 0))
-                canvas.plot(*zip((x, depth), end, strict=True), color="0.7", zorder=0)
-            draw_node(new_axes(x, depth, 0.8, 0.72), node=item)
-    return figure

@@ -8,7 +8,8 @@ import numpy as np
 from ngdt._labels import labels_of
 from ngdt._numbers import format_number
 from ngdt._rules import category_rule_of, hidden_terms, rule_of, terms_of
-from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot
+from ngdt.plotting._layout import children
+from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot, short
 
 # Longer names are cut.
 _NAME_LENGTH = 17
@@ -39,42 +40,10 @@ def check_shape(shape, n_features):
         )
 
 
-def short_labels(labels):
-    """Cut long names in the middle.
-
-    Parameters
-    ----------
-    labels : TreeLabels
-
-    Returns
-    -------
-    TreeLabels
-    """
-    return dataclasses.replace(
-        labels, feature_names=_short(labels.feature_names), class_names=_short(labels.class_names),
-        column_names=_short(labels.column_names))
-
-
-def _short(names):
-    half = _NAME_LENGTH // 2
-    return names and [
-        name if len(name) <= _NAME_LENGTH else f"{name[:half]}…{name[-half:]}" for name in names]
-
-
-def children(tree, node):
-    """Left and right child of a node.
-
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-
-    Returns
-    -------
-    tuple of (int, int)
-        Ids as in the tree: >= 0 for an internal node, ~leaf for a leaf.
-    """
-    return int(tree.children_left[node]), int(tree.children_right[node])
+def _short_labels(labels):
+    return dataclasses.replace(labels, **{
+        which: [short(name, _NAME_LENGTH) for name in getattr(labels, which)]
+        for which in ("feature_names", "column_names")})
 
 
 def draw_split(ax, labels, node, shape, n_bars=5):
@@ -144,15 +113,15 @@ def draw_effects(ax, labels, weights, n_bars):
 
 
 def _condition(labels, node):
-    """The condition that samples of the right child meet, at a split on a single column."""
+    """The condition that samples of the left child meet, at a split on a single column."""
     of_categories = category_rule_of(labels, node)
     if of_categories is not None:
-        return textwrap.fill(of_categories.text(left=False), _NAME_LENGTH)
+        return textwrap.fill(of_categories.text(left=True), _NAME_LENGTH)
     known = labels.summary is not None
     rule = rule_of(labels, node, digits=None if known else _DIGITS)
     (feature,), (sign,) = rule.features, rule.weights
     limit = format_number(sign * rule.threshold)
-    return f"{labels.feature_names[feature]}\n{'>' if sign > 0 else '<'} {limit}"
+    return f"{labels.feature_names[feature]}\n{'≤' if sign > 0 else '≥'} {limit}"
 
 
 def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None, X=None):
@@ -195,7 +164,7 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     ['root']
     """
     plt = import_pyplot()
-    labels = short_labels(labels_of(model, feature_names=feature_names, X=X))
+    labels = _short_labels(labels_of(model, feature_names=feature_names, X=X))
     tree = labels.tree
     check_shape(shape, tree.n_features)
     titles = {}

@@ -19,7 +19,7 @@ LAYERS = [
      r"|_[a-z]+_loss(es)?|losses|_scaling"),
     ("functions",
      r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
-     r"|_labels|_leaf_text|_numbers|_rules|_sample_summary|_steps|_units"),
+     r"|_labels|_leaf_text|_node_values|_numbers|_rules|_sample_summary|_steps|_units"),
     ("plots", r"plotting(\..*)?"),
     ("explanations", r"explanation(\..*)?"),
     ("contract", r"problem|_algorithm|_deadline|_limits|_folds"),

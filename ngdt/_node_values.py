@@ -1,0 +1,46 @@
+"""What a tree predicts on average for the samples of each node."""
+
+import numpy as np
+from scipy.special import softmax
+
+from ngdt._structure import sums_below
+
+
+def node_predictions(labels):
+    """Mean prediction for the samples of each node: probabilities of classes, or values.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+
+    Returns
+    -------
+    ndarray of shape (n_internal + n_leaves, n_outputs)
+        Nodes come first, then leaves. A linear leaf counts by its prediction at the mean of its
+        samples. NaN where samples are not known, but for constant leaves.
+    """
+    tree, counts = labels.tree, labels.n_node_samples
+    at_leaf = _at_means(labels)
+    if labels.class_names is not None:
+        at_leaf = softmax(at_leaf, axis=1)
+    if counts is None:
+        return np.vstack([np.full((tree.n_internal, tree.n_outputs), np.nan), at_leaf])
+    share = counts / max(counts[0], 1)
+    means = sums_below(tree, at_leaf * share[tree.n_internal:, None])
+    means[:tree.n_internal] /= share[:tree.n_internal, None] + (share[:tree.n_internal, None] == 0)
+    means[tree.n_internal:] = at_leaf
+    means[:tree.n_internal][counts[:tree.n_internal] == 0] = np.nan
+    return means
+
+
+def _at_means(labels):
+    """Leaf values; of linear leaves, those at the mean of their samples."""
+    tree, summary = labels.tree, labels.summary
+    if tree.slopes is None:
+        return tree.values
+    if summary is not None:
+        return summary.leaf_averages()
+    is_linear = tree.slopes.any(axis=2)
+    values = tree.values if tree.ranges is None else np.clip(
+        tree.values, tree.ranges[..., 0], tree.ranges[..., 1])
+    return np.where(is_linear, np.nan, values)

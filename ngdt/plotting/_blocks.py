@@ -1,0 +1,182 @@
+"""The parts that boxes of nodes are made of. Their sizes are in units of the font size.
+
+A block has a `width` and a `height`, and `draw(ax, x, y, fontsize)` draws it on axes in these units
+whose y axis points down: x is its middle and y its top.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ngdt.plotting._style import DARK, GREY, WEIGHT_COLORS
+
+LINE = 1.3              # height of a line of text
+_ROUNDED_UP = 1.06      # letters of small text are as wide as whole pixels
+_BAR_COLUMN = 7.0       # width of the bars beside their names
+_SHARES_HEIGHT = 3.5
+_IMAGE_SIDE = 6.0
+
+
+@lru_cache(maxsize=4096)
+def text_width(text):
+    """Width of a line of text in the default font, in units of its size."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=100)
+    width = text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 100
+    return _ROUNDED_UP * width
+
+
+def write(ax, x, y, text, fontsize, **style):
+    """Write a line of text as it is: a dollar sign in a name begins no formula."""
+    return ax.text(x, y, text, fontsize=fontsize, va="center", parse_math=False, **style)
+
+
+@dataclass(frozen=True)
+class Text:
+    """Lines of text, one below the other."""
+
+    lines: list
+    size: float = 1.0
+    color: str = "black"
+    weight: str = "normal"
+
+    @property
+    def width(self):
+        bold = 1.1 if self.weight == "bold" else 1.0
+        return bold * self.size * max(map(text_width, self.lines), default=0.0)
+
+    @property
+    def height(self):
+        return LINE * self.size * len(self.lines)
+
+    def draw(self, ax, x, y, fontsize):
+        for k, line in enumerate(self.lines):
+            write(ax, x, y + LINE * self.size * (k + 0.5), line, self.size * fontsize,
+                  ha="center", color=self.color, weight=self.weight)
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Names, each with a bar to the left or to the right of a line."""
+
+    names: list
+    lengths: np.ndarray     # from -1 to 1
+    size: float = 0.85
+
+    @property
+    def _names_width(self):
+        return self.size * max(map(text_width, self.names), default=0.0)
+
+    @property
+    def width(self):
+        return self._names_width + 0.5 + _BAR_COLUMN
+
+    @property
+    def height(self):
+        return LINE * self.size * len(self.names)
+
+    def draw(self, ax, x, y, fontsize):
+        left, step = x - self.width / 2, LINE * self.size
+        zero = left + self.width - _BAR_COLUMN / 2
+        for k, (name, length) in enumerate(zip(self.names, self.lengths, strict=True)):
+            middle = y + (k + 0.5) * step
+            write(ax, left, middle, name, self.size * fontsize, ha="left")
+            ax.barh(middle, length * _BAR_COLUMN / 2, left=zero, height=0.75 * step, color=DARK)
+        ax.vlines(zero, y, y + self.height, color=GREY, linewidth=0.8)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A bar for each class, side by side."""
+
+    shares: np.ndarray
+    colors: list
+    height: float = _SHARES_HEIGHT
+
+    @property
+    def width(self):
+        return min(max(3.0, 0.6 * len(self.shares)), 12.0)
+
+    def draw(self, ax, x, y, fontsize):
+        step, bottom = self.width / len(self.shares), y + self.height - 0.2
+        places = x - self.width / 2 + step * (np.arange(len(self.shares)) + 0.5)
+        ax.bar(places, -(self.height - 0.4) * self.shares, bottom=bottom, width=0.85 * step,
+               color=self.colors)
+        ax.hlines(bottom, x - self.width / 2, x + self.width / 2, color=GREY, linewidth=0.8)
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The shares of all classes in one bar."""
+
+    shares: np.ndarray
+    colors: list
+    width: float = 6.0
+    height: float = 0.7
+
+    def draw(self, ax, x, y, fontsize):
+        lengths = self.width * self.shares
+        begins = x - self.width / 2 + np.cumsum(lengths) - lengths
+        ax.barh(y + self.height / 2, lengths, left=begins, height=0.75 * self.height,
+                color=self.colors)
+
+
+@dataclass(frozen=True)
+class Image:
+    """Weights or samples as an image; without pixels, an empty frame."""
+
+    pixels: np.ndarray | None
+    limits: tuple
+    colors: str = WEIGHT_COLORS
+    height: float = _IMAGE_SIDE
+
+    @property
+    def width(self):
+        if self.pixels is None:
+            return self.height
+        rows, columns = self.pixels.shape
+        return self.height * min(max(columns / rows, 0.3), 4.0)
+
+    def draw(self, ax, x, y, fontsize):
+        extent = (x - self.width / 2, x + self.width / 2, y + self.height, y)
+        frame = [extent[0], extent[1], extent[1], extent[0], extent[0]]
+        ax.plot(frame, [y, y, extent[2], extent[2], y], color=GREY, linewidth=0.8, zorder=3)
+        if self.pixels is not None:
+            low, high = self.limits
+            ax.imshow(self.pixels, extent=extent, cmap=self.colors, vmin=low, vmax=high,
+                      aspect="auto", zorder=2)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Blocks, one below the other, in a frame."""
+
+    blocks: list
+    color: str | tuple = "white"
+    frame: str | None = GREY
+    padding: float = 0.5
+    gap: float = 0.25
+
+    @property
+    def width(self):
+        return 2 * self.padding + max(block.width for block in self.blocks)
+
+    @property
+    def height(self):
+        gaps = self.gap * (len(self.blocks) - 1)
+        return 2 * self.padding + gaps + sum(block.height for block in self.blocks)
+
+    def draw(self, ax, x, y, fontsize, rounded):
+        from matplotlib.patches import FancyBboxPatch
+
+        style = "round,pad=0,rounding_size=0.6" if rounded else "square,pad=0"
+        ax.add_patch(FancyBboxPatch(
+            (x - self.width / 2, y), self.width, self.height, boxstyle=style, linewidth=0.8,
+            facecolor=self.color, edgecolor=self.frame or "none", zorder=1))
+        y += self.padding
+        for block in self.blocks:
+            block.draw(ax, x, y, fontsize)
+            y += block.height + self.gap

@@ -1,0 +1,291 @@
+"""What is in the boxes of a plot of a tree."""
+
+import textwrap
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from scipy import sparse
+
+from ngdt._labels import TreeLabels
+from ngdt._leaf_text import formula_of
+from ngdt._node_values import node_predictions
+from ngdt._numbers import format_number, shortest
+from ngdt._rules import DEFAULT_DIGITS, category_rule_of, hidden_terms, rule_of, terms_of
+from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
+from ngdt.plotting._style import DARK, class_colors, short
+
+_LINE_LENGTH = 26       # characters of a line of text
+_MOST_LINES = 4         # of a condition or a class
+_NAME_LENGTH = 32       # characters of the name of a bar
+_NUMBER_LENGTH = 8      # characters of a weight, above which it is rounded
+_N_TERMS = 5            # of a split
+_N_SLOPES = 3           # of a linear leaf
+_N_TARGETS = 3
+_FIXED_SPACE = "\N{NO-BREAK SPACE}"
+# Largest part of a colour in the background of a box, so that text and bars stay legible.
+_MOST_COLOR = 0.45
+value_color = "#e76300"    # of large predictions
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of `plot_tree` asks for. Attributes are its parameters."""
+
+    shape: tuple | None
+    label: str
+    filled: bool
+    proportion: bool
+    precision: int | None
+    node_ids: bool
+
+
+class Contents:
+    """The boxes of the nodes and leaves of a tree.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    options : Options
+    images : tuple of (ndarray, ndarray), or None
+        Number of images in each leaf, and their mean.
+    """
+
+    def __init__(self, labels: TreeLabels, options, images=None):
+        self.labels, self.options, self._images = labels, options, images
+        self._predictions = node_predictions(labels)
+        known = self._predictions[~np.isnan(self._predictions).any(axis=1)]
+        self.value_range = (
+            None if labels.class_names is not None or labels.tree.n_outputs > 1 or not len(known)
+            else (known.min(), known.max()))
+
+    @property
+    def has_images(self):
+        """Whether leaves are drawn as the mean of images."""
+        return self._images is not None
+
+    def is_sum(self, node):
+        """Whether the rule of a node is a sum of terms."""
+        weights = self.labels.tree.dense_weights([node])[0]
+        return np.count_nonzero(weights) != 1 and category_rule_of(self.labels, node) is None
+
+    def split(self, node):
+        """The box of a split."""
+        labels, shape = self.labels, self.options.shape
+        if shape is not None:
+            weights = labels.tree.dense_weights([node])[0]
+            limit = np.abs(weights).max(initial=0.0) or 1.0
+            rule = [Image(weights.reshape(shape), (-limit, limit))]
+        else:
+            rule = self._rule(node)
+        return self._box(node, f"node {node}", [*rule, *self._summary(node)])
+
+    def cut(self, node, n_leaves):
+        """The box of a subtree that is not drawn."""
+        return self._box(node, f"node {node}", [
+            Text([f"… {n_leaves} leaves"]), *self._summary(node)])
+
+    def leaf(self, leaf):
+        """The box of a leaf."""
+        labels, number = self.labels, self.labels.tree.n_internal + leaf
+        if self._images is not None:
+            blocks = self._mean_image(leaf)
+        elif labels.class_names is not None:
+            blocks = self._classes(leaf)
+        else:
+            blocks = self._values(leaf)
+        if self._images is None:
+            blocks += self._count(number)
+        return self._box(number, f"leaf {leaf}", blocks)
+
+    def _box(self, number, name, blocks):
+        if self.options.node_ids:
+            blocks = [Text([name], 0.8, DARK), *blocks]
+        return Box(blocks, self._color(number))
+
+    def _color(self, number):
+        """The colour of a box: paler for lower probabilities, or for smaller values."""
+        prediction = self._predictions[number]
+        if not self.options.filled or np.isnan(prediction).any():
+            return "white"
+        if self.labels.class_names is None:
+            if self.value_range is None:
+                return "white"
+            low, high = self.value_range
+            return blend(value_color, (prediction[0] - low) / ((high - low) or 1.0))
+        best, least = prediction.argmax(), 1 / len(prediction)
+        share = 1.0 if least == 1 else (prediction[best] - least) / (1 - least)
+        return blend(class_colors(len(prediction))[best], share)
+
+    # --- splits
+
+    def _rule(self, node):
+        labels, digits = self.labels, self.options.precision
+        of_categories = category_rule_of(labels, node)
+        if of_categories is not None:
+            return [Text(_wrapped(of_categories.text(left=True)))]
+        rule = rule_of(labels, node, _N_TERMS, digits)
+        if rule.is_condition:
+            return [Text(_wrapped(condition_text(labels, rule)))]
+        weights = labels.tree.dense_weights([node])[0]
+        numbers, threshold, about = _short_numbers(rule, digits)
+        return [
+            *self._bars(weights, rule.features, numbers, _N_TERMS),
+            Text([f"sum ≤ {about}{_minus(format_number(threshold))}"])]
+
+    def _bars(self, weights, features, numbers, n_terms):
+        """The largest terms of a sum as bars, and what is not shown of it."""
+        labels = self.labels
+        _, effect = terms_of(labels, weights)
+        lengths = np.sign(weights[features]) * effect[:len(features)] / (
+            effect.max(initial=0.0) or 1.0)
+        names = [
+            f"{_minus(format_number(number))} × {short(labels.feature_names[j], _NAME_LENGTH)}"
+            for j, number in zip(features, numbers, strict=True)]
+        hidden = hidden_terms(labels, effect, n_terms)
+        return [Bars(names, lengths), *([Text([hidden], 0.8, DARK)] if hidden else [])]
+
+    # --- what is known of the samples
+
+    def _count(self, number):
+        counts, options = self.labels.n_node_samples, self.options
+        if counts is None:
+            return []
+        word = "" if options.label == "none" or (options.label == "root" and number) else (
+            " of samples" if options.proportion else
+            " sample" if counts[number] == 1 else " samples")
+        share = counts[number] / max(counts[0], 1)
+        text = f"{100 * share:.3g} %" if options.proportion else f"{counts[number]}"
+        return [Text([text + word], 0.85, DARK)]
+
+    def _summary(self, node):
+        """Number of samples of a split, with the shares of the classes or the mean prediction."""
+        blocks, prediction = self._count(node), self._predictions[node]
+        if np.isnan(prediction).any():
+            return blocks
+        if self.labels.class_names is not None and self.has_images:
+            return blocks       # the key has no colours of classes
+        if self.labels.class_names is not None:
+            return [*blocks, Strip(prediction, class_colors(len(prediction)))]
+        word = "" if self.options.label == "none" or (
+            self.options.label == "root" and node) else "mean "
+        means = ", ".join(self._number(value) for value in prediction[:_N_TARGETS])
+        more = ", …" * (len(prediction) > _N_TARGETS)
+        return [*blocks, Text([f"{word}{means}{more}"], 0.85, DARK)]
+
+    def _number(self, value):
+        return _minus(format_number(float(value), self.options.precision or DEFAULT_DIGITS))
+
+    # --- leaves
+
+    def _classes(self, leaf):
+        labels = self.labels
+        prediction = self._predictions[labels.tree.n_internal + leaf]
+        note = [Text(["linear"], 0.85, DARK)] if is_linear(labels.tree, leaf) else []
+        if np.isnan(prediction).any():
+            return note
+        best = prediction.argmax()
+        title = Text(_wrapped(labels.class_names[best]), weight="bold")
+        share = Text([f"{100 * prediction[best]:.3g} %"])
+        return [title, share, *note, Shares(prediction, class_colors(len(prediction)))]
+
+    def _values(self, leaf):
+        labels, digits = self.labels, self.options.precision
+        tree = labels.tree
+        formulas = [
+            formula_of(labels, leaf, output, n_terms=0, digits=digits or DEFAULT_DIGITS)
+            for output in range(tree.n_outputs)]
+        known = labels.summary is not None
+        lines = [_minus(format_number(formula.constant)) if known or not formula.hidden
+                 else "linear" for formula in formulas]
+        more = ["…"] * (len(lines) > _N_TARGETS)
+        blocks = [Text([*lines[:_N_TARGETS], *more], weight="bold")]
+        if tree.n_outputs > 1 or not is_linear(tree, leaf):
+            return blocks
+        slopes = tree.slopes[leaf, 0]
+        if self.options.shape is not None:
+            limit = np.abs(slopes).max()
+            return [*blocks, Image(slopes.reshape(self.options.shape), (-limit, limit))]
+        features = terms_of(labels, slopes)[0][:_N_SLOPES]
+        numbers = [shortest(slopes[j], digits or DEFAULT_DIGITS) for j in features]
+        return [*blocks, *self._bars(slopes, features, numbers, _N_SLOPES)]
+
+    def _mean_image(self, leaf):
+        """The mean of the images in a leaf, below its prediction and their number."""
+        counts, means = self._images
+        labels = self.labels
+        prediction = self._predictions[labels.tree.n_internal + leaf]
+        if labels.class_names is None:
+            title = self._values(leaf)[0].lines[0]
+        else:
+            linear = ["linear"] * is_linear(labels.tree, leaf)
+            known = [] if np.isnan(prediction).any() else [
+                short(labels.class_names[prediction.argmax()], _NAME_LENGTH)]
+            title = ", ".join(known + linear)
+        mean = means[leaf].reshape(self.options.shape) if counts[leaf] else None
+        return [Text([f"{title} ({counts[leaf]})"], weight="bold"),
+                Image(mean, (means.min(), means.max()), "gray_r")]
+
+
+def is_linear(tree, leaf):
+    """Whether a leaf has slopes."""
+    return tree.slopes is not None and bool(tree.slopes[leaf].any())
+
+
+def mean_images(labels, leaf, X):
+    """Number of images in each leaf, and their mean.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    leaf : ndarray of int, shape (n_images,)
+        The leaf of each image.
+    X : ndarray or CSR matrix of shape (n_images, n_features)
+
+    Returns
+    -------
+    counts : ndarray of int, shape (n_leaves,)
+    means : ndarray of shape (n_leaves, n_features)
+    """
+    n_leaves = labels.tree.n_leaves
+    counts = np.bincount(leaf, minlength=n_leaves)
+    member = sparse.csr_array(
+        (np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(n_leaves, len(leaf)))
+    total = member @ X
+    total = total.toarray() if sparse.issparse(total) else total
+    return counts, total / np.maximum(counts, 1)[:, None]
+
+
+def condition_text(labels, rule):
+    """A rule on a single feature, as the condition that samples of the left child meet."""
+    (feature,), (sign,) = rule.features, rule.weights
+    limit = _minus(format_number(sign * rule.threshold))
+    return f"{labels.feature_names[feature]} {'≤' if sign > 0 else '≥'}{_FIXED_SPACE}{limit}"
+
+
+def blend(color, share):
+    """A colour mixed with white; share is from 0 to 1."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(1 - _MOST_COLOR * share * (1 - part) for part in to_rgb(color))
+
+
+def _short_numbers(rule, digits):
+    """Weights and threshold of a rule as they fit into a box, and a word if that rounds them."""
+    numbers = [*rule.weights, rule.threshold]
+    if all(len(format_number(abs(number))) <= _NUMBER_LENGTH for number in numbers):
+        return rule.weights, rule.threshold, ""
+    *weights, threshold = (
+        shortest(number, digits or DEFAULT_DIGITS) if number else Decimal(0) for number in numbers)
+    return weights, threshold, "about "
+
+
+def _wrapped(text):
+    """Lines of a text; what is too long for a box is cut in the middle."""
+    lines = textwrap.wrap(short(text, _MOST_LINES * _LINE_LENGTH), _LINE_LENGTH) or [""]
+    return [line.replace(_FIXED_SPACE, " ") for line in lines]
+
+
+def _minus(text):
+    """A number with the sign of typography."""
+    return text.replace("-", "−")

@@ -1,0 +1,116 @@
+"""The key of a plot of a tree: what its colours and bars mean."""
+
+from dataclasses import dataclass
+
+from ngdt._numbers import format_number
+from ngdt.plotting._blocks import LINE, text_width, write
+from ngdt.plotting._contents import blend, is_linear, value_color
+from ngdt.plotting._style import BLUE, DARK, RED, class_colors, short
+
+_SIZE = 0.9
+_SQUARE, _GAP = 1.0, 1.2
+_MOST_CLASSES, _NAME_LENGTH = 20, 32
+
+
+@dataclass(frozen=True)
+class Key:
+    """Entries, in lines.
+
+    Attributes
+    ----------
+    lines : list of list of (color, text)
+        An entry without colour is a remark.
+    """
+
+    lines: list
+
+    @classmethod
+    def of(cls, contents, shown, width):
+        """The key of a plot.
+
+        Parameters
+        ----------
+        contents : Contents
+        shown : collection of int
+            The nodes and leaves that are drawn.
+        width : float
+            The width that lines may have.
+        """
+        lines = []
+        for entries in (_colors(contents), *([(None, text)] for text in _remarks(contents, shown))):
+            line = []
+            for entry in entries:
+                if line and _line_width([*line, entry]) > width:
+                    lines.append(line)
+                    line = []
+                line.append(entry)
+            lines += [line] if line else []
+        return cls(lines)
+
+    @property
+    def width(self):
+        return max(map(_line_width, self.lines), default=0.0)
+
+    @property
+    def height(self):
+        return LINE * _SIZE * len(self.lines)
+
+    def draw(self, ax, x, y, fontsize):
+        """Draw the key; x is its left end and y its top."""
+        from matplotlib.patches import Rectangle
+
+        for k, line in enumerate(self.lines):
+            left, middle = x, y + LINE * _SIZE * (k + 0.5)
+            for color, text in line:
+                if color is not None:
+                    ax.add_patch(Rectangle(
+                        (left, middle - 0.4 * _SQUARE), _SQUARE, 0.8 * _SQUARE, facecolor=color,
+                        edgecolor=DARK, linewidth=0.4))
+                    left += _SQUARE + 0.3
+                write(ax, left, middle, text, _SIZE * fontsize, ha="left",
+                      color=DARK if color is None else "black")
+                left += _SIZE * text_width(text) + _GAP
+
+
+def _line_width(line):
+    return sum(_SIZE * text_width(text) + _GAP + (color is not None) * (_SQUARE + 0.3)
+               for color, text in line) - _GAP
+
+
+def _colors(contents):
+    """What the colours of images, classes and values mean."""
+    names, shape = contents.labels.class_names, contents.options.shape
+    entries = []
+    if shape is not None:
+        entries += [(BLUE, "negative weight: left"), (RED, "positive weight: right")]
+    if names is not None:
+        is_few = len(names) <= _MOST_CLASSES and (
+            not contents.has_images or contents.options.filled)
+        entries += [(color, short(name, _NAME_LENGTH)) for color, name in zip(
+            class_colors(len(names)), names, strict=True)] if is_few else []
+    elif contents.options.filled and contents.value_range is not None:
+        low, high = contents.value_range
+        entries += [(blend(value_color, 0.0), format_number(float(low))),
+                    (blend(value_color, 1.0), format_number(float(high)))]
+    return entries
+
+
+def _remarks(contents, shown):
+    """What the bars mean, in lines that are short enough for a small tree."""
+    labels = contents.labels
+    tree, remarks = labels.tree, []
+    if contents.options.shape is not None:
+        return remarks
+    effect = "|weight|" if labels.summary is None else "|weight| × standard deviation"
+    has_sums = any(item >= 0 and contents.is_sum(item) for item in shown)
+    has_slopes = labels.class_names is None and tree.n_outputs == 1 and any(
+        item < 0 and is_linear(tree, ~item) for item in shown)
+    if has_sums or has_slopes:
+        remarks.append(f"length of a bar: {effect}")
+    if has_sums:
+        remarks.append("bar of a split to the right: larger values speak for no")
+    if has_slopes:
+        remarks.append("bar of a leaf to the right: larger values raise the prediction")
+    if tree.slopes is not None and any(item < 0 and is_linear(tree, ~item) for item in shown):
+        remarks.append("linear leaf: prediction at the mean of its samples")
+    return remarks

@@ -1,0 +1,92 @@
+"""Places of the nodes of a tree in a plot."""
+
+
+def children(tree, node):
+    """Left and right child of a node.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+
+    Returns
+    -------
+    tuple of (int, int)
+        Ids as in the tree: >= 0 for an internal node, ~leaf for a leaf.
+    """
+    return int(tree.children_left[node]), int(tree.children_right[node])
+
+
+def depths(tree, max_depth):
+    """Depths of the nodes and leaves down to a depth, parents before children.
+
+    Parameters
+    ----------
+    tree : Tree
+    max_depth : int
+
+    Returns
+    -------
+    dict of {int: int}
+        By id, as in the tree.
+    """
+    depth = {}
+    stack = [(0 if tree.n_internal else ~0, 0)]
+    while stack:    # an explicit stack: a chain may be deeper than Python's recursion limit
+        item, depth[item] = stack.pop()
+        if item >= 0 and depth[item] < max_depth:
+            stack += [(child, depth[item] + 1) for child in reversed(children(tree, item))]
+    return depth
+
+
+def centers(tree, depth, width, gap):
+    """Horizontal places of nodes: as near to each other as their widths allow.
+
+    A node is above the middle of its two children, and subtrees do not overlap.
+
+    Parameters
+    ----------
+    tree : Tree
+    depth : dict of {int: int}
+        As `depths` returns them.
+    width : dict of {int: float}
+        Of each node.
+    gap : float
+        Least distance between neighbours.
+
+    Returns
+    -------
+    dict of {int: float}
+        The leftmost box begins at 0.
+    """
+    apart, outline = {}, {}
+    for item in reversed(depth):
+        half, below = width[item] / 2, []
+        if _is_parent(tree, depth, item):
+            left, right = (outline.pop(child) for child in children(tree, item))
+            apart[item] = gap + max(
+                end - begin for (_, end), (begin, _) in zip(left, right, strict=False))
+            below = _joined(left, right, apart[item] / 2)
+        outline[item] = [(-half, half), *below]
+    (root,) = outline
+    center = {root: -min(begin for begin, _ in outline[root])}
+    for item in depth:
+        if item in apart:
+            left, right = children(tree, item)
+            center[left], center[right] = (
+                center[item] + side * apart[item] / 2 for side in (-1, 1))
+    return center
+
+
+def _is_parent(tree, depth, item):
+    return item >= 0 and children(tree, item)[0] in depth
+
+
+def _joined(left, right, half):
+    """Left and right end, by level, of two subtrees that are moved to the sides."""
+    ends = []
+    for level in range(max(len(left), len(right))):
+        parts = [(begin + shift, end + shift) for outline, shift in ((left, -half), (right, half))
+                 for begin, end in outline[level:level + 1]]
+        ends.append((min(begin for begin, _ in parts), max(end for _, end in parts)))
+    return ends

@@ -1,0 +1,316 @@
+"""Plots of trees: what is written and drawn, and that nothing overlaps."""
+
+import itertools
+import re
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from helpers import complete_children
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._numbers import format_number
+from ngdt.export import export_text
+from ngdt.plotting import plot_tree
+from ngdt.plotting._layout import centers, children, depths
+from ngdt.plotting._style import class_colors
+from ngdt.testing.strategies import trees
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(autouse=True)
+def memory():
+    matplotlib.use("agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def classifier(iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])
+    return ObliqueTreeClassifier(max_depth=2, optimizer=None, random_state=0).fit(X, names[y])
+
+
+def complete(depth, n_features=6):
+    """Complete tree of a depth, each node with weights of its own."""
+    m = 2**depth - 1
+    weights = np.arange(m * n_features, dtype=float).reshape(m, n_features)
+    return Tree(weights, np.zeros(m), *complete_children(depth), np.eye(m + 1))
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def boxes(ax):
+    """The frames of the boxes."""
+    return [patch for patch in ax.patches if isinstance(patch, matplotlib.patches.FancyBboxPatch)]
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+
+def test_the_tree_is_that_of_the_text(classifier, iris):
+    found = texts(plot_tree(classifier))
+    conditions = re.findall(r"if (.*):", export_text(classifier))
+    assert [text.replace("≤", "<=") for text in found if "≤" in text] == conditions
+    for leaf, counts in enumerate(classifier.n_node_samples[classifier.tree_.n_internal:]):
+        probability = classifier.predict_proba(iris[0])[classifier.apply(iris[0]) == leaf][0].max()
+        place = found.index(f"{counts} samples")
+        assert found[place - 1] == f"{100 * probability:.3g} %"
+    assert found[:4] == ["yes", "no", conditions[0].replace("<=", "≤"), "150 samples"]
+    assert found[-3:] == ["setosa", "versicolor", "virginica"]     # the key
+
+
+def test_terms_of_a_sum_come_with_their_weights_and_effects():
+    X = np.random.default_rng(0).normal(size=(50, 7)) * 10.0 ** np.arange(7)
+    weights = 0.1 ** np.arange(7) * [4, 1, -8, 1, 2, 1, -7]     # effects 4, 1, 8, ..., nearly
+    tree = Tree([weights], [0.5], [~0], [~1], np.eye(2))
+    effect = weights * X.std(axis=0)
+    order = np.argsort(-abs(effect))
+    rest = abs(effect[order[5:]]).sum() / abs(effect).sum()
+    fitted = ObliqueTreeClassifier(init=tree, optimizer=None).fit(X, X @ weights > 0.5)
+    for ax in (plot_tree(fitted), plot_tree(tree, X=X)):
+        terms = [
+            f"{format_number(weights[j])} × x{j}".replace("-", "−") for j in order[:5]]
+        hidden = f"+ 2 more ({100 * rest:.0f} % of the effect)"
+        assert [text for text in texts(ax) if "×" in text and "bar" not in text] == terms
+        assert {hidden, "sum ≤ 0.5"} <= set(texts(ax))
+        bars = [patch for patch in ax.patches if patch.get_facecolor()[:3] == (0.35, 0.35, 0.35)]
+        lengths = np.array([bar.get_width() for bar in bars])
+        np.testing.assert_allclose(
+            lengths / abs(lengths).max(), effect[order[:5]] / abs(effect).max())
+        assert "length of a bar: |weight| × standard deviation" in texts(ax)
+    assert "length of a bar: |weight|" in texts(plot_tree(tree))     # no samples, no effects
+
+
+def test_numbers_that_are_too_long_are_rounded_and_the_limit_says_so():
+    weights = np.array([1.23456789, -2.0])
+    assert {"1.23 × x0", "−2 × x1", "sum ≤ about 0.1"} <= set(texts(plot_tree(
+        Tree([weights], [0.1], [~0], [~1], np.eye(2)))))
+
+
+def test_categories_and_missing_values():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"city": ["Rome", "Oslo", "Lima", "Bern"] * 10})
+    stump = Tree([[1.0, 1.0, 0.0, 0.0]], [0.5], [~0], [~1], np.eye(2))
+    model = ObliqueTreeClassifier(init=stump, optimizer=None).fit(
+        table, table["city"].isin(["Rome", "Oslo"]))
+    (condition,) = re.findall("if (.*):", export_text(model))
+    assert re.match(r"city in {\w+, \w+}$", condition) or "not in" in condition
+    assert condition in texts(plot_tree(model))
+    gaps = pandas.DataFrame({"age": [np.nan, 1.0, 2.0, 3.0] * 10})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(gaps, gaps["age"].isna())
+    assert {"age is missing", "age is not missing"} & set(texts(plot_tree(model)))
+
+
+def test_options_change_what_is_written(classifier):
+    plain = plot_tree(classifier)
+    assert "33.3 % of samples" in texts(plot_tree(classifier, proportion=True))
+    ax = plot_tree(classifier, label="none", node_ids=True)
+    assert {"150", "node 0", "leaf 0"} <= set(texts(ax))
+    assert not any("samples" in text for text in texts(ax))
+    ax = plot_tree(classifier, label="root")
+    assert [text for text in texts(ax) if "samples" in text] == ["150 samples"]
+    assert len(boxes(plain)) == len(boxes(plot_tree(classifier, rounded=True)))
+    colors = {box.get_facecolor() for box in boxes(plot_tree(classifier, filled=True))}
+    assert len(colors) == len(boxes(plain))
+    assert {box.get_facecolor() for box in boxes(plain)} == {(1.0, 1.0, 1.0, 1.0)}
+
+
+def test_a_regressor_has_means_and_values(iris):
+    X, y = iris
+    model = ObliqueTreeRegressor(max_depth=2, optimizer=None, random_state=0).fit(X, y)
+    found = texts(plot_tree(model, filled=True))
+    assert f"mean {y.mean():.3g}" in found
+    assert set(re.findall(r"^ *([\d.]+)$", export_text(model), re.M)) <= set(found)
+    assert f"{model.tree_.values.max():.3g}" in found[-2:]    # the key
+    several = ObliqueTreeRegressor(1, optimizer=None).fit(X, np.c_[y, -y, y, y])
+    assert f"mean {y.mean():.3g}, −{y.mean():.3g}, {y.mean():.3g}, …" in texts(plot_tree(several))
+    years = ObliqueTreeRegressor(1, optimizer=None).fit(X, 1900 + y)
+    assert "1900" in texts(plot_tree(years))
+
+
+def test_trees_without_samples_and_of_one_leaf():
+    ax = plot_tree(Tree(np.empty((0, 6)), [], [], [], [[0.0, 1.0]]))
+    assert texts(ax) == ["1", "73.1 %", "0", "1"]
+    assert not any("samples" in text for text in texts(plot_tree(complete(2))))
+
+
+def test_subtrees_that_are_not_drawn():
+    ax = plot_tree(complete(3), max_depth=2)
+    assert texts(ax).count("… 2 leaves") == 4
+    assert len(boxes(ax)) == 7
+    assert len(boxes(plot_tree(complete(4, n_features=1), max_depth=None))) == 31
+
+
+def test_a_pipeline_is_drawn_in_units_of_the_table(iris):
+    tree = ObliqueTreeClassifier(2, optimizer=None)
+    scaled = make_pipeline(StandardScaler(), tree).fit(*iris)
+    alone = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
+    assert texts(plot_tree(scaled)) == texts(plot_tree(alone))
+
+
+def test_names_are_written_as_they_are(iris):
+    names = ["<b>&", "$x_1$ and $", "a\\frac{", "n" * 300]
+    X, y = iris
+    for init in ("info_gain", "co2"):
+        model = ObliqueTreeClassifier(2, optimizer=None, init=init).fit(X, y)
+        ax = plot_tree(model, feature_names=names, class_names=["$a", "$b$", "c" * 300])
+        ax.figure.canvas.draw()     # a formula would fail here, or vanish
+        assert all(len(text) <= 60 for text in texts(ax))
+
+
+# --- where it is drawn --------------------------------------------------------------------------
+
+
+@given(trees(n_internal=st.integers(1, 12)), st.integers(1, 8), st.data())
+def test_boxes_are_beside_each_other_and_parents_in_the_middle(tree, max_depth, data):
+    depth = depths(tree, max_depth)
+    width = {item: data.draw(st.sampled_from([1.0, 2.5, 7.0])) for item in depth}
+    center = centers(tree, depth, width, 0.5)
+    assert min(center[item] - width[item] / 2 for item in depth) == pytest.approx(0.0)
+    for item, level in depth.items():
+        if item >= 0 and level < max_depth:
+            left, right = (center[child] for child in children(tree, item))
+            assert center[item] == pytest.approx((left + right) / 2)
+    for level in set(depth.values()):
+        here = [item for item in depth if depth[item] == level]     # from left to right
+        for item, other in itertools.pairwise(here):
+            distance = center[other] - center[item]
+            assert distance >= (width[item] + width[other]) / 2 + 0.5 - 1e-9
+
+
+@pytest.mark.parametrize("own_axes", [False, True])
+def test_text_fits_into_its_box(iris, own_axes):
+    import matplotlib.pyplot as plt
+
+    X, y = iris
+    names = ["a name that is far too long for one line of a box", "b", "W" * 40, "d d"]
+    model = ObliqueTreeClassifier(3, optimizer=None, init="co2", random_state=0).fit(X, y)
+    ax = plt.subplots(figsize=(9, 3))[1] if own_axes else None
+    ax = plot_tree(model, feature_names=names, ax=ax)
+    renderer = ax.figure.canvas.get_renderer()
+    frames = [box.get_window_extent(renderer) for box in boxes(ax)]
+    area = ax.get_window_extent(renderer)
+    for text in ax.texts:
+        extent = text.get_window_extent(renderer)
+        middle = (extent.x0 + extent.x1) / 2, (extent.y0 + extent.y1) / 2
+        around = [frame for frame in frames if frame.contains(*middle)] or [area]
+        assert around[0].x0 <= extent.x0
+        assert extent.x1 <= around[0].x1
+    for k, frame in enumerate(frames):
+        assert not any(frame.overlaps(other) for other in frames[:k])
+    if own_axes:
+        assert all(area.x0 <= frame.x0 and frame.x1 <= area.x1 for frame in frames)
+        assert plot_tree(model, ax=ax, fontsize=5).texts[-1].get_fontsize() == pytest.approx(4.5)
+
+
+def test_a_chain_deeper_than_the_recursion_limit():
+    m = 2 * sys.getrecursionlimit()
+    left = ~np.arange(m)
+    right = np.r_[np.arange(1, m), ~m]
+    tree = Tree(np.ones((m, 1)), np.zeros(m), left, right, np.zeros((m + 1, 1)))
+    assert f"… {m - 1} leaves" in texts(plot_tree(tree, max_depth=2))
+
+
+def test_the_colours_of_classes_differ():
+    assert len(set(class_colors(10))) == 10
+    assert class_colors(12)[:10] == class_colors(10)
+
+
+# --- images and linear leaves -------------------------------------------------------------------
+
+
+def test_weights_as_images():
+    tree = complete(2)
+    ax = plot_tree(tree, shape=(2, 3))
+    for node, image in enumerate(sorted(ax.get_images(), key=lambda image: image.get_extent()[3])):
+        low, high = image.get_clim()
+        assert low == -high     # white means zero
+        if node == 0:
+            np.testing.assert_array_equal(image.get_array().ravel(), tree.weights[0])
+    assert {"negative weight: left", "positive weight: right"} <= set(texts(ax))
+    assert "yes" not in texts(ax)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_leaves_as_the_mean_of_their_images(form):
+    tree = complete(2)
+    X = np.random.default_rng(0).integers(0, 9, (20, 6)) - 4.0
+    X = X[tree.apply(X) != 2]
+    leaf = tree.apply(X)
+    ax = plot_tree(tree, shape=(2, 3), X=form(X))
+    assert {f"{j} ({np.sum(leaf == j)})" for j in range(4)} <= set(texts(ax))
+    drawn = [image.get_array().ravel() for image in ax.get_images()]
+    for j in np.unique(leaf):
+        mean = X[leaf == j].mean(axis=0)
+        assert any(np.allclose(image, mean) for image in drawn)
+    assert len(drawn) == 3 + len(np.unique(leaf))     # no sample, no mean
+
+
+@pytest.fixture(scope="module")
+def linear():
+    """A stump with a constant leaf and a linear one on four features, and samples."""
+    X = np.random.default_rng(0).normal(size=(60, 4)) * [1.0, 10.0, 1.0, 1.0] + [0.0, 0.0, 2.0, 0.0]
+    slopes = np.zeros((2, 1, 4))
+    slopes[1, 0] = [-2.0, 1.0, 0.5, 0.3]
+    tree = Tree([[1.0, 0.0, 0.0, 0.0]], [0.0], [~0], [~1], [[7.0], [3.0]], slopes=slopes,
+                ranges=[[[0.0, 5.0]], [[-40.0, 40.0]]])
+    return tree, X
+
+
+def test_linear_leaves_have_their_largest_terms(linear):
+    tree, X = linear
+    effect = tree.slopes[1, 0] * X.std(axis=0)
+    order = np.argsort(-np.abs(effect))
+    share = abs(effect[order[3]]) / np.abs(effect).sum()
+    ax = plot_tree(tree, X=X)
+    mean = 3.0 + tree.slopes[1, 0] @ X[tree.apply(X) == 1].mean(axis=0)
+    start = texts(ax).index(f"{mean:.3g}")
+    assert texts(ax)[start + 1:start + 5] == [
+        *(f"{tree.slopes[1, 0, j]:.3g} × x{j}".replace("-", "−") for j in order[:3]),
+        f"+ 1 more ({100 * share:.0f} % of the effect)"]
+    assert "5" in texts(ax)     # the constant leaf, within its limits
+    assert "bar of a leaf to the right: larger values raise the prediction" in texts(ax)
+    unknown = texts(plot_tree(tree))
+    assert "linear" in unknown
+    assert len(plot_tree(tree, shape=(2, 2), X=X).get_images()) == 3
+
+
+def test_linear_leaves_of_classes(linear):
+    tree, X = linear
+    both = Tree(tree.weights, tree.thresholds, [~0], [~1], [[1.0, 2.0]] * 2,
+                slopes=[[[0.0] * 4] * 2, [[0.0] * 4, [0.0, 0.0, 1.0, 0.0]]])
+    mean = X[X[:, 0] > 0].mean(axis=0)
+    p = 100 / (1 + np.exp(-(1.0 + mean[2])))
+    found = texts(plot_tree(both, X=X))
+    assert found[found.index("linear") - 1] == f"{p:.3g} %"
+    assert "linear leaf: prediction at the mean of its samples" in found
+    assert texts(plot_tree(both)).count("linear") == 1
+    fitted = ObliqueTreeRegressor(optimizer=None).fit(X, np.zeros((60, 2)))
+    fitted.tree_ = both
+    assert {"1", "2", f"{2 + mean[2]:.3g}"} <= set(texts(plot_tree(fitted, X=X)))
+
+
+# --- wrong arguments ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [
+    dict(shape=4), dict(shape="ab"), dict(shape=(2.0, 2.0)), dict(shape=(1, 2, 2)),
+    dict(feature_names=["a"]), dict(feature_names="abcd"), dict(feature_names=4),
+    dict(class_names=["a"]), dict(max_depth=2.5), dict(max_depth="all"), dict(label="some"),
+    dict(precision=0), dict(precision=1.5)])
+def test_wrong_arguments_of_a_tree(classifier, arguments):
+    (name,) = arguments
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        plot_tree(classifier, **arguments)
