@@ -10,7 +10,7 @@ from decimal import Decimal
 import numpy as np
 
 from ngdt._numbers import exact, format_number, shortest
-from ngdt._rules import DEFAULT_DIGITS, hidden_terms, terms_of
+from ngdt._rules import DEFAULT_DIGITS, factor, hidden_terms, terms_of
 
 # Farthest that a feature is written from its mean in the leaf, in standard deviations.
 _CENTER_TOLERANCE = 0.25
@@ -59,10 +59,10 @@ class Formula:
 
 
 def _difference(labels, feature, center):
-    name = labels.feature_names[feature]
     if center:
+        name = labels.feature_names[feature]
         return f"({name} {'-' if center > 0 else '+'} {format_number(abs(center))})"
-    return name if labels.is_number(feature) else f"({name})"
+    return factor(labels, feature)
 
 
 def leaf_texts(labels, leaf, n_terms=None, digits=None):

@@ -149,6 +149,22 @@ def hidden_terms(labels, effect, n_terms):
     return f"{text} ({percent(float(effect[n_terms:].sum() / effect.sum()))} of the effect)"
 
 
+def factor(labels, feature):
+    """The name of a feature as it is written in a term: that of a condition is in parentheses.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    feature : int
+
+    Returns
+    -------
+    str
+    """
+    name = labels.feature_names[feature]
+    return name if labels.is_number(feature) else f"({name})"
+
+
 def rule_of(labels, node, n_terms=None, digits=None):
     """The rule of a node.
 

@@ -2,6 +2,7 @@
 
 from ngdt.export._c import export_c
 from ngdt.export._graphviz import export_graphviz
+from ngdt.export._html import export_html
 from ngdt.export._json import export_json
 from ngdt.export._leaf_rules import LeafRule, export_rules
 from ngdt.export._onnx import export_onnx, register_onnx_converters
@@ -12,6 +13,7 @@ __all__ = [
     "LeafRule",
     "export_c",
     "export_graphviz",
+    "export_html",
     "export_json",
     "export_onnx",
     "export_rules",

@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from ngdt._leaf_text import leaf_texts, log_odds_of
 from ngdt._numbers import format_number
-from ngdt._rules import category_rule_of, rule_of
+from ngdt._rules import category_rule_of, factor, rule_of
 
 # Relations that samples of the left child meet, and those that the others meet.
 _OPPOSITE = {"<=": ">", ">=": "<"}
@@ -64,15 +64,14 @@ def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
     if of_categories is not None:
         return Condition(of_categories.text(left=left))
     rule = rule_of(labels, node, n_terms, digits)
-    names = [labels.feature_names[j] for j in rule.features]
     if rule.is_condition:
         (sign,) = rule.weights
-        subject, relation, limit = names[0], "<=" if sign > 0 else ">=", sign * rule.threshold
+        subject = labels.feature_names[rule.features[0]]
+        relation, limit = "<=" if sign > 0 else ">=", sign * rule.threshold
     else:
         terms = " ".join(
-            f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * "
-            + (name if labels.is_number(j) else f"({name})")
-            for weight, name, j in zip(rule.weights, names, rule.features, strict=True)) or "0"
+            f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {factor(labels, j)}"
+            for weight, j in zip(rule.weights, rule.features, strict=True)) or "0"
         subject, relation, limit = (
             f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip(), "<=", rule.threshold)
     return Condition(subject, relation if left else _OPPOSITE[relation], limit, rule.is_certain)

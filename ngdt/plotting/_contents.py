@@ -11,7 +11,14 @@ from ngdt._labels import TreeLabels
 from ngdt._leaf_text import formula_of
 from ngdt._node_values import node_predictions
 from ngdt._numbers import format_number, shortest
-from ngdt._rules import DEFAULT_DIGITS, category_rule_of, hidden_terms, rule_of, terms_of
+from ngdt._rules import (
+    DEFAULT_DIGITS,
+    category_rule_of,
+    factor,
+    hidden_terms,
+    rule_of,
+    terms_of,
+)
 from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
 from ngdt.plotting._style import DARK, class_colors, short
 
@@ -140,7 +147,7 @@ class Contents:
         lengths = np.sign(weights[features]) * effect[:len(features)] / (
             effect.max(initial=0.0) or 1.0)
         names = [
-            f"{_minus(format_number(number))} × {short(labels.feature_names[j], _NAME_LENGTH)}"
+            f"{_minus(format_number(number))} × {short(factor(labels, j), _NAME_LENGTH)}"
             for j, number in zip(features, numbers, strict=True)]
         hidden = hidden_terms(labels, effect, n_terms)
         return [Bars(names, lengths), *([Text([hidden], 0.8, DARK)] if hidden else [])]

@@ -3,6 +3,7 @@
 from numbers import Integral
 
 from ngdt._labels import labels_of, leaves_and_samples
+from ngdt._structure import n_leaves_below
 from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, Options, mean_images
 from ngdt.plotting._key import Key
@@ -86,6 +87,7 @@ def plot_tree(
 
     See Also
     --------
+    ngdt.export.export_html : A page with the whole tree, whose branches fold.
     ngdt.export.export_text : The tree as text.
 
     Notes
@@ -187,15 +189,3 @@ class _Plan:
                 write(ax, (x + child_x) / 2, (bottom + end) / 2, answer, 0.85 * fontsize,
                       ha="center", color=DARK,
                       bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
-
-
-def n_leaves_below(tree, node):
-    """Number of leaves below a node."""
-    count, stack = 0, [node]
-    while stack:
-        item = stack.pop()
-        if item < 0:
-            count += 1
-        else:
-            stack += children(tree, item)
-    return count

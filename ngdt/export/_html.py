@@ -1,0 +1,127 @@
+"""Trees as pages of HTML whose branches fold."""
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from ngdt._labels import labels_of
+from ngdt.export._html_nodes import NodeHtml, escaped
+from ngdt.export._text import check_counts
+from ngdt.export._walk import walk
+
+
+def export_html(
+    model, path=None, *, title="Decision tree", feature_names=None, class_names=None, n_terms=10,
+    digits=None, max_depth=None, unfolded=3, X=None,
+):
+    """Export a tree as a page of HTML whose branches fold.
+
+    The page is one file, which loads nothing and works without a network. It can be used by the
+    keyboard and by screen readers, in light and in dark mode. Each node has its rule, the number of
+    training samples, and the shares of the classes or the mean prediction for them. A weighted sum
+    is a list of terms, in the units of the table, the largest effect first: the absolute weight
+    times the standard deviation of the feature. Bars point to the right where larger values lead to
+    "no" or, in a linear leaf, raise the prediction.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator or Pipeline
+        As for `export_text`.
+    path : str or path-like, default=None
+        File to write. None writes none.
+    title : str, default="Decision tree"
+    feature_names, class_names : sequence, default=None
+        As for `export_text`.
+    n_terms : int or None, default=10
+        Number of features of a split or a linear leaf that are written. None writes all.
+    digits : int or None, default=None
+        As for `export_text`.
+    max_depth : int or None, default=None
+        Levels of splits to write. None writes all.
+    unfolded : int or None, default=3
+        Levels of splits that are unfolded at first. None unfolds all.
+    X : array-like or CSR matrix of shape (n_samples, n_features), default=None
+        Samples to take for the training samples.
+
+    Returns
+    -------
+    str
+        The page.
+
+    See Also
+    --------
+    ngdt.plotting.plot_tree : The tree as a picture.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.export import export_html
+    >>> tree = Tree([[0.0, 2.0]], [1.0], [~0], [~1], [[0.0], [1.0]])
+    >>> page = export_html(tree, feature_names=["age", "income"])
+    >>> "income ≤ 0.5" in page
+    True
+
+    In a notebook, ``IPython.display.HTML(export_html(tree))`` shows it.
+    """
+    check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth, unfolded=unfolded)
+    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    nodes = NodeHtml(labels, n_terms, digits)
+    script = _file("_tree.js")
+    page = Template(_file("_tree.html")).substitute(
+        title=escaped(title), summary=escaped(_summary(labels)), key=nodes.key(),
+        remarks=escaped(nodes.remarks()), script=script, hash=_hash(script),
+        items="\n".join(_items(labels.tree, nodes, max_depth, unfolded)))
+    if path is not None:
+        Path(path).write_text(page, encoding="utf-8")
+    return page
+
+
+@cache
+def _file(name):
+    return files("ngdt.export").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(script):
+    """What lets a browser run this script, and no other that a name may contain."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _summary(labels):
+    tree, counts = labels.tree, labels.n_node_samples
+    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
+    samples = "" if counts is None else f", {counts[0]} samples"
+    return f"{leaves}, depth {tree.max_depth}{samples}"
+
+
+def _items(tree, nodes, max_depth, unfolded):
+    """The items of the tree, line by line."""
+    answer = None
+    for kind, item, depth in walk(tree, max_depth):
+        if kind == "split":
+            is_open = unfolded is None or depth < unfolded
+            expanded = f' aria-expanded="{"true" if is_open else "false"}"'
+            yield _item(nodes.split(item), answer, depth, expanded)
+            yield '<ul role="group">'
+            answer = "yes"
+        elif kind == "else":
+            answer = "no"
+        elif kind == "end":
+            yield "</ul></li>"
+        else:
+            node = nodes.leaf(item) if kind == "leaf" else nodes.cut(item)
+            yield _item(node, answer, depth) + "</li>"
+
+
+def _item(node, answer, depth, expanded=""):
+    name, head, body = node
+    said = "" if answer is None else f"{answer}: "
+    shown = "" if answer is None else f'<span class="answer">{answer}</span>'
+    place = "" if answer is None else (
+        f' aria-posinset="{1 if answer == "yes" else 2}" aria-setsize="2"')
+    return (
+        f'<li role="treeitem" tabindex="{-1 if depth else 0}" aria-level="{depth + 1}"{place}'
+        f'{expanded} aria-label="{escaped(said + name)}">'
+        f'<div class="node"><div class="head">{shown}{head}</div>{body}</div>')

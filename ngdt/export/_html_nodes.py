@@ -1,0 +1,196 @@
+"""The nodes and leaves of a page: what is seen of them, and what a screen reader says."""
+
+from html import escape
+
+import numpy as np
+
+from ngdt._leaf_text import formula_of
+from ngdt._node_values import node_predictions
+from ngdt._numbers import format_number
+from ngdt._rules import category_rule_of, factor, hidden_terms, rule_of, terms_of
+from ngdt._structure import n_leaves_below
+from ngdt.export._conditions import condition_of, leaf_text
+from ngdt.plotting._style import class_colors
+
+_MOST_CLASSES = 8       # that a leaf lists
+
+
+class NodeHtml:
+    """Nodes as (name, head, body): the first is text, the others are HTML.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    n_terms, digits
+        As for `rule_of`.
+    """
+
+    def __init__(self, labels, n_terms, digits):
+        self._labels, self._n_terms, self._digits = labels, n_terms, digits
+        self._predictions = node_predictions(labels)
+        self._colors = class_colors(labels.tree.n_outputs)
+        known = self._predictions[~np.isnan(self._predictions).any(axis=1), 0]
+        self._range = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+
+    def split(self, node):
+        """A split: its rule, the samples, and what is predicted for them."""
+        labels = self._labels
+        condition = condition_of(labels, node, self._n_terms, self._digits)
+        rule, terms = _text_of(condition), ""
+        if category_rule_of(labels, node) is None:
+            of_node = rule_of(labels, node, self._n_terms, self._digits)
+            if not of_node.is_condition:
+                weights = labels.tree.dense_weights([node])[0]
+                n_terms = np.count_nonzero(weights)
+                rule = f"sum of {n_terms} terms ≤ {_number(of_node.threshold)}"
+                terms = self._terms(weights, of_node.features, of_node.weights)
+        if not condition.is_certain:
+            terms += '<p class="quiet">Rounding of the sum decides for some samples.</p>'
+        name = [f"if {condition}", *self._count(node), *self._mean(node)]
+        return "; ".join(name), self._head(rule, node), terms + self._shares(node)
+
+    def cut(self, node):
+        """A subtree that is not written."""
+        count = f"{n_leaves_below(self._labels.tree, node)} leaves"
+        name = [count, *self._count(node), *self._mean(node)]
+        return "; ".join(name), self._head(f"… {count}", node), self._shares(node)
+
+    def leaf(self, leaf):
+        """A leaf: what it predicts."""
+        labels, number = self._labels, self._labels.tree.n_internal + leaf
+        text = leaf_text(labels, leaf, self._n_terms, self._digits)
+        name = "; ".join([f"leaf: {text}", *self._count(number)])
+        shares = (self._shares if labels.class_names is None else self._class_bars)(number)
+        if labels.tree.slopes is None or not labels.tree.slopes[leaf].any():
+            return name, self._head(f"→ {text}", number), shares
+        head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
+        formula = f'<p class="quiet"><bdi>{escaped(text)}</bdi></p>'
+        return name, head, self._slopes(leaf) + formula + shares
+
+    def key(self):
+        """The colours of the classes."""
+        names = self._labels.class_names
+        if names is None:
+            return ""
+        entries = "".join(
+            f'<span><i style="background:{color}"></i>{_name(name)}</span>'
+            for color, name in zip(self._colors, names, strict=True))
+        return f'<p class="key">{entries}</p>'
+
+    def remarks(self):
+        """What the bars mean, as text."""
+        effect = "" if self._labels.summary is None else " × standard deviation"
+        remarks = (
+            "Samples that meet a condition go to “yes”. A bar beside a term is its effect, "
+            f"|weight|{effect}, to the right where larger values lead to “no”")
+        return remarks + (
+            "." if self._labels.class_names is not None
+            else " or, in a linear leaf, raise the prediction.")
+
+    # --- parts
+
+    def _head(self, rule, number):
+        counts = "".join(f'<span class="count">{text}</span>' for text in self._count(number))
+        return f'<span class="rule"><bdi>{escaped(rule)}</bdi></span>{counts}'
+
+    def _count(self, number):
+        counts = self._labels.n_node_samples
+        if counts is None:
+            return []
+        share = 100 * counts[number] / max(counts[0], 1)
+        word = "sample" if counts[number] == 1 else "samples"
+        return [f"{counts[number]} {word} ({share:.3g} %)"]
+
+    def _mean(self, number):
+        """The mean prediction as text."""
+        prediction = self._predictions[number]
+        if np.isnan(prediction).any():
+            return []
+        if self._labels.class_names is None:
+            return [f"mean {', '.join(map(self._value, prediction))}"]
+        best = prediction.argmax()
+        return [f"{self._labels.class_names[best]}: {100 * prediction[best]:.3g} %"]
+
+    def _value(self, value):
+        return format_number(float(value), self._digits or 3)
+
+    def _terms(self, weights, features, numbers):
+        """The terms of a sum as a table."""
+        labels = self._labels
+        _, effect = terms_of(labels, weights)
+        lengths = 50 * effect[:len(features)] / (effect.max(initial=0.0) or 1.0)
+        rows = []
+        for j, number, length in zip(features, numbers, lengths, strict=True):
+            left = 50 if weights[j] > 0 else 50 - length
+            rows.append(
+                f"<tr><td>{_number(number)}</td><td>× {_name(factor(labels, j))}</td>"
+                f'<td><span class="bar"><i style="left:{left:.1f}%;width:{length:.1f}%"></i></span>'
+                "</td></tr>")
+        hidden = hidden_terms(labels, effect, self._n_terms)
+        caption = f"<caption>{escaped(hidden)}</caption>" if hidden else ""
+        return f'<table class="terms" role="presentation">{caption}{"".join(rows)}</table>'
+
+    def _slopes(self, leaf):
+        """The terms of a linear leaf, if they are those of a single sum."""
+        tree = self._labels.tree
+        if tree.n_outputs > 1:
+            return ""
+        formula = formula_of(self._labels, leaf, 0, self._n_terms, self._digits)
+        return self._terms(tree.slopes[leaf, 0], formula.features, formula.slopes)
+
+    def _shares(self, number):
+        """The shares of the classes in one bar, or the place of a value among all."""
+        prediction = self._predictions[number]
+        if np.isnan(prediction).any():
+            return ""
+        if self._labels.class_names is not None:
+            parts = "".join(
+                f'<i style="width:{100 * share:.2f}%;background:{color}"></i>'
+                for color, share in zip(self._colors, prediction, strict=True))
+            return (f'<span class="shares" aria-hidden="true">{parts}</span>'
+                    f'<span class="quiet"><bdi>{escaped(*self._mean(number))}</bdi></span>')
+        text = f'<span class="quiet">{escaped(*self._mean(number))}</span>' * (
+            number < self._labels.tree.n_internal)
+        if len(prediction) > 1:
+            return text
+        low, high = self._range
+        place = 100 * (prediction[0] - low) / ((high - low) or 1.0)
+        return (f'<span class="scale" aria-hidden="true"><i style="left:{place:.1f}%"></i></span>'
+                f"{text}")
+
+    def _class_bars(self, number):
+        """A bar for each class, the most probable first."""
+        prediction, names = self._predictions[number], self._labels.class_names
+        if np.isnan(prediction).any():
+            return ""
+        order = np.argsort(-prediction, kind="stable")
+        bars = "".join(
+            f'<div class="share"><span><i style="width:{100 * prediction[k]:.2f}%;'
+            f'background:{self._colors[k]}"></i></span>'
+            f"<span>{_name(names[k])}: {100 * prediction[k]:.3g} %</span></div>"
+            for k in order[:_MOST_CLASSES])
+        if len(order) <= _MOST_CLASSES:
+            return bars
+        rest = 100 * prediction[order[_MOST_CLASSES:]].sum()
+        n_more = len(order) - _MOST_CLASSES
+        return f'{bars}<span class="quiet">{n_more} more: {rest:.3g} %</span>'
+
+
+def escaped(text):
+    """A text in which nothing is a tag, an entity or the end of an attribute."""
+    return escape(text, quote=True)
+
+
+def _text_of(condition):
+    if not condition.relation:
+        return condition.subject
+    relation = {"<=": "≤", ">=": "≥"}[condition.relation]
+    return f"{condition.subject} {relation} {_number(condition.limit)}"
+
+
+def _name(name):
+    return f"<bdi>{escaped(name)}</bdi>"
+
+
+def _number(number):
+    return format_number(number).replace("-", "−")
