@@ -29,6 +29,11 @@ class TableEstimator(BaseEstimator):
     `ClassifierData` and `RegressorData` add what depends on the task.
     """
 
+    # Where notebooks link to.
+    _doc_link_module = "ngdt"
+    _doc_link_template = (
+        "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{estimator_name}.html")
+
     callback = None     # a parameter of single trees
     _default_loss: ClassVar[str]
     _check_y_params: ClassVar[dict] = {}

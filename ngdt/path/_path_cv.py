@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._table import check_samples, check_targets
 from ngdt._validation import check_weight
 from ngdt.estimators import ObliqueTreeClassifier
+from ngdt.estimators._data import TableEstimator
 from ngdt.optimizers import TAO
 from ngdt.path._path import check_Cs, fits, warm_started
 
@@ -90,6 +91,9 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
     >>> search.scores_.shape
     (2, 3)
     """
+
+    _doc_link_module = TableEstimator._doc_link_module
+    _doc_link_template = TableEstimator._doc_link_template
 
     _parameter_constraints: ClassVar[dict] = {
         "cv": ["cv_object"],

@@ -10,10 +10,13 @@ import inspect
 import io
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+
+import ngdt
 
 import ngdt
 
@@ -92,3 +95,17 @@ def test_public_names_have_a_page_or_a_line_in_the_reference(name):
     names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
     listed = re.findall(r"^(?:   |.. data:: )(\w+)$", reference, re.M)
     assert sorted(set(names) - set(listed)) == []
+
+
+@pytest.mark.parametrize("name", [
+    "ObliqueTreeClassifier", "ObliqueTreeRegressor", "ObliqueForestClassifier",
+    "ObliqueForestRegressor", "TAOPathCV"])
+def test_notebooks_link_to_the_reference(name):
+    link = f"https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{name}.html"
+    assert f'href="{link}"' in getattr(ngdt, name)()._repr_html_()
+    reference = (ROOT / "docs/api/index.rst").read_text(encoding="utf-8")
+    # The template is of pages of the module that was named last.
+    *_, module = re.findall("currentmodule:: (.*)", reference.split(f"   {name}\n")[0])
+    assert module == "ngdt"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert link.startswith(project["urls"]["Documentation"])
