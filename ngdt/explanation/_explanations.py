@@ -40,6 +40,16 @@ class Explanation(ABC):
     def titles(self):
         """A title for each of the sums, list of str."""
 
+    def sides(self):
+        """What a sum below zero and one above it lead to, for each of the sums.
+
+        Returns
+        -------
+        list of (str, str) or None
+            Predictions of the left and of the right side of a split. None for other sums.
+        """
+        return [None] * len(self.sums())
+
     def to_frame(self):
         """The terms as a data frame of pandas.
 

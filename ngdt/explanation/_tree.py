@@ -194,6 +194,20 @@ class TreeExplanation(Explanation):
             f"leaf {self.leaf}: {leaf_title(self, name, terms)}"
             for name, terms in self.leaf_terms.items()]
 
+    def sides(self):
+        """What a sum below zero and one above it lead to, for each of the sums.
+
+        Returns
+        -------
+        list of (str, str) or None
+            What the tree predicts if the node sends the sample left, and right. None for the sums
+            of a linear leaf.
+        """
+        here = str(self.prediction)
+        return [
+            (str(each.otherwise), here) if each.is_right else (here, str(each.otherwise))
+            for each in self.path] + [None] * len(self.leaf_terms)
+
 
 def explain_tree(model, X):
     """Explain the predictions of the tree of an estimator.

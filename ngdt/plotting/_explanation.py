@@ -5,11 +5,11 @@ from numbers import Integral
 import numpy as np
 
 from ngdt._numbers import format_number
-from ngdt.plotting._style import BLUE, RED, import_pyplot
+from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short
 
-GREY = "0.35"
 # Height of a bar, and of the title and ticks of a panel, in inches.
-_BAR_HEIGHT, _PANEL_HEIGHT = 0.24, 0.75
+_BAR_HEIGHT, _PANEL_HEIGHT = 0.24, 0.95
+_SIDE_LENGTH = 32       # characters of a prediction
 
 
 def plot_explanation(explanation, *, n_terms=5, axes=None):
@@ -18,8 +18,9 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     There is a panel for each node of the path and for a linear leaf, from top to bottom; for a
     forest, there is one for the prediction. It begins with the sum where each feature is at its
     mean, or with the mean prediction of the forest. Each bar is what a feature adds, red if that is
-    positive. The last point is the sum: the margin of the sample, which goes right if that is
-    positive, or the prediction.
+    positive and blue if it is negative. The last point is the sum: the margin of the sample, which
+    goes right if that is positive, or the prediction. Below the panel of a node is what the tree
+    predicts for the sample on either side. A new figure has a key of the colours.
 
     Parameters
     ----------
@@ -51,20 +52,48 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     if axes is None:
         heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) for bars in panels] or [1.0]
         figure, axes = plt.subplots(
-            len(heights), figsize=(6.5, 0.4 + sum(heights)), height_ratios=heights, squeeze=False,
+            len(heights), figsize=(6.5, 0.7 + sum(heights)), height_ratios=heights, squeeze=False,
             layout="constrained")
-        figure.suptitle(str(explanation.prediction), fontsize=11)
+        figure.suptitle(f"prediction: {explanation.prediction}", fontsize=11, parse_math=False)
+        _draw_key(figure, explanation)
         if not panels:
             axes[0, 0].set_axis_off()
     axes = np.ravel(axes)
     if len(axes) < len(panels):
         raise ValueError(
             f"axes must be at least one for each of the {len(panels)} sums, got {len(axes)}")
-    for name, title, bars, ax in zip(
-            explanation.sums(), explanation.titles(), panels, axes, strict=False):
-        _draw(ax, bars, has_zero=name.startswith("node"))     # the boundary
-        ax.set_title(title, fontsize=9, loc="left")
+    for title, sides, bars, ax in zip(
+            explanation.titles(), explanation.sides(), panels, axes, strict=False):
+        _draw(ax, bars, has_zero=sides is not None)     # the boundary
+        ax.set_title(title, fontsize=9, loc="left", parse_math=False)
+        if sides is not None:
+            _draw_sides(ax, *sides)
     return list(axes[: len(panels)])
+
+
+def _draw_sides(ax, left, right):
+    """Write what the sides of the boundary predict at the ends of the axis."""
+    for place, side, text in (
+            (0.0, "left", f"← left: {short(left, _SIDE_LENGTH)}"),
+            (1.0, "right", f"right: {short(right, _SIDE_LENGTH)} →")):
+        ax.annotate(text, (place, 0), xycoords="axes fraction", xytext=(0, -16),
+                    textcoords="offset points", ha=side, va="top", fontsize=8, color=DARK,
+                    parse_math=False)
+
+
+def _draw_key(figure, explanation):
+    """Explain the colours below the panels."""
+    from matplotlib.patches import Patch
+
+    sides = explanation.sides()
+    if not sides:
+        return
+    of_nodes, of_predictions = any(sides), None in sides
+    what = " or ".join(["margin"] * of_nodes + ["prediction"] * of_predictions)
+    figure.legend(
+        handles=[Patch(color=BLUE, label=f"lowers the {what}{' (to the left)' * of_nodes}"),
+                 Patch(color=RED, label=f"raises the {what}{' (to the right)' * of_nodes}")],
+        loc="outside lower center", ncols=2, fontsize=8, frameon=False)
 
 
 def _bars(terms, n_terms):
@@ -79,8 +108,8 @@ def _bars(terms, n_terms):
     bars = [
         (begin, end, name, RED if end > begin else BLUE)
         for begin, end, name in zip(ends[:-1], ends[1:], names, strict=True)]
-    return [(terms.base, terms.base, terms.base_name, GREY), *bars,
-            (terms.total, terms.total, "sum", GREY)]
+    return [(terms.base, terms.base, terms.base_name, DARK), *bars,
+            (terms.total, terms.total, "sum", DARK)]
 
 
 def _draw(ax, bars, has_zero):
@@ -89,7 +118,7 @@ def _draw(ax, bars, has_zero):
     ax.barh(places, lengths, left=begins, color=colors, height=0.72)
     # From the end of each bar to the begin of the next one.
     ax.vlines(ends[:-1], places[:-1], places[1:], color="0.6", linewidth=0.8)
-    ax.plot([begins[0], ends[-1]], places[[0, -1]], "o", color=GREY, markersize=5)
+    ax.plot([begins[0], ends[-1]], places[[0, -1]], "o", color=DARK, markersize=5)
     for place, (begin, end, _, _) in enumerate(bars):
         is_end = place in (0, places[-1])
         number = float(end if is_end else end - begin)
@@ -105,8 +134,10 @@ def _draw(ax, bars, has_zero):
     if has_zero or low - span <= 0.0 <= high + span:
         low, high = min(low, 0.0), max(high, 0.0)
         ax.axvline(0.0, color="0.4", linewidth=0.8)
-    room = 0.14 * ((high - low) or 1.0)
+    room = 0.2 * ((high - low) or 1.0)     # for numbers beside the bars
     ax.set(yticks=places, yticklabels=names, ylim=(len(bars) - 0.4, -0.6),
            xlim=(low - room, high + room))
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="both", labelsize=8, length=0)

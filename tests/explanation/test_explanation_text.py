@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explained import model_of
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.plotting import plot_explanation
 from ngdt.testing.strategies import dyadics, problems
 
@@ -209,6 +209,29 @@ def test_bars_lead_from_the_mean_to_the_sum(plt):
         labels = [label.get_text() for label in ax.get_yticklabels()]
         assert [label.split(" ")[0] for label in labels[1:4]] == terms.names[:3]
         assert labels[4] == "3 more"
+
+
+def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
+    X, y = iris
+    names = np.array(["setosa", "versi$color", "virgin$ica"])
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(X, names[y])
+    explanation = model.explain(X[100:101])[0]
+    axes = explanation.plot()
+    axes[0].figure.canvas.draw()    # dollar signs begin no formula
+    for ax, decision in zip(axes, explanation.path, strict=True):
+        *_, left, right = [text.get_text() for text in ax.texts]
+        here, other = (right, left) if decision.is_right else (left, right)
+        assert str(explanation.prediction) in here
+        assert str(decision.otherwise) in other
+        assert left.startswith("← left: ")
+        assert right.endswith(" →")
+    (legend,) = axes[0].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "lowers the margin (to the left)", "raises the margin (to the right)"]
+    forest = ObliqueForestClassifier(2, optimizer=None, random_state=0).fit(X, names[y])
+    (ax,) = forest.explain(X[:1])[0].plot()
+    assert [text.get_text() for text in ax.figure.legends[0].get_texts()] == [
+        "lowers the prediction", "raises the prediction"]
 
 
 def test_axes_that_are_given(plt, iris):
