@@ -10,6 +10,7 @@ from scipy.special import softmax
 
 from ngdt._labels import TreeLabels
 from ngdt._numbers import format_number
+from ngdt._rules import factor
 
 # Significant digits of numbers for readers.
 DIGITS = 3
@@ -127,10 +128,9 @@ class Row(NamedTuple):
     gaps: frozenset = frozenset()
 
     def names(self, context):
-        """Names of the features; those of missing numbers say so."""
-        names = context.labels.feature_names
-        if not self.gaps:
-            return names
+        """Names of the features; those of missing numbers say so, and conditions have parentheses.
+        """
+        names = [factor(context.labels, j) for j in range(len(context.features))]
         return [
             f"{name} (missing)" if each.kind == "number" and each.column in self.gaps else name
             for name, each in zip(names, context.features, strict=True)]

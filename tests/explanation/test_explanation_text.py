@@ -31,6 +31,12 @@ def on_a_table(**arrays):
     return model, frame
 
 
+def test_conditions_in_terms_have_parentheses():
+    model, frame = on_a_table(weights=[[1.0, 2.0, 0.0, 0.0, -3.0, 0.0]], thresholds=[0.0])
+    names = model.explain(frame[:1])[0].path[0].terms.names
+    assert set(names) == {"age (missing)", "(age is missing)", "(city = Rome)"}
+
+
 def test_the_whole_text():
     X = np.array([[0.0, 0.0], [4.0, 2.0], [2.0, 4.0], [2.0, 2.0]])
     tree = Tree([[1.0, 2.0], [0.0, 1.0]], [7.0, 1.5], [1, ~0], [~2, ~1],
