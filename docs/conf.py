@@ -57,7 +57,7 @@ numpydoc_validation_exclude = {
     r"^ngdt\.explanation\.\w+$",
     r"^ngdt\.inference\.(InferenceResult|SurrogateGradient)$",
     r"^ngdt\.optimizers\.OptimizerResult$",
-    r"^ngdt\.export\.LeafRule$",
+    r"^ngdt\.export\.(LeafRule|PseudoFeatureTree)$",
     r"^ngdt\.path\.(Spread|TAOPath)$",
     r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset)$",
 }

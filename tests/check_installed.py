@@ -43,6 +43,7 @@ def check_package():
     X, y = load_iris(return_X_y=True)
     tree = ngdt.ObliqueTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     assert tree.score(X, y) > 0.9
+    assert "</html>" in ngdt.export.export_html(tree)   # its template is shipped
     assert not any("pytest" in line for line in requires("ngdt") if "extra" not in line)
 
 
