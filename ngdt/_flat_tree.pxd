@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from ngdt._samples cimport Sample, Samples, dense_score
+from ngdt._samples cimport Sample, Samples
 
 
 cdef class FlatTree:
@@ -27,14 +27,17 @@ cdef class FlatTree:
     cdef void _set_weights(self, dense, csr)
     cdef int _check_width(self, Samples data) except -1
 
-    cdef inline double score(self, const Sample *x, int node) noexcept nogil:
+    cdef inline double product(self, const Sample *x, int node) noexcept nogil:
         cdef int64_t start
         if not self.is_sparse:
-            return dense_score(x, &self._weights[node, 0], self._thresholds[node])
+            return x.dot(x.values, x.indices, x.n, &self._weights[node, 0])
         start = self._starts[node]
         return x.dot_sparse(
             x.values, x.indices, x.n, self._nonzeros + start, self._columns + start,
-            self._starts[node + 1] - start) - x.offset * self._thresholds[node]
+            self._starts[node + 1] - start)
+
+    cdef inline double score(self, const Sample *x, int node) noexcept nogil:
+        return self.product(x, node) - x.offset * self._thresholds[node]
 
     cdef inline int child(self, int node, double score) noexcept nogil:
         # Right only where the score is positive: a score of zero goes left.

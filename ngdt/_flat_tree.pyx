@@ -11,7 +11,7 @@ may use a tree at once.
 import numpy as np
 from scipy import sparse
 
-from libc.math cimport isfinite
+from libc.math cimport copysign, fabs, fmin, isfinite, isnan
 from libc.stdint cimport int32_t
 
 from ngdt._samples cimport Reader, Sample, Samples, check_ids
@@ -180,6 +180,68 @@ cdef class FlatTree:
                 x = data.get(samples[i] if has_samples else i)
                 self.predict_linear(&x, leaf[i], &prediction[i, 0])
         return out
+
+    def _nearest(
+        self, Samples data, const int32_t[::1] samples not None, const int32_t[::1] column not None,
+        const double[::1] weight not None
+    ):
+        """How near samples come to the split of each node that they reach.
+
+        Parameters
+        ----------
+        data : Samples
+        samples : ndarray of int32, shape (n,)
+        column : ndarray of int32, shape (n_internal,)
+            The feature of a split on a single one; -1 for other splits.
+        weight : ndarray of shape (n_internal,)
+            Of this feature, which is compared by its values: its sign only enters the products.
+
+        Returns
+        -------
+        left, right : ndarray of shape (n_internal,)
+            The largest product of the samples that go left, and the smallest of those that go
+            right; -inf and inf where there are none.
+        leaf : ndarray of int32, shape (n,)
+        """
+        cdef Py_ssize_t i
+        cdef int at
+        cdef bint goes_right
+        cdef double product, sign
+        cdef Sample x, single
+        cdef Reader reader = Reader(data, self.is_sparse), single_reader = Reader(data, True)
+        self._check_width(data)
+        check_ids("samples", samples, 0, data.n_samples)
+        check_ids("column", column, -1, self.n_features)
+        if not len(column) == len(weight) == self.n_internal:
+            raise ValueError("column and weight must have an entry for each node")
+        lefts, rights = np.full(self.n_internal, -np.inf), np.full(self.n_internal, np.inf)
+        leaves = np.empty(len(samples), dtype=np.int32)
+        cdef double[::1] left = lefts, right = rights
+        cdef int32_t[::1] leaf = leaves
+        with nogil:
+            for i in range(samples.shape[0]):
+                if i + 1 < samples.shape[0]:
+                    reader.prefetch(samples[i + 1])
+                x, single = reader.get(samples[i]), single_reader.get(samples[i])
+                at = 0 if self.n_internal else ~0
+                while at >= 0:
+                    if column[at] < 0:
+                        product = self.product(&x, at)
+                        goes_right = product > self._thresholds[at]
+                    else:
+                        sign = copysign(1.0, weight[at])
+                        product = single.dot_sparse(
+                            single.values, single.indices, single.n, &sign, &column[at], 1)
+                        goes_right = fabs(weight[at]) * product > self._thresholds[at]
+                    if goes_right:
+                        right[at] = fmin(right[at], product)
+                        at = self._right[at]
+                    else:       # NaN goes left, and stays
+                        if product > left[at] or isnan(product):
+                            left[at] = product
+                        at = self._left[at]
+                leaf[i] = ~at
+        return lefts, rights, leaves
 
     def _scores(self, Samples data):
         """Score of every sample at every node, shape (n_samples, n_internal)."""

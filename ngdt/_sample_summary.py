@@ -58,16 +58,8 @@ class SampleSummary:
         moments : Moments
             The moments of these samples.
         """
-        left, right = np.full(tree.n_internal, -np.inf), np.full(tree.n_internal, np.inf)
-        at_node = {0 if tree.n_internal else ~0: samples}
-        for node in range(tree.n_internal):     # parents come before children
-            here = at_node.pop(node)
-            products, goes_right = _split(tree, node, data, here)
-            left[node] = products[~goes_right].max(initial=-np.inf)
-            right[node] = products[goes_right].min(initial=np.inf)
-            at_node[tree.children_left[node]] = here[~goes_right]
-            at_node[tree.children_right[node]] = here[goes_right]
-        of_leaves = () if tree.slopes is None else _at_leaves(tree, X, data, at_node)
+        left, right, leaf = tree._nearest(data, samples, *_single_features(tree))
+        of_leaves = () if tree.slopes is None else _at_leaves(tree, X, data, samples, leaf)
         return cls(
             tree, moments.mean, moments.std, moments.low, moments.high, left, right, *of_leaves)
 
@@ -108,11 +100,11 @@ class SampleSummary:
                        leaf_means=means)
 
 
-def _at_leaves(tree, X, data, at_node):
+def _at_leaves(tree, X, data, samples, leaf):
     """Means of the samples of each leaf, and the spans of the predictions."""
-    samples = np.concatenate([at_node[~leaf] for leaf in range(tree.n_leaves)])
-    counts = [len(at_node[~leaf]) for leaf in range(tree.n_leaves)]
-    leaf = np.repeat(np.arange(tree.n_leaves, dtype=np.int32), counts)
+    order = np.argsort(leaf, kind="stable")
+    samples, leaf = samples[order], leaf[order]
+    counts = np.bincount(leaf, minlength=tree.n_leaves)
     share = sparse.csr_array(       # each sample's in the mean of its leaf
         (1.0 / np.repeat(counts, counts), (leaf, samples)), shape=(tree.n_leaves, X.shape[0]))
     means = share @ X
@@ -123,12 +115,11 @@ def _at_leaves(tree, X, data, at_node):
             np.where(spans > 0, spans, np.abs(predictions).max(axis=0)))
 
 
-def _split(tree, node, data, samples):
-    """Products of samples with the weights of a node, and whether each sample goes right."""
-    weights, threshold = tree.dense_weights([node])[0], tree.thresholds[node]
-    if np.count_nonzero(weights) != 1:
-        products = data.project(samples, weights)
-        return products, products > threshold
-    values = data.project(samples, np.sign(weights))
-    with np.errstate(over="ignore"):
-        return values, np.abs(weights).max() * values > threshold
+def _single_features(tree):
+    """The feature and the weight of each split on a single feature; -1 and 0 for other splits."""
+    weights = sparse.csr_array(tree.weights)
+    nodes = np.flatnonzero(np.diff(weights.indptr) == 1)
+    column, weight = np.full(tree.n_internal, -1, dtype=np.int32), np.zeros(tree.n_internal)
+    places = weights.indptr[nodes]
+    column[nodes], weight[nodes] = weights.indices[places], weights.data[places]
+    return column, weight

@@ -1,0 +1,69 @@
+"""How near samples come to each split, against one walk for each sample."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from helpers import FORMS
+from ngdt import Tree
+from ngdt._sample_summary import SampleSummary
+from ngdt._samples import Samples
+from ngdt._scaling import Moments
+
+
+def nearest(tree, X, samples):
+    """The largest product on the left and the smallest on the right of each node; the leaves."""
+    left, right, leaves = np.full(tree.n_internal, -np.inf), np.full(tree.n_internal, np.inf), []
+    weights = tree.dense_weights(slice(None))
+    for x in X[samples]:
+        at = 0
+        while at >= 0:
+            size = np.abs(weights[at]).max() if np.count_nonzero(weights[at]) == 1 else 1.0
+            product = weights[at] / size @ x    # exact here: small multiples of powers of two
+            if size * product > tree.thresholds[at]:
+                right[at] = min(right[at], product)
+                at = tree.children_right[at]
+            else:
+                left[at] = max(left[at], product)
+                at = tree.children_left[at]
+        leaves.append(~at)
+    return left, right, np.array(leaves)
+
+
+@FORMS
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_summary_is_that_of_single_walks(form, is_sparse, dtype):
+    rng, m, p = np.random.default_rng(0), 12, 19
+    weights = rng.integers(-3, 4, size=(m, p)) * (rng.random((m, p)) < 0.3) * 1.0
+    weights[::2] = 0.0
+    weights[np.arange(0, m, 2), rng.integers(p, size=m // 2)] = [4.0, -2.0, 0.5, -1.0, 8.0, -0.25]
+    weights[5] = 0.0
+    nodes = np.arange(m)
+    tree = Tree(weights, rng.integers(-1, 2, m) * 1.0, ~nodes, [*nodes[1:], ~m],
+                np.zeros((m + 1, 1)), rng.normal(size=(m + 1, 1, p)))
+    tree = tree.sparsify() if is_sparse else tree.densify()
+    X = rng.integers(-2, 3, size=(80, p)).astype(dtype)
+    samples = np.flatnonzero(rng.random(80) < 0.6).astype(np.int32)
+    formed = form(X)
+    summary = SampleSummary.of(
+        tree, formed, Samples(formed), samples, Moments.of(formed, np.ones(80)))
+    left, right, leaf = nearest(tree, X, samples)
+    assert_array_equal(summary.left, left)
+    assert_array_equal(summary.right, right)
+    assert len(set(leaf.tolist())) > 4
+    for each in range(tree.n_leaves):
+        here = samples[leaf == each]
+        mean = X[here].mean(axis=0) if len(here) else np.zeros(p)
+        np.testing.assert_allclose(summary.leaf_means[each], mean, rtol=1e-6, atol=1e-6)
+
+
+def test_a_product_that_is_no_number_stays():
+    big = np.finfo(np.float64).max
+    tree = Tree([[2.0, 2.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
+    X = np.array([[big, -big], [-1.0, -1.0]])
+    data, moments = Samples(X), Moments.of(X / big, np.ones(2))
+    for order in ([0, 1], [1, 0]):
+        summary = SampleSummary.of(tree, X, data, np.array(order, dtype=np.int32), moments)
+        assert np.isnan(summary.left[0])
+        assert summary.right[0] == np.inf
