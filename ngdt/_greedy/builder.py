@@ -98,13 +98,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     -------
     GrownTree
     """
-    if not (strategy.weight[samples] > 0).all():
-        raise ValueError("samples must have positive weights")
-    min_gain = 0.0
-    # Gains are those of entropy or variance. The decrease of another loss is checked at the end, by
-    # `enforce_limits`.
-    if limits.min_impurity_decrease and (limits.loss.is_classifier or limits.loss.is_squared):
-        min_gain = limits.min_impurity_decrease * strategy.weight[samples].sum()
+    min_gain = least_gain(strategy.weight[samples], limits)
     max_leaf_nodes = limits.max_leaf_nodes
     # Splits of different leaves are independent, so the order matters only for max_leaf_nodes. Of
     # equal gains, the counter puts the leaf that was added first to the front.
@@ -116,7 +110,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
         if len(node.samples) < limits.min_samples_split or not limits.deadline.fits():
             return
         split = strategy.split(node.samples, limits.min_samples_leaf)
-        if split is not None and split.gain * (1 + 1e-10) >= min_gain:
+        if split is not None and split.gain >= min_gain:
             node.split = split
             heappush(splittable, (-split.gain, next(counter), node))
 
@@ -135,3 +129,25 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     nodes, leaves, left, right = number_depth_first(root, lambda node: node.children)
     return GrownTree(
         [node.split for node in nodes], left, right, [leaf.samples for leaf in leaves])
+
+
+def least_gain(sample_weight, limits):
+    """The least gain of a split that `min_impurity_decrease` admits.
+
+    Parameters
+    ----------
+    sample_weight : ndarray
+        Of the samples that a tree is grown on; ValueError unless all are positive.
+    limits : Problem
+
+    Returns
+    -------
+    float
+    """
+    if not (sample_weight > 0).all():
+        raise ValueError("samples must have positive weights")
+    # Gains are those of entropy or variance. The decrease of another loss is checked at the end, by
+    # `enforce_limits`.
+    if limits.min_impurity_decrease and (limits.loss.is_classifier or limits.loss.is_squared):
+        return limits.min_impurity_decrease * sample_weight.sum() / (1 + 1e-10)     # rounding
+    return 0.0

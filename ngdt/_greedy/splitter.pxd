@@ -6,6 +6,12 @@ from ngdt._greedy.moves cimport MoveList
 from ngdt._samples cimport Samples
 
 
+cdef inline double midpoint(double low, double high) noexcept nogil:
+    # The middle of low < high, such that low <= middle < high also after rounding.
+    cdef double middle = 0.5 * low + 0.5 * high
+    return middle if low <= middle < high else low
+
+
 cdef class Splitter:
     cdef readonly Py_ssize_t n_features
     cdef readonly object weight

@@ -164,7 +164,7 @@ cdef class Splitter:
             cut = self._criterion.scan(&self._moves.moves)
         if not impure or cut.gain == -INFINITY:
             return None
-        return _midpoint(cut.low, cut.high), cut.gain * self._criterion.unit
+        return midpoint(cut.low, cut.high), cut.gain * self._criterion.unit
 
     def partition(self, int32_t[::1] samples, split):
         """Reorder samples, the left side first, each side in its order; return where it ends."""
@@ -260,10 +260,4 @@ cdef class Splitter:
                     low = fmax(low, x)
                 else:
                     high = fmin(high, x)
-        return _midpoint(low, high)
-
-
-cdef inline double _midpoint(double low, double high) noexcept nogil:
-    """The middle of low < high, such that low <= middle < high also after rounding."""
-    cdef double middle = 0.5 * low + 0.5 * high
-    return middle if low <= middle < high else low
+        return midpoint(low, high)

@@ -1,5 +1,6 @@
 """Axis-aligned trees by greedy information gain."""
 
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -53,24 +54,28 @@ class InfoGain(Initializer):
         return self._grow(problem)
 
     def _grow(self, problem):
-        strategy, samples = self._strategy(problem), problem.training_samples
+        grow, samples = self._builder(problem), problem.training_samples
         if not problem.deadline.is_set:
-            return build(strategy, samples, problem).to_tree(problem)
+            return grow(samples, problem).to_tree(problem)
         problem = problem.with_time(_GROWING_TIME)
         deadline = problem.deadline
         # A tree of a few samples in any case; the time that it takes tells how many are possible.
         order = np.random.default_rng(problem.random_state).permutation(samples)
         pilot, begin = np.sort(order[:_PILOT_SAMPLES]), monotonic()
-        grown = build(strategy, pilot.copy(), problem.replace(
+        grown = grow(pilot.copy(), problem.replace(
             deadline=deadline.not_before(_PILOT_SECONDS)))
         expected = _MORE_PER_SAMPLE * (monotonic() - begin) * len(samples) / len(pilot)
         if len(pilot) == len(samples):
             pass
         elif deadline.fits(expected):
-            grown = build(strategy, samples, problem)
+            grown = grow(samples, problem)
         elif (n := int(len(samples) * deadline.left / expected)) > len(pilot):
-            grown = build(strategy, np.sort(order[:n]), problem)
+            grown = grow(np.sort(order[:n]), problem)
         return grown.to_tree(problem)
+
+    def _builder(self, problem):
+        """A function that grows a tree on some samples, within the limits of a problem."""
+        return partial(build, self._strategy(problem))
 
     def _strategy(self, problem):
         """The split strategy; subclasses refine the split that the splitter finds."""

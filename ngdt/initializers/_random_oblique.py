@@ -1,13 +1,16 @@
 """Greedy trees with the best of several random oblique splits at every node."""
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._greedy.directions import best_direction
-from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
+from ngdt._greedy.builder import least_gain
+from ngdt._greedy.oblique import ObliqueGrower
+from ngdt._tree import Tree
+from ngdt.initializers._info_gain import InfoGain
 
 # Number of weights of directions that are drawn at once.
 N_VALUES_AT_ONCE = 10_000
@@ -69,36 +72,74 @@ class RandomOblique(InfoGain):
             raise ValueError(
                 f"n_nonzero={self.n_nonzero} is more than the {problem.X.shape[1]} features of X")
 
-    def _strategy(self, problem):
-        return RandomObliqueSplitter(
+    def _builder(self, problem):
+        return RandomObliqueBuilder(
             problem, self.n_candidates, self.n_nonzero or problem.X.shape[1])
 
 
-class RandomObliqueSplitter(RefinedSplitter):
-    """A split strategy for the builder: the best of several random directions."""
+@dataclass(frozen=True)
+class GrownObliqueTree:
+    """A grown tree: what `ObliqueGrower.result` returns, and the samples, leaf after leaf."""
+
+    features: np.ndarray
+    weights: np.ndarray
+    thresholds: np.ndarray
+    children_left: np.ndarray
+    children_right: np.ndarray
+    n_at_leaf: np.ndarray
+    samples: np.ndarray
+
+    def to_tree(self, problem):
+        """The tree, with the best leaf values for the problem's training samples."""
+        weights = np.zeros((len(self.features), problem.X.shape[1]))
+        np.put_along_axis(weights, self.features, self.weights, axis=1)
+        n_leaves = len(self.n_at_leaf)
+        leaf = np.repeat(np.arange(n_leaves), self.n_at_leaf)
+        values = problem.fit_leaves(leaf, self.samples, n_leaves)
+        return Tree(weights, self.thresholds, self.children_left, self.children_right, values)
+
+
+class RandomObliqueBuilder:
+    """Grows trees with the best of several random directions at each node."""
 
     def __init__(self, problem, n_candidates, n_nonzero):
-        super().__init__(problem)
-        self.scale = problem.scaling.scale
+        self.splitter, self.scale, self.n_nonzero = (
+            problem.splitter, problem.scaling.scale, n_nonzero)
         self.directions = random_directions(
             np.random.default_rng(problem.random_state), n_candidates, len(self.scale), n_nonzero)
 
-    def split(self, samples, min_samples_leaf):
-        if not self.is_splittable(samples, min_samples_leaf):
-            return None
-        features, vectors = next(self.directions)
-        weights = vectors / self.scale[features]
-        best = best_direction(self.splitter, samples, features, weights, min_samples_leaf)
-        if best < 0:
-            return None
-        direction = np.zeros(len(self.scale))
-        direction[features[best]] = weights[best]
-        # Sums of all products, in the order in which the tree takes them, may have other last bits.
-        return self.cut(samples, direction, min_samples_leaf)
+    def __call__(self, samples, limits):
+        """Grow a tree, as `ngdt._greedy.builder.build` does.
+
+        Parameters
+        ----------
+        samples : ndarray of int32
+            All with positive weights. Reordered in place.
+        limits : Problem
+
+        Returns
+        -------
+        GrownObliqueTree
+        """
+        grower = ObliqueGrower(
+            self.splitter, samples, self.n_nonzero, limits.max_depth, limits.max_leaf_nodes,
+            limits.min_samples_split, limits.min_samples_leaf,
+            least_gain(self.splitter.weight[samples], limits))
+        for features, vectors in self.directions:
+            weights = vectors / self.scale[features]
+            # The time is looked at after each node.
+            step = 1 if limits.deadline.is_set else len(features)
+            for first in range(0, len(features), step):
+                nodes = slice(first, first + step)
+                if not limits.deadline.fits():
+                    grower.stop()
+                elif not grower.grow(features[nodes], weights[nodes]):
+                    continue
+                return GrownObliqueTree(*grower.result(), samples)
 
 
 def random_directions(random, n_candidates, n_features, n_nonzero):
-    """The random directions of one node after the other, without end.
+    """The random directions of many nodes at once, again and again, without end.
 
     Parameters
     ----------
@@ -109,18 +150,16 @@ def random_directions(random, n_candidates, n_features, n_nonzero):
 
     Yields
     ------
-    features : ndarray of int32, shape (n_candidates, n_nonzero)
-    vectors : ndarray of shape (n_candidates, n_nonzero)
+    features : ndarray of int32, shape (n_nodes, n_candidates, n_nonzero)
+    vectors : ndarray of shape (n_nodes, n_candidates, n_nonzero)
         Unit vectors of these features.
     """
-    # Drawn for many nodes at once: a call of numpy takes longer than the few numbers of a node.
-    n_drawn = n_candidates * max(1, N_VALUES_AT_ONCE // (n_candidates * n_nonzero))
+    n_nodes = max(1, N_VALUES_AT_ONCE // (n_candidates * n_nonzero))
+    shape = n_nodes, n_candidates, n_nonzero
     while True:
-        features = random_subsets(random, n_drawn, n_features, n_nonzero)
+        features = random_subsets(random, n_nodes * n_candidates, n_features, n_nonzero)
         vectors = unit_vectors(random, features.shape)
-        for first in range(0, n_drawn, n_candidates):
-            node = slice(first, first + n_candidates)
-            yield features[node], vectors[node]
+        yield features.reshape(shape), vectors.reshape(shape)
 
 
 def unit_vectors(random, shape):

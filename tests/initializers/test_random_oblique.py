@@ -19,15 +19,16 @@ def drawn(random, n_directions, n_features, n_nonzero):
     """The directions of the first node."""
     directions = np.zeros((n_directions, n_features))
     used, vectors = next(random_directions(random, n_directions, n_features, n_nonzero))
-    np.put_along_axis(directions, used, vectors, axis=1)
+    np.put_along_axis(directions, used[0], vectors[0], axis=1)
     return directions
 
 
 def test_nodes_draw_different_directions():
     draws = random_directions(np.random.default_rng(0), 3, 4, 2)
-    nodes = [next(draws) for _ in range(4000)]      # more than are drawn at once
-    assert {features.shape for features, _ in nodes} == {(3, 2)}
-    assert len({vectors.tobytes() for _, vectors in nodes}) == 4000
+    batches = [next(draws)[1] for _ in range(3)]
+    nodes = [vectors.tobytes() for batch in batches for vectors in batch]
+    assert {batch.shape[1:] for batch in batches} == {(3, 2)}
+    assert len(set(nodes)) == len(nodes) > 4000
 
 
 @FORMS

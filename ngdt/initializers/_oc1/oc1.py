@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._greedy.directions import ROUNDING
+from ngdt._greedy.oblique import ROUNDING
 from ngdt._scaling import Scaling
 from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 from ngdt.initializers._oc1.descent import Descent
