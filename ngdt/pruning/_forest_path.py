@@ -33,18 +33,21 @@ class PathStep:
         Accuracy, or R2, on the held-out samples.
     cv_score : float
         The same where each sample is predicted by the forest that the other folds lead to.
+    cv_error : float
+        Standard error of the difference between `cv_score` and the score of the whole forest.
     """
 
     alpha: float
     members: list
     score: float
     cv_score: float
+    cv_error: float
 
     def row(self):
         """What there is to tell of the forest, a dict."""
         n_trees, n_leaves, nbytes = _sizes(self.members)
         return {"alpha": self.alpha, "n_trees": n_trees, "n_leaves": n_leaves, "nbytes": nbytes,
-                "score": self.score, "cv_score": self.cv_score}
+                "score": self.score, "cv_score": self.cv_score, "cv_error": self.cv_error}
 
 
 def pruning_path(members, held_out):
@@ -61,11 +64,14 @@ def pruning_path(members, held_out):
     list of PathStep
         The whole forest, then each that is smaller than the one before.
     """
-    path, cv_scores, steps = forests(members, held_out), cv_scores_of(members, held_out), []
-    for (alpha, members), cv_score in zip(path, cv_scores, strict=True):
-        if not steps or _sizes(members) != _sizes(steps[-1].members):
-            score = float(held_out.score(mean_prediction(members)))
-            steps.append(PathStep(alpha, members, score, float(cv_score)))
+    whole, steps = mean_prediction(members), []
+    for (alpha, found), predictions in zip(
+            forests(members, held_out), cv_predictions(members, held_out), strict=True):
+        if not steps or _sizes(found) != _sizes(steps[-1].members):
+            steps.append(PathStep(
+                alpha, found, float(held_out.score(mean_prediction(found))),
+                float(held_out.score(predictions)),
+                float(held_out.standard_error(predictions, whole))))
     return steps
 
 
@@ -89,8 +95,19 @@ def forests(members, held_out):
         yield alpha, members
 
 
-def cv_scores_of(members, held_out):
-    """Scores by folds for each alpha of `forests`, list of float."""
+def cv_predictions(members, held_out):
+    """Predictions of each sample by the forests that the other folds lead to.
+
+    Parameters
+    ----------
+    members, held_out
+        As for `pruning_path`.
+
+    Returns
+    -------
+    ndarray of shape (n_alphas, n_samples, n_outputs)
+        For each alpha of `forests`.
+    """
     predictions = np.zeros((1 + len(ALPHAS), *held_out.y.shape))
     present = np.random.default_rng(0).permutation(np.flatnonzero(held_out.weight))
     for fold in np.array_split(present, min(N_FOLDS, len(present))):
@@ -98,7 +115,7 @@ def cv_scores_of(members, held_out):
         weight[fold] = 0.0
         for step, (_, found) in enumerate(forests(members, replace(held_out, weight=weight))):
             predictions[step, fold] = mean_prediction(found)[fold]
-    return [held_out.score(each) for each in predictions]
+    return predictions
 
 
 def mean_prediction(members):

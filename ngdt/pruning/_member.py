@@ -70,6 +70,23 @@ class HeldOut:
                 self.y.argmax(axis=1), predictions.argmax(axis=1), sample_weight=self.weight)
         return r2_score(self.y, predictions, sample_weight=self.weight)
 
+    def standard_error(self, predictions, others):
+        """Standard error of the difference between the scores of two predictions.
+
+        It is paired: samples on which both are equally right or wrong do not add to it.
+        """
+        difference = self._shares(predictions) - self._shares(others)
+        share = self.weight / self.weight.sum()
+        n = np.count_nonzero(share)
+        square = (share**2) @ (difference - share @ difference) ** 2
+        return np.sqrt(square * n / max(1, n - 1))
+
+    def _shares(self, predictions):
+        """What each sample adds to the score: its mean is the score, but for a constant."""
+        if self.is_classifier:
+            return (self.y.argmax(axis=1) == predictions.argmax(axis=1)).astype(np.float64)
+        return -(((predictions - self.y) / self.scale) ** 2).mean(axis=1)
+
 
 @dataclass(frozen=True)
 class Member:

@@ -24,8 +24,10 @@ from ngdt._structure import sums_below
 from ngdt.export import export_text
 from ngdt.initializers import RandomOblique
 from ngdt.losses import HuberLoss
-from ngdt.pruning import prune_forest
-from ngdt.pruning._forest_path import beyond_chance, drop, mean_prediction, prune
+from ngdt.pruning import _forest, prune_forest
+from ngdt.pruning._forest import N_STANDARD_ERRORS
+from ngdt.pruning._forest_path import PathStep, beyond_chance, drop, mean_prediction, prune
+from ngdt.pruning._member import HeldOut
 from ngdt.pruning._replace import collapse
 
 COMMON = {"init": RandomOblique(4), "optimizer": None, "max_depth": 6, "random_state": 0}
@@ -114,21 +116,60 @@ def test_a_pruned_forest(case, tolerance, weighted):
     assert path["n_trees"][0] == len(forest.estimators_)
     assert (path[sizes].diff()[1:] <= 0).all(axis=None)
     assert (path["alpha"].diff()[1:] > 0).all()
-    # No smaller one of the path is within the tolerance.
-    smaller = path[path["nbytes"] < row["nbytes"]]
-    assert not (smaller[["score", "cv_score"]] >= score - tolerance).all(axis=1).any()
+    # All before it are within the tolerance, with a margin, and the next one is not.
+    path["sure"] = path["cv_score"] - N_STANDARD_ERRORS * path["cv_error"]
+    is_within = (path[["score", "sure"]] >= score - tolerance).all(axis=1)
+    assert is_within[:row.name].all()
+    assert not is_within[row.name + 1:row.name + 2].any()
     # It predicts the mean of its trees.
     predict = getattr(pruned, "predict_proba", pruned.predict)
     assert_allclose(predict(table), mean_of_trees(pruned, table), rtol=1e-9)
 
 
+def test_a_loss_above_the_tolerance_passes_once_in_twenty_times():
+    random, n, n_runs = np.random.default_rng(0), 1000, 400
+    losses, disagree = np.linspace(0.0, 0.04, 9), np.linspace(0.0, 0.1, 9)
+    n_above = {N_STANDARD_ERRORS: 0, 0.0: 0}
+    for _ in range(n_runs):
+        # What each sample of each forest of the path loses: 1, 0 or -1.
+        draw = random.random((n, 1))
+        lost = (draw < (disagree + losses) / 2).astype(float) - (draw > 1 - (disagree - losses) / 2)
+        path = [PathStep(0.0, loss, 1.0, 1.0 - each.mean(), each.std(ddof=1) / np.sqrt(n))
+                for loss, each in zip(losses, lost.T, strict=True)]
+        for n_errors in n_above:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(_forest, "N_STANDARD_ERRORS", n_errors)
+                n_above[n_errors] += _forest.last_within(path, 0.019).members > 0.019
+    assert n_above[0.0] > 0.2 * n_runs
+    assert n_above[N_STANDARD_ERRORS] < 0.05 * n_runs + 3 * np.sqrt(0.05 * n_runs)
+
+
+@pytest.mark.parametrize("is_classifier", [True, False])
+def test_the_standard_error_is_that_of_the_paired_difference(is_classifier):
+    random = np.random.default_rng(0)
+    y = np.eye(2)[random.integers(0, 2, 50)] if is_classifier else random.normal(size=(50, 2))
+    one, other = y + random.normal(size=(2, 50, 2))
+    weight = np.where(np.arange(50) < 40, 3.0, 0.0)
+    scale = np.ones(2) if is_classifier else y[:40].std(axis=0)
+    samples = HeldOut(None, y, weight, np.zeros(2), scale, is_classifier)
+    if is_classifier:
+        right = [(each.argmax(axis=1) == y.argmax(axis=1))[:40] * 1.0 for each in (one, other)]
+    else:
+        right = [1.0 - (((each - y)[:40] / scale) ** 2).mean(axis=1) for each in (one, other)]
+    difference = right[0] - right[1]
+    assert samples.score(one) - samples.score(other) == pytest.approx(difference.mean())
+    assert samples.standard_error(one, other) == pytest.approx(
+        difference.std(ddof=1) / np.sqrt(40))
+    assert samples.standard_error(one, one) == 0.0
+
+
 @FEW
 def test_more_tolerance_gives_smaller_forests(case):
     forest, (table, y, _) = fitted(case), held_out(case)
-    found = [prune_forest(forest, table, y, tolerance=each) for each in (0.0, 0.1, 10.0)]
-    sizes = [each.get_nbytes() for each in found]
+    found = [prune_forest(forest, table, y, tolerance=each) for each in (0.0, 0.2, 10.0)]
+    sizes = [sum(tree.tree_.nbytes for tree in each.estimators_) for each in found]
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] < forest.get_nbytes()
+    assert sizes[1] < sizes[0]
     assert found[-1].n_estimators == len(found[-1].estimators_) == 1
     assert found[-1].estimators_[0].get_n_leaves() == 1
 
@@ -330,7 +371,7 @@ def test_extreme_units():
     for unit in (1e-200, 1e150):
         y = unit * TARGETS[:, 0]
         forest = ObliqueForestRegressor(3, **COMMON).fit(X[FIRST], y[FIRST])
-        pruned = prune_forest(forest, X[REST], y[REST], tolerance=0.01)
+        pruned = prune_forest(forest, X[REST], y[REST], tolerance=0.2)
         assert pruned.get_nbytes() < forest.get_nbytes()
 
 
