@@ -57,8 +57,7 @@ cdef class Columns:
         self.cells = np.zeros(min(8 * most_cells * width, CELL_BYTES), dtype=np.uint8)
         self.seen = np.zeros(min((most_cells + 7) * width, CELL_BYTES // 4), dtype=np.uint8)
         self._cursor = np.empty(n if data.is_sparse else 0, dtype=np.int32)
-        skip = np.zeros(p) if data.is_sparse else self._commonest(used)
-        self.skip = skip
+        self.skip = skip = np.zeros(p) if data.is_sparse else self._commonest(used)
         self._skip32 = skip.astype(np.float32) if data.is_float32 else None
         if n:
             self._find_grids(used)
@@ -66,29 +65,22 @@ cdef class Columns:
     def _commonest(self, const int32_t[::1] used):
         """The commonest value of each feature in some samples, NaN if it is not common."""
         cdef Py_ssize_t n_sampled = min(len(used), 64), i, j
-        if not n_sampled:
-            return np.full(self.n_features, NAN)
         values = np.empty((n_sampled, self.n_features))
         cdef double[:, ::1] s = values
         for i in range(n_sampled):
             for j in range(self.n_features):
                 s[i, j] = self.get(used[i * len(used) // n_sampled], j)
-        # The longest run of equal values in each sorted column
+        # The longest run of equal values in each sorted column, if longer than an eighth of it
         values.sort(axis=0)
         commonest = np.full(self.n_features, NAN)
         cdef double[::1] value = commonest
-        cdef Py_ssize_t run, best
+        cdef Py_ssize_t run, longest
         for j in range(self.n_features):
-            run = best = 1
-            for i in range(1, n_sampled):
-                run = run + 1 if s[i, j] == s[i - 1, j] else 1
-                if run > best:
-                    best = run
-                    value[j] = s[i, j]
-            if best == 1:
-                value[j] = s[0, j]
-            if 8 * best <= n_sampled:
-                value[j] = NAN
+            run, longest = 0, n_sampled // 8
+            for i in range(n_sampled):
+                run = run + 1 if i > 0 and s[i, j] == s[i - 1, j] else 1
+                if run > longest:
+                    longest, value[j] = run, s[i, j]
         return commonest
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
@@ -122,24 +114,22 @@ cdef class Columns:
         what it finds in `seen` and `cells` back to 0.
         """
         cdef Py_ssize_t last = self._schedule(n, first, labels)
+        cdef void *cells = &self.cells[0]
         if first == 0 and self._data.is_sparse:
             memset(&self._cursor[0], 0, n * sizeof(int32_t))
         if self._data.is_float32:
             if labels.whole:
                 _read_block(
-                    self, &self._skip32[first], <int32_t *> &self.cells[0], samples, n, first, last,
-                    labels)
+                    self, &self._skip32[first], <int32_t *> cells, samples, n, first, last, labels)
             else:
                 _read_block(
-                    self, &self._skip32[first], <double *> &self.cells[0], samples, n, first, last,
-                    labels)
+                    self, &self._skip32[first], <double *> cells, samples, n, first, last, labels)
         elif labels.whole:
             _read_block(
-                self, &self.skip[first], <int32_t *> &self.cells[0], samples, n, first, last,
-                labels)
+                self, &self.skip[first], <int32_t *> cells, samples, n, first, last, labels)
         else:
             _read_block(
-                self, &self.skip[first], <double *> &self.cells[0], samples, n, first, last, labels)
+                self, &self.skip[first], <double *> cells, samples, n, first, last, labels)
         return last
 
     cdef Py_ssize_t _schedule(

@@ -18,8 +18,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import ngdt
 
-import ngdt
-
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *sorted((ROOT / "docs").glob("*.rst")),
