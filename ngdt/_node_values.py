@@ -33,6 +33,12 @@ def node_predictions(labels):
     return means
 
 
+def place_between(value, low, high):
+    """Where a value lies between two others: 0 at the lower one, 1 at the higher one."""
+    # Halved, as the difference may overflow.
+    return (value / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
+
+
 def _at_means(labels):
     """Leaf values; of linear leaves, those at the mean of their samples."""
     tree, summary = labels.tree, labels.summary

@@ -5,7 +5,7 @@ from html import escape
 import numpy as np
 
 from ngdt._leaf_text import formula_of
-from ngdt._node_values import node_predictions
+from ngdt._node_values import node_predictions, place_between
 from ngdt._numbers import format_number
 from ngdt._rules import category_rule_of, factor, hidden_terms, rule_of, terms_of
 from ngdt._structure import n_leaves_below
@@ -153,8 +153,7 @@ class NodeHtml:
             number < self._labels.tree.n_internal)
         if len(prediction) > 1:
             return text
-        low, high = self._range
-        place = 100 * (prediction[0] - low) / ((high - low) or 1.0)
+        place = 100 * place_between(prediction[0], *self._range)
         return (f'<span class="scale" aria-hidden="true"><i style="left:{place:.1f}%"></i></span>'
                 f"{text}")
 

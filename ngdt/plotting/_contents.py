@@ -7,9 +7,8 @@ from decimal import Decimal
 import numpy as np
 from scipy import sparse
 
-from ngdt._labels import TreeLabels
 from ngdt._leaf_text import formula_of
-from ngdt._node_values import node_predictions
+from ngdt._node_values import node_predictions, place_between
 from ngdt._numbers import format_number, shortest
 from ngdt._rules import (
     DEFAULT_DIGITS,
@@ -32,7 +31,7 @@ _N_TARGETS = 3
 _FIXED_SPACE = "\N{NO-BREAK SPACE}"
 # Largest part of a colour in the background of a box, so that text and bars stay legible.
 _MOST_COLOR = 0.45
-value_color = "#e76300"    # of large predictions
+VALUE_COLOR = "#e76300"    # of large predictions
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Contents:
         Number of images in each leaf, and their mean.
     """
 
-    def __init__(self, labels: TreeLabels, options, images=None):
+    def __init__(self, labels, options, images=None):
         self.labels, self.options, self._images = labels, options, images
         self._predictions = node_predictions(labels)
         known = self._predictions[~np.isnan(self._predictions).any(axis=1)]
@@ -118,8 +117,7 @@ class Contents:
         if self.labels.class_names is None:
             if self.value_range is None:
                 return "white"
-            low, high = self.value_range
-            return blend(value_color, (prediction[0] - low) / ((high - low) or 1.0))
+            return blend(VALUE_COLOR, place_between(prediction[0], *self.value_range))
         best, least = prediction.argmax(), 1 / len(prediction)
         share = 1.0 if least == 1 else (prediction[best] - least) / (1 - least)
         return blend(class_colors(len(prediction))[best], share)

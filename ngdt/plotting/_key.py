@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ngdt._numbers import format_number
 from ngdt.plotting._blocks import LINE, text_width, write
-from ngdt.plotting._contents import blend, is_linear, value_color
+from ngdt.plotting._contents import VALUE_COLOR, blend, is_linear
 from ngdt.plotting._style import BLUE, DARK, RED, class_colors, short
 
 _SIZE = 0.9
@@ -90,8 +90,8 @@ def _colors(contents):
             class_colors(len(names)), names, strict=True)] if is_few else []
     elif contents.options.filled and contents.value_range is not None:
         low, high = contents.value_range
-        entries += [(blend(value_color, 0.0), format_number(float(low))),
-                    (blend(value_color, 1.0), format_number(float(high)))]
+        entries += [(blend(VALUE_COLOR, 0.0), format_number(float(low))),
+                    (blend(VALUE_COLOR, 1.0), format_number(float(high)))]
     return entries
 
 

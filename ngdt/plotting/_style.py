@@ -48,7 +48,8 @@ def import_pyplot():
 
 
 def short(name, length):
-    """A name, cut in the middle if it is longer than some number of characters."""
+    """A name in one line, cut in the middle if it is longer than some number of characters."""
+    name = " ".join(name.splitlines())
     half = (length - 1) // 2
     return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"
 

@@ -1,6 +1,6 @@
 """A plot of a whole tree."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 from ngdt._labels import labels_of, leaves_and_samples
 from ngdt._structure import n_leaves_below
@@ -107,7 +107,7 @@ def plot_tree(
     plt = import_pyplot()
     labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
     check_shape(shape, labels.tree.n_features)
-    _check(max_depth, label, precision)
+    _check(max_depth, label, precision, ax, fontsize)
     images = None if shape is None or X is None else mean_images(
         labels, *leaves_and_samples(model, X))
     plan = _Plan(Contents(
@@ -123,13 +123,17 @@ def plot_tree(
     return ax
 
 
-def _check(max_depth, label, precision):
+def _check(max_depth, label, precision, ax, fontsize):
     if max_depth is not None and (not isinstance(max_depth, Integral) or max_depth < 1):
         raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
     if label not in ("all", "root", "none"):
         raise ValueError(f"label must be 'all', 'root' or 'none', got {label!r}")
     if precision is not None and (not isinstance(precision, Integral) or precision < 1):
         raise ValueError(f"precision must be a positive int or None, got {precision!r}")
+    if ax is not None and not hasattr(ax, "barh"):
+        raise TypeError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")
+    if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
+        raise ValueError(f"fontsize must be a positive number or None, got {fontsize!r}")
 
 
 class _Plan:

@@ -309,8 +309,23 @@ def test_linear_leaves_of_classes(linear):
     dict(shape=4), dict(shape="ab"), dict(shape=(2.0, 2.0)), dict(shape=(1, 2, 2)),
     dict(feature_names=["a"]), dict(feature_names="abcd"), dict(feature_names=4),
     dict(class_names=["a"]), dict(max_depth=2.5), dict(max_depth="all"), dict(label="some"),
-    dict(precision=0), dict(precision=1.5)])
+    dict(precision=0), dict(precision=1.5), dict(fontsize=0), dict(fontsize="small")])
 def test_wrong_arguments_of_a_tree(classifier, arguments):
     (name,) = arguments
     with pytest.raises(ValueError, match=f"^{name} must be"):
         plot_tree(classifier, **arguments)
+
+
+def test_a_figure_is_no_axes(classifier):
+    import matplotlib.pyplot as plt
+
+    with pytest.raises(TypeError, match="ax must be matplotlib Axes or None, got Figure"):
+        plot_tree(classifier, ax=plt.figure())
+
+
+def test_huge_values_and_names_of_several_lines(iris):
+    X, y = iris
+    model = ObliqueTreeRegressor(2, optimizer=None).fit(X, y)
+    model.tree_ = Tree([[0.0, 0.0, 1.0, 0.0]], [2.0], [~0], [~1], [[-1.7e308], [1.7e308]])
+    found = texts(plot_tree(model, X=X, filled=True, feature_names=["a", "b", "c\nd", "e"]))
+    assert {"c d ≤ 2", "−1.7e+308", "1.7e+308"} <= set(found)
