@@ -118,7 +118,7 @@ def _items(tree, nodes, max_depth, unfolded):
 def _item(node, answer, depth, expanded=""):
     name, head, body = node
     said = "" if answer is None else f"{answer}: "
-    shown = "" if answer is None else f'<span class="answer">{answer}</span>'
+    shown = "" if answer is None else f'<span class="answer">{answer}</span> '
     place = "" if answer is None else (
         f' aria-posinset="{1 if answer == "yes" else 2}" aria-setsize="2"')
     return (

@@ -80,17 +80,19 @@ class NodeHtml:
     def remarks(self):
         """What the bars mean, as text."""
         effect = "" if self._labels.summary is None else " × standard deviation"
-        remarks = (
+        remark = (
             "Samples that meet a condition go to “yes”. A bar beside a term is its effect, "
             f"|weight|{effect}, to the right where larger values lead to “no”")
-        return remarks + (
-            "." if self._labels.class_names is not None
-            else " or, in a linear leaf, raise the prediction.")
+        if self._labels.tree.slopes is None:
+            return f"{remark}."
+        if self._labels.class_names is None:
+            remark += " or, in a linear leaf, raise the prediction"
+        return f"{remark}. A linear leaf has the prediction at the mean of its samples."
 
     # --- parts
 
     def _head(self, rule, number):
-        counts = "".join(f'<span class="count">{text}</span>' for text in self._count(number))
+        counts = "".join(f' <span class="count">{text}</span>' for text in self._count(number))
         return f'<span class="rule"><bdi>{escaped(rule)}</bdi></span>{counts}'
 
     def _count(self, number):
