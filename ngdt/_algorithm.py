@@ -106,6 +106,8 @@ class Progress:
         As in `OptimizerResult`.
     interrupted : bool
         Whether Ctrl-C ended the block of `until_interrupted`.
+    activity : Activity
+        Of the run, to say how much is done within an epoch.
 
     Examples
     --------
@@ -127,6 +129,7 @@ class Progress:
         self.interrupted = False
         self._optimizer, self._problem = type(optimizer).__name__, problem
         self._epoch, self._epochs = 0, epochs
+        self.activity = problem.activity.part(1.0, optimizer.phase or self._optimizer)
         self._in_block = False
 
     @contextmanager
@@ -159,7 +162,8 @@ class Progress:
         metrics = {name: np.asarray(metric).item() for name, metric in metrics.items()}
         for name, metric in metrics.items():
             self.history[name].append(metric)
-        if self._problem.verbose:
+        self.activity.at(self._epoch / self._epochs)
+        if self._problem.verbose > 1:
             shown = "  ".join(
                 f"{name} {metric}" if isinstance(metric, int) else f"{name} {metric:.4g}"
                 for name, metric in metrics.items())
@@ -183,4 +187,5 @@ class Progress:
         -------
         OptimizerResult
         """
+        self.activity.finish()
         return OptimizerResult(tree, self.history, self.interrupted, converged)

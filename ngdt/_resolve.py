@@ -1,6 +1,5 @@
 """Resolve the parameters of an estimator to an initializer, optimizers, loss and baseline."""
 
-from difflib import get_close_matches
 from math import ceil
 from numbers import Integral
 
@@ -11,6 +10,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._tree import Tree
+from ngdt._validation import did_you_mean
 from ngdt.initializers import INITIALIZERS, Initializer, Pruned
 from ngdt.losses import get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
@@ -172,9 +172,9 @@ def _named(parameter, value, registry, base):
     known = ["auto", *registry] if parameter == "init" else ["auto", *registry, None]
     if isinstance(value, str):
         if value not in registry:
-            close = get_close_matches(value.lower(), registry, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"{parameter}={value!r} is unknown; known are {known}.{hint}")
+            raise ValueError(
+                f"{parameter}={value!r} is unknown; known are {known}."
+                f"{did_you_mean(value, registry)}")
         return registry[value]()
     if not isinstance(value, base):
         is_class = isinstance(value, type) and issubclass(value, base)

@@ -1,6 +1,7 @@
 """Input validation shared by all public functions, and by the constructor of `Tree`."""
 
 from contextlib import contextmanager
+from difflib import get_close_matches
 from numbers import Real
 
 import numpy as np
@@ -20,6 +21,25 @@ def error_prefix(parameter):
         raise TypeError(f"{parameter}: {error}") from error
     except ValueError as error:
         raise ValueError(f"{parameter}: {error}") from error
+
+
+def did_you_mean(given, known):
+    """A hint at the known name that is closest to an unknown one.
+
+    Parameters
+    ----------
+    given : object
+        Upper and lower case are the same.
+    known : iterable
+
+    Returns
+    -------
+    str
+        Such as " Did you mean 'tao'?"; empty if no name is close.
+    """
+    names = {str(each).lower(): each for each in known}
+    close = get_close_matches(str(given).lower(), names, n=1)
+    return f" Did you mean {names[close[0]]!r}?" if close else ""
 
 
 def check_number(name, value):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ngdt._activity import SILENT, Activity
 from ngdt._deadline import NO_DEADLINE, Deadline
 from ngdt._greedy.splitter import Splitter
 from ngdt._loss import Loss
@@ -62,11 +63,13 @@ class Problem:
     n_jobs : int
         Number of threads. Results do not depend on it.
     verbose : int
-        Positive prints a line per epoch.
+        Above 1 prints a line per epoch.
     callback : callable or None
         Called as ``callback(metrics)`` after each epoch with a dict of the metrics of the epoch.
     deadline : Deadline
         Time by which to return the best tree so far; by default, there is none.
+    activity : Activity
+        Where to say how much is done: ``activity.at(share)``. By default, nothing is shown.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Problem:
     verbose: int = 0
     callback: Callable[[dict], Any] | None = None
     deadline: Deadline = NO_DEADLINE
+    activity: Activity = SILENT
     # Computed properties. Copies share those that do not depend on the replaced fields.
     _computed: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -165,6 +169,22 @@ class Problem:
         Problem
         """
         return self.replace(deadline=self.deadline.share(share))
+
+    def doing(self, share: float, what: str = "") -> "Problem":
+        """The problem of an algorithm that is a part of this work, for its `activity`.
+
+        Parameters
+        ----------
+        share : float
+            Of this work.
+        what : str, default=""
+            What the algorithm does.
+
+        Returns
+        -------
+        Problem
+        """
+        return self.replace(activity=self.activity.part(share, what))
 
     def __getstate__(self):
         # Kernels stay behind: they are made anew where the copy is used.

@@ -81,6 +81,22 @@ class GrownTree:
                     self.children_right, values)
 
 
+class GrowthInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended the growth of a tree.
+
+    Attributes
+    ----------
+    grown : GrownTree
+        What had been grown. Nodes without a split are leaves.
+    tree : Tree or None
+        The same, with leaf values, once the initializer has made it.
+    """
+
+    def __init__(self, grown):
+        super().__init__()
+        self.grown, self.tree = grown, None
+
+
 def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     """Grow a tree greedily: split the leaf with the largest gain until no leaf may be split.
 
@@ -92,40 +108,58 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     limits : Problem
         Its `max_depth`, `min_samples_split`, `min_samples_leaf`, `max_leaf_nodes` and
         `min_impurity_decrease` are used. Impurity decreases are relative to the weight of
-        `samples`. At its `deadline`, the remaining nodes become leaves.
+        `samples`. At its `deadline`, the remaining nodes become leaves. Its `activity` is told
+        the share of the samples of all levels that have been searched for splits.
 
     Returns
     -------
     GrownTree
+
+    Raises
+    ------
+    GrowthInterrupted
+        By Ctrl-C.
     """
     min_gain = least_gain(strategy.weight[samples], limits)
     max_leaf_nodes = limits.max_leaf_nodes
     # Splits of different leaves are independent, so the order matters only for max_leaf_nodes. Of
     # equal gains, the counter puts the leaf that was added first to the front.
     splittable, counter = [], count()
+    n_levels = limits.max_depth or max(1, len(samples).bit_length())
+    n_searched = 0
 
     def find_split(node):
+        nonlocal n_searched
         if limits.max_depth is not None and node.depth >= limits.max_depth:
             return
         if len(node.samples) < limits.min_samples_split or not limits.deadline.fits():
             return
         split = strategy.split(node.samples, limits.min_samples_leaf)
+        n_searched += len(node.samples)
+        limits.activity.at(n_searched / (n_levels * len(samples)))
         if split is not None and split.gain >= min_gain:
             node.split = split
             heappush(splittable, (-split.gain, next(counter), node))
 
     root = Node(samples, 0)
     n_leaves = 1
-    find_split(root)
-    while splittable and (max_leaf_nodes is None or n_leaves < max_leaf_nodes):
-        _, _, node = heappop(splittable)
-        n_left = strategy.partition(node.samples, node.split)
-        node.children = tuple(
-            Node(samples, node.depth + 1)
-            for samples in (node.samples[:n_left], node.samples[n_left:]))
-        n_leaves += 1
-        for child in node.children:
-            find_split(child)
+    try:
+        find_split(root)
+        while splittable and (max_leaf_nodes is None or n_leaves < max_leaf_nodes):
+            _, _, node = heappop(splittable)
+            n_left = strategy.partition(node.samples, node.split)
+            node.children = tuple(
+                Node(samples, node.depth + 1)
+                for samples in (node.samples[:n_left], node.samples[n_left:]))
+            n_leaves += 1
+            for child in node.children:
+                find_split(child)
+    except KeyboardInterrupt as error:
+        raise GrowthInterrupted(_grown(root)) from error
+    return _grown(root)
+
+
+def _grown(root):
     nodes, leaves, left, right = number_depth_first(root, lambda node: node.children)
     return GrownTree(
         [node.split for node in nodes], left, right, [leaf.samples for leaf in leaves])

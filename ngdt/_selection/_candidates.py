@@ -75,7 +75,7 @@ class Candidate:
         tree = tree_of(self.init) if isinstance(self.init, str) else self.init.initialize(problem)
         history = empty_history(optimizers)
         for optimizer in optimizers:
-            result = optimizer.optimize(tree, problem)
+            result = optimizer.optimize(tree, problem.doing(1 / len(optimizers)))
             tree = result.tree
             append_metrics(history, type(optimizer).__name__, result.history)
             if result.interrupted:

@@ -6,6 +6,7 @@ from time import monotonic
 import numpy as np
 
 from ngdt._folds import fold_samples, hold_out, problem_without, pruning_folds, strata_of
+from ngdt._greedy.builder import GrowthInterrupted
 from ngdt._limits import enforce_limits
 from ngdt._selection._candidates import default_candidates
 from ngdt._selection._result import TrainingResult
@@ -30,6 +31,8 @@ MAX_TRAINED_DEPTH = 8
 MAX_TRAININGS = 3
 # Shares of the time until the deadline: for the race, the pruned trees before it, and model trees.
 RACE_TIME, PRUNING_TIME, MODEL_TIME = 0.4, 0.15, 0.15
+# Shares of the work that are shown: of the race, and in it of the pruned trees.
+RACE_WORK, PRUNING_WORK = 0.6, 0.1
 
 
 def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=None,
@@ -40,7 +43,8 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
     candidates that clearly lag behind the best one leave the race. From 2000 samples on, a third of
     them is the only fold. Of large data, the race has only some of the samples.
 
-    Ctrl-C returns the pruned tree, or the winner as far as it has been trained.
+    Ctrl-C returns the best of the trees of the folds, or the winner as far as it has been trained
+    if that is better.
 
     Parameters
     ----------
@@ -65,10 +69,14 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
     """
     candidates = default_candidates(problem, leaf, linear_leaves)
     sample = _sample(problem, len(candidates) * seconds_per_sample)
-    sample = sample.replace(verbose=0, callback=None)
+    sample = sample.replace(verbose=0, callback=None).doing(RACE_WORK, "comparing trees")
     models = None if linear_leaves is None else ModelTree(
         features=linear_leaves.features, penalty=linear_leaves.penalty)
-    contest = _Race(sample, candidates, _folds(sample, validation_fraction), models)
+    try:
+        contest = _Race(sample, candidates, _folds(sample, validation_fraction), models)
+    except GrowthInterrupted as error:
+        return TrainingResult(
+            enforce_limits(error.tree, problem), {"optimizer": []}, interrupted=True)
 
     of_all = _Prunings(problem, _folds(problem, validation_fraction), models) if (
         sample.X is not problem.X) else contest.prunings
@@ -79,19 +87,26 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
         return (of_all if problem.deadline.fits(seconds) else contest.prunings).tree(name)
 
     winner, tree, history, least = contest.candidates[0], None, {"optimizer": []}, np.inf
+    interrupted = False
     try:
-        for candidate in contest.run(problem.verbose)[:MAX_TRAININGS]:
-            result = candidate.fit(problem, tree_of, final=True)
+        for candidate in contest.run(problem.verbose > 1)[:MAX_TRAININGS]:
+            sample.activity.finish()
+            result = candidate.fit(
+                problem.doing(1.0 - RACE_WORK, f"training {candidate.name} on all samples"),
+                tree_of, final=True)
             error = _training_error(result[0], problem)
-            if error < least or result[2]:
-                least, winner, (tree, history, interrupted) = error, candidate, result
+            interrupted = result[2]
+            if error < least:
+                least, winner, (tree, history, _) = error, candidate, result
             if interrupted or not error > sum(contest.mean_error(candidate)) or (
                     not problem.deadline.fits()):
                 break
     except KeyboardInterrupt:
         interrupted = True
-        if tree is None:
-            tree = contest.prunings.tree("pruned")
+    if interrupted:
+        candidate, found = contest.best_so_far()
+        if tree is None or _training_error(found, problem) < least:
+            winner, tree = candidate, found
     return TrainingResult(
         enforce_limits(tree, problem), history,
         winner.is_single_leaf or (winner is contest.candidates[0] and leaf != "linear"),
@@ -169,10 +184,11 @@ class _Race:
         self.problem, self.candidates, self.folds = problem, candidates, folds
         self.deadline = problem.deadline.share(RACE_TIME)
         begin = monotonic()
-        self.prunings = _Prunings(problem, folds, models, PRUNING_TIME)
+        self.prunings = _Prunings(problem.doing(PRUNING_WORK), folds, models, PRUNING_TIME)
         _ = self.prunings.initial   # made now, so that its time is known
         self._seconds_of_prunings = monotonic() - begin
         self.errors = {candidate: [] for candidate in candidates}
+        self.trees = {}     # of each candidate, that of its last fold
 
     def run(self, verbose):
         """The candidates, the best first.
@@ -208,18 +224,32 @@ class _Race:
 
     def _run_fold(self, k, samples, candidates):
         """Train the candidates without the samples of a fold, and test them on it."""
-        problem = problem_without(self.problem, samples)
+        fold = problem_without(self.problem, samples).doing(
+            (1.0 - PRUNING_WORK) / len(self.folds), f"fold {k + 1} of {len(self.folds)}")
         weight = self.problem.sample_weight[samples]
         for i, candidate in enumerate(candidates):
             if i > 0 and not self.deadline.fits():
                 break
-            problem = problem.replace(deadline=self.deadline.share(1 / (len(candidates) - i)))
+            problem = fold.replace(
+                deadline=self.deadline.share(1 / (len(candidates) - i))).doing(
+                    1 / len(candidates), candidate.name)
             tree, _, interrupted = candidate.fit(
                 problem, lambda name: self.prunings.fold_tree(name, k))
             if interrupted:
                 raise KeyboardInterrupt
-            tree = enforce_limits(tree, problem)
+            problem.activity.finish()
+            self.trees[candidate] = tree = enforce_limits(tree, problem)
             self.errors[candidate].append(weight * problem.errors(tree, samples))
+
+    def best_so_far(self):
+        """The candidate with the least error, of those on most folds, and its last tree."""
+        if not self.trees:
+            return self.candidates[0], (
+                self.prunings.fold_tree("pruned", 0) if self.folds else
+                self.prunings.tree("initial"))
+        best = min(self.trees, key=lambda each: (
+            -len(self.errors[each]), self.mean_error(each)[0]))
+        return best, self.trees[best]
 
     def seconds_of_prunings(self, problem):
         """Seconds that the pruned trees of a larger problem take, with those of all samples."""

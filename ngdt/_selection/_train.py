@@ -5,6 +5,7 @@ from time import monotonic
 import numpy as np
 
 from ngdt._folds import N_FOLDS, hold_out, problem_without, strata_of
+from ngdt._greedy.builder import GrowthInterrupted
 from ngdt._limits import enforce_limits
 from ngdt._selection._result import TrainingResult, append_metrics, empty_history
 from ngdt._tree import Tree
@@ -23,6 +24,9 @@ SELECTION_BIAS_SE = 6.0
 # Share of the time until the deadline for training, before the comparison; and of this time, the
 # share for the initial tree; and of the time left for the comparison, that for the baseline.
 TRAINING_TIME, INITIAL_TIME, BASELINE_TIME = 0.75, 0.3, 0.25
+# Shares that are shown: of the work for the training, if folds follow, and of this for the initial
+# tree.
+TRAINING_WORK, INITIAL_WORK = 0.3, 0.1
 
 
 class _Interrupted(Exception):
@@ -73,6 +77,7 @@ class _Training:
     def __init__(self, problem, init, optimizers, baseline, validation_fraction, limit):
         self.whole, self.init, self.optimizers = problem, init, optimizers
         self.baseline, self.limit = init if baseline is None else baseline, limit
+        self.rival = "the initial tree" if baseline is None else "the pruned tree"
         # A given tree may have been fitted on these samples, so that a comparison would be biased.
         self.is_compared = bool(optimizers) and not isinstance(self.baseline, Tree)
         few = np.count_nonzero(problem.sample_weight) < CROSS_VALIDATION_SAMPLES
@@ -95,13 +100,19 @@ class _Training:
             sample_weight, fraction, strata_of(self.whole), self.whole.random_state)
 
     def run(self):
-        problem = self.problem.with_time(TRAINING_TIME if self.is_compared else 1.0)
+        share = TRAINING_WORK if self.folds else 1.0
+        problem = self.problem.with_time(TRAINING_TIME if self.is_compared else 1.0).doing(share)
         begin = monotonic()
-        initial = self._initialize(
-            problem.with_time(INITIAL_TIME if self.optimizers else 1.0), self.init)
-        initialized = monotonic()
         history = empty_history(self.optimizers)
+        try:
+            initial = self._initialize(
+                problem.with_time(INITIAL_TIME if self.optimizers else 1.0).doing(
+                    INITIAL_WORK if self.optimizers else 1.0, "initial tree"), self.init)
+        except GrowthInterrupted as error:
+            return TrainingResult(self._limited(self.whole, error.tree), history, False, True)
+        initialized = monotonic()
         tree, interrupted = self._optimize(problem, initial, history)
+        problem.activity.finish()
         self.fold_seconds = monotonic() - begin
         if not interrupted:
             try:
@@ -129,7 +140,8 @@ class _Training:
             if i > 0 and not problem.deadline.fits():
                 break
             seeded = problem.with_time(1 / (len(self.optimizers) - i)).replace(
-                random_state=(problem.random_state + i) % 2**31)
+                random_state=(problem.random_state + i) % 2**31).doing(
+                    (1.0 - INITIAL_WORK) / len(self.optimizers))
             try:
                 result = optimizer.optimize(tree, seeded)
             except KeyboardInterrupt:
@@ -173,7 +185,9 @@ class _Training:
         for i in range(N_FOLDS):
             test_samples = samples[fold == i]
             problem = problem_without(self.problem, test_samples).replace(
-                verbose=0, callback=None)
+                verbose=0, callback=None).doing(
+                    (1.0 - TRAINING_WORK) / N_FOLDS,
+                    f"checking against {self.rival}, fold {i + 1} of {N_FOLDS}")
             initial = self._initialize(problem, self.init)
             tree, interrupted = self._optimize(problem, initial)
             if interrupted:
@@ -183,6 +197,7 @@ class _Training:
             errors[:, fold == i] = self._errors(
                 test_samples, sample_weight,
                 *(self._limited(problem, each) for each in (baseline, tree)))
+            problem.activity.finish()
             gain = standard_errors_saved(*errors[:, fold <= i])
             if abs(gain) > STOP_FOLDS_SE:
                 break

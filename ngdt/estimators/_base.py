@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._activity import watching
 from ngdt._deadline import NO_DEADLINE, Deadline
 from ngdt._limits import sequence_of
 from ngdt._loss import Loss
@@ -31,6 +32,7 @@ from ngdt._tree import Tree
 from ngdt._validation import error_prefix
 from ngdt.estimators._data import TableEstimator
 from ngdt.estimators._description import describe
+from ngdt.estimators._interruption import CtrlC
 from ngdt.explanation import Explanations
 from ngdt.explanation._tree import explain_tree
 from ngdt.initializers import Initializer
@@ -118,7 +120,8 @@ class ObliqueTree(TableEstimator):
         -----
         ConvergenceWarning
             If `max_time` or Ctrl-C ended the training. The estimator is then fitted with the best
-            tree so far. Before the first epoch, Ctrl-C raises KeyboardInterrupt.
+            tree so far. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does where
+            `fit` is called by a search or a cross-validation, and at the second time.
         """
         deadline = Deadline.after(self.max_time)
         resume = self.warm_start and hasattr(self, "tree_")
@@ -127,8 +130,10 @@ class ObliqueTree(TableEstimator):
             validation_fraction=self.validation_fraction, deadline=deadline)
 
     def _fit(self, X, y, sample_weight, deadline=NO_DEADLINE, **options):
-        with self._unchanged_on_error():
-            interrupted = self._fit_checked(X, y, sample_weight, deadline, **options)
+        with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
+            interrupted = self._fit_checked(X, y, sample_weight, deadline, activity, **options)
+            if interrupted:
+                ctrl_c.end()
         if interrupted:
             warnings.warn(
                 f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
@@ -139,11 +144,12 @@ class ObliqueTree(TableEstimator):
                 "tree_ is the best tree found in this time.", ConvergenceWarning, stacklevel=4)
         return self
 
-    def _fit_checked(self, X, y, sample_weight, deadline, *, resume, fresh, validation_fraction,
-                     limit=True, classes=None):
+    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, resume, fresh,
+                     validation_fraction, limit=True, classes=None):
         """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
         problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
-        problem, seconds = training_in_time(problem.replace(deadline=deadline))
+        problem, seconds = training_in_time(
+            problem.replace(deadline=deadline, activity=activity))
         # Moments raise a ValueError for features whose range is too large.
         fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
         encoder = fitted["_targets"]

@@ -105,7 +105,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The tree does not depend on it.
     verbose : int, default=0
-        Positive prints a line per epoch.
+        1 shows what is being done, which share of it is done, and the time left: a line a second
+        or, in a terminal with rich, a bar. 2 also prints the metrics of each epoch.
     callback : callable or None, default=None
         Called after each epoch with a dict of the epoch's metrics.
     warm_start : bool, default=False

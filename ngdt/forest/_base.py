@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._activity import watching
 from ngdt._deadline import Deadline
 from ngdt._loss import Loss
 from ngdt._resolve import is_auto, resolve_init, resolve_leaves, resolve_optimizers
@@ -25,6 +26,7 @@ from ngdt._tree import Tree
 from ngdt._validation import check_weight, error_prefix
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import TableEstimator
+from ngdt.estimators._interruption import CtrlC
 from ngdt.explanation import Explanations
 from ngdt.explanation._forest import explain_forest
 from ngdt.forest._competition import compete
@@ -144,11 +146,14 @@ class ObliqueForest(TableEstimator):
         -----
         ConvergenceWarning
             If `max_time` or Ctrl-C ended the training. The forest then has the trees that were
-            trained until then. Before there is a tree, Ctrl-C raises KeyboardInterrupt.
+            trained until then. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does
+            where `fit` is called by a search or a cross-validation, and at the second time.
         """
         deadline = Deadline.after(self.max_time)
-        with self._unchanged_on_error():
-            growth = self._fit_checked(X, y, sample_weight, deadline)
+        with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
+            growth = self._fit_checked(X, y, sample_weight, deadline, activity)
+            if growth is not None and growth.interrupted:
+                ctrl_c.end()
         if growth is not None and (growth.interrupted or growth.was_cut):
             why = "Ctrl-C" if growth.interrupted else f"max_time={self.max_time:g} s"
             warnings.warn(
@@ -156,7 +161,7 @@ class ObliqueForest(TableEstimator):
                 f"{self.n_estimators} trees.", ConvergenceWarning, stacklevel=3)
         return self
 
-    def _fit_checked(self, X, y, sample_weight, deadline):
+    def _fit_checked(self, X, y, sample_weight, deadline, activity):
         """Train, set the fitted attributes, and return how the trees were grown."""
         resume = self.warm_start and hasattr(self, "estimators_")
         before = list(self.estimators_) if resume else []
@@ -174,7 +179,7 @@ class ObliqueForest(TableEstimator):
                 "Nothing was trained: with warm_start=True, raise n_estimators to add trees",
                 stacklevel=4)
         else:
-            growth = Growth(problem.replace(deadline=deadline), fitted)
+            growth = Growth(problem.replace(deadline=deadline, activity=activity), fitted)
             seeds = _seeds(problem.random_state, len(before), self.n_estimators)
             self._grow(growth, sampling, seeds, fitted)
             before += [self._tree(each.attributes, fitted) for each in growth.trees]

@@ -56,7 +56,7 @@ def compete(growth, recipes, seeds, previous):
         return table | {"n_trees": [a + b for a, b in zip(table["n_trees"], counts, strict=True)]}
     many = len(growth.problem.training_samples) >= MANY_SAMPLES
     n_trial = N_TRIAL_OF_MANY if many else N_TRIAL
-    trial = _Trial(growth, recipes, seeds[:n_trial])
+    trial = _Trial(growth, recipes, seeds[:n_trial], len(seeds))
     names = list(recipes)[:len(trial.trees)]
     if trial.interrupted or not names:
         growth.interrupted, growth.trees = trial.interrupted, trial.all_trees[:len(seeds)]
@@ -65,7 +65,7 @@ def compete(growth, recipes, seeds, previous):
     counts = model.best_counts(len(seeds)).tolist()
     errors = [model.error(len(seeds) * one) for one in np.eye(len(names), dtype=np.intp)]
     table = _table(names, errors, counts)
-    if growth.problem.verbose:
+    if growth.problem.verbose > 1:
         _report(table)
     kept = [trees[:n] if trial.is_whole else [] for trees, n in zip(
         trial.trees, counts, strict=True)]
@@ -83,7 +83,7 @@ def _predicts_means(loss):
 class _Trial:
     """A few trees of each kind, on the same samples for all kinds."""
 
-    def __init__(self, growth, recipes, seeds):
+    def __init__(self, growth, recipes, seeds, n_trees):
         whole = growth.problem
         problem = draw(whole, min(MAX_SAMPLES, MAX_VALUES // whole.X.shape[1]))
         self.is_whole = problem is whole
@@ -91,8 +91,10 @@ class _Trial:
         recipes = [_scaled(recipe, share) for recipe in recipes.values()]
         self.problem, self.targets = problem, growth.fitted["_targets"]
         self.sampling, self.seeds = recipes[0].sampling, seeds
+        n_trial = len(recipes) * len(seeds)
         trial = Growth(problem.replace(
-            deadline=problem.deadline.share(TRIAL_TIME), verbose=0), growth.fitted)
+            deadline=problem.deadline.share(TRIAL_TIME), verbose=0).doing(
+                n_trial / (n_trial + n_trees), "comparing kinds of trees"), growth.fitted)
         trial.add([(recipe, seed) for recipe in recipes for seed in seeds])
         self.interrupted, self.all_trees = trial.interrupted, trial.trees
         # Those of each kind of which all were trained.

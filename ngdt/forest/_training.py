@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
+from threading import Event
+from time import monotonic, sleep
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -17,8 +18,8 @@ from ngdt.initializers import Initializer
 from ngdt.optimizers import LinearLeaves
 from ngdt.optimizers._threads import one_blas_thread
 
-# Seconds between two lines of progress.
-REPORT_SECONDS = 5.0
+# Seconds between two looks at what other threads have finished.
+POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -124,18 +125,22 @@ class TrainedTree:
     seconds: float
 
 
-class Stop:
-    """A callback that ends the training of trees in other threads, once it is set."""
-
-    def __init__(self):
-        self.is_set = False
-
-    def __call__(self, metrics):
-        if self.is_set:
-            raise KeyboardInterrupt
+class Jobs(list):
+    """What threads of this process have begun, or finished; other processes have their own."""
 
     def __reduce__(self):
-        return Stop, ()     # other processes are ended by joblib
+        return Jobs, ()
+
+
+def _fit(recipe, problem, seed, fitted, begun, finished):
+    """Train a tree, and leave it where it is found after Ctrl-C."""
+    begun.append(seed)
+    tree = None
+    try:
+        tree = recipe.fit(problem, seed, fitted)
+    finally:
+        finished.append(tree)
+    return tree
 
 
 def _return_as():
@@ -166,7 +171,6 @@ class Growth:
     def __init__(self, problem, fitted):
         self.problem, self.fitted = problem, fitted
         self.trees, self.interrupted = [], False
-        self._begin = self._reported = monotonic()
 
     @property
     def was_cut(self):
@@ -183,29 +187,49 @@ class Growth:
         tasks : sequence of tuple (Recipe, int)
             For each tree, how it is made, and its seed.
         """
-        n_wanted, stop = len(self.trees) + len(tasks), Stop()
-        problem = self.problem.replace(n_jobs=1, verbose=0, callback=stop)
+        stop, begun, finished = Event(), Jobs(), Jobs()
+        activity = self.problem.activity
+        problem = self.problem.replace(
+            n_jobs=1, verbose=0, callback=None, activity=activity.part(activity.left, stop=stop))
         run = Parallel(
             self.problem.n_jobs, prefer="threads", return_as=_return_as(), pre_dispatch="n_jobs",
             batch_size=1)
-        jobs = (delayed(recipe.fit)(problem, seed, self.fitted)
-                for recipe, seed in self._in_time(tasks))
+        parts = [problem.doing(1 / len(tasks), f"tree {k + 1} of {len(tasks)}")
+                 for k in range(len(tasks))]
+        jobs = (delayed(_fit)(recipe, part, seed, self.fitted, begun, finished)
+                for part, (recipe, seed) in zip(parts, self._in_time(tasks), strict=False))
         try:
             # Trees in several threads must not start threads of BLAS in each.
             with one_blas_thread():
-                for tree, (recipe, _) in zip(run(jobs), tasks, strict=False):
-                    recipe.share(tree.attributes, problem.moments)
-                    if not (tree.interrupted and self.trees):
-                        self.trees.append(tree)
-                    if tree.interrupted:
-                        raise KeyboardInterrupt
-                    self._report(n_wanted)
+                for tree, (recipe, _), part in zip(run(jobs), tasks, parts, strict=False):
+                    self._add(tree, recipe)
+                    part.activity.finish()
         except KeyboardInterrupt:
+            stop.set()
+            if not self.trees:
+                self._add_first(begun, finished, tasks[0][0])
             if not self.trees:
                 raise
             self.interrupted = True
         finally:
-            stop.is_set = True
+            stop.set()
+
+    def _add(self, tree, recipe):
+        """Keep a tree, unless Ctrl-C ended its training and there are others."""
+        recipe.share(tree.attributes, self.problem.moments)
+        if not (tree.interrupted and self.trees):
+            self.trees.append(tree)
+        if tree.interrupted:
+            raise KeyboardInterrupt
+
+    def _add_first(self, begun, finished, recipe):
+        """Keep a tree that another thread has begun, once it has ended its training."""
+        while len(finished) < len(begun):
+            sleep(POLL_SECONDS)
+        for tree in finished:
+            if tree is not None and not self.trees:
+                recipe.share(tree.attributes, self.problem.moments)
+                self.trees.append(tree)
 
     def _in_time(self, tasks):
         """The tasks, as long as there is time for another tree."""
@@ -213,11 +237,3 @@ class Growth:
             if self.trees and not self.problem.deadline.fits(self.trees[-1].seconds):
                 return
             yield task
-
-    def _report(self, n_wanted):
-        now, n, verbose = monotonic(), len(self.trees), self.problem.verbose
-        if not verbose or (
-                verbose == 1 and n < n_wanted and now - self._reported < REPORT_SECONDS):
-            return
-        self._reported = now
-        print(f"[forest] {n}/{n_wanted} trees  {now - self._begin:.1f} s")

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 
 from ngdt._algorithm import Algorithm
+from ngdt._greedy.builder import GrowthInterrupted
 from ngdt._tree import Tree
 from ngdt.problem import Problem
 
@@ -30,7 +31,11 @@ class Initializer(Algorithm):
             If a parameter is out of range or does not fit the problem.
         """
         self.check(problem)
-        return self._initialize(problem)
+        try:
+            return self._initialize(problem)
+        except GrowthInterrupted as error:
+            error.tree = error.tree or error.grown.to_tree(problem)
+            raise
 
     @abstractmethod
     def _initialize(self, problem: Problem) -> Tree:

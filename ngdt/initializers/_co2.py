@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ngdt._activity import SILENT
 from ngdt._tree import Tree
 from ngdt.initializers._info_gain import InfoGain, RefinedSplitter
 from ngdt.optimizers import SGD
@@ -62,7 +63,8 @@ class CO2Splitter(RefinedSplitter):
     def __init__(self, optimizer, problem):
         super().__init__(problem)
         self.optimizer = optimizer
-        self.problem = problem.replace(validation_weight=None, n_jobs=1, verbose=0, callback=None)
+        self.problem = problem.replace(
+            validation_weight=None, n_jobs=1, verbose=0, callback=None, activity=SILENT)
         self.space = InputScale.measure(problem, optimizer.norm_limit)
 
     def split(self, samples, min_samples_leaf):

@@ -100,7 +100,8 @@ class CrossValidatedPruning:
         """The trees without each fold."""
         n = len(folds)
         timed = self.problem.with_time(n / (n + 1) if share is None else share)
-        return [_Subtrees(problem_without(timed.with_time(1 / (n - k)), samples), self.init)
+        return [_Subtrees(problem_without(timed.with_time(1 / (n - k)), samples).doing(
+                    1 / (n + 1), f"greedy tree without fold {k + 1} of {n}"), self.init)
                 for k, samples in enumerate(folds)]
 
     def _choose(self, parts, folds):

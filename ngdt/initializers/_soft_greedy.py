@@ -7,6 +7,7 @@ from zlib import crc32
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ngdt._activity import SILENT
 from ngdt._greedy.builder import build
 from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
@@ -166,7 +167,8 @@ class SoftStumpSplitter(RefinedSplitter):
         self.optimizer, self.n_attempts = optimizer, n_attempts
         self.draw_features = draw_features
         self.unit_weight, self.scaling = unit_weight(problem), problem.scaling
-        self.problem = problem.replace(validation_weight=None, verbose=0, callback=None)
+        self.problem = problem.replace(
+            validation_weight=None, verbose=0, callback=None, activity=SILENT)
         # Ranks of the samples among those of positive weight. They seed the nodes, so that samples
         # of weight 0 change nothing.
         self.rank = np.cumsum(problem.sample_weight > 0, dtype=np.int32)

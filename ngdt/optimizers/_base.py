@@ -21,6 +21,8 @@ class Optimizer(Algorithm):
     takes_linear_leaves: ClassVar[bool] = False
     # Names of the metrics that are recorded per epoch.
     metrics: ClassVar[tuple[str, ...]] = ()
+    # What `verbose` says is being done. Empty stands for the name of the class.
+    phase: ClassVar[str] = ""
 
     def optimize(self, tree: Tree, problem: Problem) -> OptimizerResult:
         """Train a tree.

@@ -4,9 +4,13 @@ from time import monotonic
 
 import numpy as np
 
+from ngdt._activity import SILENT
+
 # Share of the time left that a piece may take, and in which the time per step is measured; and the
 # largest growth from piece to piece, since the first ones are short and slow.
 _PIECE, _WINDOW, _GROWTH = 0.02, 0.05, 8
+# Seconds of a piece, after which Ctrl-C is noticed and progress is shown.
+_PIECE_SECONDS = 0.2
 # Share of a run that rounding can explain.
 _ROUNDING = 1e-9
 
@@ -14,7 +18,7 @@ _ROUNDING = 1e-9
 class Pace:
     """Finished share of a run at each of its steps, from which schedules follow.
 
-    Without a deadline, each of the steps is the same share of the run, and an epoch is one piece.
+    Without a deadline, each of the steps is the same share of the run.
     With a deadline, the time per step is measured from piece to piece. If too little is left for
     the remaining steps, each of them becomes a larger share, so that the run ends in time, and with
     the end of its schedules.
@@ -25,9 +29,12 @@ class Pace:
     epochs : int
     n_steps : int
         Steps per epoch.
+    activity : Activity, default=SILENT
+        Is told the finished share.
     """
 
-    def __init__(self, deadline, epochs, n_steps):
+    def __init__(self, deadline, epochs, n_steps, activity=SILENT):
+        self.activity = activity
         self.deadline, self.epochs, self.n_steps = deadline, epochs, n_steps
         self.is_finished = False
         self._skipped = 0.0         # share of the run
@@ -52,9 +59,10 @@ class Pace:
         done = (epoch + np.arange(self.n_steps) / self.n_steps) / self.epochs
         first = 0
         while first < self.n_steps and not self.is_finished:
-            piece = self._next(done[first:]) if self.deadline.is_set else done
+            piece = self._next(done[first:])
             yield slice(first, first + len(piece)), piece
             first += len(piece)
+            self.activity.at(piece[-1])
 
     def _next(self, done):
         """Finished shares of the next piece, from those without a deadline."""
@@ -64,7 +72,8 @@ class Pace:
         if left == 0.0 or (self._seconds and not self.deadline.fits(remaining * self._seconds)):
             # Each step becomes as long as those that one step has time for.
             skip = (remaining * seconds / left - 1.0) / total if left else 1.0
-        n = int(min(_PIECE * left / seconds, _GROWTH * self._size)) if self._size else 1
+        longest = min(_PIECE * left, _PIECE_SECONDS)
+        n = int(min(longest / seconds, _GROWTH * self._size)) if self._size else 1
         piece = done[:max(1, n)] + self._skipped
         piece += skip * np.arange(len(piece))
         piece = piece[:max(1, np.count_nonzero(piece < 1.0))]

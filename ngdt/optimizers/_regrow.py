@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ngdt._activity import SILENT
 from ngdt._algorithm import OptimizerResult
 from ngdt._greedy.builder import build
 from ngdt._structure import number_depth_first
@@ -82,7 +83,7 @@ class _Regrowth:
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
         self.limits = problem.replace(
-            max_leaf_nodes=None,
+            max_leaf_nodes=None, activity=SILENT,
             min_samples_leaf=max(problem.min_samples_leaf, params.min_samples_leaf))
         self.training, self.validation = (
             SamplesByLeaf(tree, samples, problem.apply(tree, samples))
@@ -97,6 +98,7 @@ class _Regrowth:
         for node in range(self.tree.n_internal - 1, -1, -1):
             if not self.problem.deadline.fits():
                 break
+            self.problem.activity.at(1.0 - (node + 1) / self.tree.n_internal, "regrowing subtrees")
             candidate = self._candidate(node, limit - depth[node])
             if candidate is not None:
                 greedy[node] = candidate

@@ -120,13 +120,18 @@ def test_a_race_of_large_data_has_some_of_the_samples(compete, monkeypatch):
     assert result.tree.thresholds[0] == 0.1
 
 
-def test_ctrl_c_in_the_race_leaves_the_pruned_tree(compete):
-    given = problem(300)
-    result, _, finals = compete(given, 0.1, "interrupt")
+def test_ctrl_c_in_the_race_leaves_the_best_tree_of_the_folds(compete):
+    result, _, finals = compete(problem(300), 0.3, 0.1, "interrupt")
+    assert result.interrupted
+    assert result.tree.thresholds[0] == 0.1
+    assert not finals[1].seen
+
+
+def test_ctrl_c_before_a_candidate_leaves_the_pruned_tree_of_a_fold(compete):
+    result, _, _ = compete(problem(300), "interrupt", 0.1)
     assert result.interrupted
     assert result.baseline_kept
-    assert result.tree == Pruned().initialize(given)
-    assert not finals[0].seen
+    assert result.tree.n_leaves == 1
 
 
 def test_ctrl_c_in_the_last_training_leaves_its_tree():
@@ -330,7 +335,7 @@ def test_targets_without_pattern_leave_a_single_leaf():
 
 def test_verbose_says_what_competes(capsys):
     X, y = load_breast_cancer(return_X_y=True)
-    ObliqueTreeClassifier(3, verbose=1, random_state=0).fit(X, y)
+    ObliqueTreeClassifier(3, verbose=2, random_state=0).fit(X, y)
     printed = capsys.readouterr().out
     assert "[selection] fold 1/3  mean error: pruned 0." in printed
     assert "annealed depth=3 0." in printed

@@ -184,7 +184,7 @@ def kinds(monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_better_kind_wins(forest, n_jobs, kinds, iris, capsys):
     X, y = iris
-    model = forest(10, n_jobs=n_jobs, verbose=1, oob_score=True, random_state=0).fit(X, y)
+    model = forest(10, n_jobs=n_jobs, verbose=2, oob_score=True, random_state=0).fit(X, y)
     assert model.candidates_["candidate"] == ["bad", "good"]
     assert model.candidates_["n_trees"] == [0, 10]
     assert model.candidates_["error"][0] > model.candidates_["error"][1]

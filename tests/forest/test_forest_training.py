@@ -102,16 +102,16 @@ def test_ctrl_c_ends_the_trees_in_other_threads(iris, monkeypatch):
     parameters = {"max_depth": 2, "random_state": 0}
     first = ObliqueForestClassifier(2, init="info_gain", optimizer=None, **parameters).fit(*iris)
     Endless.finite = {tree.random_state for tree in first.estimators_}
-    report = ngdt.forest._training.Growth._report
+    add = ngdt.forest._training.Growth._add
 
-    def interrupt(growth, n_wanted):
-        report(growth, n_wanted)
+    def interrupt(growth, *arguments):
+        add(growth, *arguments)
         if len(growth.trees) == 2:
             while Endless.running < 2:
                 sleep(0.01)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(ngdt.forest._training.Growth, "_report", interrupt)
+    monkeypatch.setattr(ngdt.forest._training.Growth, "_add", interrupt)
     model = ObliqueForestClassifier(6, optimizer=Endless(), n_jobs=2, **parameters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")     # joblib, too, says that it did not finish
@@ -161,12 +161,13 @@ def test_messages(iris, capsys, monkeypatch):
     model.fit(*iris)
     assert capsys.readouterr().out == ""
     model.set_params(verbose=1).fit(*iris)      # in less time than between two lines
-    assert re.fullmatch(r"\[forest\] 4/4 trees  \d+\.\d s\n", capsys.readouterr().out)
-    model.set_params(verbose=2).fit(*iris)
-    assert re.findall(r"(\d)/4 trees", capsys.readouterr().out) == list("1234")
-    monkeypatch.setattr(ngdt.forest._training, "REPORT_SECONDS", 0.0)
-    model.set_params(verbose=1, warm_start=True, n_estimators=6).fit(*iris)
-    assert re.findall(r"(\d)/(\d) trees", capsys.readouterr().out) == [("1", "2"), ("2", "2")]
+    assert re.fullmatch(r"\[ngdt\] done in \d+\.\d s\n", capsys.readouterr().out)
+    monkeypatch.setattr(ngdt._activity, "INTERVAL", 0.0)
+    model.fit(*iris)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("[ngdt] tree 4 of 4: 100% done, ")]
+    model.set_params(warm_start=True, n_estimators=6).fit(*iris)
+    assert "[ngdt] tree 2 of 2: 100% done, " in capsys.readouterr().out
 
 
 def test_errors_in_threads_are_raised(iris):

@@ -22,7 +22,7 @@ LAYERS = [
      r"|_labels|_leaf_text|_node_values|_numbers|_rules|_sample_summary|_steps|_units"),
     ("plots", r"plotting(\..*)?"),
     ("explanations", r"explanation(\..*)?"),
-    ("contract", r"problem|_algorithm|_deadline|_limits|_folds"),
+    ("contract", r"problem|_activity|_algorithm|_deadline|_limits|_folds"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_selection(\..*)?"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),
@@ -31,7 +31,7 @@ LAYERS = [
     ("files", r"persistence(\..*)?"),
     ("exports", r"export(\..*)?"),
     ("public names", r""),
-    ("not imported by others", r"__main__|testing(\..*)?"),
+    ("not imported by others", r"__main__|cli(\..*)?|testing(\..*)?"),
 ]
 
 

@@ -105,7 +105,8 @@ class CrossValidatedModels:
         self.params = params
         timed = self.problem.with_time(share)
         self._parts = [
-            _Grown(problem_without(timed.with_time(1 / (len(folds) - k)), samples), params)
+            _Grown(problem_without(timed.with_time(1 / (len(folds) - k)), samples).doing(
+                1 / (len(folds) + 1), f"model tree without fold {k + 1} of {len(folds)}"), params)
             for k, samples in enumerate(folds)]
         errors = 0.0
         for part, samples in zip(self._parts, folds, strict=True):

@@ -127,7 +127,8 @@ class SGDRun:
 
     def train(self):
         with self.progress.until_interrupted():
-            pace = Pace(self.problem.deadline, self.epochs, self.n_steps)
+            pace = Pace(
+                self.problem.deadline, self.epochs, self.n_steps, self.progress.activity)
             for epoch in range(self.epochs):
                 self._epoch(epoch, pace)
                 if pace.is_finished:

@@ -108,6 +108,7 @@ class SoftOptimizer(Optimizer):
     is_stochastic = True
     default_init = "random_complete"
     metrics = ("loss", "gamma", "validation")
+    phase = "soft training"
 
     @abstractmethod
     def _schedule(self, n_samples, problem):
@@ -233,7 +234,8 @@ class SoftRun:
             evaluated.update(
                 np.linspace(epochs // 2, epochs - 1, _N_EVALUATIONS, dtype=int).tolist())
         with self.progress.until_interrupted():
-            pace = Pace(self._deadline(), epochs, -(-len(self.samples) // self.schedule.batch_size))
+            n_steps = -(-len(self.samples) // self.schedule.batch_size)
+            pace = Pace(self._deadline(), epochs, n_steps, self.progress.activity)
             for epoch in range(epochs):
                 self._epoch(epoch, evaluated, pace)
                 if pace.is_finished:

@@ -40,7 +40,8 @@ def smooth_targets(optimizer, problem, n_teachers):
         weight[samples] *= counts
         part = problem.replace(
             sample_weight=weight, validation_weight=None, random_state=random.randint(2**31),
-            verbose=0, callback=None).with_time(1.0 / (n_teachers + 1 - number))
+            verbose=0, callback=None).with_time(1.0 / (n_teachers + 1 - number)).doing(
+                1.0 / (n_teachers + 1), f"teacher {number + 1} of {n_teachers}")
         run = SoftRun(
             optimizer, _random_tree(part, random), part, part.training_samples, unit_weight(part),
             False)

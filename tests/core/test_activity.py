@@ -1,0 +1,123 @@
+"""What is shown of a long training: shares of parts, lines by the clock, ends in other threads."""
+
+import copy
+import pickle
+import sys
+from threading import Event
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
+import ngdt._activity
+from ngdt import ObliqueTreeClassifier
+from ngdt._activity import SILENT, Activity, watching
+
+
+class Display:
+    def __init__(self):
+        self.shown = []
+
+    def show(self, what, share):
+        self.shown.append((what, share))
+
+    def stop(self):
+        pass
+
+    done = stop
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1.5)), max_size=20))
+def test_shares_of_parts_add_up(steps):
+    display = Display()
+    whole = Activity(display)
+    left, right = whole.part(0.25, "left"), whole.part(0.75, "right")
+    parts = [left.part(0.5), left.part(0.5, "below"), right.part(1.0), right]
+    done = np.zeros(3)      # of the two parts of the left half, and of the right one
+    for k, share in steps:
+        parts[k].at(share)
+        place = min(k, 2)
+        done[place] = max(done[place], min(share, 1.0))
+        assert display.shown[-1][1] == pytest.approx(done @ [0.125, 0.125, 0.75])
+    for part in parts:
+        part.finish()
+    assert whole.left == pytest.approx(0.0)
+
+
+def test_what_is_shown():
+    display = Display()
+    part = Activity(display).part(0.5, "fold 1").part(1.0, "training")
+    part.at(0.0, "node 3")
+    part.finish()
+    assert display.shown == [("fold 1, training, node 3", 0.0), ("fold 1, training", 0.5)]
+
+
+def test_lines_are_a_second_apart_and_estimate_the_time_left(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(ngdt._activity, "monotonic", lambda: now[0])
+    with watching(1) as activity:
+        part = activity.part(1.0, "training")
+        for step in range(200):
+            now[0] = 0.5 * step
+            part.at(step / 200)
+        now[0] = 4000.0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert len(lines) == 99
+    assert lines[0] == "[ngdt] training: 1% done, 1.0 s"
+    assert lines[9] == "[ngdt] training: 10% done, 10 s, about 1 min 30 s left"
+    assert last == "[ngdt] done in 1 h 6 min"
+
+
+def test_nothing_is_shown_unless_it_is_wanted(capsys):
+    with watching(0) as activity:
+        assert activity is SILENT
+        assert activity.part(0.5, "training") is SILENT
+        activity.at(0.5)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_bar_in_a_terminal(monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    with watching(1) as activity:
+        activity.part(0.5, "training").finish()
+        (task,) = activity._display._bar.tasks
+        assert (task.description, task.completed) == ("training", 0.5)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    with watching(1) as activity:
+        assert isinstance(activity._display, ngdt._activity.Lines)
+
+
+def test_a_stop_ends_the_parts_that_have_it():
+    stop = Event()
+    other, part = SILENT.part(0.5), SILENT.part(0.5, stop=stop).part(0.5)
+    part.at(0.1)
+    stop.set()
+    with pytest.raises(KeyboardInterrupt):
+        part.at(0.2)
+    part.finish()
+    other.at(0.2)
+
+
+def test_other_processes_show_nothing():
+    activity = Activity(Display()).part(0.5, "training", stop=Event())
+    for copied in (pickle.loads(pickle.dumps(activity)), copy.deepcopy(activity)):
+        copied.at(0.5)
+        assert copied._display is None
+
+
+def test_what_is_shown_changes_no_tree(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    display = Display()
+    monkeypatch.setattr(ngdt._activity, "_display", lambda: display)
+    model = ObliqueTreeClassifier(3, optimizer="annealed", random_state=0)
+    silent = model.fit(X, y).tree_
+    assert model.set_params(verbose=1).fit(X, y).tree_ == silent
+    what, share = zip(*display.shown, strict=True)
+    assert (np.diff(share) >= 0).all()
+    assert share[-1] <= 1.0 + 1e-12
+    assert "soft training" in what
+    assert "checking against the pruned tree, fold 1 of 3, soft training" in what
