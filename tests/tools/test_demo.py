@@ -7,7 +7,8 @@ import sys
 import pytest
 
 import ngdt
-from ngdt.__main__ import METHODS, main
+from ngdt.cli import main
+from ngdt.cli._demo import METHODS
 
 
 def test_demo_prints_a_table_in_which_the_bound_is_above_the_loss(capsys):
@@ -59,7 +60,7 @@ def test_wrong_arguments_end_with_a_message(arguments, capsys):
 
 def test_version(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["ngdt", "--version"])
-    monkeypatch.delitem(sys.modules, "ngdt.__main__")
+    monkeypatch.delitem(sys.modules, "ngdt.__main__", raising=False)
     with pytest.raises(SystemExit) as error:
         runpy.run_module("ngdt", run_name="__main__")   # as python -m ngdt does
     assert error.value.code == 0

@@ -1,0 +1,188 @@
+"""Compare trees, forests and models of scikit-learn on a table.
+
+All models are trained and tested on the same folds, with default parameters. The report says how
+accurate they are, how large, and how fast.
+
+  ngdt compare titanic.csv --target survived -o report.html
+"""
+
+import warnings
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
+from threadpoolctl import threadpool_limits
+
+from ngdt._activity import watching
+from ngdt.cli._contenders import CONTENDERS, n_bytes
+from ngdt.cli._errors import Mistake
+from ngdt.cli._models import count, size
+from ngdt.cli._options import (
+    add_output_argument,
+    add_training_arguments,
+    check_output,
+    labels,
+    positive_int,
+    task_of,
+)
+from ngdt.cli._report import write_report
+from ngdt.cli._scores import Score, interval, losses, score
+from ngdt.cli._tables import add_data_arguments, training_data
+
+HELP = "compare models on a table, in an HTML report"
+# Seconds for which predictions are repeated to time them.
+_TIMING = 0.2
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is reported of a model.
+
+    Attributes
+    ----------
+    name : str
+    score : Score
+    lead : tuple of float or None
+        Its score minus that of the first model, and the interval. None for the first.
+    n_leaves : int or None
+    n_bytes : int
+    seconds : float
+        That training on all samples took.
+    microseconds : float
+        For a row, if all are predicted at once.
+    model : estimator
+        Trained on all samples.
+    """
+
+    name: str
+    score: Score
+    lead: tuple | None
+    n_leaves: int | None
+    n_bytes: int
+    seconds: float
+    microseconds: float
+    model: Any
+
+
+def add_arguments(parser):
+    add_data_arguments(parser, target="column to predict")
+    add_output_argument(
+        parser, "report to write (default: report.html)", default="report.html")
+    add_training_arguments(parser)
+    parser.add_argument("--folds", type=positive_int, default=5, metavar="N",
+                        help="number of folds of the cross-validation (default: 5)")
+    parser.add_argument(
+        "--models", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS),
+        metavar="NAME", help=f"of: {', '.join(CONTENDERS)} (default: all)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print the table only")
+
+
+def run(arguments):
+    check_output(arguments.output)
+    data = training_data(arguments)
+    task = task_of(data.y, arguments.task)
+    X, y = data.X, labels(data.y, task)
+    folds = _folds(X, y, task, arguments)
+    names = [name for name in dict.fromkeys(arguments.models)
+             if CONTENDERS[name].takes_sparse or not sparse.issparse(X)]
+    if not names:
+        raise Mistake("--models: boosting takes no sparse data")
+    if not arguments.quiet:
+        print(f"{data.path}: {count(len(y), 'row')}, {count(X.shape[1], 'column')}; {task}, "
+              f"{len(folds)} folds")
+    results, lost = [], {}
+    n_threads = effective_n_jobs(arguments.jobs)
+    # scikit-learn takes all cores by default, ngdt one.
+    with (watching(not arguments.quiet) as activity, warnings.catch_warnings(),
+          threadpool_limits(n_threads)):
+        warnings.simplefilter("ignore", ConvergenceWarning)     # of the linear model
+        for name in names:
+            model = CONTENDERS[name].make(task, X, arguments)
+            part = activity.part(1 / len(names), name)
+            lost[name] = _cross_validated(model, X, y, folds, task, part)
+            part.at(len(folds) / (len(folds) + 1), "on all rows")
+            results.append(_result(name, model, X, y, task, lost))
+            part.finish()
+    print(_table(results))
+    write_report(arguments.output, data, task, len(folds), n_threads, results)
+    print(f"wrote {arguments.output}")
+
+
+def _folds(X, y, task, arguments):
+    if not 2 <= arguments.folds <= len(y):
+        raise Mistake(f"--folds must be from 2 to the {len(y)} rows, got {arguments.folds}")
+    options = {"n_splits": arguments.folds, "shuffle": True, "random_state": arguments.seed}
+    if task == "classification":
+        counts = np.unique(y, return_counts=True)[1]
+        if counts.min() >= arguments.folds:
+            return list(StratifiedKFold(**options).split(X, y))
+    return list(KFold(**options).split(X, y))
+
+
+def _cross_validated(model, X, y, folds, task, activity):
+    """What each prediction for a row loses, by the model that has not seen it."""
+    lost = np.empty(len(y))
+    for k, (train, test) in enumerate(folds):
+        activity.at(k / (len(folds) + 1), f"fold {k + 1} of {len(folds)}")
+        fitted, _ = _trained(model, X, y, train)
+        rows = X.iloc[test] if hasattr(X, "iloc") else X[test]
+        lost[test] = losses(y[test], fitted.predict(rows), task == "classification")
+    return lost
+
+
+def _trained(model, X, y, train):
+    """The model, trained on some rows, and the seconds that it took."""
+    # Within a cross-validation, Ctrl-C ends the command and not this training only.
+    found = cross_validate(
+        model, X, y, cv=[(train, train[:1])], return_estimator=True, error_score="raise",
+        scoring=_no_score)
+    return found["estimator"][0], float(found["fit_time"][0])
+
+
+def _no_score(estimator, X, y):
+    return 0.0
+
+
+def _result(name, model, X, y, task, lost):
+    model, seconds = _trained(model, X, y, np.arange(len(y)))
+    classifies, first = task == "classification", next(iter(lost))
+    return Result(
+        name, score(y, lost[name], classifies),
+        None if name == first else _lead(y, lost[first], lost[name], classifies),
+        CONTENDERS[name].leaves(model), n_bytes(model), seconds, _microseconds(model, X), model)
+
+
+def _lead(y, first, other, classifies):
+    """By how much a model is better than the first, on the same rows."""
+    if classifies:
+        return interval(lambda saved, axis: saved.mean(axis=axis), (first - other,))
+    y = np.asarray(y)
+    return interval(
+        lambda saved, y, axis: saved.mean(axis=axis) / y.var(axis=axis), (first - other, y))
+
+
+def _microseconds(model, X):
+    best, begin = np.inf, perf_counter()
+    while perf_counter() - begin < _TIMING:
+        start = perf_counter()
+        model.predict(X)
+        best = min(best, perf_counter() - start)
+    return 1e6 * best / X.shape[0]
+
+
+def _table(results):
+    """The results as text."""
+    score_name = results[0].score.name
+    rows = [("", score_name, "leaves", "size", "seconds", "µs a row")]
+    rows += [(
+        each.name, str(each.score), "-" if each.n_leaves is None else str(each.n_leaves),
+        size(each.n_bytes), f"{each.seconds:.2f}", f"{each.microseconds:.2f}") for each in results]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(
+        [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(
+            row[1:], widths[1:], strict=True))]) for row in rows)

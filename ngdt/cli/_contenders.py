@@ -1,0 +1,116 @@
+"""The models that `ngdt compare` compares."""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from ngdt.cli._options import make_estimator
+
+# Categories of a column that histogram boosting takes.
+_MAX_CATEGORIES = 254
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model that is compared.
+
+    Attributes
+    ----------
+    what : str
+        Description for the report.
+    make : callable
+        ``make(task, X, arguments)`` returns an estimator for these samples.
+    leaves : callable
+        Number of leaves of the fitted estimator, or None.
+    takes_sparse : bool
+    """
+
+    what: str
+    make: Callable
+    leaves: Callable
+    takes_sparse: bool = True
+
+
+def _tree(task, X, arguments):
+    return make_estimator("tree", task, arguments)
+
+
+def _pruned(task, X, arguments):
+    return make_estimator("tree", task, arguments).set_params(
+        init="pruned", optimizer=None, leaf="constant", max_depth=None)
+
+
+def _forest(task, X, arguments):
+    return make_estimator("forest", task, arguments)
+
+
+def _boosting(task, X, arguments):
+    boosting = (HistGradientBoostingClassifier if task == "classification" else
+                HistGradientBoostingRegressor)
+    texts = _texts(X)
+    if not texts:
+        return boosting(random_state=arguments.seed)
+    encoder = OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=_MAX_CATEGORIES,
+        encoded_missing_value=np.nan)
+    return make_pipeline(
+        make_column_transformer((encoder, texts), remainder="passthrough"),
+        boosting(random_state=arguments.seed, categorical_features=range(len(texts))))
+
+
+def _linear(task, X, arguments):
+    model = LogisticRegression(max_iter=2000) if task == "classification" else RidgeCV(
+        np.logspace(-3, 3, 13))
+    if sparse.issparse(X):
+        return make_pipeline(MaxAbsScaler(), model)
+    numbers = make_pipeline(
+        SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler())
+    texts = _texts(X)
+    if not texts:
+        return make_pipeline(numbers, model)
+    return make_pipeline(make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), texts), (numbers, make_column_selector(
+            dtype_include=["number", "bool"]))), model)
+
+
+def _texts(X):
+    """Names of the columns that hold neither numbers nor truth values."""
+    return list(X.select_dtypes(exclude=["number", "bool"])) if hasattr(X, "columns") else []
+
+
+def _leaves(estimator):
+    return sum(tree.n_leaves for tree in estimator._trees())
+
+
+def _leaves_of_boosting(estimator):
+    boosting = estimator[-1] if hasattr(estimator, "steps") else estimator
+    return sum(tree.get_n_leaf_nodes() for trees in boosting._predictors for tree in trees)
+
+
+CONTENDERS = {
+    "tree": Contender("a tree of ngdt, the default", _tree, _leaves),
+    "pruned": Contender(
+        "a greedy tree with splits on single columns, pruned by cross-validated cost complexity",
+        _pruned, _leaves),
+    "forest": Contender("a forest of ngdt, the default", _forest, _leaves),
+    "boosting": Contender(
+        "histogram gradient boosting of scikit-learn, the default", _boosting,
+        _leaves_of_boosting, takes_sparse=False),
+    "linear": Contender(
+        "logistic regression, or ridge regression with a cross-validated penalty, on scaled "
+        "columns and indicators of categories", _linear, lambda estimator: None),
+}
+
+
+def n_bytes(estimator):
+    """Size of an estimator as a pickle."""
+    return len(pickle.dumps(estimator))

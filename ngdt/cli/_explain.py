@@ -1,0 +1,54 @@
+"""Explain predictions: why they are as they are, and what would change them.
+
+  ngdt explain titanic.ngdt titanic.csv --row 1 5
+  ngdt explain titanic.ngdt titanic.csv --row 5 -o row5.png
+"""
+
+from ngdt.cli._errors import Mistake
+from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
+from ngdt.cli._models import add_model_argument, load_model
+from ngdt.cli._options import positive_int
+from ngdt.cli._pictures import image, pyplot
+from ngdt.cli._tables import add_data_arguments, samples_for
+
+HELP = "say why rows of a table are predicted as they are"
+
+
+def _text(explanations, arguments):
+    parts = [f"row {row}\n{explanation.text(arguments.terms)}" for row, explanation in zip(
+        arguments.row, explanations, strict=True)]
+    return "\n\n".join(parts)
+
+
+def _png(explanations, arguments):
+    if len(explanations) > 1:
+        raise Mistake("a picture shows one row: give --row a single number")
+    pyplot()
+    (explanation,) = explanations
+    return image(explanation.plot(n_terms=arguments.terms)[0].figure)
+
+
+FORMATS = {"text": Format(_text, (".txt",)), "png": Format(_png, (".png",))}
+
+
+def add_arguments(parser):
+    add_model_argument(parser)
+    add_data_arguments(parser)
+    parser.add_argument(
+        "--row", type=positive_int, nargs="+", default=[1], metavar="N",
+        help="rows to explain; the first is 1 (default: 1)")
+    parser.add_argument("--terms", type=positive_int, metavar="N", default=3,
+                        help="number of columns in each sum (default: 3)")
+    add_format_arguments(parser, FORMATS, "text")
+
+
+def run(arguments):
+    chosen = chosen_format(arguments, FORMATS, "text")
+    model = load_model(arguments.model)
+    X = samples_for(model, arguments).X
+    if max(arguments.row) > X.shape[0]:
+        raise Mistake(
+            f"--row {max(arguments.row)}: {arguments.data} has {X.shape[0]} rows")
+    places = [row - 1 for row in arguments.row]
+    rows = X.iloc[places] if hasattr(X, "iloc") else X[places]
+    write(chosen.write(model.explain(rows), arguments), arguments.output)

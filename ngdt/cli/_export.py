@@ -1,0 +1,87 @@
+"""Write a model in the language of another program.
+
+  ngdt export titanic.ngdt -o titanic.sql --table passengers
+  ngdt export wine.ngdt -o wine.c
+"""
+
+from ngdt.cli._errors import Mistake, need
+from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
+from ngdt.cli._models import add_model_argument, load_model, tree_of
+from ngdt.cli._options import positive_int
+from ngdt.export import (
+    export_c,
+    export_graphviz,
+    export_json,
+    export_onnx,
+    export_rules,
+    export_sql,
+    export_text,
+)
+
+HELP = "write a model as C, SQL, ONNX, JSON, rules or a graph"
+
+
+def _c(model, arguments):
+    dtype = {} if arguments.dtype is None else {"dtype": arguments.dtype}
+    return export_c(model, name=arguments.name, encoded=arguments.encoded, **dtype)
+
+
+def _sql(model, arguments):
+    return export_sql(tree_of(model, arguments.tree), table=arguments.table)
+
+
+def _json(model, arguments):
+    return export_json(model, indent=1)
+
+
+def _onnx(model, arguments):
+    need("onnx", "this format needs", "ngdt[onnx]")
+    dtype = {} if arguments.dtype is None else {"dtype": arguments.dtype}
+    return export_onnx(model, encoded=arguments.encoded, **dtype).SerializeToString()
+
+
+def _rules(model, arguments):
+    return "\n".join(map(str, export_rules(tree_of(model, arguments.tree))))
+
+
+def _text(model, arguments):
+    return export_text(tree_of(model, arguments.tree), n_terms=None)
+
+
+def _dot(model, arguments):
+    return export_graphviz(tree_of(model, arguments.tree), filled=True, rounded=True)
+
+
+FORMATS = {
+    "c": Format(_c, (".c", ".h")),
+    "sql": Format(_sql, (".sql",)),
+    "json": Format(_json, (".json",)),
+    "onnx": Format(_onnx, (".onnx",)),
+    "rules": Format(_rules, (".rules",)),
+    "text": Format(_text, (".txt",)),
+    "dot": Format(_dot, (".dot", ".gv")),
+}
+
+
+def add_arguments(parser):
+    add_model_argument(parser)
+    add_format_arguments(parser, FORMATS)
+    parser.add_argument(
+        "--tree", type=positive_int, metavar="N",
+        help="tree of a forest, from 1; C, JSON and ONNX take the whole forest")
+    parser.add_argument("--table", default="data", help="SQL: name of the table (default: data)")
+    parser.add_argument("--name", default="ngdt", help="C: prefix of all names (default: ngdt)")
+    parser.add_argument("--dtype", choices=["double", "float"], help="C, ONNX: type of numbers")
+    parser.add_argument(
+        "--encoded", action="store_true",
+        help="C, ONNX: the code reads encoded samples, which a model of categories needs")
+
+
+def run(arguments):
+    chosen = chosen_format(arguments, FORMATS)
+    model = load_model(arguments.model)
+    try:
+        content = chosen.write(model, arguments)
+    except ValueError as error:
+        raise Mistake(str(error).replace("encoded=True", "--encoded")) from error
+    write(content, arguments.output)

@@ -1,0 +1,118 @@
+"""Parse the arguments, run the command, and say in one line what was wrong."""
+
+import argparse
+import os
+import sys
+import warnings
+
+from ngdt._validation import did_you_mean
+from ngdt._version import __version__
+from ngdt.cli import _compare, _demo, _explain, _export, _fit, _predict, _show
+from ngdt.cli._errors import Mistake
+
+COMMANDS = {
+    "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,
+    "compare": _compare, "demo": _demo}
+# What reading, training and writing raise for input that does not suit them.
+_MISTAKES = (Mistake, OSError, ValueError, TypeError, ImportError)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows how)\n")
+
+    def _check_value(self, action, value):
+        """Add a hint at the closest choice."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += did_you_mean(value, action.choices)
+            raise
+
+
+def make_parser():
+    """The parser of all commands.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+    """
+    parser = Parser(prog="ngdt", description="Oblique decision trees that are trained as a whole.")
+    parser.add_argument("--version", action="version", version=f"ngdt {__version__}")
+    parser.add_argument(
+        "--traceback", action="store_true", help="show where an error was raised, for bug reports")
+    _add_completion(parser)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, module in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=module.HELP, description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def _add_completion(parser):
+    """The option that prints completions for a shell, if shtab is installed.
+
+    shtab writes a script that needs no Python. With argcomplete or click, each Tab would import
+    this package and scikit-learn, which takes seconds.
+    """
+    try:
+        import shtab
+    except ImportError:
+        return
+    shtab.add_argument_to(parser, "--print-completion", help="print completions for a shell")
+
+
+def main(argv=None):
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : list of str, default=None
+        Arguments; None takes those of the process.
+
+    Returns
+    -------
+    int
+        0, the exit status. A mistake in the arguments or in the data ends the process with 2 and
+        one line on stderr, Ctrl-C before there is a result with 130.
+
+    Examples
+    --------
+    >>> from ngdt.cli import main
+    >>> main(["show", "wine.ngdt"])     # doctest: +SKIP
+    0
+    """
+    parser = make_parser()
+    arguments = parser.parse_args(argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.showwarning = _show_warning
+            arguments.run(arguments)
+            sys.stdout.flush()
+    except BrokenPipeError:     # `ngdt show model.ngdt | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except _MISTAKES as error:
+        if arguments.traceback:
+            raise
+        parser.exit(2, f"ngdt: error: {_one_line(error)}\n")
+    except KeyboardInterrupt:
+        parser.exit(130, "ngdt: interrupted\n")
+    return 0
+
+
+def _one_line(error):
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())
+
+
+def _show_warning(message, *_, **__):
+    print(f"ngdt: warning: {_one_line(message)}", file=sys.stderr)

@@ -1,0 +1,136 @@
+"""Load models, and say what they are."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._validation import did_you_mean
+from ngdt.cli._errors import Mistake
+from ngdt.forest._base import ObliqueForest
+from ngdt.path import TAOPathCV
+from ngdt.persistence import InvalidModelFile, load
+
+
+def add_model_argument(parser):
+    """The argument by which commands load a model.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    model = parser.add_argument("model", metavar="MODEL", help="file of `ngdt fit` or ngdt.save")
+    model.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+
+
+def load_model(path):
+    """A fitted estimator.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    estimator
+    """
+    if not Path(path).is_file():
+        near = [each.name for each in Path(path).parent.glob("*.ngdt")]
+        raise Mistake(f"{path}: there is no such model.{did_you_mean(Path(path).name, near)}")
+    try:
+        model = load(path)
+    except InvalidModelFile as error:
+        raise Mistake(f"{error}. `ngdt fit` and ngdt.save write model files") from error
+    if isinstance(model, TAOPathCV):
+        model = model.estimator_
+    if not hasattr(model, "predict"):
+        raise Mistake(f"{path} holds a {type(model).__name__}; an estimator is needed")
+    check_is_fitted(model)
+    return model
+
+
+def is_forest(model):
+    """Whether a model has several trees."""
+    return isinstance(model, ObliqueForest)
+
+
+def tree_of(model, number):
+    """The estimator of one tree.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    number : int or None
+        From 1 on, for a forest.
+
+    Returns
+    -------
+    estimator
+    """
+    if not is_forest(model):
+        if number is not None:
+            raise Mistake(f"--tree {number}: the model is a single tree")
+        return model
+    if number is None:
+        raise Mistake(
+            f"the model is a forest: --tree 1 to --tree {len(model.estimators_)} choose a tree")
+    if not 1 <= number <= len(model.estimators_):
+        raise Mistake(
+            f"--tree must be from 1 to {len(model.estimators_)}, the trees of the forest")
+    return model.estimators_[number - 1]
+
+
+def importances(model):
+    """Feature importances by column, the largest first.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    dict of str to float
+        Without those that are zero.
+    """
+    found = model.feature_importances_
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(found))])
+    return {str(names[j]): float(found[j]) for j in np.argsort(-found, kind="stable") if found[j]}
+
+
+def n_leaves(model):
+    """Number of leaves of a tree, or of all trees of a forest."""
+    return sum(tree.n_leaves for tree in model._trees())
+
+
+def summary(model):
+    """What a model is, in one line.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    str
+    """
+    depth = max(tree.max_depth for tree in model._trees())
+    kind = f"{n_leaves(model)} {'leaves' if n_leaves(model) > 1 else 'leaf'}"
+    kind = f"forest of {count(len(model.estimators_), 'tree')}, {kind}" if is_forest(model) else (
+        f"tree of {kind}")
+    task = count(len(model.classes_), "class", "es") if is_classifier(model) else "regression"
+    linear = any(tree.slopes is not None for tree in model._trees())
+    return (f"{kind}{', linear' if linear else ''}, depth {depth}, for {task}, "
+            f"{count(model.n_features_in_, 'column')}")
+
+
+def count(n, what, plural="s"):
+    """A number of things, such as "2 columns"."""
+    return f"{n} {what}{'' if n == 1 else plural}"
+
+
+def size(n_bytes):
+    """A number of bytes, in units to read."""
+    power = min(2, int(math.log(max(n_bytes, 1), 1000)))
+    return f"{n_bytes / 1000**power:.{power and 1}f} {('bytes', 'kB', 'MB')[power]}"

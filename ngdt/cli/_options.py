@@ -1,0 +1,178 @@
+"""Arguments that several commands share, and how they become estimators."""
+
+import argparse
+import ast
+from pathlib import Path
+
+import numpy as np
+
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
+from ngdt._validation import did_you_mean
+from ngdt.cli._errors import Mistake
+
+ESTIMATORS = {
+    ("tree", "classification"): ObliqueTreeClassifier,
+    ("tree", "regression"): ObliqueTreeRegressor,
+    ("forest", "classification"): ObliqueForestClassifier,
+    ("forest", "regression"): ObliqueForestRegressor,
+}
+# Largest number of different whole numbers that are taken for classes.
+MAX_CLASSES = 10
+
+
+def positive_int(text):
+    """An argument that is an integer of at least 1."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, got {text}")
+    return int(text)
+
+
+def positive_number(text):
+    """An argument that is a number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not number > 0.0:
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text}")
+    return number
+
+
+def add_output_argument(parser, text, **options):
+    """The argument of the file that is written.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    text : str
+        Help.
+    **options : dict
+        Of `add_argument`.
+    """
+    output = parser.add_argument("-o", "--output", metavar="FILE", help=text, **options)
+    output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+
+
+def add_training_arguments(parser):
+    """The arguments of commands that train.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.add_argument(
+        "--task", choices=["classification", "regression"],
+        help=f"by default, classification for text and for up to {MAX_CLASSES} whole numbers")
+    parser.add_argument(
+        "--drop", metavar="COLUMN", nargs="+", default=[], help="columns to leave out")
+    parser.add_argument(
+        "--categorical", metavar="COLUMN", nargs="+", default=[],
+        help="columns of numbers that are categories; columns of text are anyway")
+    parser.add_argument("--max-time", metavar="SECONDS", type=positive_number,
+                        help="time that each training may take")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument(
+        "--jobs", type=int, help="number of threads (default: 1); -1 takes all cores")
+
+
+def check_output(path):
+    """Raise before the work if its result could not be written after it.
+
+    Parameters
+    ----------
+    path : str
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise Mistake(
+            f"output must be in a folder that exists, got {str(path)!r}: create {str(folder)!r} or "
+            "choose another path")
+    if Path(path).is_dir():
+        raise Mistake(f"output must be the path of a file, got the folder {str(path)!r}")
+
+
+def task_of(y, given=None):
+    """Whether a target is one of classification or regression.
+
+    Parameters
+    ----------
+    y : Series of pandas or ndarray, of shape (n_samples,)
+    given : {"classification", "regression"} or None
+
+    Returns
+    -------
+    str
+    """
+    values = np.asarray(y)
+    is_number = values.dtype.kind in "iuf"
+    if given == "regression" and not is_number:
+        raise Mistake("--task regression needs a target of numbers; the target is text")
+    if given is not None:
+        return given
+    if not is_number:
+        return "classification"
+    distinct = np.unique(values)
+    few = len(distinct) <= MAX_CLASSES and not np.mod(distinct, 1).any()
+    return "classification" if few else "regression"
+
+
+def labels(y, task):
+    """Targets as the estimators take them: classes that are whole numbers as integers.
+
+    Parameters
+    ----------
+    y : Series of pandas or ndarray, of shape (n_samples,)
+    task : str
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    values = np.asarray(y)
+    if task == "regression":
+        return values.astype(np.float64)
+    if values.dtype.kind == "f" and not np.mod(values, 1).any():
+        return values.astype(np.int64)
+    return values.astype(str) if values.dtype.kind not in "iufb" else values
+
+
+def make_estimator(kind, task, arguments, settings=()):
+    """An estimator with the parameters that the arguments say.
+
+    Parameters
+    ----------
+    kind : {"tree", "forest"}
+    task : {"classification", "regression"}
+    arguments : argparse.Namespace
+        Those of `add_training_arguments`.
+    settings : sequence of str, default=()
+        Further parameters, as NAME=VALUE.
+
+    Returns
+    -------
+    estimator
+    """
+    estimator = ESTIMATORS[kind, task](
+        max_time=arguments.max_time, random_state=arguments.seed, n_jobs=arguments.jobs)
+    known = estimator.get_params()
+    given = {}
+    for setting in settings:
+        name, separator, value = setting.partition("=")
+        if not separator or name not in known:
+            raise Mistake(
+                f"--set takes NAME=VALUE with a parameter of {type(estimator).__name__}, got "
+                f"{setting!r}.{did_you_mean(name, known)}")
+        given[name] = _value(value)
+    return estimator.set_params(**given)
+
+
+def _value(text):
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text     # a name, such as tao

@@ -1,0 +1,78 @@
+"""Predict for the rows of a table.
+
+Columns are found by their names; others are ignored. With --target, the predictions are also
+compared with that column.
+
+  ngdt predict titanic.ngdt new.csv -o predictions.csv
+  ngdt predict titanic.ngdt new.csv --proba | head
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ngdt.cli._errors import Mistake, need
+from ngdt.cli._models import add_model_argument, load_model
+from ngdt.cli._options import add_output_argument, check_output, labels
+from ngdt.cli._scores import losses, score
+from ngdt.cli._tables import add_data_arguments, samples_for
+
+HELP = "predict for the rows of a table"
+# Methods of a data frame that write it, by suffix.
+WRITERS = {".csv": "to_csv", ".parquet": "to_parquet", ".feather": "to_feather"}
+
+
+def add_arguments(parser):
+    add_model_argument(parser)
+    add_data_arguments(parser, target="column of the true values, to score the predictions")
+    add_output_argument(
+        parser, f"where to write: {', '.join(WRITERS)} (default: CSV to stdout)")
+    parser.add_argument(
+        "--proba", action="store_true", help="also write the probability of each class")
+
+
+def run(arguments):
+    suffix = _suffix(arguments.output)
+    model = load_model(arguments.model)
+    classifies = is_classifier(model)
+    if arguments.proba and not classifies:
+        raise Mistake("--proba: a model for regression has no probabilities of classes")
+    data = samples_for(model, arguments)
+    frame = _predictions(model, data.X, arguments.proba)
+    if suffix is None:
+        frame.to_csv(sys.stdout, index=False)
+    elif suffix == ".csv":
+        frame.to_csv(arguments.output, index=False)
+    else:
+        need("pyarrow", "to write Parquet and Arrow, ngdt needs", "ngdt[arrow]")
+        getattr(frame, WRITERS[suffix])(arguments.output)
+    if data.y is not None:
+        y = labels(data.y, "classification" if classifies else "regression")
+        lost = losses(y, frame["prediction"], classifies)
+        found = score(y, lost, classifies)
+        print(f"{found.name} on {len(y)} rows: {found}", file=sys.stderr)
+
+
+def _suffix(output):
+    if output is None:
+        return None
+    check_output(output)
+    suffix = Path(output).suffix
+    if suffix not in WRITERS:
+        raise Mistake(f"{output}: predictions are written as {', '.join(WRITERS)}")
+    return suffix
+
+
+def _predictions(model, X, with_probabilities):
+    pandas = need("pandas", "to write tables, ngdt needs", "ngdt[cli]")
+    predictions = model.predict(X)
+    if predictions.ndim == 2:
+        return pandas.DataFrame(
+            predictions, columns=[f"prediction {k}" for k in range(predictions.shape[1])])
+    columns = {"prediction": predictions}
+    if with_probabilities:
+        columns |= {f"probability of {label}": values for label, values in zip(
+            model.classes_, np.transpose(model.predict_proba(X)), strict=True)}
+    return pandas.DataFrame(columns)

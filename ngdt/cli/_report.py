@@ -1,0 +1,199 @@
+"""The report of `ngdt compare`: one HTML file with its pictures in it."""
+
+from base64 import b64encode
+from html import escape
+from pathlib import Path
+from string import Template
+
+from ngdt._version import __version__
+from ngdt.cli._contenders import CONTENDERS
+from ngdt.cli._errors import Mistake
+from ngdt.cli._models import count, importances, size, summary
+from ngdt.cli._pictures import image, pyplot
+from ngdt.export import export_text
+from ngdt.plotting import plot_tree
+
+# Levels and columns of the tree that is drawn, and columns in the picture of the importances.
+_DEPTH, _N_TERMS, _N_IMPORTANCES = 3, 5, 12
+_COLORS = {"tree": "#b2182b", "pruned": "#ef8a62", "forest": "#2166ac"}
+
+_PAGE = Template("""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+       color: #222; background: #fff }
+h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2rem }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #ddd;
+         white-space: nowrap }
+th:first-child, td:first-child { text-align: left }
+img { max-width: 100%; height: auto } figure { margin: 1rem 0 }
+figcaption, .note { color: #555; font-size: .9rem }
+pre { background: #f6f6f6; padding: 1rem; overflow-x: auto; font-size: .85rem }
+</style>
+</head>
+<body>
+<h1>$title</h1>
+<p>$description</p>
+<h2>Models</h2>
+<div class="wide">$table</div>
+$notes
+$pictures
+$rules
+<p class="note">Made by ngdt $version.</p>
+</body>
+</html>
+""")
+
+_NOTES = Template("""<ul class="note">$described</ul>
+<p class="note">Intervals of accuracies are Wilson's; those of R2 and of differences are percentiles
+of a bootstrap of the rows. They say how far chance in these rows could move a score, not how it
+would vary with other training rows. To compare two models, take the column of differences: models
+err on the same rows, so that a difference is known better than the scores. If its interval contains
+0, these rows do not tell whether the model is better than the $first. Size is that of the model as
+a pickle. Training is that on all rows. Times are wall time on the machine that made this report,
+with $threads; a row is one of all rows predicted at once.</p>""")
+
+
+def write_report(path, data, task, n_folds, n_threads, results):
+    """Write the report.
+
+    Parameters
+    ----------
+    path : str
+    data : Data
+    task : str
+    n_folds, n_threads : int
+    results : list of Result
+    """
+    name = results[0].score.name
+    title = f"Models for {escape(Path(data.path).name)}"
+    description = (
+        f"{count(len(data.y), 'row')}, {count(data.X.shape[1], 'column')}, {task}. Each model was "
+        f"trained {n_folds} times, without a fold of the rows each time, and tested on that fold. "
+        f"{name} is that of all these predictions. No parameter was tuned.")
+    by_name = {each.name: each for each in results}
+    Path(path).write_text(_PAGE.substitute(
+        title=title, description=description, table=_table(results),
+        notes=_notes(results, n_threads), pictures=_pictures(results, by_name),
+        rules=_rules(by_name), version=__version__), encoding="utf-8")
+
+
+def _table(results):
+    first = results[0]
+    heads = ["", f"{first.score.name} (95 % interval)", f"minus {first.name} (95 % interval)",
+             "leaves", "size", "training, s", "a row, µs"]
+    lines = "".join(f"<th>{head}</th>" for head in heads)
+    rows = [f"<tr>{lines}</tr>"]
+    for each in results:
+        cells = [each.name, str(each.score), _lead(each), "–" if each.n_leaves is None else
+                 str(each.n_leaves), size(each.n_bytes), f"{each.seconds:.2f}",
+                 f"{each.microseconds:.2f}"]
+        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _lead(result):
+    if result.lead is None:
+        return "–"
+    scale, digits = (100, 1) if result.score.name == "accuracy" else (1, 3)
+    value, low, high = (f"{scale * each:+.{digits}f}" for each in result.lead)
+    return f"{value} ({low} to {high})"
+
+
+def _notes(results, n_threads):
+    described = "".join(
+        f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}</li>" for each in results)
+    return _NOTES.substitute(
+        described=described, first=results[0].name, threads=count(n_threads, "thread"))
+
+
+def _pictures(results, by_name):
+    try:
+        pyplot()
+    except Mistake as error:
+        return f'<p class="note">There are no pictures: {escape(str(error))}</p>'
+    found = [_figure(_scores(results), "Score of each model, with its 95 % interval."),
+             _figure(_sizes(results), "Score against size of the model: up and left is better.")]
+    if "tree" in by_name:
+        tree = by_name["tree"].model
+        if tree.get_n_leaves() > 1:
+            found += ["<h2>The tree</h2>", _figure(
+                plot_tree(tree, max_depth=_DEPTH),
+                f"{summary(tree).capitalize()}, trained on all rows. Up to {_DEPTH} levels are "
+                "drawn.")]
+    for name in ("forest", "tree"):
+        if name in by_name and importances(by_name[name].model):
+            found.append(_figure(
+                _importances(by_name[name].model),
+                f"Feature importances of the {name}: shares of the effect of each column on "
+                "the splits."))
+            break
+    return "\n".join(found)
+
+
+def _figure(figure, caption):
+    data = b64encode(image(figure)).decode()
+    text = escape(caption)
+    return (f'<figure><img alt="{text}" src="data:image/png;base64,{data}">'
+            f"<figcaption>{text}</figcaption></figure>")
+
+
+def _scores(results):
+    figure, ax = pyplot().subplots(figsize=(7, 0.8 + 0.45 * len(results)), layout="constrained")
+    for y, each in enumerate(results):
+        low, value, high = each.score.low, each.score.value, each.score.high
+        ax.plot([low, high], [y, y], color=_color(each), linewidth=2)
+        ax.plot(value, y, "o", color=_color(each))
+    ax.set_yticks(range(len(results)), [each.name for each in results])
+    ax.invert_yaxis()
+    ax.set_xlabel(results[0].score.name)
+    _frame(ax)
+    return figure
+
+
+def _sizes(results):
+    figure, ax = pyplot().subplots(figsize=(7, 3.5), layout="constrained")
+    for each in results:
+        ax.plot(each.n_bytes / 1000, each.score.value, "o", color=_color(each))
+        ax.annotate(each.name, (each.n_bytes / 1000, each.score.value), xytext=(6, 4),
+                    textcoords="offset points")
+    ax.set(xscale="log", xlabel="size, kB", ylabel=results[0].score.name)
+    ax.margins(x=0.2, y=0.2)
+    ax.xaxis.set_major_formatter("{x:g}")
+    _frame(ax)
+    return figure
+
+
+def _importances(model):
+    names, shares = zip(*list(importances(model).items())[:_N_IMPORTANCES], strict=True)
+    figure, ax = pyplot().subplots(figsize=(7, 0.8 + 0.3 * len(names)), layout="constrained")
+    ax.barh(range(len(names)), [100 * share for share in shares], color="#2166ac")
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlabel("importance, %")
+    _frame(ax)
+    return figure
+
+
+def _color(result):
+    return _COLORS.get(result.name, "0.35")
+
+
+def _frame(ax):
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="x", color="0.9")
+    ax.set_axisbelow(True)
+
+
+def _rules(by_name):
+    """The text of the trees."""
+    return "\n".join(
+        f"<h2>The {name.replace('pruned', 'pruned tree')} as text</h2>\n<pre>"
+        f"{escape(export_text(by_name[name].model, n_terms=_N_TERMS))}</pre>"
+        for name in ("tree", "pruned") if name in by_name)

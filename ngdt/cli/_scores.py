@@ -1,0 +1,102 @@
+"""Scores of predictions, with intervals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binomtest, bootstrap
+
+# Number of samples of the bootstrap, and how many are drawn at a time: memory.
+N_RESAMPLES, BATCH = 999, 20
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Score:
+    """An accuracy or an R2, with its interval.
+
+    Attributes
+    ----------
+    name : str
+    value, low, high : float
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+    def __str__(self):
+        scale, unit = (100, " %") if self.name == "accuracy" else (1, "")
+        digits = 1 if scale == 100 else 3
+        value, low, high = (
+            f"{scale * each:.{digits}f}" for each in (self.value, self.low, self.high))
+        return f"{value}{unit} ({low} to {high})"
+
+
+def losses(y, predictions, classifies):
+    """What each prediction loses: 1 for a wrong class, or the squared error.
+
+    Parameters
+    ----------
+    y, predictions : array-like of shape (n_samples,)
+    classifies : bool
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+    """
+    y, predictions = np.asarray(y), np.asarray(predictions)
+    if classifies:
+        return (y != predictions).astype(np.float64)
+    return (y.astype(np.float64) - predictions) ** 2
+
+
+def score(y, lost, classifies):
+    """Accuracy or R2, with a 95 % interval.
+
+    That of the accuracy is Wilson's; that of R2 are percentiles of the bootstrap of the samples.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+    lost : ndarray of shape (n_samples,)
+        As `losses` returns it.
+    classifies : bool
+
+    Returns
+    -------
+    Score
+    """
+    if classifies:
+        n_right = len(lost) - int(lost.sum())
+        found = binomtest(n_right, len(lost)).proportion_ci(LEVEL, method="wilson")
+        return Score("accuracy", n_right / len(lost), found.low, found.high)
+
+    def r2(lost, y, axis):
+        return 1.0 - lost.mean(axis=axis) / y.var(axis=axis)
+
+    return Score("R2", *interval(r2, (lost, np.asarray(y, dtype=np.float64))))
+
+
+def interval(statistic, data):
+    """A statistic of samples and its 95 % interval, by the bootstrap.
+
+    Parameters
+    ----------
+    statistic : callable
+        Of the arrays of `data` and `axis`.
+    data : tuple of ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    value, low, high : float
+        An interval of NaN where there are too few samples.
+    """
+    value = float(statistic(*data, axis=-1))
+    if len(data[0]) < 2:
+        return value, np.nan, np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = bootstrap(
+            data, statistic, paired=True, vectorized=True, n_resamples=N_RESAMPLES, batch=BATCH,
+            confidence_level=LEVEL, method="percentile", rng=np.random.default_rng(0))
+    return value, *map(float, found.confidence_interval)

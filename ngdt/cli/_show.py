@@ -1,0 +1,73 @@
+"""Show a model: as text in the terminal, or as a picture.
+
+  ngdt show titanic.ngdt
+  ngdt show titanic.ngdt -o titanic.png
+  ngdt show forest.ngdt --tree 3
+"""
+
+from functools import partial
+
+from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
+from ngdt.cli._models import (
+    add_model_argument,
+    importances,
+    is_forest,
+    load_model,
+    summary,
+    tree_of,
+)
+from ngdt.cli._options import positive_int
+from ngdt.cli._pictures import image, pyplot
+from ngdt.export import export_text
+from ngdt.plotting import plot_tree
+
+HELP = "print or draw a model"
+# Number of columns that the summary of a forest names.
+_N_COLUMNS = 8
+
+
+def _text(model, arguments):
+    if is_forest(model) and arguments.tree is None:
+        return _forest(model)
+    tree = tree_of(model, arguments.tree)
+    return f"{summary(tree)}\n\n" + export_text(
+        tree, n_terms=arguments.terms, max_depth=arguments.max_depth)
+
+
+def _forest(model):
+    """The columns that matter most in a forest."""
+    found = list(importances(model).items())[:_N_COLUMNS]
+    width = max((len(name) for name, _ in found), default=0)
+    lines = [f"{name:<{width}} {100 * share:5.1f} %" for name, share in found]
+    return "\n".join([
+        summary(model), "", "feature importances:", *lines, "",
+        f"--tree 1 to --tree {len(model.estimators_)} show a tree."])
+
+
+def _picture(kind, model, arguments):
+    pyplot()
+    tree = tree_of(model, arguments.tree)
+    depth = {} if arguments.max_depth is None else {"max_depth": arguments.max_depth}
+    return image(plot_tree(tree, **depth), kind)
+
+
+FORMATS = {
+    "text": Format(_text, (".txt",)),
+    "png": Format(partial(_picture, "png"), (".png",)),
+    "svg": Format(partial(_picture, "svg"), (".svg",)),
+    "pdf": Format(partial(_picture, "pdf"), (".pdf",)),
+}
+
+
+def add_arguments(parser):
+    add_model_argument(parser)
+    add_format_arguments(parser, FORMATS, "text")
+    parser.add_argument("--tree", type=positive_int, metavar="N", help="tree of a forest, from 1")
+    parser.add_argument("--max-depth", type=positive_int, metavar="N", help="depth to show")
+    parser.add_argument("--terms", type=positive_int, metavar="N", default=5,
+                        help="number of columns in each condition (default: 5)")
+
+
+def run(arguments):
+    chosen = chosen_format(arguments, FORMATS, "text")
+    write(chosen.write(load_model(arguments.model), arguments), arguments.output)

@@ -1,0 +1,286 @@
+"""Read tables from files, and choose the columns that a model needs."""
+
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from ngdt._validation import did_you_mean
+from ngdt.cli._errors import Mistake, need
+
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
+# Number of names of columns that a message lists; of texts that a column may have.
+_MOST_NAMES, _MOST_VALUES = 12, 20
+
+
+@dataclass(frozen=True)
+class Data:
+    """The content of a file.
+
+    Attributes
+    ----------
+    path : str
+    X : DataFrame of pandas, ndarray or CSR matrix, of shape (n_samples, n_columns)
+    y : ndarray of shape (n_samples,) or None
+        Targets that the file has apart from X. A data frame has them as a column.
+    """
+
+    path: str
+    X: Any
+    y: Any = None
+
+    @property
+    def has_columns(self):
+        """Whether columns have names."""
+        return hasattr(self.X, "columns")
+
+    def column(self, name, what="column"):
+        """The values of a column, and the data without it.
+
+        Parameters
+        ----------
+        name : str
+        what : str, default="column"
+            What the column is, for the message.
+
+        Returns
+        -------
+        Series, Data
+        """
+        if name not in self.X.columns:
+            raise Mistake(
+                f"{self.path}: there is no {what} {name!r}, but {_listed(self.X.columns)}."
+                f"{did_you_mean(name, self.X.columns)}")
+        return self.X[name], Data(self.path, self.X.drop(columns=name))
+
+
+def add_data_arguments(parser, target=None):
+    """The arguments by which commands read a table.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    target : str, default=None
+        Help for the target; None if there is none.
+    """
+    data = parser.add_argument(
+        "data", metavar="DATA", help=f"table: {', '.join(READERS)}; - reads CSV from stdin")
+    data.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+    if target is not None:
+        parser.add_argument("-t", "--target", metavar="COLUMN", help=target)
+    parser.set_defaults(target=None)
+    parser.add_argument(
+        "--input-format", choices=[each.lstrip(".") for each in READERS], metavar="TYPE",
+        help="type of DATA, if its name does not end with it")
+
+
+def read(path, *, input_format=None, text=(), n_features=None, target=None):
+    """Read a file.
+
+    Parameters
+    ----------
+    path : str
+        "-" stands for CSV from standard input.
+    input_format : str, default=None
+        A key of `READERS` without its dot. None takes the suffix of the path.
+    text : sequence of str, default=()
+        Columns to read as text: those of categories that are numbers.
+    n_features : int, default=None
+        Of LIBSVM files, which do not say it.
+    target : str, default=None
+        The array of the targets in an .npz file.
+
+    Returns
+    -------
+    Data
+    """
+    if path == "-":
+        return Data("stdin", _csv(sys.stdin, text=text))
+    suffixes = [each.lower() for each in Path(path).suffixes if each.lower() not in _COMPRESSED]
+    suffix = f".{input_format}" if input_format else (suffixes or [""])[-1]
+    if suffix not in READERS:
+        raise Mistake(
+            f"{path}: the type of a table must be one of {', '.join(READERS)}, not {suffix!r}."
+            f"{did_you_mean(suffix, READERS)} --input-format says what it is")
+    if not Path(path).is_file():
+        near = [each.name for each in Path(path).parent.glob("*")]
+        raise Mistake(f"{path}: there is no such file.{did_you_mean(Path(path).name, near)}")
+    try:
+        found = READERS[suffix](path, text=text, n_features=n_features, target=target)
+    except (ValueError, EOFError, BadZipFile, UnicodeError) as error:
+        raise Mistake(f"{path} cannot be read as {suffix.lstrip('.')}: {error}") from error
+    data = Data(path, *found) if isinstance(found, tuple) else Data(path, found)
+    if not data.X.shape[0]:
+        raise Mistake(f"{path}: the table has no rows")
+    return data
+
+
+def training_data(arguments):
+    """The table, its target, and the columns of categories that are to be trained on.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        `data`, `target`, `input_format`, `drop` and `categorical`.
+
+    Returns
+    -------
+    Data
+        With `y`.
+    """
+    data = read(
+        arguments.data, input_format=arguments.input_format, text=arguments.categorical,
+        target=arguments.target)
+    if not data.has_columns:
+        if arguments.drop or arguments.categorical:
+            raise Mistake(f"{data.path} has no names of columns for --drop or --categorical")
+        if data.y is None:
+            raise Mistake(f"{data.path}: the target is missing")
+    else:
+        data = _chosen_columns(data, arguments)
+        _warn_of_names(data.X)
+    if len(np.unique(np.asarray(data.y).astype(str))) < 2:
+        raise Mistake(f"{data.path}: the target is the same in all rows: nothing can be learnt")
+    return data
+
+
+def _chosen_columns(data, arguments):
+    """The table without the target and the columns that are left out, and the target."""
+    if arguments.target is None:
+        raise Mistake(f"--target COLUMN is missing. The columns are {_listed(data.X.columns)}")
+    y, data = data.column(arguments.target, "target")
+    n_missing = int(y.isna().sum())
+    if n_missing:
+        raise Mistake(
+            f"{data.path}: the target {arguments.target!r} is missing in {n_missing} of {len(y)} "
+            "rows: leave them out, or fill them in")
+    for name in arguments.drop:
+        _, data = data.column(name)
+    for name in arguments.categorical:
+        data.column(name)
+    if not data.X.shape[1]:
+        raise Mistake(f"{data.path}: there is no column but the target")
+    return Data(data.path, data.X, y)
+
+
+def _warn_of_names(X):
+    """Warn of columns of text that look like names or dates."""
+    for name in X.select_dtypes(exclude=["number", "bool"]):
+        n_values = X[name].nunique()
+        if n_values > _MOST_VALUES and n_values > 0.5 * len(X):
+            warnings.warn(
+                f"column {name!r} has {n_values} different texts in {len(X)} rows: if it is a name "
+                "or a date, leave it out with --drop, or make numbers of it", stacklevel=2)
+
+
+def samples_for(model, arguments):
+    """The columns of a table that a model reads, in its order, and the target if it is given.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    arguments : argparse.Namespace
+        `data`, `target` and `input_format`.
+
+    Returns
+    -------
+    Data
+        `y` is None without a target.
+    """
+    names = list(getattr(model, "feature_names_in_", []))
+    categorical = [names[j] for j in model._table.categorical] if names else []
+    data = read(
+        arguments.data, input_format=arguments.input_format, text=categorical,
+        n_features=model.n_features_in_, target=arguments.target)
+    if not data.has_columns:
+        _check_width(model, data)
+        # The labels of a LIBSVM file may be mere fillers: they are compared only where asked for.
+        return Data(data.path, data.X, data.y if arguments.target else None)
+    y = data.column(arguments.target, "target")[0] if arguments.target else None
+    if not names:
+        raise Mistake(
+            f"{data.path} has names of columns, but the model was trained on an array of "
+            f"{model.n_features_in_} features: give it such an array")
+    missing = [name for name in names if name not in data.X.columns]
+    if missing:
+        others = [name for name in data.X.columns if name not in names]
+        raise Mistake(
+            f"{data.path}: the model was trained on columns that are not there: "
+            f"{_listed(missing)}.{did_you_mean(missing[0], others)}")
+    return Data(data.path, data.X[names], y)
+
+
+def _check_width(model, data):
+    n_features = data.X.shape[1] if data.X.ndim == 2 else 0
+    if hasattr(model, "feature_names_in_"):
+        raise Mistake(
+            f"{data.path} has no names of columns, but the model was trained on columns with "
+            f"names: {_listed(model.feature_names_in_)}")
+    if n_features != model.n_features_in_:
+        raise Mistake(
+            f"{data.path} has {n_features} features, but the model was trained on "
+            f"{model.n_features_in_}")
+
+
+def _listed(names):
+    shown = ", ".join(map(str, list(names)[:_MOST_NAMES]))
+    more = len(names) - _MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _pandas():
+    return need("pandas", "to read and write tables, ngdt needs", "ngdt[cli]")
+
+
+def _csv(file, *, text=(), sep=",", **_):
+    frame = _pandas().read_csv(file, sep=sep, dtype=dict.fromkeys(text, "string"))
+    if sep == "," and frame.shape[1] == 1 and ";" in str(frame.columns[0]):
+        raise ValueError("its columns seem to be separated by semicolons, not by commas")
+    return frame
+
+
+def _tsv(file, *, text=(), **_):
+    return _csv(file, text=text, sep="\t")
+
+
+def _of_arrow(reader, file, text):
+    need("pyarrow", "to read Parquet and Arrow, ngdt needs", "ngdt[arrow]")
+    frame = getattr(_pandas(), reader)(file)
+    # As those of a CSV file, so that a model for one reads the other.
+    text = {name for name in text if name in frame.columns}
+    text |= set(frame.select_dtypes("category"))
+    return frame.astype(dict.fromkeys(text, "string"))
+
+
+def _parquet(file, *, text=(), **_):
+    return _of_arrow("read_parquet", file, text)
+
+
+def _arrow(file, *, text=(), **_):
+    return _of_arrow("read_feather", file, text)
+
+
+def _libsvm(file, *, n_features=None, **_):
+    X, y = load_svmlight_file(file, n_features=n_features)
+    return sparse.csr_matrix(X), y
+
+
+def _npz(file, *, target=None, **_):
+    with np.load(file, allow_pickle=False) as arrays:
+        for name in ("X", *([target] if target else [])):
+            if name not in arrays:
+                raise ValueError(
+                    f"there is no array {name!r} in it, but {', '.join(arrays.files)}."
+                    f"{did_you_mean(name, arrays.files)}")
+        return arrays["X"], arrays.get(target or "y")
+
+
+READERS = {
+    ".csv": _csv, ".tsv": _tsv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow,
+    ".libsvm": _libsvm, ".svm": _libsvm, ".npz": _npz}

@@ -1,0 +1,331 @@
+"""The commands: what they print and write, and one line on stderr for every mistake."""
+
+import io
+import subprocess
+import sys
+import warnings
+from base64 import b64decode
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_diabetes, load_wine
+from sklearn.metrics import accuracy_score
+
+import ngdt
+from ngdt.cli import main
+from ngdt.cli._export import FORMATS as EXPORTS
+from ngdt.cli._main import COMMANDS
+from ngdt.cli._options import task_of
+from ngdt.cli._scores import losses, score
+
+pd = pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Wine with a column of categories, and with gaps."""
+    wine = load_wine(as_frame=True)
+    frame, random = wine.data.iloc[:, [0, 6, 9, 12]].copy(), np.random.default_rng(0)
+    frame["region"] = np.array(["north", "south", "west"])[(wine.target + random.choice(
+        [0, 0, 1], len(frame))) % 3]
+    frame.loc[random.random(len(frame)) < 0.1, ["region", "alcohol"]] = None
+    frame["zip"] = random.choice([10115, 20095], len(frame))
+    frame["cultivar"] = wine.target_names[wine.target]
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    """A table in each type of file that needs no other package, and models."""
+    folder = tmp_path_factory.mktemp("cli")
+    frame.to_csv(folder / "wine.csv", index=False)
+    frame.to_csv(folder / "wine.tsv", index=False, sep="\t")
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:120], y[:120]
+    np.savez(folder / "diabetes.npz", X=X, y=y)
+    dump_svmlight_file(X, y, str(folder / "diabetes.svm"))
+    fit = ["fit", "-q", "--set", "optimizer=None", "max_depth=2"]
+    main([*fit, "-t", "cultivar", "--categorical", "zip", "-o", str(folder / "wine.ngdt"),
+          "--", str(folder / "wine.csv")])
+    main([*fit, "n_estimators=3", "-m", "forest", "-o", str(folder / "forest.ngdt"),
+          "--", str(folder / "diabetes.svm")])
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run a command in the folder, and return what it printed."""
+    monkeypatch.chdir(folder)
+
+    def run(*arguments):
+        capsys.readouterr()
+        assert main(list(arguments)) == 0
+        return capsys.readouterr()
+    return run
+
+
+@pytest.fixture
+def mistake(folder, monkeypatch, capsys):
+    """Run a command that ends with exit code 2, and return its line."""
+    monkeypatch.chdir(folder)
+
+    def mistake(*arguments):
+        with pytest.raises(SystemExit) as error, warnings.catch_warnings():
+            main(list(arguments))
+        assert error.value.code == 2
+        printed = capsys.readouterr()
+        assert printed.err.count("\n") == 1
+        assert printed.err.startswith("ngdt")
+        return printed.err
+    return mistake
+
+
+# --- what they do ---------------------------------------------------------------------------------
+
+
+def test_fit_says_what_it_made(run, folder):
+    printed = run("fit", "wine.tsv", "-t", "cultivar", "--drop", "zip", "--test-size", "0.3",
+                  "-o", "small.ngdt", "--set", "optimizer=tao", "max_depth=1").out.splitlines()
+    assert printed[0] == "wine.tsv: 178 rows, 5 columns; classification of 3 classes"
+    assert printed[1].startswith("[ngdt] done in ")
+    assert printed[2].startswith("small.ngdt: tree of 2 leaves, depth 1, for 3 classes, 5 columns")
+    assert printed[3].startswith("accuracy on 54 rows that were held out: ")
+    model = ngdt.load("small.ngdt")
+    assert model.get_params()["optimizer"] == "tao"
+    assert model.random_state == 0
+    assert "zip" not in model.feature_names_in_
+
+
+def test_predictions_are_those_of_the_model(run, frame):
+    printed = run("predict", "wine.ngdt", "wine.csv", "--proba", "-t", "cultivar")
+    found = pd.read_csv(io.StringIO(printed.out))
+    model = ngdt.load("wine.ngdt")
+    X = frame.drop(columns="cultivar").astype({"zip": str})
+    assert found["prediction"].tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(found.iloc[:, 1:], model.predict_proba(X))
+    assert list(found)[1:] == [f"probability of class_{k}" for k in range(3)]
+    accuracy = accuracy_score(frame["cultivar"], found["prediction"])
+    assert printed.err.startswith(f"accuracy on 178 rows: {100 * accuracy:.1f} % (")
+
+
+def test_columns_are_found_by_name(run, frame, folder):
+    frame[frame.columns[::-1]].to_csv(folder / "other.csv", index=False)
+    run("predict", "wine.ngdt", "other.csv", "-o", "predictions.csv")
+    expected = run("predict", "wine.ngdt", "wine.csv").out
+    assert (folder / "predictions.csv").read_text() == expected
+
+
+def test_all_types_of_files_are_the_same_table(run, frame, folder):
+    expected = run("predict", "wine.ngdt", "wine.csv").out
+    assert run("predict", "wine.ngdt", "wine.tsv").out == expected
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(folder / "wine.parquet")
+    frame.astype({"region": "category"}).to_feather(folder / "wine.arrow")
+    assert run("predict", "wine.ngdt", "wine.parquet").out == expected
+    assert run("predict", "wine.ngdt", "wine.arrow").out == expected
+    run("predict", "wine.ngdt", "wine.csv", "-o", "predictions.parquet")
+    assert pd.read_parquet(folder / "predictions.parquet").to_csv(index=False) == expected
+
+
+def test_a_table_from_stdin(run, folder, monkeypatch):
+    expected = run("predict", "wine.ngdt", "wine.csv").out
+    monkeypatch.setattr(sys, "stdin", io.StringIO((folder / "wine.csv").read_text()))
+    assert run("predict", "wine.ngdt", "-").out == expected
+
+
+def test_arrays_and_sparse_files(run):
+    found = [run("predict", "forest.ngdt", *arguments) for arguments in (
+        ("diabetes.npz", "-t", "y"), ("diabetes.svm", "-t", "target"))]
+    assert found[0].err.startswith("R2 on 120 rows: 0.")
+    values = [np.loadtxt(io.StringIO(each.out), skiprows=1) for each in found]
+    np.testing.assert_allclose(*values)
+
+
+def test_show(run, folder):
+    assert run("show", "wine.ngdt").out.startswith("tree of 4 leaves, depth 2, for 3 classes")
+    assert "feature importances" in run("show", "forest.ngdt").out
+    assert "else:" in run("show", "forest.ngdt", "--tree", "3").out
+    pytest.importorskip("matplotlib")
+    run("show", "wine.ngdt", "-o", "wine.png")
+    assert (folder / "wine.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_explain(run, folder):
+    printed = run("explain", "wine.ngdt", "wine.csv", "--row", "3", "5").out
+    assert printed.startswith("row 3\nclass_0 (")
+    assert "\n\nrow 5\n" in printed
+    pytest.importorskip("matplotlib")
+    run("explain", "wine.ngdt", "wine.csv", "-o", "why.png")
+    assert (folder / "why.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", [name for name in EXPORTS if name != "onnx"])
+def test_export_writes_every_format(name, run, folder):
+    file = f"model{EXPORTS[name].suffixes[0]}"
+    run("export", "wine.ngdt", "-o", file, "--encoded")
+    content = (folder / file).read_text()
+    assert run("export", "wine.ngdt", "-f", name, "--encoded").out == content
+    assert len(content.splitlines()) > 1 or name == "rules"
+
+
+def test_every_export_of_the_package_has_a_format():
+    functions = {name.removeprefix("export_") for name in ngdt.export.__all__
+                 if name.startswith("export_")}
+    assert functions - {"html"} <= {"dot" if name == "dot" else name for name in EXPORTS} | {
+        "graphviz"}
+
+
+class Page(HTMLParser):
+    """Cells and pictures of a page; nothing comes from elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.images, self.cells, self.in_cell = [], [], False
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        assert tag not in ("script", "link")
+        if tag == "img":
+            self.images.append(b64decode(attrs["src"].removeprefix("data:image/png;base64,")))
+            assert attrs["alt"]
+        self.in_cell = tag == "td"
+
+    def handle_endtag(self, tag):
+        self.in_cell = False
+
+    def handle_data(self, data):
+        if self.in_cell:
+            self.cells.append(data)
+
+
+@pytest.mark.parametrize(("file", "target"), [("wine.csv", "cultivar"), ("diabetes.svm", None)])
+def test_compare(file, target, run, folder):
+    models = ["tree", "pruned", "boosting", "linear"] if target else ["pruned", "linear"]
+    given = ["-t", target] if target else []
+    printed = run("compare", file, *given, "--folds", "2", "--models", *models, "--max-time",
+                  "0.1", "-q").out.splitlines()
+    assert [line.split()[0] for line in printed[1:-1]] == models
+    page = Page()
+    page.feed((folder / "report.html").read_text(encoding="utf-8"))
+    assert page.cells[::7] == models
+    for line, score_cell in zip(printed[1:-1], page.cells[1::7], strict=True):
+        assert score_cell in line
+    if "matplotlib" in sys.modules:
+        assert len(page.images) >= 3 - (target is None)
+        assert all(each.startswith(b"\x89PNG") for each in page.images)
+
+
+def test_intervals_cover_the_truth():
+    random, n_inside = np.random.default_rng(0), 0
+    for _ in range(40):
+        y = random.normal(size=200)
+        found = score(y, losses(y, 0.5 * y + random.normal(size=200), False), False)
+        n_inside += found.low <= 1.0 - 1.25 <= found.high
+    assert n_inside >= 33       # 38 of 40 on average; fewer than 33 by chance: 1 in 500
+    right = score(np.zeros(4), np.zeros(4), True)
+    assert (right.value, right.high) == (1.0, 1.0)
+    assert 0.3 < right.low < 0.6    # not 1: four samples say little
+
+
+@pytest.mark.parametrize(("y", "task"), [
+    (["a", "b"], "classification"), ([0, 1, 2], "classification"), ([0.0, 3.0], "classification"),
+    ([0.5, 1.0], "regression"), (range(11), "regression"), ([True, False], "classification")])
+def test_the_task_follows_from_the_target(y, task):
+    assert task_of(np.array(y)) == task
+    assert task_of(np.arange(3), "regression") == "regression"
+
+
+# --- what they say --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ("fitt", "Did you mean 'fit'?"),
+    ("fit wyne.csv -t cultivar", "there is no such file. Did you mean 'wine.csv'?"),
+    ("fit wine.xlsx -t y", "the type of a table must be one of .csv, "),
+    ("fit wine.csv", "--target COLUMN is missing. The columns are alcohol, "),
+    ("fit wine.csv -t cultivr", "there is no target 'cultivr', but alcohol, "),
+    ("fit wine.csv -t cultivr", "Did you mean 'cultivar'?"),
+    ("fit wine.csv -t alcohol", "the target 'alcohol' is missing in "),
+    ("fit wine.csv -t cultivar --drop Zip", "Did you mean 'zip'?"),
+    ("fit wine.csv -t cultivar --task regression", "the target is text"),
+    ("fit wine.csv -t cultivar --set max_dept=3", "Did you mean 'max_depth'?"),
+    ("fit wine.csv -t cultivar --set optimizer=TAO -q", "Did you mean 'tao'?"),
+    ("fit wine.csv -t cultivar -o no/model.ngdt", "create 'no' or choose another path"),
+    ("fit wine.csv -t cultivar --test-size 3", "must be a share below 1, got 3"),
+    ("fit wine.ngdt --input-format csv -t y", "wine.ngdt cannot be read as csv: "),
+    ("fit wine.csv --input-format npz -t y", "wine.csv cannot be read as npz: "),
+    ("fit wine.csv --input-format svm", "wine.csv cannot be read as svm: "),
+    ("fit diabetes.npz -t z", "there is no array 'z' in it, but X, y"),
+    ("fit diabetes.svm --drop x0", "no names of columns for --drop"),
+    ("show wine.csv", "wine.csv is no valid model file"),
+    ("show wyne.ngdt", "there is no such model. Did you mean 'wine.ngdt'?"),
+    ("show wine.ngdt --tree 2", "the model is a single tree"),
+    ("show forest.ngdt -o x.png", "--tree 1 to --tree 3 choose a tree"),
+    ("show wine.ngdt -o x.gif", "the file must end with one of .txt, .png"),
+    ("predict wine.ngdt diabetes.npz", "the model was trained on columns with names"),
+    ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
+    ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
+    ("explain wine.ngdt wine.csv --row 1000", "wine.csv has 178 rows"),
+    ("export wine.ngdt", "--format is missing: c, sql"),
+    ("export wine.ngdt -o x.c", "give --encoded"),
+    ("compare wine.csv -t cultivar --folds 500", "--folds must be from 2 to the 178 rows"),
+    ("compare wine.csv -t cultivar --models trees", "Did you mean 'tree'?"),
+])
+def test_mistakes_are_one_line(arguments, message, mistake):
+    if "-o x.png" in arguments:
+        pytest.importorskip("matplotlib")
+    assert message in mistake(*arguments.split())
+
+
+def test_columns_that_are_missing_are_named(mistake, frame, folder):
+    frame.rename(columns={"zip": "zipp"}).to_csv(folder / "renamed.csv", index=False)
+    line = mistake("predict", "wine.ngdt", "renamed.csv")
+    assert "columns that are not there: zip. Did you mean 'zipp'?" in line
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("a;b\n1;2\n", "separated by semicolons"), ("", "cannot be read as csv"),
+    ("a,y\n", "the table has no rows"), ("a,y\n1,2\n2,2\n", "the same in all rows"),
+    ("y\n1\n2\n", "no column but the target")])
+def test_tables_that_cannot_be_trained_on(text, message, mistake, folder):
+    (folder / "bad.csv").write_text(text)
+    assert message in mistake("fit", "bad.csv", "-t", "y")
+
+
+def test_names_and_dates_are_noticed(run, folder):
+    pd.DataFrame({"name": [f"n{k}" for k in range(30)], "a": range(30), "y": [0, 1] * 15}).to_csv(
+        folder / "names.csv", index=False)
+    printed = run("fit", "names.csv", "-t", "y", "-q", "--set", "optimizer=None", "-o", "n.ngdt")
+    assert printed.err.startswith("ngdt: warning: column 'name' has 30 different texts")
+
+
+def test_packages_that_are_missing_are_named(mistake, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert 'pip install "ngdt[cli]"' in mistake("predict", "wine.ngdt", "wine.csv")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert 'pip install "ngdt[plot]"' in mistake("show", "wine.ngdt", "-f", "png")
+
+
+def test_commands_are_completed(capsys):
+    pytest.importorskip("shtab")
+    with pytest.raises(SystemExit) as error:
+        main(["--print-completion", "bash"])
+    assert error.value.code == 0
+    printed = capsys.readouterr().out
+    assert all(f"_{name}" in printed for name in COMMANDS)
+
+
+def test_every_command_has_help(capsys):
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as error:
+            main([name, "--help"])
+        assert error.value.code == 0
+        assert f"usage: ngdt {name}" in capsys.readouterr().out
+
+
+def test_a_closed_pipe_is_no_error(folder):
+    command = f"{sys.executable} -m ngdt show wine.ngdt | true"
+    done = subprocess.run(
+        command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
