@@ -13,6 +13,7 @@ from ngdt import (
     pruning,
 )
 from ngdt._tree import Tree
+from ngdt._validation import did_you_mean as _did_you_mean
 from ngdt._version import __version__ as __version__
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.export import export_text
@@ -46,3 +47,11 @@ __all__ = [
     "save",
     "tao_path",
 ]
+
+
+def __getattr__(name):
+    """Say where a name is that this module lacks."""
+    for module in (export, plotting, optimizers, initializers, losses, pruning, inference, path):
+        if name in module.__all__:
+            raise AttributeError(f"ngdt has no attribute {name!r}: it is {module.__name__}.{name}")
+    raise AttributeError(f"ngdt has no attribute {name!r}.{_did_you_mean(name, __all__)}")

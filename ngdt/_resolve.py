@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._tree import Tree
 from ngdt._validation import did_you_mean
 from ngdt.initializers import INITIALIZERS, Initializer, Pruned
-from ngdt.losses import get_loss
+from ngdt.losses import LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
 # Types that a parameter may have, besides a name; for error messages.
@@ -21,11 +21,24 @@ _TYPES = {
             "decision tree",
     "optimizer": "None, an Optimizer, a list of these",
 }
+# Names of losses in other packages.
+_OTHER_NAMES = {
+    "mae": "absolute_error", "l1": "absolute_error", "mse": "squared", "squared_error": "squared",
+    "l2": "squared", "pinball": "quantile", "log_loss": "log", "entropy": "log",
+    "cross_entropy": "log", "gini": "log"}
 
 
 def resolve_loss(estimator, default):
     """The loss that the parameters of an estimator mean. It must fit the task."""
-    loss = get_loss(default if estimator.loss is None else estimator.loss)
+    given, classifies = estimator.loss, is_classifier(estimator)
+    if isinstance(given, str) and given not in LOSSES:
+        known = sorted(name for name, loss in LOSSES.items() if loss().is_classifier == classifies)
+        names = known + [name for name, loss in _OTHER_NAMES.items() if loss in known]
+        hint = did_you_mean(given, names)
+        for name, loss in _OTHER_NAMES.items():
+            hint = hint.replace(repr(name), repr(loss))
+        raise ValueError(f"loss must be one of {known} or a Loss object, got {given!r}.{hint}")
+    loss = get_loss(default if given is None else given)
     if loss.is_classifier != is_classifier(estimator):
         task = "classification" if loss.is_classifier else "regression"
         raise ValueError(
@@ -82,6 +95,9 @@ def _resolve_constant(estimator, given):
     if given is None:
         return []
     if isinstance(given, (list, tuple)):
+        if not given:
+            raise ValueError(
+                f"optimizer={given!r} has no optimizer: pass None to keep the initial tree")
         return [_named("optimizer", optimizer, OPTIMIZERS, Optimizer) for optimizer in given]
     optimizer = _named(
         "optimizer", "ssgd" if is_auto(given) else given, OPTIMIZERS, Optimizer)
@@ -145,7 +161,9 @@ def _check_same_task(estimator, fitted, classes):
 def has_optimizer(estimator):
     """Whether `partial_fit` is available. Raises an AttributeError that says why not."""
     if estimator.optimizer is None:
-        raise AttributeError("partial_fit continues an optimizer, but optimizer=None")
+        raise AttributeError(
+            f"{type(estimator).__name__} has no partial_fit with optimizer=None: it continues an "
+            "optimizer, such as 'ssgd'")
     return True
 
 

@@ -63,7 +63,7 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
     -------
     TrainingResult
     """
-    for algorithm in (init, *optimizers):
+    for algorithm in (*optimizers, init):     # those that are named before those that follow
         if not isinstance(algorithm, Tree):
             algorithm.check(problem)
     if isinstance(init, Tree):

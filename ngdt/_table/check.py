@@ -1,5 +1,6 @@
 """Check tables and targets, and read the values of tables."""
 
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -77,8 +78,9 @@ def check_table(estimator, X, categorical_features, *, reset):
             columns = ArrayColumns(validate_data(
                 estimator, X, reset=reset, ensure_all_finite=False, dtype=CHECK_X_PARAMS["dtype"]))
         else:
-            X = validate_data(
-                estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
+            with _way_out_of_lists(X):
+                X = validate_data(
+                    estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
             X = canonical_csr(X) if sparse.issparse(X) else X
             # Names take longer than a prediction for a sample, which does not need them.
             names = [f"x{j}" for j in range(X.shape[1])] if reset else None
@@ -91,6 +93,23 @@ def check_table(estimator, X, categorical_features, *, reset):
                 f" while a minimum of 1 is required by {type(estimator).__name__}.")
     categorical = _categorical_columns(columns, given)
     return _read(columns, categorical), columns.names, categorical
+
+
+@contextmanager
+def _way_out_of_lists(X):
+    """Let errors for dates, and for texts in lists, say what to do."""
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        raise TypeError(
+            "X holds dates or times: convert them to numbers, such as the year, or the days since "
+            "a date")
+    try:
+        yield
+    except ValueError as error:
+        if not isinstance(X, (list, tuple)) or "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X: {error}. For columns of categories, give a data frame, or an array of objects "
+            "with categorical_features") from error
 
 
 def check_targets(estimator, y, **check_params):

@@ -9,13 +9,13 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.metaestimators import available_if
 
 from ngdt._loss import Loss
 from ngdt._resolve import check_batches, has_optimizer
 from ngdt._tree import Tree
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import ClassifierData
+from ngdt.estimators._parameters import available_with
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
@@ -235,7 +235,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         )
         self.class_weight = class_weight
 
-    @available_if(has_optimizer)
+    @available_with(has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None,

@@ -19,11 +19,12 @@ from ngdt._resolve import resolve_loss, sample_count
 from ngdt._table import Table, check_table, check_targets
 from ngdt._targets import ClassTargets, RegressionTargets
 from ngdt._validation import check_weight
+from ngdt.estimators._parameters import ChecksParameters
 from ngdt.explanation._shapley import shapley_values
 from ngdt.problem import Problem
 
 
-class TableEstimator(BaseEstimator):
+class TableEstimator(ChecksParameters, BaseEstimator):
     """Base class of estimators that are trained on encoded tables.
 
     `ClassifierData` and `RegressorData` add what depends on the task.
@@ -59,7 +60,9 @@ class TableEstimator(BaseEstimator):
         "standardize": ["boolean", StrOptions({"auto", "global"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"), None],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],

@@ -5,12 +5,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin, _fit_context
-from sklearn.utils.metaestimators import available_if
 
 from ngdt._quantiles import check_quantiles
 from ngdt._resolve import check_batches, has_optimizer
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import RegressorData
+from ngdt.estimators._parameters import available_with
 
 
 class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
@@ -170,7 +170,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     array([1., 5.])
     """
 
-    @available_if(has_optimizer)
+    @available_with(has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

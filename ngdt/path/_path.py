@@ -58,6 +58,17 @@ class TAOPath:
     path_length: Spread
     n_multiplications: Spread
 
+    def __str__(self):
+        columns = {
+            "C": self.Cs, "train error": self.train_error,
+            "validation error": self.validation_error, "nonzeros": self.n_nonzero,
+            "splits": self.n_internal, "leaves": self.n_leaves}
+        lines = [list(columns), *([f"{value:.4g}" for value in row] for row in zip(
+            *columns.values(), strict=True))]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(
+            line, widths, strict=True)) for line in lines)
+
     def plot(self, *, axes=None):
         """Plot errors, sizes and costs over C; see `ngdt.plotting.plot_path`.
 

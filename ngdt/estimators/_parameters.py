@@ -1,0 +1,118 @@
+"""Messages for parameters that an estimator does not have, and where they are to be found."""
+
+from types import MethodType
+
+from ngdt._validation import did_you_mean
+from ngdt.initializers import INITIALIZERS
+from ngdt.optimizers import OPTIMIZERS
+
+_FOREST = "ObliqueForestClassifier and ObliqueForestRegressor have it"
+# What those who know other estimators look for.
+_ELSEWHERE = {
+    "n_estimators": _FOREST, "bootstrap": _FOREST, "max_samples": _FOREST, "oob_score": _FOREST,
+    "max_features": f"{_FOREST}, and so does init=RandomOblique()",
+    "criterion": "splits follow the loss: see loss and optimizer",
+    "splitter": "init says how the first splits are found",
+    "n_iter": "it is called steps or epochs here, and optimizers have it, such as Annealed(steps=)",
+    "max_iter": "it is called steps or epochs here, and optimizers have it, such as "
+                "Annealed(steps=)",
+    "early_stopping": "validation_fraction says whether samples are kept out of training",
+    "min_weight_fraction_leaf": "min_samples_leaf counts samples, or takes a share of them",
+    "monotonic_cst": "monotonic constraints are not supported",
+    "missing": "missing values need no parameter: NaN and None are understood",
+}
+
+
+class ChecksParameters:
+    """Mixin of estimators: unknown parameters raise an error that says where they belong."""
+
+    def __new__(cls, *args, **params):
+        # Before __init__, whose own message would only repeat the name. That of a subclass
+        # elsewhere may take others.
+        is_own = cls.__init__.__module__.startswith("ngdt.")
+        for name in params:
+            if is_own and name not in cls._get_param_names():
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r}{_way_out(cls, name)}")
+        return super().__new__(cls)
+
+    def set_params(self, **params):
+        """Set parameters of this estimator and of the objects in them.
+
+        Parameters
+        ----------
+        **params : dict
+            Such as ``max_depth=3`` or, if the optimizer is an object, ``optimizer__steps=100``.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or no object that could have it.
+        """
+        known = self._get_param_names()
+        for key in params:
+            name, is_nested, inner = key.partition("__")
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}{_way_out(type(self), name)}")
+            value = params.get(name, getattr(self, name))
+            if is_nested and not hasattr(value, "set_params"):
+                raise ValueError(
+                    f"{key} is a parameter of an object, but {name}={value!r}"
+                    f"{_object(name, inner)}")
+        return super().set_params(**params)
+
+
+def _way_out(cls, name):
+    if name in _ELSEWHERE:
+        return f": {_ELSEWHERE[name]}"
+    hint = did_you_mean(name, cls._get_param_names())
+    owners = [] if hint else _owners(name)
+    if owners:
+        parameter, owner = owners[0]
+        several = f", as do {', '.join(each for _, each in owners[1:])}" if owners[1:] else ""
+        return f": {owner} has it{several}: pass {parameter}={owner}({name}=...)"
+    return f".{hint}" if hint else ""
+
+
+def _object(name, inner):
+    """Which object to pass, for a nested parameter."""
+    owners = [owner for parameter, owner in _owners(inner) if parameter == name]
+    return f": pass an object, such as {name}={owners[0]}()" if owners else ": pass an object"
+
+
+def _owners(name):
+    """Optimizers and initializers that have a parameter: pairs of parameter and class."""
+    return [(parameter, algorithm.__name__)
+            for parameter, registry in (("optimizer", OPTIMIZERS), ("init", INITIALIZERS))
+            for algorithm in registry.values() if name in algorithm._get_param_names()]
+
+
+class available_with:
+    """Decorator: a method that some parameters exclude. The error says which, and why.
+
+    As `sklearn.utils.metaestimators.available_if`, whose error has the reason in its cause only.
+
+    Parameters
+    ----------
+    check : callable
+        ``check(estimator)`` raises an AttributeError.
+    """
+
+    def __init__(self, check):
+        self.check = check
+
+    def __call__(self, method):
+        self.method, self.__doc__ = method, method.__doc__
+        return self
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self.method
+        self.check(estimator)
+        return MethodType(self.method, estimator)

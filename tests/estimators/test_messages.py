@@ -1,0 +1,151 @@
+"""Messages of common mistakes: they name what is at fault, and the way out."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ngdt
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    tao_path,
+)
+from ngdt.optimizers import TAO, Annealed
+
+ESTIMATORS = [ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
+              ObliqueForestRegressor]
+ALL = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+def tree():
+    return ObliqueTreeClassifier(2, optimizer=None)
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("max_dept", "no parameter 'max_dept'. Did you mean 'max_depth'?"),
+    ("n_estimators", "ObliqueForestClassifier and ObliqueForestRegressor have it"),
+    ("criterion", "see loss and optimizer"),
+    ("learning_rate", "pass optimizer=Annealed(learning_rate=...)"),
+    ("C", "TAO has it: pass optimizer=TAO(C=...)"),
+    ("n_restarts", "no parameter 'n_restarts'"),
+])
+def test_unknown_parameters_say_where_they_belong(name, message):
+    for error, make in ((TypeError, lambda: ObliqueTreeClassifier(**{name: 1})),
+                        (ValueError, lambda: ObliqueTreeClassifier().set_params(**{name: 1}))):
+        with pytest.raises(error) as caught:
+            make()
+        assert message in str(caught.value)
+        assert str(caught.value).startswith("ObliqueTreeClassifier has no parameter ")
+
+
+@ALL
+def test_known_parameters_are_taken(estimator):
+    params = estimator().get_params()
+    assert list(inspect.signature(estimator).parameters) == list(
+        inspect.signature(estimator.__init__).parameters)[1:]
+    assert estimator(**params).get_params() == clone(estimator(**params)).get_params() == params
+
+
+def test_a_subclass_may_take_others():
+    class Own(ObliqueTreeClassifier):
+        def __init__(self, extra=0, **params):
+            super().__init__(**params)
+            self.extra = extra
+
+    assert Own(extra=1, max_depth=3).max_depth == 3
+
+
+def test_parameters_of_objects_need_an_object(iris):
+    with pytest.raises(ValueError, match=r"optimizer='auto': pass an object, .*=Annealed\(\)"):
+        GridSearchCV(ObliqueTreeClassifier(), {"optimizer__steps": [3]}, cv=2).fit(*iris)
+    with pytest.raises(ValueError, match=r"optimizer=None: pass an object, .*=TAO\(\)"):
+        ObliqueTreeClassifier(optimizer=None).set_params(optimizer__C=0.1)
+    model = ObliqueTreeClassifier().set_params(optimizer=Annealed(), optimizer__steps=7)
+    assert model.optimizer.steps == 7
+    assert model.set_params(optimizer=TAO(), optimizer__C=0.5).optimizer.C == 0.5
+
+
+@ALL
+def test_no_job_at_all(estimator, iris):
+    with pytest.raises(ValueError, match=r"'n_jobs' parameter .* Got 0 instead"):
+        estimator(n_jobs=0).fit(*iris)
+
+
+@pytest.mark.parametrize(("estimator", "loss", "message"), [
+    (ObliqueTreeRegressor, "mae", "Did you mean 'absolute_error'?"),
+    (ObliqueTreeRegressor, "squared_error", "Did you mean 'squared'?"),
+    (ObliqueTreeRegressor, "poison", "Did you mean 'poisson'?"),
+    (ObliqueTreeClassifier, "entropy", "one of ['bounded', 'log'] or a Loss object"),
+])
+def test_losses_of_the_task_are_offered(estimator, loss, message, iris):
+    with pytest.raises(ValueError, match="loss must be one of") as caught:
+        estimator(loss=loss).fit(*iris)
+    assert message in str(caught.value)
+    assert ("'log'" in str(caught.value)) == (estimator is ObliqueTreeClassifier)
+
+
+def test_the_parameter_that_was_given_is_named(iris):
+    with pytest.raises(ValueError, match=r"^optimizer=GTO\(\) is for classification only"):
+        ObliqueTreeRegressor(optimizer="gto").fit(*iris)
+    with pytest.raises(ValueError, match=r"optimizer=\[\] .* pass None"):
+        ObliqueTreeClassifier(optimizer=[]).fit(*iris)
+
+
+def test_partial_fit_says_why_it_is_not_there(iris):
+    with pytest.raises(AttributeError, match="no partial_fit with optimizer=None"):
+        tree().partial_fit(*iris)
+    assert not hasattr(tree(), "partial_fit")
+    assert hasattr(ObliqueTreeClassifier(), "partial_fit")
+    assert "sample" in ObliqueTreeClassifier.partial_fit.__doc__
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def test_texts_in_lists_and_dates():
+    with pytest.raises(ValueError, match=r"'Rome'.* give a data frame"):
+        tree().fit([["Rome", 2.0], ["Oslo", 3.0]], [0, 1])
+    dates = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")[:, None]
+    with pytest.raises(TypeError, match="X holds dates or times: convert them to numbers"):
+        tree().fit(dates, [0, 1])
+
+
+# --- names and models -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("export_sql", "it is ngdt.export.export_sql"), ("TAO", "it is ngdt.optimizers.TAO"),
+    ("export_txt", "Did you mean 'export_text'?"), ("unheard_of", "no attribute 'unheard_of'")])
+def test_names_in_other_modules(name, message):
+    with pytest.raises(AttributeError) as caught:
+        getattr(ngdt, name)
+    assert message in str(caught.value)
+
+
+def test_trees_inside_of_other_models(iris):
+    pytest.importorskip("matplotlib")
+    pipeline = make_pipeline(StandardScaler(), tree()).fit(*iris)
+    search = GridSearchCV(tree(), {"max_depth": [1]}, cv=2).fit(*iris)
+    for model, message in ((pipeline, r"Pipeline: pass its last step, model\[-1\]"),
+                           (search, "GridSearchCV: pass its best_estimator_")):
+        with pytest.raises(TypeError, match=message):
+            ngdt.plot_tree(model)
+
+
+def test_a_path_is_printed_as_a_table(iris):
+    path = tao_path(*iris, Cs=[1.0, 0.1])
+    head, *lines = str(path).splitlines()
+    assert head.split("  ")[-3:] == ["nonzeros", "splits", "leaves"]
+    assert [float(line.split()[0]) for line in lines] == [1.0, 0.1]
+    assert [int(line.split()[-1]) for line in lines] == path.n_leaves.tolist()
+    assert len({len(line) for line in (head, *lines)}) == 1
