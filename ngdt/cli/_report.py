@@ -124,7 +124,7 @@ def _pictures(results, by_name):
         tree = by_name["tree"].model
         if tree.get_n_leaves() > 1:
             found += ["<h2>The tree</h2>", _figure(
-                plot_tree(tree, max_depth=_DEPTH),
+                plot_tree(tree, max_depth=_DEPTH).figure,
                 f"{summary(tree).capitalize()}, trained on all rows. Up to {_DEPTH} levels are "
                 "drawn.")]
     for name in ("forest", "tree"):

@@ -1,11 +1,13 @@
-"""Show a model: as text in the terminal, or as a picture.
+"""Show a model: as text in the terminal, as a picture, or as a page whose branches fold.
 
   ngdt show titanic.ngdt
   ngdt show titanic.ngdt -o titanic.png
+  ngdt show titanic.ngdt -o titanic.html
   ngdt show forest.ngdt --tree 3
 """
 
 from functools import partial
+from pathlib import Path
 
 from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
 from ngdt.cli._models import (
@@ -18,7 +20,7 @@ from ngdt.cli._models import (
 )
 from ngdt.cli._options import positive_int
 from ngdt.cli._pictures import image, pyplot
-from ngdt.export import export_text
+from ngdt.export import export_html, export_text
 from ngdt.plotting import plot_tree
 
 HELP = "print or draw a model"
@@ -48,11 +50,18 @@ def _picture(kind, model, arguments):
     pyplot()
     tree = tree_of(model, arguments.tree)
     depth = {} if arguments.max_depth is None else {"max_depth": arguments.max_depth}
-    return image(plot_tree(tree, **depth), kind)
+    return image(plot_tree(tree, **depth).figure, kind)
+
+
+def _page(model, arguments):
+    return export_html(
+        tree_of(model, arguments.tree), title=Path(arguments.model).stem,
+        n_terms=arguments.terms, max_depth=arguments.max_depth)
 
 
 FORMATS = {
     "text": Format(_text, (".txt",)),
+    "html": Format(_page, (".html", ".htm")),
     "png": Format(partial(_picture, "png"), (".png",)),
     "svg": Format(partial(_picture, "svg"), (".svg",)),
     "pdf": Format(partial(_picture, "pdf"), (".pdf",)),

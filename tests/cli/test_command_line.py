@@ -149,6 +149,8 @@ def test_show(run, folder):
     pytest.importorskip("matplotlib")
     run("show", "wine.ngdt", "-o", "wine.png")
     assert (folder / "wine.png").read_bytes().startswith(b"\x89PNG")
+    run("show", "wine.ngdt", "-o", "wine.html")
+    assert 'role="tree"' in (folder / "wine.html").read_text(encoding="utf-8")
 
 
 def test_explain(run, folder):
@@ -262,7 +264,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("show wyne.ngdt", "there is no such model. Did you mean 'wine.ngdt'?"),
     ("show wine.ngdt --tree 2", "the model is a single tree"),
     ("show forest.ngdt -o x.png", "--tree 1 to --tree 3 choose a tree"),
-    ("show wine.ngdt -o x.gif", "the file must end with one of .txt, .png"),
+    ("show wine.ngdt -o x.gif", "the file must end with one of .txt, .html, .htm, .png"),
     ("predict wine.ngdt diabetes.npz", "the model was trained on columns with names"),
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
     ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
