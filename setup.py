@@ -51,10 +51,13 @@ EXTRA_SOURCES = {
     "ngdt/optimizers/_soft/sparse_routing.pyx": ["ngdt/src/soft.c"],
     "ngdt/optimizers/_tao/conjugate_gradients.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/newton.pyx": ["ngdt/src/dot.c"],
+    "ngdt/optimizers/_tao/sparse_descent.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/linear.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_sgd/epoch.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_sgd/updates.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_soft/epoch.pyx": ["ngdt/src/soft.c"],
+    "ngdt/optimizers/_soft/csr_routing.pyx": ["ngdt/src/dot.c"],
+    "ngdt/optimizers/_soft/lazy.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
 }
 HEADERS = [f"ngdt/src/{name}.h" for name in ("dot", "differ", "soft", "barrier")]
 

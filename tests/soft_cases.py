@@ -12,7 +12,9 @@ from ngdt import Tree
 from ngdt._inference import Topology
 from ngdt._samples import Samples
 from ngdt._scaling import Scaling
+from ngdt.optimizers._soft.csr_routing import CSRRouting
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
+from ngdt.optimizers._soft.lazy import LazyTrainer
 from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
 from ngdt.optimizers._soft.loss_leaves import LossLeaves
 from ngdt.optimizers._soft.routing import DenseRouting
@@ -20,8 +22,9 @@ from ngdt.optimizers._soft.sparse_routing import SparseRouting
 from reference import soft as naive_soft
 from reference.soft import NaiveTrainer
 
-# dense rows as a matrix, and visited one by one; sparse rows
-ROUTINGS = pytest.mark.parametrize("routing", ["matrix", "visits", "csr"])
+# dense rows as a matrix, and visited one by one; sparse rows, and those without what they lack
+ROUTINGS = pytest.mark.parametrize("routing", ["matrix", "visits", "csr", "lazy"])
+NOT_LAZY = pytest.mark.parametrize("routing", ["matrix", "visits", "csr"])
 # Adam's step is 10 times the gradient: epsilon drowns the second moment.
 PLAIN = dict(betas=(0.0, 0.0), epsilon=1e6)
 PLAIN_RATE = 1e7
@@ -75,9 +78,15 @@ class Case:
     def kernel(self, routing, batch_size, n_threads=1):
         """SGDTrainer, weights and model, which it changes in place."""
         weights, model = self.weights.copy(), self.model(KERNELS, batch_size)
-        X = sparse.csr_array(self.X) if routing == "csr" else self.X
-        arguments = (
-            Topology(self.tree), weights, model, Samples(X), self.scaling, batch_size)
+        X = self.X if routing in ("matrix", "visits") else sparse.csr_array(self.X)
+        others = model, Samples(X), self.scaling, batch_size
+        if routing == "lazy":
+            weights = np.ascontiguousarray(weights.T)
+            route = CSRRouting(Topology(self.tree), weights, *others)
+            trainer = LazyTrainer(
+                route, self.weight, weights=weights, n_threads=n_threads, **self.options)
+            return trainer, weights.T, model
+        arguments = Topology(self.tree), weights, *others
         route = (DenseRouting(*arguments) if routing == "matrix"
                  else SparseRouting(*arguments, CHUNK, self.cutoff))
         trainer = SoftTrainer(
@@ -97,7 +106,7 @@ class Case:
 
 def case_for(routing, leaves, seed, **parameters):
     # Sparse rows are not centred, and the matrix product has no cutoff.
-    return Case(leaves, seed, centred=routing != "csr", **parameters)
+    return Case(leaves, seed, centred=routing in ("matrix", "visits"), **parameters)
 
 
 def schedule(*columns):

@@ -131,3 +131,15 @@ CLONES void ngdt_adam_step(const ngdt_adam *adam, const float *restrict gradient
         w[j] = keep * w[j] - rate * first[j] / (sqrtf(second[j]) + epsilon);
     }
 }
+
+CLONES void ngdt_adam_wait(const ngdt_wait *wait, ptrdiff_t n, float *restrict w,
+                           float *restrict first, float *restrict second)
+{
+    const float keep = wait->keep, rate = wait->rate, epsilon = wait->epsilon;
+    const float first_share = wait->first_share, second_share = wait->second_share;
+    for (ptrdiff_t j = 0; j < n; j++) {
+        w[j] = keep * w[j] - rate * first[j] / (sqrtf(second[j]) + epsilon);
+        first[j] *= first_share;
+        second[j] *= second_share;
+    }
+}

@@ -72,4 +72,16 @@ typedef struct {
 void ngdt_adam_step(const ngdt_adam *adam, const float *gradient, ptrdiff_t n, float *w,
                     float *first, float *second);
 
+/* Several steps of Adam with gradients of zero. The moments shrink by the same factors at each step,
+ * and so does their quotient: what n numbers lose is a multiple of the quotient at the beginning. */
+typedef struct {
+    float keep;         /* product of the keeps of the steps */
+    float rate;         /* sum of the rates, each times the shrinking of the quotient until its step
+                         * and the keeps after it */
+    float first_share, second_share;    /* of the moments that is left */
+    float epsilon;
+} ngdt_wait;
+
+void ngdt_adam_wait(const ngdt_wait *wait, ptrdiff_t n, float *w, float *first, float *second);
+
 #endif

@@ -18,6 +18,7 @@ from ngdt.testing.strategies import problems
 from reference import inference as naive
 from reference import soft as naive_soft
 from soft_cases import (
+    NOT_LAZY,
     ROUTINGS,
     Case,
     assert_close,
@@ -92,7 +93,7 @@ def test_any_tree_is_routed_as_the_reference_routes_it(problem, cutoff, q, gamma
     naive_trainer = case.naive()
     right = naive_trainer.right(batch, gamma)
     event(f"cut off: {bool(np.isin(right, [0, 1]).any())}")
-    for routing in ("visits", "csr") if cutoff else ("matrix", "visits", "csr"):
+    for routing in ("visits", "csr") if cutoff else ("matrix", "visits", "csr", "lazy"):
         trainer, _, model = case.kernel(routing, case.n)
         loss = trainer.epoch(batch, *schedule(gamma, 0.0, 1.0, 1.0))
         assert loss == pytest.approx(naive_trainer.loss(batch, gamma), rel=1e-4, abs=1e-5)
@@ -198,8 +199,27 @@ def test_epochs_are_those_of_the_reference(q, leaves, routing, refit_every_step)
     assert np.median(np.abs(weights - case.weights)) > 0.05
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("betas", [(0.9, 0.95), (0.9, 0.999), (0.0, 0.9)])
+def test_lazy_steps_are_those_of_every_feature_at_every_step(betas, n_threads):
+    # A feature waits for up to 40 steps of the reference, which moves all of them at each.
+    case = Case("categorical", 15, n=80, p=60, m=5, q=0.5, betas=betas, centred=False)
+    case.X[case.random.random(case.X.shape) < 0.97] = 0.0
+    case.X[:, 3] = 0.0
+    trainer, weights, _ = case.kernel("lazy", 2, n_threads)
+    reference = case.naive()
+    for _ in range(3):
+        order, steps = case.order(), np.arange(40)
+        run = schedule(1.0 + 0.1 * steps, 0.02 - 0.0003 * steps, 0.97 + 0.0007 * steps,
+                       np.full(40, 0.5))
+        loss = trainer.epoch(order, *run)
+        assert loss == pytest.approx(reference.epoch(order, *run, 2), rel=1e-4)
+        np.testing.assert_allclose(weights, reference.rows, rtol=1e-3, atol=2e-4)
+    assert np.median(np.abs(weights - case.weights)) > 0.05
+
+
 @pytest.mark.parametrize("image_shape", [(2, 6), (3, 4), (12, 1), (2, 3, 2)])
-@ROUTINGS
+@NOT_LAZY
 def test_the_penalty_is_a_laplacian(image_shape, routing):
     case = case_for(routing, "categorical", 10, p=12, q=0.0)
     batch = case.order()
@@ -213,7 +233,7 @@ def test_the_penalty_is_a_laplacian(image_shape, routing):
     assert np.abs(penalised - plain).max() > 1
 
 
-@ROUTINGS
+@NOT_LAZY
 def test_a_mask_keeps_weights_as_they_are(routing):
     case = case_for(routing, "categorical", 11, p=6, q=0.5)
     case.weights[case.random.random(case.weights.shape) < 0.5] = 0.0
@@ -325,7 +345,7 @@ def test_a_small_probability_is_not_lost_beside_a_large_one(routing, small):
 @LEAVES
 def test_ways_to_route_differ_by_rounding_only(leaves):
     results = []
-    for routing in ("matrix", "visits", "csr"):
+    for routing in ("matrix", "visits", "csr", "lazy"):
         case = Case(leaves, 13, q=0.5, n=90, p=20, m=20, centred=False)
         case.X[case.random.random(case.X.shape) < 0.6] = 0.0
         trainer, weights, model = case.kernel(routing, 30)

@@ -161,6 +161,9 @@ class Annealed(SoftOptimizer):
                 f"n_teachers is for regression with the squared or the Huber loss, not for "
                 f"loss={problem.loss}: use n_teachers=0")
 
+    def space(self, problem):
+        return problem.row_span if self.leaf == "constant" else None
+
     def _optimize(self, tree, problem):
         if self.n_teachers and tree.n_internal:
             teacher = Annealed(leaf="linear", steps=self.steps, batch_size=self.batch_size)

@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
 
-from ngdt.optimizers._soft.leaf_model cimport LeafModel, ngdt_adam
+from ngdt.optimizers._soft.leaf_model cimport ngdt_adam
 from ngdt.optimizers._soft.routing cimport Routing
 from ngdt.optimizers._threads cimport MiniBatchLoop, Step, Worker
 
@@ -36,10 +36,6 @@ cdef class SoftWorker(Worker):
     n_columns : int
         Of the weights.
     """
-
-    cdef float[:, ::1] gradient
-    cdef ngdt_adam adam, leaf_adam
-    cdef double batch_weight    # sum of the sample weights
 
     def __init__(self, n_columns):
         self.gradient = np.empty((NODES_PER_TASK, n_columns), dtype=np.float32)
@@ -70,29 +66,6 @@ cdef class SoftTrainer(MiniBatchLoop):
         Whether leaves follow their running means at each step, or when `refit` is called.
     n_threads : int
     """
-
-    # Constant in an epoch.
-    cdef Routing routing
-    cdef LeafModel model
-    cdef const double[::1] sample_weight
-    cdef double q
-    cdef const float[:, ::1] mask
-    cdef bint masked, refit_every_step
-    cdef const int32_t[:, ::1] neighbour
-    cdef double spatial_penalty, beta1, beta2, epsilon
-    cdef long long n_steps_before
-    cdef list workers               # one per thread
-    cdef const double[::1] gamma, rate, keep, leaf_rate     # per step
-    # Per slot, written by visits.
-    cdef float[::1] root_value
-    cdef float[::1] grad_output     # minus the derivative of the loss in it
-    cdef double[::1] slot_weight
-    # Per node, written by the update task of its block.
-    cdef float[:, ::1] w
-    cdef float[:, ::1] first_moment
-    cdef float[:, ::1] second_moment
-    # Written by update task 0.
-    cdef double sum_loss, sum_weight
 
     def __init__(self, Routing routing, sample_weight, *, q, weights, betas=(0.9, 0.999),
                  epsilon=1e-8, mask=None, spatial_penalty=0.0, neighbour=None,
@@ -185,21 +158,19 @@ cdef class SoftTrainer(MiniBatchLoop):
         (<SoftWorker> worker).leaf_adam.rate = <float> (
             self.leaf_rate[step.number] * second_bias / first_bias)
         (<SoftWorker> worker).leaf_adam.keep = 1.0
-        return self._n_node_tasks() + (
+        return self._n_node_tasks(worker) + (
             self.model.n_leaves + LEAVES_PER_TASK - 1) // LEAVES_PER_TASK
 
-    cdef int _n_node_tasks(self) noexcept nogil:
+    cdef int _n_node_tasks(self, Worker worker) noexcept nogil:
+        """Number of tasks that move the weights of nodes."""
         return (<int> self.w.shape[0] + NODES_PER_TASK - 1) // NODES_PER_TASK
 
     cdef void update(self, Worker worker, const Step *step, int task) noexcept nogil:
-        cdef int n_node_tasks = self._n_node_tasks(), first
+        cdef int n_node_tasks = self._n_node_tasks(worker), first
         if task == 0:
             self._count(step.n, (<SoftWorker> worker).batch_weight)
         if task < n_node_tasks:
-            first = task * NODES_PER_TASK
-            self._move_nodes(
-                <SoftWorker> worker, first,
-                min(NODES_PER_TASK, <int> self.w.shape[0] - first), step.n)
+            self._move_task(<SoftWorker> worker, task, step.n)
         else:
             first = (task - n_node_tasks) * LEAVES_PER_TASK
             self._move_leaves(
@@ -217,6 +188,11 @@ cdef class SoftTrainer(MiniBatchLoop):
         if not self.model.is_likelihood:
             return -value
         return (1.0 - pow(value, self.q)) / self.q if self.q > 0.0 else -log(value)
+
+    cdef void _move_task(self, SoftWorker worker, int task, int n) noexcept nogil:
+        """Move one part of the weights: here, a block of nodes."""
+        cdef int first = task * NODES_PER_TASK
+        self._move_nodes(worker, first, min(NODES_PER_TASK, <int> self.w.shape[0] - first), n)
 
     cdef void _move_nodes(
             self, SoftWorker worker, int node, int n_nodes, int n) noexcept nogil:

@@ -18,3 +18,13 @@ cdef class Routing:
     cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil
     cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil
     cdef void accumulate_leaves(self, int first, int n_leaves, int n) noexcept nogil
+
+
+cdef class DenseRouting(Routing):
+    # All nodes for all samples. A subclass reads samples and multiplies in its own way.
+    cdef float[:, ::1] x        # (batch_size, n_features + 1)
+    cdef float[:, ::1] p        # (n_internal, batch_size): scores, then probabilities to go right
+    cdef float[:, ::1] state    # (nodes and leaves, batch_size): V; then M and gradients
+
+    cdef void score(self, int first, int n) noexcept nogil
+    cdef void _multiply_leaves(self, int first, int n) noexcept nogil

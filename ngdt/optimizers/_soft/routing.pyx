@@ -91,25 +91,22 @@ cdef class DenseRouting(Routing):
     size times the number of nodes.
     """
 
-    cdef float[:, ::1] x        # (batch_size, n_features + 1)
-    cdef float[:, ::1] p        # (n_internal, batch_size): scores, then probabilities to go right
-    cdef float[:, ::1] state    # (nodes and leaves, batch_size): V; then M and gradients
-
     def __init__(self, Topology topology, *arguments):
         super().__init__(topology, *arguments)
         m, batch_size = topology.n_internal, self.batch_size
-        self.x = np.ones((batch_size, self.n_features + 1), dtype=np.float32)
+        self.x = np.ones(self._shape_of_samples(), dtype=np.float32)
         self.p = np.empty((m, batch_size), dtype=np.float32)
         self.state = np.empty((2 * m + 1, batch_size), dtype=np.float32)
+
+    def _shape_of_samples(self):
+        return self.batch_size, self.n_features + 1
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         self.standardizer.write(sample, &self.x[slot, 0])
 
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
         cdef int m = self.topology.n_internal, i
-        # BLAS takes arrays for column-major: p' = x w', with x' and w' given.
-        multiply(True, n, m, <int> self.x.shape[1], &self.x[first, 0], self.x.shape[1],
-                 &self.weights[0, 0], self.weights.shape[1], &self.p[0, first], self.batch_size)
+        self.score(first, n)
         self._multiply_leaves(first, n)
         for i in range(m + 1):
             self.model.value(i, NULL, first, n, &self.state[m + i, first])
@@ -119,6 +116,13 @@ cdef class DenseRouting(Routing):
                 &self.p[i, first], &self.state[self.topology.left[i], first],
                 &self.state[self.topology.right[i], first], n, &self.state[i, first])
         memcpy(root_value, &self.state[0, first], n * sizeof(float))
+
+    cdef void score(self, int first, int n) noexcept nogil:
+        """Write the scores of n slots at all nodes into p."""
+        # BLAS takes arrays for column-major: p' = x w', with x' and w' given.
+        multiply(True, n, self.topology.n_internal, <int> self.x.shape[1], &self.x[first, 0],
+                 self.x.shape[1], &self.weights[0, 0], self.weights.shape[1], &self.p[0, first],
+                 self.batch_size)
 
     cdef void _multiply_leaves(self, int first, int n) noexcept nogil:
         """Outputs of linear leaves."""

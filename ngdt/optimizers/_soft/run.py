@@ -16,7 +16,9 @@ from ngdt._inference import Topology
 from ngdt._regression_losses import HuberLoss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._pace import Pace
+from ngdt.optimizers._soft.csr_routing import CSRRouting
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
+from ngdt.optimizers._soft.lazy import LazyTrainer
 from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
 from ngdt.optimizers._soft.loss_leaves import LossLeaves
 from ngdt.optimizers._soft.routing import DenseRouting
@@ -106,6 +108,7 @@ class SoftOptimizer(Optimizer):
     """Base class of optimizers with soft routing; a subclass makes the schedule."""
 
     is_stochastic = True
+    scales_coordinates = True
     default_init = "random_complete"
     metrics = ("loss", "gamma", "validation")
     phase = "soft training"
@@ -172,16 +175,35 @@ class SoftRun:
         weights, thresholds = self.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
         self.weights = np.column_stack([weights, -thresholds]).astype(np.float32)
         self.model = self._leaf_model()
-        neighbours = _neighbours(self.schedule.image_shape, problem.X.shape[1])
-        self.trainer = SoftTrainer(
-            self._routing(), self.sample_weight, weights=self.weights, q=self.schedule.q,
-            betas=(0.9, self.schedule.beta2), refit_every_step=self.schedule.refit_every_step,
-            mask=self._mask() if keep_zeros or self.schedule.keep_zeros else None,
-            spatial_penalty=self.schedule.spatial_penalty, neighbour=neighbours,
-            n_threads=usable_threads(problem.n_jobs))
+        self.trainer = self._trainer(keep_zeros or self.schedule.keep_zeros)
         self.progress = Progress(params, problem, self.schedule.epochs)
         self.best = None
         self.gamma = float(self.schedule.gamma(np.zeros(1))[0])     # of the last step
+
+    def _trainer(self, keep_zeros):
+        problem, schedule = self.problem, self.schedule
+        topology, cutoff = Topology(self.tree), schedule.cutoff
+        if cutoff == "auto":
+            cutoff = _CUTOFF if self.tree.n_internal >= _MIN_CUTOFF_NODES else None
+        arguments = self.model, problem.data, self.scaling, schedule.batch_size
+        options = dict(
+            q=schedule.q, betas=(0.9, schedule.beta2), refit_every_step=schedule.refit_every_step,
+            n_threads=usable_threads(problem.n_jobs))
+        is_sparse = sparse.issparse(problem.X)
+        has_slopes = schedule.leaves is not None and schedule.leaves.is_linear
+        is_plain = not (keep_zeros or schedule.spatial_penalty or has_slopes)
+        if is_sparse and is_plain and cutoff is None:
+            weights = np.ascontiguousarray(self.weights.T)
+            self.weights = weights.T
+            routing = CSRRouting(topology, weights, *arguments)
+            return LazyTrainer(routing, self.sample_weight, weights=weights, **options)
+        routing = (
+            DenseRouting(topology, self.weights, *arguments) if cutoff is None and not is_sparse
+            else SparseRouting(topology, self.weights, *arguments, CHUNK, cutoff or 0.0))
+        return SoftTrainer(
+            routing, self.sample_weight, weights=self.weights,
+            mask=self._mask() if keep_zeros else None, spatial_penalty=schedule.spatial_penalty,
+            neighbour=_neighbours(schedule.image_shape, problem.X.shape[1]), **options)
 
     def _mask(self):
         mask = (self.weights != 0).astype(np.float32)
@@ -216,16 +238,6 @@ class SoftRun:
         return LossLeaves(
             parameters, problem.y, loss, leaves.slope_penalty / len(self.samples),
             self.schedule.batch_size)
-
-    def _routing(self):
-        arguments = (Topology(self.tree), self.weights, self.model, self.problem.data,
-                     self.scaling, self.schedule.batch_size)
-        cutoff = self.schedule.cutoff
-        if cutoff == "auto":
-            cutoff = _CUTOFF if self.tree.n_internal >= _MIN_CUTOFF_NODES else None
-        if cutoff is None and not sparse.issparse(self.problem.X):
-            return DenseRouting(*arguments)
-        return SparseRouting(*arguments, CHUNK, cutoff or 0.0)
 
     def train(self):
         epochs = self.schedule.epochs
