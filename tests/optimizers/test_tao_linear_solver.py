@@ -163,6 +163,25 @@ def test_cost_k_is_k_samples(loss, penalty):
     assert one[2] == pytest.approx(other[2], rel=1e-8)
 
 
+@LOSSES
+@PENALTIES
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_values_of_many_features_give_what_dense_ones_give(loss, penalty, dtype):
+    # Sparse data with so many features have steps of their own.
+    random = np.random.default_rng(3)
+    X = np.round(4 * random.normal(size=(90, 600))).astype(dtype)
+    X[random.random(X.shape) < 0.95] = 0.0
+    y, cost = np.where(X[:, :40].sum(axis=1) > 0, 1.0, -1.0), random.choice([0.5, 1.0], 90)
+    scaling = Scaling(np.zeros(600), np.linspace(1, 3, 600))
+    (Z, dense), (_, csr) = (
+        solve(form(X), y, cost, loss, penalty, scaling=scaling)
+        for form in (np.asarray, sparse.csr_array))
+    assert csr[2] == pytest.approx(dense[2], rel=1e-6)
+    assert csr[2] == pytest.approx(
+        naive_objective(Z, y, cost, csr[0], csr[1], loss, penalty), rel=1e-9)
+    np.testing.assert_allclose(csr[0], dense[0], atol=1e-3 * np.abs(dense[0]).max())
+
+
 @PENALTIES
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_more_features_than_a_working_set_holds(penalty, form):

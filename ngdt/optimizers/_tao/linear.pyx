@@ -3,20 +3,22 @@
 `PenalisedLoss` is what is minimised, `NewtonFit` all but the steps. These are found by coordinate
 descent on a quadratic model of a working set of a features, as in newGLMNET (Yuan, Ho & Lin 2012):
 the model costs a^2 per sample, a sweep a^2. Or, if all of many features have weights, by
-`ConjugateGradients`.
+`ConjugateGradients`; for sparse data with many features, by `SparseDescent`.
 """
 
 import numpy as np
 
-from libc.math cimport fmax, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
 from ngdt._deadline import NO_DEADLINE
 from ngdt.optimizers._tao.conjugate_gradients import ConjugateGradients
+from ngdt.optimizers._tao.sparse_descent import SparseDescent
 from ngdt.optimizers._tao.newton cimport NewtonFit
 from ngdt.optimizers._tao.penalised_loss cimport PenalisedLoss
+from ngdt.optimizers._tao.working_set cimport WorkingSetFit
 from ngdt._samples cimport Sample, Samples
 
 cdef extern from "dot.h" nogil:
@@ -25,8 +27,8 @@ cdef extern from "dot.h" nogil:
 
 cdef enum:
     SAMPLES_PER_PRODUCT = 256       # that enter the quadratic model at a time
-    MAX_WORKING_FEATURES = 1024     # the model is a matrix of this size, squared
     MAX_MODEL_FEATURES = 200        # up to which it is faster than some twenty products
+    MAX_DENSE_FEATURES = 512        # of sparse data, up to which it is faster than some sweeps
 
 cdef int MAX_SWEEPS = 20
 cdef double SWEEP_TOL = 1e-2    # share of the first sweep's decrease that ends the sweeps
@@ -60,7 +62,9 @@ cdef class LinearSolver:
                  max_steps=100, deadline=NO_DEADLINE):
         self.F = PenalisedLoss(data, scaling, loss, penalty)
         dense = penalty == "l2" and data.n_features > MAX_MODEL_FEATURES
-        self.kind = ConjugateGradients if dense else _CoordinateDescent
+        sparse = data.is_sparse and data.n_features > MAX_DENSE_FEATURES
+        self.kind = ConjugateGradients if dense else (
+            SparseDescent if sparse else _CoordinateDescent)
         self.tol, self.max_steps, self.deadline = tol, max_steps, deadline
 
     def fit(self, samples, target, cost, weights, double intercept):
@@ -91,11 +95,9 @@ cdef class LinearSolver:
         return fit.weights.base[:fit.n_features], fit.weights[fit.n_features], fit.objective()
 
 
-cdef class _CoordinateDescent(NewtonFit):
+cdef class _CoordinateDescent(WorkingSetFit):
     """Steps within a working set of features, by a matrix of their second derivatives."""
 
-    cdef int32_t[::1] working       # features of the working set, and the intercept
-    cdef int size                   # how many these are
     cdef int32_t[::1] place         # where each feature is among them, else -1
     cdef double[::1] chunk
     cdef double[::1] model          # second derivatives of the loss
@@ -103,45 +105,16 @@ cdef class _CoordinateDescent(NewtonFit):
 
     def __init__(self, F, samples, target, cost, weights, intercept):
         super().__init__(F, samples, target, cost, weights, intercept)
-        widest = min(self.n_features, <Py_ssize_t> MAX_WORKING_FEATURES) + 1
-        self.working, self.slope = np.empty(widest, dtype=np.int32), np.empty(widest)
+        widest = len(self.working)
+        self.slope = np.empty(widest)
         self.place = np.full(self.n_features, -1, dtype=np.int32)
         self.chunk, self.model = np.empty(SAMPLES_PER_PRODUCT * widest), np.empty(widest * widest)
 
     cdef void find_goal(self) noexcept nogil:
-        self._choose_working_set()
+        self.choose_working_set()
         self._make_model()
         if not self.is_late():
             self._minimise_model()
-
-    cdef void _choose_working_set(self) noexcept nogil:
-        """All features that are used or violate optimality; if too many, those that do most."""
-        cdef int most = <int> self.working.shape[0] - 1
-        cdef double least = -1.0, more = (
-            self.violation(&self.weights[0], &self.gradient[0]) / (16.0 * self.n_features))
-        cdef Py_ssize_t j
-        if self._count_above(least) > most:
-            least = 0.0
-            # In small steps: what lies within one of them is taken in the order of the features.
-            while more > 0.0 and self._count_above(more) >= most:
-                least, more = more, 1.2 * more
-        self.size = 0
-        for j in range(self.n_features):
-            if self.size < most and self._is_above(j, least):
-                self.working[self.size] = <int32_t> j
-                self.size += 1
-        self.working[self.size] = <int32_t> self.n_features      # the intercept
-        self.size += 1
-
-    cdef bint _is_above(self, Py_ssize_t j, double least) noexcept nogil:
-        cdef double violation = self.F.penalty.violation(self.weights[j], self.gradient[j])
-        return violation > fmax(least, 0.0) or (least < 0.0 and self.weights[j] != 0.0)
-
-    cdef Py_ssize_t _count_above(self, double least) noexcept nogil:
-        cdef Py_ssize_t j, count = 0
-        for j in range(self.n_features):
-            count += self._is_above(j, least)
-        return count
 
     cdef void _make_model(self) noexcept nogil:
         """Second derivatives of the loss: the sum of c loss'' z z' over the samples."""

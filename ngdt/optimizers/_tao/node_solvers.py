@@ -1,5 +1,6 @@
 """Solvers of TAO for one split: a weighted binary classification of samples."""
 
+from functools import partial
 from operator import itemgetter
 from queue import SimpleQueue
 from threading import Lock
@@ -14,6 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.fixes import parse_version
 
 from ngdt._greedy.splitter import Splitter
+from ngdt._samples import Samples
 from ngdt.optimizers._tao.linear import LinearSolver
 
 
@@ -53,10 +55,11 @@ class NewtonSolver:
     """
 
     def __init__(self, params, problem):
-        self.scaling = problem.scaling
+        self.scaling, self.X = problem.scaling, problem.X
         self.penalty = _PENALTY[params.penalty]
-        self.solver = LinearSolver(
-            problem.data, self.scaling, params.node_loss, params.penalty, deadline=problem.deadline)
+        self.make_solver = partial(
+            LinearSolver, loss=params.node_loss, penalty=params.penalty, deadline=problem.deadline)
+        self.solver = self.make_solver(problem.data, self.scaling)
 
     def penalties(self, weights):
         """Penalty of each weight vector; the weights, dense or CSR, are those of raw features."""
@@ -87,7 +90,19 @@ class NewtonSolver:
 
     def _minimise(self, samples, target, cost, weights, intercept):
         """Weights and intercept in scaled space whose penalised loss is not above that of these."""
-        return self.solver.fit(samples, target, cost, weights, intercept)[:2]
+        X = self.X[samples] if sparse.issparse(self.X) else None
+        if X is None or not 0 < X.nnz < X.shape[1]:
+            return self.solver.fit(samples, target, cost, weights, intercept)[:2]
+        # A fit goes through all features many times. Features without values have no weights.
+        features = np.unique(X.indices)
+        part = sparse.csr_array((X.data, np.searchsorted(features, X.indices), X.indptr),
+                                shape=(len(samples), len(features)))
+        solver = self.make_solver(Samples(part), self.scaling.take(features))
+        fitted, intercept, _ = solver.fit(
+            np.arange(len(samples), dtype=np.int32), target, cost, weights[features], intercept)
+        weights = np.zeros_like(weights)
+        weights[features] = fitted
+        return weights, intercept
 
 
 class LiblinearSolver(NewtonSolver):
@@ -99,7 +114,6 @@ class LiblinearSolver(NewtonSolver):
 
     def __init__(self, params, problem):
         super().__init__(params, problem)
-        self.X = problem.X
         # Without steps: computes the penalised loss of a split at its best scale.
         self.evaluator = LinearSolver(
             problem.data, self.scaling, params.node_loss, params.penalty, max_steps=0)
