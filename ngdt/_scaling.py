@@ -5,8 +5,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy import sparse
 
+from ngdt._wide import is_wide
+
 # Largest absolute value of features that are not scaled. Its square fits float32.
 _MAX_UNSCALED = 1e18
+# Ratio of the sizes of features up to which wide sparse data have one scale.
+_SIZE_RATIO = 4.0
 # Number of values that are copied at a time, so that X is never copied as a whole.
 _BLOCK_VALUES = 2**18
 
@@ -136,7 +140,8 @@ class Scaling:
         standardize : {True, "global", "auto", False}
             True scales each feature by its own standard deviation, "global" all features by one
             number, and False none. "auto" is "global" for dense data whose features have about the
-            same range, as pixels do, and True otherwise.
+            same range, as pixels do, and for wide sparse data whose features have values of about
+            the same size, as counts do. Otherwise it is True.
         moments : Moments, default=None
             The moments of X, if they have been computed.
 
@@ -156,8 +161,8 @@ class Scaling:
             if sparse.issparse(X):
                 mean, scale = np.zeros(p), moments.root_mean_square
             if standardize == "auto":
-                dense = not sparse.issparse(X)
-                standardize = "global" if dense and _share_range(moments) else True
+                share = _share_size if sparse.issparse(X) else _share_range
+                standardize = "global" if share(moments, X) else True
         if standardize == "global":
             unit = power_of_two(scale.max(initial=0.0))
             scale = np.full(p, unit * np.sqrt(np.mean((scale / unit) ** 2)))
@@ -241,7 +246,20 @@ def power_of_two(size):
     return 2.0 ** np.frexp(size)[1].clip(-1000, 1000)
 
 
-def _share_range(moments):
+def _share_size(moments, X):
+    """Whether most features of wide sparse data have values of about the same size, as counts do.
+
+    Scaled by its own spread about zero, a rare word would count more than all others.
+    """
+    size = np.maximum(-moments.low, moments.high)
+    size = size[size > 0]
+    if not (is_wide(X) and len(size)):
+        return False
+    low, middle, high = np.quantile(size, [0.1, 0.5, 0.9])
+    return high <= _SIZE_RATIO * middle and middle <= _SIZE_RATIO * low
+
+
+def _share_range(moments, X):
     """Whether all features that are not constant have about the same range."""
     with np.errstate(over="ignore"):
         spread = (moments.high - moments.low)[moments.high > moments.low]

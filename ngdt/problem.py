@@ -19,6 +19,7 @@ from ngdt._loss import Loss
 from ngdt._samples import Samples
 from ngdt._scaling import Moments, Scaling
 from ngdt._tree import Tree
+from ngdt._wide import RowSpan, Screen
 
 # Properties that are computed at first use, and the fields that they depend on.
 _DEPENDS_ON = {
@@ -26,8 +27,10 @@ _DEPENDS_ON = {
     "moments": {"X", "sample_weight"},
     "scaling": {"X", "sample_weight", "standardize"},
     "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
+    "row_span": {"X", "sample_weight", "standardize"},
+    "screen": {"X", "y", "loss", "n_outputs", "sample_weight"},
 }
-_KERNELS = ("data", "splitter")
+_KERNELS = ("data", "splitter", "row_span", "screen")
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,21 @@ class Problem:
         part._computed.update(shared)
         return part
 
+    def sharing(self, other: "Problem") -> "Problem":
+        """A copy that shares all computed properties of a problem with the same data.
+
+        Parameters
+        ----------
+        other : Problem
+
+        Returns
+        -------
+        Problem
+        """
+        copy = dataclasses.replace(self)
+        object.__setattr__(copy, "_computed", other._computed)
+        return copy
+
     def with_time(self, share: float) -> "Problem":
         """The problem with a share of the time until the deadline.
 
@@ -228,6 +246,16 @@ class Problem:
         return self._once("splitter", lambda: Splitter(
             self.X, self.loss.split_targets(self.y, self.sample_weight), self.sample_weight,
             self.n_outputs, "entropy" if self.loss.is_classifier else "variance"))
+
+    @property
+    def row_span(self) -> RowSpan | None:
+        """The span of the training samples, if the data are wide, dense and few; else None."""
+        return self._once("row_span", lambda: RowSpan(self) if RowSpan.fits(self) else None)
+
+    @property
+    def screen(self) -> Screen | None:
+        """The most informative features, if the data are wide; else None."""
+        return self._once("screen", lambda: Screen(self) if Screen.fits(self) else None)
 
     @property
     def training_samples(self) -> np.ndarray:

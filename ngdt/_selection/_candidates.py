@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from scipy import sparse
+
+from ngdt._selection._reduced import optimize
 from ngdt._selection._result import append_metrics, empty_history
+from ngdt._wide import MAX_SOFT_FEATURES, is_wide
 from ngdt.initializers import InfoGain, Initializer, RandomComplete
 from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
@@ -19,9 +24,9 @@ N_TEACHERS, MAX_MODEL_FEATURES = 10, 128
 # 1 / penalty for trees of a single leaf, and the penalty of deeper ones.
 FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
 LOGISTIC_CS, CLASS_PENALTY = (0.01, 0.1, 1.0, 10.0), 10.0
-# Largest number of features for soft training. It multiplies every sample with every weight vector,
-# which takes too long with more features.
-MAX_SOFT_FEATURES = 4096
+# Steps of soft training of wide sparse data, in a race and in the end: few, as a few features tell
+# any two samples apart.
+WIDE_STEPS, FINAL_WIDE_STEPS = 250, 500
 # Steps of soft training of few samples, where more were no more accurate, and in a race of many
 # samples. With 500 steps there, others won on SatImage that were worse than 2250 steps.
 FEW_STEPS, RACE_STEPS = 500, 1000
@@ -75,7 +80,7 @@ class Candidate:
         tree = tree_of(self.init) if isinstance(self.init, str) else self.init.initialize(problem)
         history = empty_history(optimizers)
         for optimizer in optimizers:
-            result = optimizer.optimize(tree, problem.doing(1 / len(optimizers)))
+            result = optimize(optimizer, tree, problem.doing(1 / len(optimizers)))
             tree = result.tree
             append_metrics(history, type(optimizer).__name__, result.history)
             if result.interrupted:
@@ -114,13 +119,25 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     if leaf == "linear":
         return linear
     # Next to linear leaves, some trees are seldom the best, and their time is saved.
-    Cs = ((0.1, 1.0, 10.0) if linear else (0.03, 0.1, 0.3, 1.0, 10.0)) if few else (0.1,)
+    fewer = linear or problem.row_span is not None
+    Cs = ((0.1, 1.0, 10.0) if fewer else (0.03, 0.1, 0.3, 1.0, 10.0)) if few else (0.1,)
     found = [Candidate("pruned", (), "pruned"), *map(_tao, Cs), *linear]
+    if problem.row_span is not None:
+        return [*found, _wide_candidate(problem, FEW_STEPS)]
+    if is_wide(problem.X) and sparse.issparse(problem.X):
+        return [*found, _wide_candidate(problem, WIDE_STEPS)]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         return [*found, Candidate("ssgd", (SSGD(),), InfoGain())]
     depths = _soft_depths(problem)
     return found + [
         _annealed(problem, depth, few) for depth in depths if not (linear and depth == 4)]
+
+
+def _wide_candidate(problem, steps):
+    """The soft tree for classes of wide data, with two to four leaves per class."""
+    depth = min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
+    return Candidate(f"annealed depth={depth}", (Annealed(steps=steps),),
+                     RandomComplete(max_depth=depth), (Annealed(steps=FINAL_WIDE_STEPS),))
 
 
 def _logistic_candidates(problem, few, leaf, linear_leaves):

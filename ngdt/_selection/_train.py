@@ -1,5 +1,6 @@
 """Validation: choice between the trained tree and the baseline, on samples neither has seen."""
 
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ngdt._folds import N_FOLDS, hold_out, problem_without, strata_of
 from ngdt._greedy.builder import GrowthInterrupted
 from ngdt._limits import enforce_limits
+from ngdt._selection._reduced import optimize
 from ngdt._selection._result import TrainingResult, append_metrics, empty_history
 from ngdt._tree import Tree
 from ngdt.problem import standard_errors_saved
@@ -143,7 +145,8 @@ class _Training:
                 random_state=(problem.random_state + i) % 2**31).doing(
                     (1.0 - INITIAL_WORK) / len(self.optimizers))
             try:
-                result = optimizer.optimize(tree, seeded)
+                result = (optimizer.optimize if isinstance(self.init, Tree) else
+                          partial(optimize, optimizer))(tree, seeded)
             except KeyboardInterrupt:
                 if i == 0:      # there is no trained tree yet
                     raise

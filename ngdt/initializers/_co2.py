@@ -39,6 +39,7 @@ class CO2(InfoGain):
     """
 
     name = "co2"
+    _screens = False
     is_stochastic = True    # the splits are found on random mini-batches
 
     _parameter_constraints: ClassVar[dict] = {"optimizer": [SGD, None]}

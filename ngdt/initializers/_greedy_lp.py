@@ -53,6 +53,7 @@ class GreedyLP(InfoGain):
     """
 
     name = "greedy_lp"
+    _screens = False
 
     def check(self, problem):
         super().check(problem)

@@ -2,6 +2,7 @@
 
 from functools import partial
 from time import monotonic
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,9 +20,10 @@ class InfoGain(Initializer):
     """Greedy axis-aligned tree that takes the split with the largest information gain.
 
     The search is exact: it covers every feature, and every threshold halfway between neighbouring
-    values. Nothing is random. Of equally good splits, the one with the lowest feature and then the
-    lowest threshold is taken. Splits reduce the entropy of classes, in bits, or the variance of
-    regression targets.
+    values. Only of :ref:`wide data <wide>`, it covers the 4096 features that alone explain most of
+    the variance of the targets. Nothing is random. Of equally good splits, the one with the lowest
+    feature and then the lowest threshold is taken. Splits reduce the entropy of classes, in bits,
+    or the variance of regression targets.
 
     See Also
     --------
@@ -50,7 +52,12 @@ class InfoGain(Initializer):
 
     name = "info_gain"
 
+    # Whether wide data are screened. Features that tell nothing alone may do so in oblique splits.
+    _screens: ClassVar[bool] = True
+
     def _initialize(self, problem):
+        if self._screens and problem.screen is not None:
+            return problem.screen.raw(self._grow(problem.screen.of(problem)))
         return self._grow(problem)
 
     def _grow(self, problem):

@@ -56,6 +56,7 @@ class RandomOblique(InfoGain):
     """
 
     name = "random"
+    _screens = False
 
     _parameter_constraints: ClassVar[dict] = {
         "n_candidates": [Interval(Integral, 1, None, closed="left")],

@@ -19,6 +19,9 @@ class Optimizer(Algorithm):
     default_init: ClassVar[str] = "info_gain"
     # Whether it takes trees with linear leaves. Others get constant leaves instead.
     takes_linear_leaves: ClassVar[bool] = False
+    # Whether the coordinates of wide data get a standard deviation of 1 on average. Steps of a size
+    # of their own need it; other methods give the same tree as without the change of basis.
+    scales_coordinates: ClassVar[bool] = False
     # Names of the metrics that are recorded per epoch.
     metrics: ClassVar[tuple[str, ...]] = ()
     # What `verbose` says is being done. Empty stands for the name of the class.
@@ -48,6 +51,21 @@ class Optimizer(Algorithm):
         if tree.slopes is not None and not self.takes_linear_leaves:
             tree = problem.refit_leaves(tree)
         return self._optimize(tree, problem)
+
+    def space(self, problem: Problem):
+        """The space of fewer coordinates in which to train on wide data.
+
+        By default, optimizers train on the features themselves.
+
+        Parameters
+        ----------
+        problem : Problem
+
+        Returns
+        -------
+        RowSpan, Screen or None
+        """
+        return None
 
     @abstractmethod
     def _optimize(self, tree: Tree, problem: Problem) -> OptimizerResult:

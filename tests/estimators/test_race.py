@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
@@ -153,8 +154,8 @@ def names(problem, *leaves):
     return [candidate.name for candidate in default_candidates(problem, *leaves)]
 
 
-def table(n, p=3, loss="log", n_classes=2, **fields):
-    return make_problem(np.zeros((n, p)), np.arange(n) % n_classes, loss, **fields)
+def table(n, p=3, loss="log", n_classes=2, form=np.asarray, **fields):
+    return make_problem(form(np.zeros((n, p))), np.arange(n) % n_classes, loss, **fields)
 
 
 REGRESSION = ["pruned", "single leaf", "pruned, shrunk", "tao C=0.1", "tao C=10"]
@@ -169,7 +170,11 @@ TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
     (table(100, max_depth=2), ["pruned", *TAOS, "annealed depth=2"]),
     (table(2000, n_classes=32), ["pruned", "tao C=0.1", *(
         f"annealed depth={d}" for d in (2, 4, 10))]),
-    (table(100, p=4097), ["pruned", *TAOS, "ssgd"]),
+    (table(3000, p=4097), ["pruned", "tao C=0.1", "ssgd"]),
+    (table(100, p=4097), ["pruned", "tao C=0.1", "tao C=1", "tao C=10", "annealed depth=2"]),
+    (table(100, p=600, form=sparse.csr_array), ["pruned", *TAOS, "annealed depth=2"]),
+    (table(2000, p=4000, n_classes=20, form=sparse.csr_array), [
+        "pruned", "tao C=0.1", "annealed depth=6"]),
     (table(100, loss="squared"), REGRESSION),
     (table(2000, loss="squared"), [
         *REGRESSION, *SOFT, *(f"annealed depth={d}, taught" for d in (5, 6, 7))]),

@@ -16,7 +16,7 @@ LAYERS = [
     ("arithmetic and checks", r"_samples|_validation|_version"),
     ("data",
      r"_tree|_tree_storage|_tree_arrays|_tree_json|_flat_tree|_from_sklearn|_structure|_quantiles|_loss"
-     r"|_[a-z]+_loss(es)?|losses|_scaling"),
+     r"|_[a-z]+_loss(es)?|losses|_scaling|_wide"),
     ("functions",
      r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
      r"|_labels|_leaf_text|_node_values|_numbers|_rules|_sample_summary|_steps|_units"),

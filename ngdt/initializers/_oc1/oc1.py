@@ -61,6 +61,7 @@ class OC1(InfoGain):
     """
 
     name = "oc1"
+    _screens = False
 
     _parameter_constraints: ClassVar[dict] = {
         "n_restarts": [Interval(Integral, 0, None, closed="left")],

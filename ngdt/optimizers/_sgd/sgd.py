@@ -116,6 +116,9 @@ class SGD(Optimizer):
         self.leaf_limit = leaf_limit
         self.norm_limit = norm_limit
 
+    def space(self, problem):
+        return problem.row_span
+
     def _assignment(self):
         """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
         return "navigate", "step"

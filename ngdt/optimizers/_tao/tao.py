@@ -165,6 +165,9 @@ class TAO(Optimizer):
             raise ValueError(
                 f"TAO(loss={self.loss!r}) does not fit the {loss.name} loss of the estimator")
 
+    def space(self, problem):
+        return problem.screen if self.node == "axis" or self.penalty == "l1" else problem.row_span
+
     def _optimize(self, tree, problem):
         """Train.
 
