@@ -1,0 +1,83 @@
+"""Wide and sparse data: seconds and accuracy of the default fit, next to logistic regression.
+
+    python benchmarks/wide.py
+
+Prints a row per case: processor time of the fit (of one thread) and its ratio to that of
+scikit-learn's logistic regression on the same samples, test accuracy of both, and leaves. The
+classes of the dense case depend on 20 of 20 000 features of noise, so that 200 samples do not tell
+much; those of the sparse one on 300 of 3000.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from ngdt import ObliqueTreeClassifier
+
+N_TEST = 2000
+
+
+def text(random, n_samples=8000 + N_TEST, n_words=30_000, n_topics=20, n_own=500, length=45,
+         share=0.25):
+    """Counts of the words of short texts, each about one topic.
+
+    A quarter of the words of a text are drawn from those of its topic, evenly; the others from all
+    words, with frequencies as 1, 1/2, 1/3, ...
+    """
+    frequency = 1.0 / np.arange(1, n_words + 1)
+    own = np.stack([random.choice(n_words, n_own, replace=False) for _ in range(n_topics)])
+    y = random.integers(n_topics, size=n_samples)
+    shape = n_samples, length
+    common = random.choice(n_words, shape, p=frequency / frequency.sum())
+    topical = own[y[:, None], random.integers(n_own, size=shape)]
+    words = np.where(random.random(shape) < share, topical, common)
+    X = sparse.csr_matrix(
+        (np.ones(words.size, dtype=np.float32), words.ravel(),
+         np.arange(0, words.size + 1, length)), shape=(n_samples, n_words))
+    X.sum_duplicates()
+    return X, y
+
+
+def dense(random, n_samples=200 + N_TEST):
+    X = random.normal(size=(n_samples, 20_000)).astype(np.float32)
+    return X, X[:, :20].sum(axis=1) > 0
+
+
+def csr(random, n_samples=800 + N_TEST):
+    X = sparse.random_array((n_samples, 3000), density=0.017, format="csr", rng=random)
+    score = np.asarray(X[:, :300].sum(axis=1)).ravel()
+    return X, score > score.mean()
+
+
+CASES = {"text 8000 x 30000": text, "dense 200 x 20000": dense, "csr 800 x 3000": csr}
+
+
+def timed_fit(model, X, y):
+    begin = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=1)
+    args = parser.parse_args()
+    print(f"{'case':<20}{'seconds':>8}{'ratio':>7}{'accuracy':>10}{'logistic':>10}{'leaves':>8}")
+    for name, make in CASES.items():
+        for seed in range(args.seeds):
+            X, y = make(np.random.default_rng(seed))
+            X, y, X_test, y_test = X[:-N_TEST], y[:-N_TEST], X[-N_TEST:], y[-N_TEST:]
+            tree, linear = ObliqueTreeClassifier(random_state=0), LogisticRegression()
+            with threadpool_limits(1):
+                seconds, theirs = (timed_fit(model, X, y) for model in (tree, linear))
+            print(f"{name:<20}{seconds:>8.2f}{seconds / theirs:>7.1f}"
+                  f"{tree.score(X_test, y_test):>10.4f}{linear.score(X_test, y_test):>10.4f}"
+                  f"{tree.get_n_leaves():>8}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
