@@ -131,11 +131,6 @@ def tree_of(model):
     tree = getattr(model, "tree_", None)
     if not isinstance(tree, Tree):
         hint = "" if tree is None else ": convert it by Tree.from_sklearn first"
-        if hasattr(model, "best_estimator_"):
-            hint = ": pass its best_estimator_"
-        elif hasattr(model, "steps"):
-            hint = (": pass its last step, model[-1], which knows the columns that "
-                    "model[:-1].get_feature_names_out() names")
         raise TypeError(
             f"model must be a Tree or a fitted ngdt estimator, got {type(model).__name__}{hint}"
         )

@@ -5,7 +5,14 @@ from time import monotonic
 
 import numpy as np
 
-from ngdt._folds import fold_samples, hold_out, problem_without, pruning_folds, strata_of
+from ngdt._folds import (
+    fold_samples,
+    hold_out,
+    problem_without,
+    pruning_folds,
+    standard_errors_saved,
+    strata_of,
+)
 from ngdt._greedy.builder import GrowthInterrupted
 from ngdt._limits import enforce_limits
 from ngdt._selection._candidates import default_candidates
@@ -14,7 +21,6 @@ from ngdt._selection._sample import draw, draw_in_time
 from ngdt.initializers import InfoGain, ModelTree
 from ngdt.initializers._model_tree.model_tree import CrossValidatedModels
 from ngdt.initializers._pruned import CrossValidatedPruning
-from ngdt.problem import standard_errors_saved
 
 # Lead over a candidate, in standard errors of the paired difference, that ends its race.
 MAX_LAG_SE = 1.5

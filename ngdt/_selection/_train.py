@@ -5,13 +5,12 @@ from time import monotonic
 
 import numpy as np
 
-from ngdt._folds import N_FOLDS, hold_out, problem_without, strata_of
+from ngdt._folds import N_FOLDS, hold_out, problem_without, standard_errors_saved, strata_of
 from ngdt._greedy.builder import GrowthInterrupted
 from ngdt._limits import enforce_limits
 from ngdt._selection._reduced import optimize
 from ngdt._selection._result import TrainingResult, append_metrics, empty_history
 from ngdt._tree import Tree
-from ngdt.problem import standard_errors_saved
 
 # Number of samples below which folds decide. Half of a tenth of them is too few to distinguish a
 # gain of four points from chance, and to train a few times more takes seconds.

@@ -8,12 +8,12 @@ from sklearn.utils._param_validation import Interval
 
 from ngdt._activity import SILENT
 from ngdt._algorithm import OptimizerResult
+from ngdt._folds import standard_errors_saved
 from ngdt._greedy.builder import build
 from ngdt._structure import number_depth_first
 from ngdt._tree import Tree
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
-from ngdt.problem import standard_errors_saved
 
 # Gain, in standard errors, from which a greedy subtree replaces another. With 1, chance replaced so
 # many of hundreds of small subtrees that the validation accuracy of a noisy tree was six points too

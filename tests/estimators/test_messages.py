@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import ngdt
 from ngdt import (
@@ -130,16 +128,6 @@ def test_names_in_other_modules(name, message):
     with pytest.raises(AttributeError) as caught:
         getattr(ngdt, name)
     assert message in str(caught.value)
-
-
-def test_trees_inside_of_other_models(iris):
-    pytest.importorskip("matplotlib")
-    pipeline = make_pipeline(StandardScaler(), tree()).fit(*iris)
-    search = GridSearchCV(tree(), {"max_depth": [1]}, cv=2).fit(*iris)
-    for model, message in ((pipeline, r"Pipeline: pass its last step, model\[-1\]"),
-                           (search, "GridSearchCV: pass its best_estimator_")):
-        with pytest.raises(TypeError, match=message):
-            ngdt.plot_tree(model)
 
 
 def test_a_path_is_printed_as_a_table(iris):

@@ -3,13 +3,13 @@
 import numpy as np
 
 from ngdt._algorithm import Progress
+from ngdt._folds import standard_errors_saved
 from ngdt.inference import RADIUS
 from ngdt.optimizers._pace import Pace
 from ngdt.optimizers._sgd.epoch import SGDTrainer, TrainingSamples
 from ngdt.optimizers._sgd.input_scale import TINY, representative_samples
 from ngdt.optimizers._sgd.updates import TrainedTree
 from ngdt.optimizers._threads import usable_threads
-from ngdt.problem import standard_errors_saved
 
 # Number of samples on which the share of samples with a gradient is measured.
 _N_PROBE_SAMPLES = 1000
