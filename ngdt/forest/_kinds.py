@@ -18,6 +18,10 @@ N_NONZERO, MIN_CANDIDATES = 3, 5
 N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES, MAX_FEATURES, MAX_LINEAR_DEPTH = 2, 40, 100, 5
 # Passes of TAO.
 N_PASSES = 5
+# Depth of softly trained trees for classes, of which there are also deeper ones from this number of
+# samples on. On four fifths of the training samples, the others predicted by ten trees, these were
+# 0.6 points more accurate on Connect4, for 3.7 times the time.
+DEEP, MANY_SAMPLES = 10, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +72,7 @@ def _class_kinds(problem, p, finish):
     n_candidates = max(1, round(np.sqrt(p)))
     oblique = RandomOblique(max(n_candidates, MIN_CANDIDATES), min(N_NONZERO, p))
     random, tao = RandomOblique(n_candidates, 1), TAO(C=1.0, max_passes=N_PASSES)
-    return [_soft_kind(problem, finish),
+    return [_soft_kind(problem, finish), *_deep_kind(problem, finish),
             Kind("tao", random, (tao, *finish), MAX_TRAINED_DEPTH),
             Kind("random oblique", oblique, finish), Kind("random", random, finish)]
 
@@ -88,6 +92,15 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
             Kind("random oblique", oblique, finish), Kind("random", random, finish),
             # Next to others, it draws their predictions towards the mean.
             Kind("single leaf", SingleLeaf(), finish)]
+
+
+def _deep_kind(problem, finish):
+    """Softly trained trees of more levels than by default, for many samples."""
+    if not _is_soft(problem) or len(problem.training_samples) < MANY_SAMPLES or (
+            RandomComplete().depth(problem) >= DEEP) or (
+            problem.max_depth is not None and problem.max_depth < DEEP):
+        return []
+    return [Kind("annealed, deep", RandomComplete(DEEP), (Annealed(), *finish))]
 
 
 def _soft_kind(problem, finish):

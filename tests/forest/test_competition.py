@@ -123,6 +123,19 @@ def test_default_kinds():
     assert isinstance(default_kinds(wide, "constant", None)[0].optimizers[0], SSGD)
 
 
+def test_many_samples_have_deeper_soft_trees_too():
+    X, y = np.random.default_rng(0).normal(size=(20_000, 2)), np.arange(20_000) % 2
+
+    def names(n=20_000, labels=y, **limits):
+        problem = make_problem(X[:n], labels[:n], **limits)
+        return [kind.name for kind in default_kinds(problem, "constant", None)]
+
+    assert names() == ["annealed", "annealed, deep", "tao", "random oblique", "random"]
+    assert "annealed, deep" in names(max_depth=10)
+    for shallow in (names(19_999), names(max_depth=9), names(labels=np.arange(20_000) % 26)):
+        assert "annealed, deep" not in shallow
+
+
 def test_default_kinds_of_regression():
     X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30.0)
     problem = make_problem(X, y, "squared")
