@@ -19,8 +19,8 @@ N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES, MAX_FEATURES, MAX_LINEAR_DEPTH = 
 # Passes of TAO.
 N_PASSES = 5
 # Depth of the deeper ones of two kinds of softly trained trees for classes, which compete from this
-# number of samples on. Ten of them, trained on four fifths of the training samples of Connect4, were
-# 0.6 points more accurate on the other fifth, for 3.7 times the time.
+# number of samples on. Ten of them, trained on four fifths of the training samples of Connect4,
+# were 0.6 points more accurate on the other fifth, for 3.7 times the time.
 DEEP, MANY_SAMPLES = 10, 20_000
 
 
