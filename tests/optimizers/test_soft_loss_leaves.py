@@ -1,5 +1,7 @@
 """Leaves that Adam trains on the expected loss over the leaves, against sums over all leaves."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,9 +10,9 @@ from hypothesis import strategies as st
 from ngdt import Tree
 from ngdt.losses import HuberLoss, SquaredLoss
 from soft_cases import (
+    NOT_LAZY,
     PLAIN,
     PLAIN_RATE,
-    ROUTINGS,
     assert_close,
     case_for,
     gradient,
@@ -24,6 +26,9 @@ class AnyLoss(HuberLoss):
 
 
 LEAVES = pytest.mark.parametrize("leaves", ["constant", "linear"])
+# The updates of linear leaves are dense, so that there are no lazy ones of splits above them.
+ROUTED_LEAVES = pytest.mark.parametrize(("routing", "leaves"), [
+    *product(["matrix", "visits", "csr"], ["constant", "linear"]), ("lazy", "constant")])
 LOSSES = pytest.mark.parametrize(
     "loss", [SquaredLoss(), HuberLoss(0.7), AnyLoss(0.7)], ids=str)
 TARGETS = pytest.mark.parametrize("k", [1, 3])
@@ -70,8 +75,7 @@ def test_the_gradients_of_the_reference_are_those_of_finite_differences(leaves, 
 
 @TARGETS
 @LOSSES
-@LEAVES
-@ROUTINGS
+@ROUTED_LEAVES
 def test_the_gradients_and_the_loss_are_those_of_the_reference(leaves, loss, k, routing):
     # n is more than one chunk of samples; the second tree has more than one block of nodes.
     for seed, n, m in ((2, 23, 9), (3, 150, 140)):
@@ -86,8 +90,7 @@ def test_the_gradients_and_the_loss_are_those_of_the_reference(leaves, loss, k, 
 
 @TARGETS
 @LOSSES
-@LEAVES
-@ROUTINGS
+@ROUTED_LEAVES
 def test_epochs_are_those_of_the_reference(leaves, loss, k, routing):
     case = loss_case(routing, leaves, 9, loss, n=50, k=k, betas=(0.9, 0.95))
     trainer, weights, model = case.kernel(routing, 8)
@@ -121,7 +124,7 @@ def test_what_is_cut_off_goes_hard_to_the_other_side(leaves, routing):
 
 @TARGETS
 @LOSSES
-@ROUTINGS
+@NOT_LAZY
 def test_linear_leaves_without_slopes_are_constant_leaves(loss, k, routing):
     constant = loss_case(routing, "constant", 3, loss, n=60, k=k)
     linear = loss_case(routing, "linear", 3, loss, n=60, k=k)
@@ -151,8 +154,7 @@ def test_ways_to_route_differ_by_rounding_only(leaves):
 
 
 @pytest.mark.usefixtures("two_blas_threads")
-@LEAVES
-@ROUTINGS
+@ROUTED_LEAVES
 @pytest.mark.parametrize("loss", [HuberLoss(3.0), AnyLoss(3.0)], ids=str)
 @pytest.mark.parametrize("batch_size", [1, 150])
 def test_the_number_of_threads_changes_no_bit(leaves, routing, loss, batch_size):

@@ -53,9 +53,12 @@ def watch(monkeypatch):
     calls = []
 
     class Watched(_soft.SoftTrainer):
-        def epoch(self, *arguments, **options):
-            calls.append(arguments)
-            return super().epoch(*arguments, **options)
+        def epoch(self, *arguments, resume):
+            # An epoch has several pieces, after which Ctrl-C is noticed.
+            calls.append(
+                tuple(np.concatenate(both) for both in zip(calls.pop(), arguments, strict=True))
+                if resume else arguments)
+            return super().epoch(*arguments, resume=resume)
 
     monkeypatch.setattr(_soft, "SoftTrainer", Watched)
     return calls
