@@ -26,7 +26,7 @@ from ngdt.optimizers import Annealed
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
-sizes = 1, 2, 5, 10, 20, 40
+sizes = 1, 2, 5, 10, 20
 
 # %%
 # The first trees of a forest are a forest. Boosting has one tree for each class in a round, and its
@@ -54,18 +54,19 @@ def figures(model):
 
 forests = {
     "ObliqueForestClassifier": ObliqueForestClassifier(
-        40, optimizer=Annealed(steps=1000), random_state=0),
-    "RandomForestClassifier": RandomForestClassifier(200, random_state=0),
-    "ExtraTreesClassifier": ExtraTreesClassifier(200, random_state=0),
+        20, optimizer=Annealed(steps=500), random_state=0),
+    "RandomForestClassifier": RandomForestClassifier(100, random_state=0),
+    "ExtraTreesClassifier": ExtraTreesClassifier(100, random_state=0),
 }
 curves = {}
 for name, forest in forests.items():
     forest.fit(X_train, y_train)
-    counts = [n for n in (*sizes, 100, 200) if n <= forest.n_estimators]
+    counts = [n for n in (*sizes, 50, 100) if n <= forest.n_estimators]
     curves[name] = counts, [figures(first_trees(forest, n)) for n in counts]
+rounds = 2, 5, 20
 models = [HistGradientBoostingClassifier(max_iter=n, random_state=0).fit(X_train, y_train)
-          for n in sizes]
-curves["HistGradientBoostingClassifier"] = [10 * n for n in sizes], [
+          for n in rounds]
+curves["HistGradientBoostingClassifier"] = [10 * n for n in rounds], [
     figures(model) for model in models]
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
@@ -91,7 +92,7 @@ X, y = make_moons(300, noise=0.3, random_state=0)
 x_axis, y_axis = np.linspace(-2, 3, 200), np.linspace(-1.5, 2, 200)
 grid = np.stack(np.meshgrid(x_axis, y_axis), axis=-1).reshape(-1, 2)
 rows = {
-    "oblique": ObliqueForestClassifier(50, optimizer=Annealed(steps=500), random_state=0),
+    "oblique": ObliqueForestClassifier(50, optimizer=Annealed(steps=200), random_state=0),
     "random": RandomForestClassifier(50, random_state=0),
 }
 figure, axes = plt.subplots(

@@ -83,7 +83,7 @@ def test_scores_have_the_same_bits_at_any_scale(data, dtype, p):
     event(f"nonzero scores: {tree.scores(X).any()}")
 
 
-@pytest.mark.parametrize("p", [1, 3, 4, 5, 15, 16, 17, 19, 20, 31, 32, 33, 63, 100, 357, 784])
+@pytest.mark.parametrize("p", [1, 3, 4, 5, 15, 16, 17, 31, 33, 100, 357])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
 def test_scores_of_any_width_and_density(p, dtype, share):

@@ -190,8 +190,7 @@ def test_what_is_wide():
 
 
 @pytest.mark.parametrize(("estimator", "form"), [
-    (ObliqueTreeClassifier, np.asarray), (ObliqueTreeClassifier, sparse.csr_array),
-    (ObliqueTreeRegressor, np.asarray)])
+    (ObliqueTreeClassifier, sparse.csr_array), (ObliqueTreeRegressor, np.asarray)])
 def test_the_default_fits_wide_data_alike_with_any_number_of_threads(estimator, form):
     problem = problem_of(form=form)
     trees = [estimator(random_state=0, n_jobs=n_jobs).fit(problem.X, problem.y[:, 0]).tree_
