@@ -1,5 +1,6 @@
 """Resolve the parameters of an estimator to an initializer, optimizers, loss and baseline."""
 
+import warnings
 from math import ceil
 from numbers import Integral
 
@@ -145,6 +146,28 @@ def resolve_baseline(init, optimizers, fresh):
         None means the initial tree.
     """
     return Pruned() if fresh and optimizers else None
+
+
+def keep_linear_leaves(estimator, init, optimizers, linear_leaves, in_batches):
+    """The optimizers, and linear leaves last where they would lose those of a given tree.
+
+    Constant leaves could be far worse: the tree that the default chose may be a single leaf.
+
+    Warns
+    -----
+    UserWarning
+        In batches, to which linear leaves cannot be fitted.
+    """
+    if estimator.leaf != "auto" or not isinstance(init, Tree) or init.slopes is None:
+        return optimizers
+    if all(optimizer.takes_linear_leaves for optimizer in optimizers):
+        return optimizers
+    if in_batches:
+        warnings.warn(
+            "partial_fit replaced the linear leaves of the present tree by constant ones. Fit with "
+            "leaf='constant' before partial_fit", UserWarning, stacklevel=6)
+        return optimizers
+    return [*optimizers, linear_leaves]
 
 
 def _check_same_task(estimator, fitted, classes):

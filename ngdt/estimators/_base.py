@@ -21,6 +21,7 @@ from ngdt._limits import sequence_of
 from ngdt._loss import Loss
 from ngdt._resolve import (
     is_auto,
+    keep_linear_leaves,
     resolve_baseline,
     resolve_init,
     resolve_leaves,
@@ -164,6 +165,8 @@ class ObliqueTree(TableEstimator):
         if isinstance(init, Tree):
             with error_prefix("init"):
                 problem.check_shapes(init)
+            optimizers = keep_linear_leaves(
+                self, init, optimizers, linear_leaves, in_batches=not limit)
             init = encoder.scale_leaf_values(init, problem.loss)
         result = train(
             problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),

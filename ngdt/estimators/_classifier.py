@@ -266,6 +266,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         ------
         ValueError
             With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches.
+
+        Warns
+        -----
+        UserWarning
+            If the present tree has linear leaves, which are replaced by constant ones.
         """
         check_batches(self)
         resume = hasattr(self, "tree_")

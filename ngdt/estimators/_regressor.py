@@ -196,6 +196,11 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         ------
         ValueError
             With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches.
+
+        Warns
+        -----
+        UserWarning
+            If the present tree has linear leaves, which are replaced by constant ones.
         """
         check_batches(self)
         return self._fit(

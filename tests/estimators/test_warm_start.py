@@ -39,6 +39,23 @@ def test_warm_start_goes_on_from_the_tree(estimator, iris):
     assert restarted.tree_ == clone(warm).fit(X, y).tree_
 
 
+@pytest.mark.parametrize("optimizer", ["auto", "tao", None])
+def test_linear_leaves_that_the_default_chose_are_kept(optimizer):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = X @ [1.0, 2.0, 3.0, 4.0] > 0.0
+    fitted = ObliqueTreeClassifier(max_depth=2, leaf="linear", optimizer=None).fit(X, y)
+    fitted.set_params(leaf="auto", optimizer=optimizer, warm_start=True, random_state=0)
+    assert fitted.fit(X, y).tree_.slopes is not None
+    assert fitted.score(X, y) > 0.95
+    other = ObliqueTreeClassifier(init=fitted, optimizer=optimizer, random_state=0).fit(X, y)
+    assert other.score(X, y) > 0.95
+    if optimizer == "auto":
+        with pytest.warns(UserWarning, match="Fit with leaf='constant' before") as caught:
+            fitted.partial_fit(X, y)
+        assert caught[0].filename == __file__
+
+
 def test_warm_start_refuses_other_data(iris):
     X, y = iris
     warm = ObliqueTreeClassifier(2, optimizer=None, warm_start=True).fit(X, y)
