@@ -4,6 +4,7 @@ from numbers import Real
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
 _TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
@@ -25,7 +26,14 @@ def as_columns(X):
         return None
     if isinstance(X, np.ndarray):
         return ArrayColumns(X) if X.ndim == 2 and X.dtype.kind in "OUS" else None
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except DuplicateError as error:
+        raise ValueError(
+            f"X has several columns of one name: rename them, or drop all but one. {error}"
+        ) from error
+    if isinstance(frame, nw.LazyFrame) and not hasattr(X, "__array__"):
+        raise TypeError("X is a lazy frame, which has no values yet: pass X.collect()")
     return FrameColumns(frame) if isinstance(frame, nw.DataFrame) else None
 
 

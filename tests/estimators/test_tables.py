@@ -286,6 +286,14 @@ def test_other_columns_than_in_training_are_refused(frame):
         fitted.predict(frame({**given, "age": np.array(["old"] * N)}))
 
 
+def test_frames_that_cannot_be_read_say_what_to_do():
+    frame = pd.DataFrame([[0.0, 1.0], [1.0, 0.0]], columns=["age", "age"])
+    with pytest.raises(ValueError, match=r"(?s)several columns of one name: rename .*'age'"):
+        ObliqueTreeClassifier().fit(frame, [0, 1])
+    with pytest.raises(TypeError, match=r"pass X.collect\(\)"):
+        ObliqueTreeClassifier().fit(pl.LazyFrame({"age": [0.0, 1.0]}), [0, 1])
+
+
 def test_an_empty_frame_is_refused():
     frame = pd.DataFrame({"city": pd.Series([], dtype=str)})
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
