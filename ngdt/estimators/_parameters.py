@@ -19,6 +19,7 @@ _ELSEWHERE = {
     "early_stopping": "validation_fraction says whether samples are kept out of training",
     "min_weight_fraction_leaf": "min_samples_leaf counts samples, or takes a share of them",
     "monotonic_cst": "monotonic constraints are not supported",
+    "quantile": "losses have it: pass loss=QuantileLoss(quantile)",
     "missing": "missing values need no parameter: NaN and None are understood",
 }
 

@@ -34,6 +34,7 @@ def tree():
     ("n_estimators", "ObliqueForestClassifier and ObliqueForestRegressor have it"),
     ("criterion", "see loss and optimizer"),
     ("learning_rate", "pass optimizer=Annealed(learning_rate=...)"),
+    ("quantile", "pass loss=QuantileLoss(quantile)"),
     ("C", "TAO has it: pass optimizer=TAO(C=...)"),
     ("n_restarts", "no parameter 'n_restarts'"),
 ])
