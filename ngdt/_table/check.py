@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_y, validate_data
 
 from ngdt._table.columns import ArrayColumns, as_columns, column_indices
@@ -134,8 +135,21 @@ def check_targets(estimator, y, **check_params):
             value is None for value in y.ravel())
     if has_gap:
         raise ValueError(
-            "y contains missing values: leave those samples out, or give them a label")
-    return _check_y(y, estimator=estimator, **check_params)
+            "y contains missing values: leave those samples out, or give them a "
+            f"{'label' if is_classifier(estimator) else 'number'}")
+    if not check_params.get("multi_output") and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {y.shape} instead. For several labels "
+            "of a sample, use sklearn.multioutput.MultiOutputClassifier")
+    try:
+        y = _check_y(y, estimator=estimator, **check_params)
+        return y.astype(np.float64) if check_params.get("y_numeric") and y.dtype.kind == "U" else y
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"y holds text: {error}. {type(estimator).__name__} predicts numbers; a classifier "
+            "predicts labels") from error
 
 
 def _check_given(given):

@@ -119,6 +119,14 @@ def test_texts_in_lists_and_dates():
         tree().fit(dates, [0, 1])
 
 
+def test_targets_of_another_task(iris):
+    X, y = iris
+    with pytest.raises(ValueError, match=r"got an array of shape \(150, 2\).*MultiOutputClassif"):
+        tree().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match=r"y holds text.*predicts numbers; a classifier predicts"):
+        ObliqueTreeRegressor().fit(X, np.array(["no", "yes", "no"])[y])
+
+
 # --- names and models -----------------------------------------------------------------------------
 
 
