@@ -111,7 +111,7 @@ def term_lines(terms, n_terms):
     rows = [(terms.base, terms.base_name)]
     rows += [
         (contribution, name if isnan(value) else (
-            f"{name} = {_number(value)} (mean {_number(mean)})"))
+            f"{name} = {_number(value)} (mean {_number(_without_rounding(mean, value))})"))
         for name, value, mean, contribution in terms.rows(n_terms)]
     if n_terms is not None and len(terms.names) > n_terms:
         rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
@@ -139,6 +139,11 @@ def change_lines(what, changes, n_terms, none="no change"):
     if not changes:
         return [f"{none} within the range of the training samples leads to another {what}"]
     return [f"changes to another {what}:", *(f"    {each.text(n_terms)}" for each in changes)]
+
+
+def _without_rounding(mean, value):
+    # That of a standardized feature is zero but for the rounding errors of its sum.
+    return 0.0 if abs(mean) < 1e-12 * abs(value) else mean
 
 
 def _number(value):

@@ -59,6 +59,15 @@ changes to another class:
         "    -1    at the mean", "    +0.5  x0 = 2.5 (mean 2)", "    +0    1 more"]
 
 
+def test_means_of_standardized_features_are_zero(iris):
+    X, y = iris
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = ObliqueTreeClassifier(leaf="linear", max_depth=0, optimizer=None).fit(X, y)
+    means = re.findall(r"\(mean (.*)\)", model.explain(X[:1])[0].text(n_terms=None))
+    assert means
+    assert set(means) == {"0"}
+
+
 @given(st.data())
 def test_conditions_are_true_of_the_sample_and_of_all_beyond(data):
     weight, threshold, value, probe = (
