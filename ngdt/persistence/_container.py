@@ -7,6 +7,7 @@ after the other, and by where it starts: a forest has hundreds of small arrays.
 import json
 import os
 from contextlib import contextmanager, suppress
+from errno import ENOENT
 from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
@@ -56,6 +57,9 @@ def replacing(path):
     file object
     """
     path = Path(os.path.realpath(path))     # replace what a link leads to, not the link
+    if not path.parent.is_dir():            # the error of `open` would name the temporary file
+        raise FileNotFoundError(
+            ENOENT, "There is no such folder, create it first", str(path.parent))
     # Not `tempfile`, whose files nobody else may read.
     temporary = path.with_name(f".{uuid4().hex}.tmp")
     try:
