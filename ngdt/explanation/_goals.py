@@ -120,7 +120,7 @@ def class_goal(classes, best, target):
         return ClassGoal(np.arange(len(classes)) != best)
     wanted = classes == target
     if np.shape(wanted) != classes.shape or not wanted.any():
-        raise ValueError(f"target must be one of the classes {list(classes)}, got {target!r}")
+        raise ValueError(f"target must be one of the classes {classes.tolist()}, got {target!r}")
     if wanted[best]:
         raise ValueError(f"target must be another class than the predicted one, got {target!r}")
     return ClassGoal(wanted)
