@@ -234,7 +234,7 @@ class Table:
             name = self.names[self.numeric[positions[0]]]
             raise ValueError(
                 f"Input X contains infinity or a value too large for {values.dtype!r}, in column "
-                f"{name!r}")
+                f"{name!r}. Replace it by NaN, a missing value, or by a number")
 
     def sum_by_column(self, values):
         """Sums of values of the encoded features for each column of the table."""

@@ -242,7 +242,7 @@ def test_gaps_in_y_are_refused(estimator, y):
     ([{}] * N, TypeError, "'new' of type Object .*neither numbers nor categories"),
     (["a", 1] * (N // 2), TypeError, "'new'.*neither numbers nor categories"),
     (pd.Categorical(["a", 1] * (N // 2)), TypeError, "categories of column 'new' are of several"),
-    ([np.inf] * N, ValueError, "infinity.*'new'"),
+    ([np.inf] * N, ValueError, "infinity.*'new'. Replace it by NaN"),
 ])
 def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, message):
     given = columns()
