@@ -166,7 +166,7 @@ def make_estimator(kind, task, arguments, settings=()):
         if not separator or name not in known:
             raise Mistake(
                 f"--set takes NAME=VALUE with a parameter of {type(estimator).__name__}, got "
-                f"{setting!r}.{did_you_mean(name, known)}")
+                f"{setting!r}.{did_you_mean(name, known) if name not in known else ''}")
         given[name] = _value(value)
     return estimator.set_params(**given)
 

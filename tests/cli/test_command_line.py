@@ -253,6 +253,7 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit wine.csv -t cultivar --drop Zip", "Did you mean 'zip'?"),
     ("fit wine.csv -t cultivar --task regression", "the target is text"),
     ("fit wine.csv -t cultivar --set max_dept=3", "Did you mean 'max_depth'?"),
+    ("fit wine.csv -t cultivar --set max_depth", "got 'max_depth'.\n"),
     ("fit wine.csv -t cultivar --set optimizer=TAO -q", "Did you mean 'tao'?"),
     ("fit wine.csv -t cultivar -o no/model.ngdt", "create 'no' or choose another path"),
     ("fit wine.csv -t cultivar --test-size 3", "must be a share below 1, got 3"),
