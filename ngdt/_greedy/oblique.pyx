@@ -162,12 +162,7 @@ cdef class ObliqueGrower:
         # If distinct values of every sample give no valid threshold, no direction does.
         for i in range(n):
             self._z[i] = i
-        return self._cut(n).gain > -INFINITY
-
-    cdef Cut _cut(self, Py_ssize_t n) noexcept nogil:
-        """The best threshold of the products in `_z`, for the node that was started last."""
-        self._splitter._moves.list_all(&self._z[0], n, self._splitter._criterion)
-        return self._splitter._criterion.scan(&self._splitter._moves.moves)
+        return self._splitter._cut(&self._z[0], n).gain > -INFINITY
 
     cdef void _search(
         self, Py_ssize_t node, const int32_t[:, ::1] features, const double[:, ::1] weights
@@ -179,7 +174,7 @@ cdef class ObliqueGrower:
         cdef Cut cut
         for i in range(features.shape[0]):
             self._project(&self._samples[begin], n, &features[i, 0], &weights[i, 0])
-            cut = self._cut(n)
+            cut = self._splitter._cut(&self._z[0], n)
             if cut.gain > -INFINITY and (best < 0 or cut.gain > gain + self._rounding * fabs(gain)):
                 best, gain = i, cut.gain
         if best < 0:
@@ -188,7 +183,7 @@ cdef class ObliqueGrower:
         # Sums of all products, in the order in which the tree takes them, may have other last bits.
         for i in range(n):
             self._z[i] = self._product(self._samples[begin + i], split)
-        cut = self._cut(n)
+        cut = self._splitter._cut(&self._z[0], n)
         gain = cut.gain * self._splitter._criterion.unit
         if cut.gain == -INFINITY or not gain >= self._min_gain:
             return

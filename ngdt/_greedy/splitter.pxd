@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t
 
 from ngdt._greedy.columns cimport Columns
-from ngdt._greedy.criterion cimport Criterion
+from ngdt._greedy.criterion cimport Criterion, Cut
 from ngdt._greedy.moves cimport MoveList
 from ngdt._samples cimport Samples
 
@@ -31,6 +31,7 @@ cdef class Splitter:
 
     cdef Py_ssize_t _check_samples(self, const int32_t[::1] samples) except -1
     cdef void _limit(self, Py_ssize_t min_samples_leaf) noexcept
+    cdef Cut _cut(self, const double *z, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t _search(self, const int32_t *samples, Py_ssize_t n) noexcept nogil
     cdef double _threshold(
         self, const int32_t *samples, Py_ssize_t n, Py_ssize_t feature) noexcept nogil

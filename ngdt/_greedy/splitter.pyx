@@ -13,7 +13,7 @@ import numpy as np
 from ngdt._greedy.criterion import Entropy, Misclassification
 from ngdt._greedy.variance import Variance
 
-from libc.math cimport INFINITY, fmax, fmin
+from libc.math cimport INFINITY, fmax, fmin, isfinite
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
@@ -149,6 +149,7 @@ cdef class Splitter:
         Returns
         -------
         tuple of float (threshold, gain), or None
+            None if a number is NaN or infinite, too: no threshold is between it and others.
         """
         cdef Py_ssize_t n = self._check_samples(samples)
         cdef Cut cut
@@ -160,8 +161,7 @@ cdef class Splitter:
         self._limit(min_samples_leaf)
         with nogil:
             impure = self._criterion.start(&samples[0], n)
-            self._moves.list_all(&z[0], n, self._criterion)
-            cut = self._criterion.scan(&self._moves.moves)
+            cut = self._cut(&z[0], n)
         if not impure or cut.gain == -INFINITY:
             return None
         return midpoint(cut.low, cut.high), cut.gain * self._criterion.unit
@@ -217,6 +217,15 @@ cdef class Splitter:
         # Weights of cells tell their numbers of samples only if all samples have the same weight.
         counted = min_samples_leaf <= 1 or self._moves.sample_weight == self._moves.sample_weight
         self._criterion.labels.n = self._n_labels if counted else 0
+
+    cdef Cut _cut(self, const double *z, Py_ssize_t n) noexcept nogil:
+        """Best threshold of one number per sample, for the node that was started last."""
+        cdef const double *ordered = self._moves.moves.z
+        self._moves.list_all(z, n, self._criterion)
+        # NaN and infinity, of products that overflow, are at an end. NaN goes left, wherever it is.
+        if not isfinite(ordered[0]) or not isfinite(ordered[n - 1]):
+            return Cut(-INFINITY, 0.0, 0.0)
+        return self._criterion.scan(&self._moves.moves)
 
     cdef Py_ssize_t _search(self, const int32_t *samples, Py_ssize_t n) noexcept nogil:
         """Find the best cut of every feature; return the best feature, -1 if none can be cut."""

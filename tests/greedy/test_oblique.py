@@ -90,3 +90,17 @@ def test_bad_directions(features, weights):
     root, _, _ = grower()
     with pytest.raises(ValueError, match="features"):
         root.grow(features.astype(np.int32), weights)
+
+
+def test_products_that_overflow_are_not_split():
+    # In float64 the sum of each sample is infinite, or NaN from two sums of opposite signs.
+    X = np.c_[np.random.default_rng(0).normal(size=(60, 3)), np.full((60, 20), 1.7e308)]
+    problem = make_problem(X, np.arange(60) % 2, "log", random_state=0)
+    assert np.isfinite(RandomOblique(3000).initialize(problem).thresholds).all()
+
+    features, weights = directions(300)
+    weights[1:] = np.inf, -np.inf
+    root, samples, _ = grower(max_leaf_nodes=10**6)
+    assert root.grow(features, weights)
+    assert len(root.result()[-1]) == 2
+    assert sorted(samples) == list(range(40))
