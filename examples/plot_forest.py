@@ -24,7 +24,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 
 random = RandomOblique(8, n_nonzero=1)
 kinds = {
-    "trained softly": {"optimizer": Annealed(steps=1000), "max_features": 0.6},
+    "trained softly": {"optimizer": Annealed(steps=500), "max_features": 0.6},
     "TAO": {"init": random, "optimizer": TAO(C=1.0, max_passes=5), "max_depth": 8},
     "random oblique": {"init": RandomOblique(8, n_nonzero=3), "optimizer": None},
     "random": {"init": random, "optimizer": None},
@@ -44,7 +44,7 @@ plt.show()
 # By default, the kinds compete. The error is the estimated squared error of the probabilities of a
 # forest of one kind only, and the forest gets the numbers of trees for which that error is least.
 
-forest = ObliqueForestClassifier(random_state=0).fit(X_train, y_train)
+forest = ObliqueForestClassifier(20, random_state=0).fit(X_train, y_train)
 for name, error, n_trees in zip(*forest.candidates_.values(), strict=True):
     print(f"{name:15} error {error:.3f}, {n_trees} trees")
 print(f"default: test accuracy {100 * forest.score(X_test, y_test):.1f} %")
