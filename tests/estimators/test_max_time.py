@@ -5,6 +5,7 @@ from time import perf_counter, sleep
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import ngdt._deadline
@@ -63,6 +64,21 @@ def test_enough_time_changes_nothing(estimator, optimizer, digits):
     assert limited.tree_ == free.tree_
     np.testing.assert_equal(limited.history_, free.history_)
     np.testing.assert_equal(limited.candidates_, free.candidates_)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("optimizer", [
+    SSGD(epochs=3), SGD(epochs=3), Annealed(steps=30, batch_size=10), EndToEnd(epochs=3)], ids=str)
+def test_the_clock_changes_no_bit(form, optimizer, digits, monkeypatch):
+    X, y = form(digits[0][:200]), digits[1][:200]
+    models = []
+    for seconds in (HOURS, 0.0):
+        monkeypatch.setattr(ngdt.optimizers._pace, "_PIECE_SECONDS", seconds)
+        models.append(ObliqueTreeClassifier(
+            3, init="random_complete", optimizer=optimizer, random_state=0).fit(X, y))
+    whole, in_pieces = models
+    assert in_pieces.tree_ == whole.tree_
+    np.testing.assert_equal(in_pieces.history_, whole.history_)
 
 
 # --- the pace of a schedule ----------------------------------------------------------------------

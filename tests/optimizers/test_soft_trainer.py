@@ -13,6 +13,7 @@ from ngdt import Tree
 from ngdt._scaling import Scaling
 from ngdt.inference import soft_predict_proba
 from ngdt.optimizers._soft.epoch import CHUNK
+from ngdt.optimizers._soft.lazy import LazyTrainer
 from ngdt.optimizers._soft.run import _neighbours
 from ngdt.testing.strategies import problems
 from reference import inference as naive
@@ -374,6 +375,31 @@ def test_the_number_of_threads_changes_no_bit(leaves, routing, batch_size):
             for _ in range(2)]
         results.append((weights.tobytes(), model.parameters.tobytes(), losses))
     assert results[0] == results[1] == results[2]
+
+
+@LEAVES
+@ROUTINGS
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("pieces", [[1] * 9, [2, 6, 1]])
+def test_how_an_epoch_is_divided_into_calls_changes_no_bit(leaves, routing, n_threads, pieces):
+    # The clock decides where a call ends. Where samples are sparse, most features have missed steps
+    # there.
+    results = []
+    for parts in ([9], pieces):
+        case = case_for(routing, leaves, 7, n=85, p=30, m=20, q=0.5)
+        case.X[case.random.random(case.X.shape) < 0.97] = 0.0
+        trainer, weights, model = case.kernel(routing, 10, n_threads, lazy=LazyTrainer)
+        losses = []
+        for _ in range(2):
+            order = case.order()
+            ends = np.cumsum(parts)
+            for begin, end in zip(ends - parts, ends, strict=True):
+                steps = schedule(*np.array([[2.0, 0.05, 0.99, 0.5]] * (end - begin)).T)
+                loss = trainer.epoch(order[10 * begin:10 * end], *steps, resume=begin > 0)
+            trainer.catch_up()
+            losses.append(loss)
+        results.append((weights.tobytes(), model.parameters.tobytes(), losses))
+    assert results[0] == results[1]
 
 
 @ROUTINGS

@@ -105,6 +105,9 @@ cdef class SoftTrainer(MiniBatchLoop):
         self.n_steps_before += rate.shape[0]
         return self.sum_loss / max(self.sum_weight, np.finfo(float).tiny)
 
+    def catch_up(self):
+        """Bring all weights up to date, if steps leave some of them out."""
+
     def refit(self):
         """The M-step of all leaves, where steps do not take it."""
         self.model.fit_all()

@@ -56,12 +56,12 @@ cdef class LazyWorker(SoftWorker):
     cdef int32_t[::1] start         # per feature of this mini-batch: its first entry
     cdef int32_t[::1] slot          # per entry
     cdef float[::1] value
-    # Of a feature that was up to date after some step of the epoch: what it has missed since.
+    # Of a feature that was up to date after some of these steps: what it has missed since.
     cdef double[::1] keep, rate
     # By a number of steps: what is left of the moments, and of the quotient that moves weights.
     cdef double[::1] first_share, second_share, fade
     cdef double beta1, beta2
-    cdef Py_ssize_t n_steps         # of this epoch
+    cdef Py_ssize_t n_steps         # since all features were up to date
 
     def __init__(self, n_nodes, n_features, n_values, betas):
         super().__init__(n_nodes)
@@ -72,15 +72,21 @@ cdef class LazyWorker(SoftWorker):
         self.start = np.zeros(n_listed + 2, dtype=np.int32)
         self.slot = np.empty(n_values, dtype=np.int32)
         self.value = np.empty(n_values, dtype=np.float32)
+        self.begin()
 
-    def begin_epoch(self, n_steps):
+    def begin(self):
         """All features are up to date."""
-        number = np.arange(n_steps + 1)
+        self.n_steps = 0
+        self.keep, self.rate = np.ones(1), np.zeros(1)
+
+    def make_room(self, n_steps):
+        """For so many more steps."""
+        before, number = self.n_steps + 1, np.arange(self.n_steps + n_steps + 1)
         self.first_share, self.second_share = self.beta1**number, self.beta2**number
         quotient = self.beta1 / np.sqrt(self.beta2) if self.beta1 else 0.0
         self.fade = quotient**number
-        self.keep, self.rate = np.ones(n_steps + 1), np.zeros(n_steps + 1)
-        self.n_steps = 0
+        self.keep = np.concatenate([self.keep[:before], np.ones(n_steps)])
+        self.rate = np.concatenate([self.rate[:before], np.zeros(n_steps)])
 
     cdef void add_step(self) noexcept nogil:
         """Features that take no part in this step miss one more."""
@@ -135,8 +141,9 @@ cdef class LazyWorker(SoftWorker):
 cdef class LazyTrainer(SoftTrainer):
     """`SoftTrainer` for sparse data.
 
-    Before a mini-batch is read, its features are brought up to date by the step before; at the end
-    of an epoch, all are.
+    Before a mini-batch is read, its features are brought up to date: by the step before, or at the
+    beginning of a call. Call `catch_up` before the weights are read. When it is called changes last
+    bits, how an epoch is divided into calls does not.
 
     Parameters
     ----------
@@ -149,7 +156,7 @@ cdef class LazyTrainer(SoftTrainer):
     """
 
     cdef CSRRouting csr
-    cdef int32_t[::1] up_to_date    # per feature: since which step of the epoch
+    cdef int32_t[::1] up_to_date    # per feature: since which step
 
     def __init__(self, CSRRouting routing, sample_weight, *, weights, betas=(0.9, 0.999),
                  n_threads=1, **options):
@@ -165,15 +172,27 @@ cdef class LazyTrainer(SoftTrainer):
               const double[::1] keep, const double[::1] leaf_rate, *, bint resume=False):
         """As of `SoftTrainer`."""
         cdef LazyWorker first = self.workers[0]
-        cdef int j
+        cdef Py_ssize_t place, e
+        cdef Sample x
         for worker in self.workers:
-            worker.begin_epoch(rate.shape[0])
-        loss = SoftTrainer.epoch(self, order, gamma, rate, keep, leaf_rate, resume=resume)
+            worker.make_room(rate.shape[0])
+        with nogil:
+            for place in range(min(self.batch_size, order.shape[0])):
+                x = self.csr.data.get(order[place])
+                for e in range(x.n):
+                    self._make_up(first, x.indices[e])
+        return SoftTrainer.epoch(self, order, gamma, rate, keep, leaf_rate, resume=resume)
+
+    def catch_up(self):
+        """Bring all weights up to date."""
+        cdef LazyWorker first = self.workers[0]
+        cdef int j
         with nogil:
             for j in range(self.up_to_date.shape[0]):
                 self._make_up(first, j)
         self.up_to_date[:] = 0
-        return loss
+        for worker in self.workers:
+            worker.begin()
 
     cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
         cdef Py_ssize_t place, e, end = step.start + step.n
@@ -205,9 +224,9 @@ cdef class LazyTrainer(SoftTrainer):
             j = worker.feature[k]
             if k < worker.n_moved:
                 self._move_feature(worker, k)
+                self.up_to_date[j] = <int32_t> worker.n_steps
             else:
                 self._make_up(worker, j)
-            self.up_to_date[j] = <int32_t> worker.n_steps
 
     cdef void _move_feature(self, LazyWorker worker, int k) noexcept nogil:
         """Take the step of the weights of a feature."""
@@ -240,3 +259,4 @@ cdef class LazyTrainer(SoftTrainer):
             wait = worker.missed(self.up_to_date[j])
             ngdt_adam_wait(&wait, self.w.shape[1], &self.w[j, 0], &self.first_moment[j, 0],
                            &self.second_moment[j, 0])
+            self.up_to_date[j] = <int32_t> worker.n_steps

@@ -252,6 +252,7 @@ class SoftRun:
                 self._epoch(epoch, evaluated, pace)
                 if pace.is_finished:
                     break
+        self.trainer.catch_up()     # Ctrl-C may have ended an epoch before its end
 
     def _deadline(self):
         """The deadline of the steps: the last tree is still to be evaluated."""
@@ -282,6 +283,7 @@ class SoftRun:
                 schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate,
                 resume=steps.start > 0)
             self.gamma = gamma[-1]
+        self.trainer.catch_up()
         self.model.end_epoch()
         if not schedule.refit_every_step:
             self.trainer.refit()
