@@ -202,7 +202,8 @@ class Problem:
         -------
         Problem
         """
-        return self.replace(activity=self.activity.part(share, what))
+        part = self.activity.part(share, what)
+        return self if part is self.activity else self.replace(activity=part)
 
     def __getstate__(self):
         # Kernels stay behind: they are made anew where the copy is used.
