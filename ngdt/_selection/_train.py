@@ -1,6 +1,5 @@
 """Validation: choice between the trained tree and the baseline, on samples neither has seen."""
 
-from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -78,7 +77,7 @@ class _Training:
     def __init__(self, problem, init, optimizers, baseline, validation_fraction, limit):
         self.whole, self.init, self.optimizers = problem, init, optimizers
         self.baseline, self.limit = init if baseline is None else baseline, limit
-        self.rival = "the initial tree" if baseline is None else "the pruned tree"
+        self.baseline_name = "the initial tree" if baseline is None else "the pruned tree"
         # A given tree may have been fitted on these samples, so that a comparison would be biased.
         self.is_compared = bool(optimizers) and not isinstance(self.baseline, Tree)
         few = np.count_nonzero(problem.sample_weight) < CROSS_VALIDATION_SAMPLES
@@ -144,8 +143,9 @@ class _Training:
                 random_state=(problem.random_state + i) % 2**31).doing(
                     (1.0 - INITIAL_WORK) / len(self.optimizers))
             try:
-                result = (optimizer.optimize if isinstance(self.init, Tree) else
-                          partial(optimize, optimizer))(tree, seeded)
+                result = (
+                    optimizer.optimize(tree, seeded) if isinstance(self.init, Tree) else
+                    optimize(optimizer, tree, seeded))
             except KeyboardInterrupt:
                 if i == 0:      # there is no trained tree yet
                     raise
@@ -189,7 +189,7 @@ class _Training:
             problem = problem_without(self.problem, test_samples).replace(
                 verbose=0, callback=None).doing(
                     (1.0 - TRAINING_WORK) / N_FOLDS,
-                    f"checking against {self.rival}, fold {i + 1} of {N_FOLDS}")
+                    f"checking against {self.baseline_name}, fold {i + 1} of {N_FOLDS}")
             initial = self._initialize(problem, self.init)
             tree, interrupted = self._optimize(problem, initial)
             if interrupted:
