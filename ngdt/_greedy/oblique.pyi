@@ -7,7 +7,7 @@ from ngdt._greedy.splitter import Splitter
 ROUNDING: float
 
 @disjoint_base
-class ObliqueGrower:
+class ObliqueBuilder:
     def __init__(
         self,
         splitter: Splitter,

@@ -19,7 +19,7 @@ from ngdt._samples cimport Reader, Sample
 ROUNDING = 1e-9
 
 
-cdef class ObliqueGrower:
+cdef class ObliqueBuilder:
     """A growing tree.
 
     Parameters

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ngdt._greedy.builder import least_gain
-from ngdt._greedy.oblique import ObliqueGrower
+from ngdt._greedy.oblique import ObliqueBuilder
 from ngdt._tree import Tree
 from ngdt.initializers._info_gain import InfoGain
 
@@ -80,7 +80,7 @@ class RandomOblique(InfoGain):
 
 @dataclass(frozen=True)
 class GrownObliqueTree:
-    """A grown tree: what `ObliqueGrower.result` returns, and the samples, leaf after leaf."""
+    """A grown tree: what `ObliqueBuilder.result` returns, and the samples, leaf after leaf."""
 
     features: np.ndarray
     weights: np.ndarray
@@ -122,7 +122,7 @@ class RandomObliqueBuilder:
         -------
         GrownObliqueTree
         """
-        grower = ObliqueGrower(
+        builder = ObliqueBuilder(
             self.splitter, samples, self.n_nonzero, limits.max_depth, limits.max_leaf_nodes,
             limits.min_samples_split, limits.min_samples_leaf,
             least_gain(self.splitter.weight[samples], limits))
@@ -133,10 +133,10 @@ class RandomObliqueBuilder:
             for first in range(0, len(features), step):
                 nodes = slice(first, first + step)
                 if not limits.deadline.fits():
-                    grower.stop()
-                elif not grower.grow(features[nodes], weights[nodes]):
+                    builder.stop()
+                elif not builder.grow(features[nodes], weights[nodes]):
                     continue
-                return GrownObliqueTree(*grower.result(), samples)
+                return GrownObliqueTree(*builder.result(), samples)
 
 
 def random_directions(random, n_candidates, n_features, n_nonzero):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import FORMS, make_problem
-from ngdt._greedy.oblique import ObliqueGrower
+from ngdt._greedy.oblique import ObliqueBuilder
 from ngdt._greedy.splitter import Splitter
 from ngdt.initializers import RandomOblique
 from reference import random_oblique
@@ -31,14 +31,14 @@ def test_trees_are_those_of_the_builder(form, loss, dtype, seed, limits, n_nonze
     assert tree == random_oblique.grow(problem, 4, n_nonzero)
 
 
-def grower(n_nonzero=2, y=None, **limits):
+def builder(n_nonzero=2, y=None, **limits):
     random = np.random.default_rng(0)
     X, samples = random.normal(size=(40, 3)), np.arange(40, dtype=np.int32)
     splitter = Splitter(
         X, random.normal(size=(40, 1)) if y is None else y, np.ones(40), 1, "variance")
     limits = {"max_depth": None, "max_leaf_nodes": None, "min_samples_split": 2,
               "min_samples_leaf": 1, "min_gain": 0.0} | limits
-    return ObliqueGrower(splitter, samples, n_nonzero, *limits.values()), samples, X
+    return ObliqueBuilder(splitter, samples, n_nonzero, *limits.values()), samples, X
 
 
 def directions(n_sets):
@@ -50,7 +50,7 @@ def directions(n_sets):
 @pytest.mark.parametrize("step", [1, 3, 100])
 def test_directions_may_come_in_parts(step):
     features, weights = directions(60)
-    (whole, samples, _), (parts, again, _) = grower(), grower()
+    (whole, samples, _), (parts, again, _) = builder(), builder()
     assert whole.grow(features, weights)
     done = [parts.grow(features[i:i + step], weights[i:i + step]) for i in range(0, 60, step)]
     assert done[-1]
@@ -62,7 +62,7 @@ def test_directions_may_come_in_parts(step):
 
 
 def test_a_tree_that_is_stopped_has_the_splits_found_so_far():
-    part, samples, X = grower()
+    part, samples, X = builder()
     assert not part.grow(*directions(7))
     part.stop()
     used, weights, thresholds, *_, n_at_leaf = part.result()
@@ -77,7 +77,7 @@ def test_pure_nodes_and_small_ones_need_no_directions():
     none = directions(0)
     for limits in ({"y": np.ones((40, 1))}, {"max_depth": 0}, {"min_samples_split": 41},
                    {"min_samples_leaf": 21}):
-        root, _, _ = grower(**limits)
+        root, _, _ = builder(**limits)
         assert root.grow(*none)
         assert root.result()[-1].tolist() == [40]
 
@@ -87,7 +87,7 @@ def test_pure_nodes_and_small_ones_need_no_directions():
     (np.zeros((1, 1, 2)), np.ones((2, 1, 2))), (np.full((1, 1, 2), 3), np.ones((1, 1, 2))),
     (np.full((1, 1, 2), -1), np.ones((1, 1, 2))), (np.zeros((1, 1, 1)), np.ones((1, 1, 1)))])
 def test_bad_directions(features, weights):
-    root, _, _ = grower()
+    root, _, _ = builder()
     with pytest.raises(ValueError, match="features"):
         root.grow(features.astype(np.int32), weights)
 
@@ -100,7 +100,7 @@ def test_products_that_overflow_are_not_split():
 
     features, weights = directions(300)
     weights[1:] = np.inf, -np.inf
-    root, samples, _ = grower(max_leaf_nodes=10**6)
+    root, samples, _ = builder(max_leaf_nodes=10**6)
     assert root.grow(features, weights)
     assert len(root.result()[-1]) == 2
     assert sorted(samples) == list(range(40))
