@@ -169,28 +169,6 @@ def sums_below(tree, at_leaf):
     return sums
 
 
-def n_leaves_below(tree, node):
-    """Number of leaves below a node.
-
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-
-    Returns
-    -------
-    int
-    """
-    count, stack = 0, [node]
-    while stack:
-        item = stack.pop()
-        if item < 0:
-            count += 1
-        else:
-            stack += [tree.children_left[item], tree.children_right[item]]
-    return count
-
-
 def number_depth_first(root, children_of):
     """Number the nodes and leaves of a linked tree depth first, left first.
 

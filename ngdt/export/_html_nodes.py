@@ -8,7 +8,7 @@ from ngdt._leaf_text import formula_of
 from ngdt._node_values import node_predictions, place_between
 from ngdt._numbers import format_number
 from ngdt._rules import category_rule_of, factor, hidden_terms, rule_of, terms_of
-from ngdt._structure import n_leaves_below
+from ngdt._structure import sums_below
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.plotting._style import class_colors
 
@@ -28,6 +28,7 @@ class NodeHtml:
     def __init__(self, labels, n_terms, digits):
         self._labels, self._n_terms, self._digits = labels, n_terms, digits
         self._predictions = node_predictions(labels)
+        self._n_leaves = sums_below(labels.tree, np.ones(labels.tree.n_leaves))
         self._colors = class_colors(labels.tree.n_outputs)
         known = self._predictions[~np.isnan(self._predictions).any(axis=1), 0]
         self._range = (known.min(), known.max()) if len(known) else (0.0, 0.0)
@@ -51,7 +52,7 @@ class NodeHtml:
 
     def cut(self, node):
         """A subtree that is not written."""
-        count = f"{n_leaves_below(self._labels.tree, node)} leaves"
+        count = f"{self._n_leaves[node]:.0f} leaves"
         name = [count, *self._count(node), *self._mean(node)]
         return "; ".join(name), self._head(f"… {count}", node), self._shares(node)
 

@@ -2,8 +2,10 @@
 
 from numbers import Integral, Real
 
+import numpy as np
+
 from ngdt._labels import labels_of, leaves_and_samples
-from ngdt._structure import n_leaves_below
+from ngdt._structure import sums_below
 from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, Options, mean_images
 from ngdt.plotting._key import Key
@@ -143,6 +145,7 @@ class _Plan:
         self._contents, self._tree = contents, contents.labels.tree
         self._depth = depths(
             self._tree, max(1, self._tree.max_depth) if max_depth is None else max_depth)
+        self._n_leaves = sums_below(self._tree, np.ones(self._tree.n_leaves))
         self._boxes = {item: self._box(item) for item in self._depth}
         widths = {item: box.width for item, box in self._boxes.items()}
         self._center = centers(self._tree, self._depth, widths, _BOX_GAP)
@@ -160,7 +163,7 @@ class _Plan:
             return self._contents.leaf(~item)
         if children(self._tree, item)[0] in self._depth:
             return self._contents.split(item)
-        return self._contents.cut(item, n_leaves_below(self._tree, item))
+        return self._contents.cut(item, int(self._n_leaves[item]))
 
     def _tops(self):
         """Top of the boxes of each level, and the bottom of the last."""
