@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ngdt._numbers import format_number
 from ngdt.plotting._blocks import LINE, text_width, write
 from ngdt.plotting._contents import VALUE_COLOR, blend, is_linear
-from ngdt.plotting._style import BLUE, DARK, RED, class_colors, short
+from ngdt.plotting._style import DARK, DIRECTIONS, class_colors, short
 
 _SIZE = 0.9
 _SQUARE, _GAP = 1.0, 1.2
@@ -82,7 +82,7 @@ def _colors(contents):
     names, shape = contents.labels.class_names, contents.options.shape
     entries = []
     if shape is not None:
-        entries += [(BLUE, "negative weight: left"), (RED, "positive weight: right")]
+        entries += DIRECTIONS.items()
     if names is not None:
         is_few = len(names) <= _MOST_CLASSES and (
             not contents.has_images or contents.options.filled)

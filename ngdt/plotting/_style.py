@@ -4,6 +4,7 @@
 # the left.
 WEIGHT_COLORS = "RdBu_r"
 RED, BLUE = "#b2182b", "#2166ac"
+DIRECTIONS = {BLUE: "negative weight: left", RED: "positive weight: right"}
 # Frames and lines, and bars whose side tells their sign.
 GREY, DARK = "0.7", "0.35"
 # Ten colours that the colour-blind can tell apart, by Matthew Petroff (arXiv:2107.02270).
@@ -63,7 +64,4 @@ def direction_keys():
     """
     from matplotlib.patches import Patch
 
-    return [
-        Patch(color=BLUE, label="negative weight: left"),
-        Patch(color=RED, label="positive weight: right"),
-    ]
+    return [Patch(color=color, label=label) for color, label in DIRECTIONS.items()]
