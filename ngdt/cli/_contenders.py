@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
+from ngdt.cli._models import n_leaves
 from ngdt.cli._options import make_estimator
 
 # Categories of a column that histogram boosting takes.
@@ -87,21 +88,17 @@ def _texts(X):
     return list(X.select_dtypes(exclude=["number", "bool"])) if hasattr(X, "columns") else []
 
 
-def _leaves(estimator):
-    return sum(tree.n_leaves for tree in estimator._trees())
-
-
 def _leaves_of_boosting(estimator):
     boosting = estimator[-1] if hasattr(estimator, "steps") else estimator
     return sum(tree.get_n_leaf_nodes() for trees in boosting._predictors for tree in trees)
 
 
 CONTENDERS = {
-    "tree": Contender("a tree of ngdt, the default", _tree, _leaves),
+    "tree": Contender("a tree of ngdt, the default", _tree, n_leaves),
     "pruned": Contender(
         "a greedy tree with splits on single columns, pruned by cross-validated cost complexity",
-        _pruned, _leaves),
-    "forest": Contender("a forest of ngdt, the default", _forest, _leaves),
+        _pruned, n_leaves),
+    "forest": Contender("a forest of ngdt, the default", _forest, n_leaves),
     "boosting": Contender(
         "histogram gradient boosting of scikit-learn, the default", _boosting,
         _leaves_of_boosting, takes_sparse=False),

@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueTreeClassifier
+from ngdt.cli._errors import Mistake
 from ngdt.cli._options import add_output_argument, check_output, positive_int
 from ngdt.cli._pictures import pyplot
 from ngdt.inference import empirical_loss, upper_bound
@@ -53,12 +54,10 @@ def _draw(tree, path):
 
 def _picture(tree, path):
     try:
-        import matplotlib  # noqa: F401  only whether it can be imported
-    except ImportError:
-        print(
-            f'\n{path} was not written: plots need matplotlib, python -m pip install "ngdt[plot]"')
+        _draw(tree, path)
+    except Mistake as error:
+        print(f"\n{path} was not written: {error}")
         return
-    _draw(tree, path)
     print(
         f"\nWrote {path}: the weights of the root and of its children as images (bright pixels send"
         "\nan image to the right where they are red and to the left where they are blue), and the"

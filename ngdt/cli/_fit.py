@@ -49,9 +49,8 @@ def run(arguments):
     data = training_data(arguments)
     task = task_of(data.y, arguments.task)
     y = labels(data.y, task)
-    estimator = make_estimator(arguments.model, task, arguments, arguments.settings)
-    if "verbose" not in dict(each.split("=", 1) for each in arguments.settings):
-        estimator.set_params(verbose=int(not arguments.quiet))
+    estimator = make_estimator(
+        arguments.model, task, arguments, arguments.settings, verbose=int(not arguments.quiet))
     X_train, X_test, y_train, y_test = _split(data.X, y, arguments)
     say = _silence if arguments.quiet else print
     n_classes = f" of {len(set(y.tolist()))} classes" if task == "classification" else ""

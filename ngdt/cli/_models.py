@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._validation import did_you_mean
 from ngdt.cli._errors import Mistake
+from ngdt.cli._options import FILES
 from ngdt.forest._base import ObliqueForest
 from ngdt.path import TAOPathCV
 from ngdt.persistence import InvalidModelFile, load
@@ -22,7 +23,7 @@ def add_model_argument(parser):
     parser : argparse.ArgumentParser
     """
     model = parser.add_argument("model", metavar="MODEL", help="file of `ngdt fit` or ngdt.save")
-    model.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+    model.complete = FILES
 
 
 def load_model(path):

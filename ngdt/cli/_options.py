@@ -21,6 +21,8 @@ ESTIMATORS = {
     ("forest", "classification"): ObliqueForestClassifier,
     ("forest", "regression"): ObliqueForestRegressor,
 }
+# What shells complete an argument with that is a path.
+FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 # Largest number of different whole numbers that are taken for classes.
 MAX_CLASSES = 10
 
@@ -55,7 +57,7 @@ def add_output_argument(parser, text, **options):
         Of `add_argument`.
     """
     output = parser.add_argument("-o", "--output", metavar="FILE", help=text, **options)
-    output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+    output.complete = FILES
 
 
 def add_training_arguments(parser):
@@ -141,7 +143,7 @@ def labels(y, task):
     return values.astype(str) if values.dtype.kind not in "iufb" else values
 
 
-def make_estimator(kind, task, arguments, settings=()):
+def make_estimator(kind, task, arguments, settings=(), verbose=0):
     """An estimator with the parameters that the arguments say.
 
     Parameters
@@ -152,13 +154,16 @@ def make_estimator(kind, task, arguments, settings=()):
         Those of `add_training_arguments`.
     settings : sequence of str, default=()
         Further parameters, as NAME=VALUE.
+    verbose : int, default=0
+        Unless the settings say it.
 
     Returns
     -------
     estimator
     """
     estimator = ESTIMATORS[kind, task](
-        max_time=arguments.max_time, random_state=arguments.seed, n_jobs=arguments.jobs)
+        max_time=arguments.max_time, random_state=arguments.seed, n_jobs=arguments.jobs,
+        verbose=verbose)
     known = estimator.get_params()
     given = {}
     for setting in settings:

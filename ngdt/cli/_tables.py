@@ -13,6 +13,7 @@ from sklearn.datasets import load_svmlight_file
 
 from ngdt._validation import did_you_mean
 from ngdt.cli._errors import Mistake, need
+from ngdt.cli._options import FILES
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 # Number of names of columns that a message lists; of texts that a column may have.
@@ -71,7 +72,7 @@ def add_data_arguments(parser, target=None):
     """
     data = parser.add_argument(
         "data", metavar="DATA", help=f"table: {', '.join(READERS)}; - reads CSV from stdin")
-    data.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+    data.complete = FILES
     if target is not None:
         parser.add_argument("-t", "--target", metavar="COLUMN", help=target)
     parser.set_defaults(target=None)
