@@ -82,6 +82,7 @@ sphinx_gallery_conf = {
     "capture_repr": (),
     "min_reported_time": 0,
     "plot_gallery": "True",
+    "parallel": 2,     # processes
 }
 
 html_theme = "pydata_sphinx_theme"
