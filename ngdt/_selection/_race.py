@@ -151,9 +151,11 @@ class _Prunings:
     @cached_property
     def pruned(self):
         """The pruned greedy trees."""
-        # A third of the samples compares trees well enough, but chooses the size of one less well.
-        folds = pruning_folds(self.problem) if len(self.folds) == 1 else None
-        return CrossValidatedPruning(self.problem, InfoGain(), self.folds, self.share, folds)
+        # A few folds compare trees well enough, but choose the size of one less well.
+        folds = pruning_folds(self.problem) if self.folds else []
+        return CrossValidatedPruning(
+            self.problem, InfoGain(), self.folds, self.share,
+            folds if len(folds) > len(self.folds) else None)
 
     @cached_property
     def initial(self):

@@ -18,7 +18,7 @@ class Pruned(Initializer):
     """Greedy axis-aligned tree, pruned to the size with the least cross-validated error.
 
     The tree of `InfoGain` is pruned by minimal cost-complexity pruning. The parameter
-    `ccp_alpha` is chosen by three folds, from 2000 samples on by five and, from 20 000 on, by a
+    `ccp_alpha` is chosen by three folds, from 1000 samples on by ten and, from 20 000 on, by a
     third of the samples that is held out. This is the tree that a trained tree has to beat.
 
     See Also
