@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -37,6 +37,7 @@ from ngdt.estimators._interruption import CtrlC
 from ngdt.explanation import Explanations
 from ngdt.explanation._tree import explain_tree
 from ngdt.initializers import Initializer
+from ngdt.initializers._random_complete import default_depth
 from ngdt.optimizers import Optimizer
 
 
@@ -47,6 +48,8 @@ class ObliqueTree(TableEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         **TableEstimator._parameter_constraints,
+        "max_depth": [
+            Interval(Integral, 0, None, closed="left"), StrOptions({"auto"}), None],
         "validation_fraction": [
             StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
         "callback": [callable, None],
@@ -54,7 +57,7 @@ class ObliqueTree(TableEstimator):
 
     def __init__(
         self,
-        max_depth: int | None = 8,
+        max_depth: int | Literal["auto"] | None = "auto",
         *,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -160,6 +163,8 @@ class ObliqueTree(TableEstimator):
                 problem, validation_fraction, leaf=self.leaf, linear_leaves=linear_leaves,
                 seconds_per_sample=seconds)
             return self._set_fitted(problem, result, fitted)
+        if is_auto(self.max_depth):     # nothing chooses the size of the initial tree
+            problem = problem.replace(max_depth=default_depth(problem))
         optimizers = resolve_optimizers(self, linear_leaves)
         init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
         if isinstance(init, Tree):

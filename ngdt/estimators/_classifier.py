@@ -33,10 +33,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
 
     Parameters
     ----------
-    max_depth : int or None, default=8
+    max_depth : int, None or "auto", default="auto"
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
-        limit. "random_complete" makes no deeper trees than 8, or than the depth that gives each
-        class 32 leaves if that is larger. A tree given as `init` keeps its depth.
+        limit, and "auto" none where trees compete by default: pruning chooses the size of the
+        greedy ones. Elsewhere, "auto" is 8, or the depth that gives each class 32 leaves if that is
+        larger; "random_complete" makes no deeper trees. A tree given as `init` keeps its depth.
     min_samples_split : int or float, default=2
         Least number of training samples of a node that is split; a float is a share of all samples.
         Sample weights do not count, as in scikit-learn.
@@ -186,7 +187,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
 
     def __init__(
         self,
-        max_depth: int | None = 8,
+        max_depth: int | Literal["auto"] | None = "auto",
         *,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ngdt._resolve import resolve_loss, sample_count
+from ngdt._resolve import is_auto, resolve_loss, sample_count
 from ngdt._table import Table, check_table, check_targets
 from ngdt._targets import ClassTargets, RegressionTargets
 from ngdt._validation import check_weight
@@ -102,7 +102,8 @@ class TableEstimator(ChecksParameters, BaseEstimator):
         n_samples = np.count_nonzero(sample_weight)
         return Problem(
             X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss,
-            n_outputs=encoder.n_outputs, sample_weight=sample_weight, max_depth=self.max_depth,
+            n_outputs=encoder.n_outputs, sample_weight=sample_weight,
+            max_depth=None if is_auto(self.max_depth) else self.max_depth,
             min_samples_split=sample_count(self.min_samples_split, n_samples, 2),
             min_samples_leaf=sample_count(self.min_samples_leaf, n_samples, 1),
             max_leaf_nodes=self.max_leaf_nodes,

@@ -27,9 +27,10 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
 
     Parameters
     ----------
-    max_depth : int or None, default=8
+    max_depth : int, None or "auto", default="auto"
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
-        limit. A tree given as `init` keeps its depth.
+        limit, and "auto" none where trees compete by default: pruning chooses the size of the
+        greedy ones. Elsewhere, "auto" is 8. A tree given as `init` keeps its depth.
     min_samples_split : int or float, default=2
         Least number of training samples of a node that is split; a float is a share of all samples.
         Sample weights do not count, as in scikit-learn.

@@ -63,6 +63,20 @@ class RandomComplete(Initializer):
         """Depth of the tree for a problem."""
         if self.max_depth is not None:
             return self.max_depth
-        classes = problem.n_outputs if problem.loss.is_classifier else 1
-        largest = max(_DEFAULT_DEPTH, round(np.log2(_LEAVES_PER_CLASS * classes)))
+        largest = default_depth(problem)
         return largest if problem.max_depth is None else min(problem.max_depth, largest)
+
+
+def default_depth(problem):
+    """Depth of a tree for a problem, if nothing else says it.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    int
+    """
+    classes = problem.n_outputs if problem.loss.is_classifier else 1
+    return max(_DEFAULT_DEPTH, round(np.log2(_LEAVES_PER_CLASS * classes)))

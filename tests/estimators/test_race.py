@@ -266,7 +266,7 @@ def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_s
     assert shallow.pruned is shallow.initial
 
 
-@pytest.mark.parametrize(("n", "n_folds"), [(1999, 3), (2000, 5), (2600, 1)])
+@pytest.mark.parametrize(("n", "n_folds"), [(999, 3), (1000, 10), (2000, 10), (2600, 1)])
 def test_more_folds_choose_the_size_of_the_pruned_tree(monkeypatch, n, n_folds):
     monkeypatch.setattr(_folds, "MAX_PRUNING_SAMPLES", 2600)
     random = np.random.default_rng(0)
@@ -351,3 +351,25 @@ def test_given_parts_do_not_race():
     for given in ({"optimizer": "tao"}, {"optimizer": None}, {"init": "info_gain"}):
         fitted = ObliqueTreeClassifier(2, random_state=0, **given).fit(X, y)
         assert fitted.candidates_ == {}
+
+
+def test_by_default_only_pruning_limits_the_depth_of_the_pruned_tree():
+    # Shells around the centre: one tree needs many splits.
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 4))
+    y = ((X**2).sum(axis=1) > 3.4).astype(int)
+    parameters = dict(init="auto", optimizer="auto", random_state=0)
+    limited, free, unlimited = (
+        ObliqueTreeClassifier(**parameters, **depth).fit(X, y)
+        for depth in ({"max_depth": 3}, {}, {"max_depth": None}))
+    assert limited.get_depth() <= 3
+    assert free.tree_ == unlimited.tree_
+    chosen = ObliqueTreeClassifier(init="info_gain", optimizer=None).fit(X, y)
+    assert chosen.get_depth() == 8
+
+
+def test_with_many_classes_greedy_trees_are_deeper_by_default():
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    y = np.arange(3000) % 30
+    tree = ObliqueTreeClassifier(init="info_gain", optimizer=None).fit(X, y)
+    assert tree.get_depth() == 10   # 2**10 leaves are the nearest to 32 per class
