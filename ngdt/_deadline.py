@@ -1,12 +1,20 @@
 """The time until which a fit has to end."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from time import monotonic
 
 
 class OutOfTime(Exception):
     """Ends a block of `Progress.until_interrupted` at the deadline."""
+
+
+@dataclass
+class _Record:
+    """What happened to a deadline, and to shares of its time."""
+
+    has_cut: bool = False
+    is_stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -31,8 +39,8 @@ class Deadline:
     """
 
     end: float = inf
-    # What did not fit. Shares of the time have the same list.
-    _cuts: list = field(default_factory=list, repr=False, compare=False)
+    # Shares of the time have the same record.
+    _record: _Record = field(default_factory=_Record, repr=False, compare=False)
 
     @classmethod
     def after(cls, seconds: float | None) -> "Deadline":
@@ -42,36 +50,47 @@ class Deadline:
     @property
     def is_set(self) -> bool:
         """Whether there is a deadline."""
-        return self.end < inf
+        return self.end < inf or self.is_stopped
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether `stop` has been called."""
+        return self._record.is_stopped
 
     @property
     def left(self) -> float:
         """Seconds left; 0 from the deadline on."""
+        if self.is_stopped:
+            return 0.0
         return max(0.0, self.end - monotonic()) if self.is_set else inf
 
     @property
     def has_cut(self) -> bool:
         """Whether anything did not fit."""
-        return bool(self._cuts)
+        return self._record.has_cut
 
     def fits(self, seconds: float = 0.0) -> bool:
         """Whether more than this time is left. If not, this is noted for `has_cut`."""
         fits = self.left > seconds
         if not fits:
-            self._cuts.append(seconds)
+            self._record.has_cut = True
         return fits
+
+    def stop(self) -> None:
+        """Let no time be left, from now on."""
+        self._record.is_stopped = True
 
     def share(self, share: float) -> "Deadline":
         """The deadline of an algorithm that has this share of the time left."""
-        return Deadline(monotonic() + share * self.left, self._cuts) if self.is_set else self
+        return replace(self, end=monotonic() + share * self.left) if self.is_set else self
 
     def earlier(self, seconds: float) -> "Deadline":
         """The deadline that leaves this time for something else."""
-        return Deadline(self.end - seconds, self._cuts)
+        return replace(self, end=self.end - seconds)
 
     def not_before(self, seconds: float) -> "Deadline":
         """The deadline of something that has this time in any case."""
-        return Deadline(max(self.end, monotonic() + seconds), self._cuts)
+        return replace(self, end=max(self.end, monotonic() + seconds))
 
 
 NO_DEADLINE = Deadline()

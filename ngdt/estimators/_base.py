@@ -31,6 +31,7 @@ from ngdt._selection import race, train, training_in_time
 from ngdt._structure import decision_path
 from ngdt._tree import Tree
 from ngdt._validation import error_prefix
+from ngdt.estimators._callbacks import FitTasks
 from ngdt.estimators._data import TableEstimator
 from ngdt.estimators._description import describe
 from ngdt.estimators._interruption import CtrlC
@@ -128,10 +129,14 @@ class ObliqueTree(TableEstimator):
             `fit` is called by a search or a cross-validation, and at the second time.
         """
         deadline = Deadline.after(self.max_time)
+        tasks = FitTasks(self, X, y, sample_weight)
         resume = self.warm_start and hasattr(self, "tree_")
-        return self._fit(
+        self._fit(
             X, y, sample_weight, resume=resume, fresh=not resume and is_auto(self.init),
-            validation_fraction=self.validation_fraction, deadline=deadline)
+            validation_fraction=self.validation_fraction, deadline=deadline,
+            callback=tasks.after_epoch(self.callback, deadline))
+        tasks.finish()
+        return self
 
     def _fit(self, X, y, sample_weight, deadline=NO_DEADLINE, **options):
         with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
@@ -142,18 +147,18 @@ class ObliqueTree(TableEstimator):
             warnings.warn(
                 f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
                 "found until then.", ConvergenceWarning, stacklevel=4)
-        elif deadline.has_cut:
+        elif deadline.has_cut and not deadline.is_stopped:
             warnings.warn(
                 f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} epochs; "
                 "tree_ is the best tree found in this time.", ConvergenceWarning, stacklevel=4)
         return self
 
-    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, resume, fresh,
+    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, resume, fresh,
                      validation_fraction, limit=True, classes=None):
         """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
         problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
         problem, seconds = training_in_time(
-            problem.replace(deadline=deadline, activity=activity))
+            problem.replace(deadline=deadline, activity=activity, callback=callback))
         # Moments raise a ValueError for features whose range is too large.
         fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
         encoder = fitted["_targets"]

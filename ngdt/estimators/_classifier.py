@@ -284,7 +284,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
                     f"classes={classes} differ from those of the first call, {self.classes_}")
         return self._fit(
             X, y, sample_weight, resume=resume, fresh=False, validation_fraction=None, limit=False,
-            classes=classes)
+            classes=classes, callback=self.callback)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Most probable label of each sample.

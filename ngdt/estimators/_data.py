@@ -19,12 +19,13 @@ from ngdt._resolve import is_auto, resolve_loss, sample_count
 from ngdt._table import Table, check_table, check_targets
 from ngdt._targets import ClassTargets, RegressionTargets
 from ngdt._validation import check_weight
+from ngdt.estimators._callbacks import CallbackSupportMixin
 from ngdt.estimators._parameters import ChecksParameters
 from ngdt.explanation._shapley import shapley_values
 from ngdt.problem import Problem
 
 
-class TableEstimator(ChecksParameters, BaseEstimator):
+class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
     """Base class of estimators that are trained on encoded tables.
 
     `ClassifierData` and `RegressorData` add what depends on the task.
@@ -35,7 +36,6 @@ class TableEstimator(ChecksParameters, BaseEstimator):
     _doc_link_template = (
         "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{estimator_name}.html")
 
-    callback = None     # a parameter of single trees
     _default_loss: ClassVar[str]
     _check_y_params: ClassVar[dict] = {}
 
@@ -112,8 +112,7 @@ class TableEstimator(ChecksParameters, BaseEstimator):
             standardize=self.standardize,
             random_state=int(check_random_state(self.random_state).randint(
                 np.iinfo(np.int32).max)),
-            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
-            callback=self.callback)
+            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose))
 
     def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:
         """Encode a table as the features that splits weigh.

@@ -206,7 +206,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         check_batches(self)
         return self._fit(
             X, y, sample_weight, resume=hasattr(self, "tree_"), fresh=False,
-            validation_fraction=None, limit=False)
+            validation_fraction=None, limit=False, callback=self.callback)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Value of the leaf that each sample reaches.

@@ -25,6 +25,7 @@ from ngdt._structure import decision_path
 from ngdt._tree import Tree
 from ngdt._validation import check_weight, error_prefix
 from ngdt.estimators._base import ObliqueTree
+from ngdt.estimators._callbacks import FitTasks
 from ngdt.estimators._data import TableEstimator
 from ngdt.estimators._interruption import CtrlC
 from ngdt.explanation import Explanations
@@ -149,19 +150,21 @@ class ObliqueForest(TableEstimator):
             trained until then. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does
             where `fit` is called by a search or a cross-validation, and at the second time.
         """
-        deadline = Deadline.after(self.max_time)
+        deadline, tasks = Deadline.after(self.max_time), FitTasks(self, X, y, sample_weight)
         with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
-            growth = self._fit_checked(X, y, sample_weight, deadline, activity)
+            growth = self._fit_checked(X, y, sample_weight, deadline, activity, tasks)
             if growth is not None and growth.interrupted:
                 ctrl_c.end()
-        if growth is not None and (growth.interrupted or growth.was_cut):
+        if growth is not None and (
+                growth.interrupted or (growth.was_cut and not deadline.is_stopped)):
             why = "Ctrl-C" if growth.interrupted else f"max_time={self.max_time:g} s"
             warnings.warn(
                 f"{why} shortened the training: the forest has {len(self.estimators_)} of "
                 f"{self.n_estimators} trees.", ConvergenceWarning, stacklevel=3)
+        tasks.finish()
         return self
 
-    def _fit_checked(self, X, y, sample_weight, deadline, activity):
+    def _fit_checked(self, X, y, sample_weight, deadline, activity, tasks):
         """Train, set the fitted attributes, and return how the trees were grown."""
         resume = self.warm_start and hasattr(self, "estimators_")
         before = list(self.estimators_) if resume else []
@@ -179,10 +182,12 @@ class ObliqueForest(TableEstimator):
                 "Nothing was trained: with warm_start=True, raise n_estimators to add trees",
                 stacklevel=4)
         else:
-            growth = Growth(problem.replace(deadline=deadline, activity=activity), fitted)
+            growth = Growth(
+                problem.replace(deadline=deadline, activity=activity), fitted, tasks,
+                lambda trees: self._attributes(fitted, before + self._estimators(trees, fitted)))
             seeds = _seeds(problem.random_state, len(before), self.n_estimators)
             self._grow(growth, sampling, seeds, fitted)
-            before += [self._tree(each.attributes, fitted) for each in growth.trees]
+            before += self._estimators(growth.trees, fitted)
         self._set_fitted(fitted, before)
         if self.oob_score:
             predictions = out_of_bag_predictions(problem, sampling, before)
@@ -239,6 +244,10 @@ class ObliqueForest(TableEstimator):
             init = fitted["_targets"].scale_leaf_values(init, problem.loss)
         return Recipe(init, optimizers, sampling)
 
+    def _estimators(self, trees, fitted):
+        """The estimators of trained trees."""
+        return [self._tree(each.attributes, fitted) for each in trees]
+
     def _tree(self, attributes, fitted):
         """The estimator of a trained tree."""
         parameters = self.get_params(deep=False)
@@ -256,11 +265,15 @@ class ObliqueForest(TableEstimator):
 
     def _set_fitted(self, fitted, trees):
         vars(self).pop("pruning_path_", None)
-        importances = np.mean([tree.feature_importances_ for tree in trees], axis=0)
-        vars(self).update(fitted | {
-            "estimators_": trees, "_kernel": None,
-            "feature_importances_": importances / (importances.sum() or 1.0)})
+        vars(self).update(self._attributes(fitted, trees))
         self._ensemble()
+
+    def _attributes(self, fitted, trees):
+        """The fitted attributes of a forest of these trees."""
+        importances = np.mean([tree.feature_importances_ for tree in trees], axis=0)
+        return fitted | {
+            "estimators_": trees, "_kernel": None,
+            "feature_importances_": importances / (importances.sum() or 1.0)}
 
     def _pruning_input(self, X, y, sample_weight):
         """The trees, and samples by which to prune them: what `ngdt.pruning.prune_forest` needs."""

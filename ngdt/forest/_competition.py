@@ -94,8 +94,9 @@ class _Trial:
         n_trial = len(recipes) * len(seeds)
         trial = Growth(problem.replace(
             deadline=problem.deadline.share(TRIAL_TIME), verbose=0).doing(
-                n_trial / (n_trial + n_trees), "comparing kinds of trees"), growth.fitted)
-        trial.add([(recipe, seed) for recipe in recipes for seed in seeds])
+                n_trial / (n_trial + n_trees), "comparing kinds of trees"),
+            growth.fitted, growth.tasks, growth.attributes)
+        trial.add([(recipe, seed) for recipe in recipes for seed in seeds], "trial of kinds")
         self.interrupted, self.all_trees = trial.interrupted, trial.trees
         # Those of each kind of which all were trained.
         n = len(seeds)

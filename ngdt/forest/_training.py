@@ -158,6 +158,10 @@ class Growth:
         Of the whole forest.
     fitted : dict
         Fitted attributes that do not depend on a tree.
+    tasks : FitTasks
+        Of the `fit` of the forest.
+    attributes : callable
+        Takes trees, and returns the fitted attributes of a forest of them.
 
     Attributes
     ----------
@@ -168,16 +172,16 @@ class Growth:
         Whether the deadline did, or shortened the training of a tree.
     """
 
-    def __init__(self, problem, fitted):
-        self.problem, self.fitted = problem, fitted
+    def __init__(self, problem, fitted, tasks, attributes):
+        self.problem, self.fitted, self.tasks, self.attributes = problem, fitted, tasks, attributes
         self.trees, self.interrupted = [], False
 
     @property
     def was_cut(self):
         return self.problem.deadline.has_cut or any(tree.was_cut for tree in self.trees)
 
-    def add(self, tasks):
-        """Train trees until Ctrl-C or the deadline.
+    def add(self, tasks, what="trees"):
+        """Train trees until Ctrl-C, the deadline, or a callback ends this.
 
         Trees are kept as soon as they are trained. Ctrl-C before the first raises
         KeyboardInterrupt.
@@ -186,6 +190,8 @@ class Growth:
         ----------
         tasks : sequence of tuple (Recipe, int)
             For each tree, how it is made, and its seed.
+        what : str, default="trees"
+            What they are, for callbacks.
         """
         stop, begun, finished = Event(), Jobs(), Jobs()
         activity = self.problem.activity
@@ -198,19 +204,25 @@ class Growth:
                  for k in range(len(tasks))]
         jobs = (delayed(_fit)(recipe, part, seed, self.fitted, begun, finished)
                 for part, (recipe, seed) in zip(parts, self._in_time(tasks), strict=False))
+        self.tasks.begin_part(what, "tree", len(tasks))
         try:
             # Trees in several threads must not start threads of BLAS in each.
             with one_blas_thread():
                 for tree, (recipe, _), part in zip(run(jobs), tasks, parts, strict=False):
+                    if self.problem.deadline.is_stopped:
+                        continue    # another thread had begun it
                     self._add(tree, recipe)
                     part.activity.finish()
+                    if self.tasks.step(lambda: self.attributes(self.trees)):
+                        self.problem.deadline.stop()
+                        stop.set()
         except KeyboardInterrupt:
             stop.set()
             if not self.trees:
                 self._add_first(begun, finished, tasks[0][0])
             if not self.trees:
                 raise
-            self.interrupted = True
+            self.interrupted = not self.problem.deadline.is_stopped
         finally:
             stop.set()
 

@@ -97,4 +97,6 @@ def attributes_of(thing):
     if not isinstance(thing, BaseEstimator):
         return {}
     parameters = argument_names(type(thing))
-    return {name: value for name, value in thing.__getstate__().items() if name not in parameters}
+    # Nor can a file hold the callbacks of scikit-learn.
+    return {name: value for name, value in thing.__getstate__().items()
+            if name not in (*parameters, "_skl_callbacks")}
