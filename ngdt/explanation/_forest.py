@@ -11,11 +11,12 @@ from ngdt._labels import labels_of
 from ngdt._numbers import format_number
 from ngdt._samples import Samples
 from ngdt.explanation._axes import nearest_on_axes
-from ngdt.explanation._changes import Columns, changes_of_one_column
+from ngdt.explanation._cells import Cells
+from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import DIGITS, Context, encoded_rows
 from ngdt.explanation._contributions import contributions, values_at_nodes
 from ngdt.explanation._explanations import Explanation, Explanations
-from ngdt.explanation._goals import class_goal, range_goal
+from ngdt.explanation._goals import RangeGoal, class_goal, range_goal
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import change_lines, term_lines
 
@@ -87,22 +88,56 @@ class ForestExplanation(Explanation):
             numbers and of numbers with two values. Columns that cannot change the prediction alone
             are left out.
         """
+        return changes_of_one_column(*self._search(target, fixed, within_range)[:3])
+
+    def near_change(self, target=None, fixed=(), within_range=True):
+        """A small change of all numbers together that changes the prediction.
+
+        It is the smallest that a search finds: an upper bound of the smallest one there is, and not
+        larger than that of any single number. The search goes from intersections of leaves of all
+        trees to nearer ones. Leaves have to be constant. Categories, missing values and columns
+        with one or two values in training stay as they are.
+
+        Parameters
+        ----------
+        target, fixed, within_range
+            As for `changes_of_one_column`.
+
+        Returns
+        -------
+        Change or None
+            None if no change was found that leads to the target.
+        """
+        columns, predict, nearest_on_axes, near = self._search(target, fixed, within_range)
+
+        def nearest(x, scale):
+            known = np.repeat(x[None], np.count_nonzero(scale), axis=0)
+            values = nearest_on_axes(x, np.flatnonzero(scale))
+            for point, (feature, value) in zip(known, values.items(), strict=False):
+                point[feature] = value
+            return near(x, scale, known[:len(values)])
+
+        return change_of_all_numbers(columns, predict, nearest)
+
+    def _search(self, target, fixed, within_range):
+        """The columns that may change, what predicts changed samples, and what looks for them."""
         context = self._context
         if not self._has_constant_leaves:
             raise ValueError("changes are not known for forests of trees with linear leaves")
         if context.classes is not None:
-            goal = class_goal(context.classes, self._best, target)
+            goal = direction = class_goal(context.classes, self._best, target)
         else:
             goal = range_goal(self._outputs, target)
-        columns = Columns.of(context, self._row, fixed)
+            direction = RangeGoal(goal.low, np.inf) if self._outputs[0] < goal.low else (
+                RangeGoal(-np.inf, goal.high))
         limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
 
         def meets(points):
             return goal.accepts(None, self._mean(np.ascontiguousarray(points)))
 
-        return changes_of_one_column(
-            columns, partial(self._predict, goal),
-            partial(nearest_on_axes, self._trees, meets, context.std, limits=limits))
+        return (Columns.of(context, self._row, fixed), partial(self._predict, goal),
+                partial(nearest_on_axes, self._trees, meets, context.std, limits=limits),
+                Cells(self._trees, direction, meets, context.std, *limits).near)
 
     def _predict(self, goal, points):
         outputs = self._mean(np.ascontiguousarray(points))
@@ -155,8 +190,10 @@ class ForestExplanation(Explanation):
         for title, terms in zip(self.titles(), self.sums().values(), strict=True):
             lines += [title, *term_lines(terms, n_terms)]
         if self._has_constant_leaves and self._context.classes is not None:
-            changes = self.changes_of_one_column()[:n_terms]
-            lines += change_lines("class", changes, n_terms, "no change of one column")
+            changes, together = self.changes_of_one_column()[:n_terms], self.near_change()
+            if together is not None and len(together.values) > 1:
+                changes.append(together)
+            lines += change_lines("class", changes, n_terms, "no change that was found")
         return "\n".join(lines)
 
     def _votes_text(self):

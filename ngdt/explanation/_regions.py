@@ -72,6 +72,62 @@ class Region(NamedTuple):
         return np.where(is_reached, np.clip(0.0, low, high), np.nan)
 
 
+def inequalities(tree, leaf):
+    """Those of the path to a leaf: ``A @ z <= b``, or ``<`` where the path goes right.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : int
+
+    Returns
+    -------
+    A : ndarray of shape (n_nodes, n_features)
+    b : ndarray of shape (n_nodes,)
+    is_right : ndarray of bool, shape (n_nodes,)
+    """
+    path = paths(tree, [leaf])
+    side = path.data.astype(np.float64)
+    # Left: w @ z <= t. Right: -w @ z < -t.
+    return (-side[:, None] * tree.dense_weights(path.indices),
+            -side * tree.thresholds[path.indices], side > 0)
+
+
+def nearest_in(region, x, scale, limits, meets):
+    """The point of a region nearest to a sample.
+
+    Parameters
+    ----------
+    region : Region
+    x, scale : ndarray of shape (n_features,)
+        As for `Regions.nearest`.
+    limits : tuple of (ndarray, ndarray)
+        Limits of the step from the sample.
+    meets : callable
+        Takes points, and returns whether each meets the goal.
+
+    Returns
+    -------
+    point : ndarray of shape (n_features,) or None
+        None if no point that was tried meets the goal.
+    distance : float
+    """
+    for margin in _MARGINS:
+        step = project(region.A, region.room(x, margin), scale, *limits)
+        if step is None:
+            continue
+        point = x + step
+        if np.isfinite(point).all() and meets(point[None])[0]:
+            return point, distance_of(point - x, scale)
+    return None, np.inf
+
+
+def distance_of(step, scale):
+    """Length of a step, where the distance of each feature is in units of its scale."""
+    moved = scale > 0
+    return float(np.linalg.norm(step[moved] / scale[moved]))
+
+
 class Regions:
     """The regions of a tree in which samples meet a goal.
 
@@ -107,21 +163,18 @@ class Regions:
         ------
         Region
         """
-        tree, path = self.tree, paths(self.tree, [leaf])
+        tree = self.tree
         if tree.slopes is None:
             if not self.goal.accepts(np.array([leaf]), tree.values[[leaf]])[0]:
                 return
             conditions = [(np.empty((0, tree.n_features)), np.empty(0), np.empty(0), False)]
         else:
             conditions = self.goal.conditions(tree, leaf)
-        side = path.data.astype(np.float64)
-        # Left: w @ z <= t. Right: -w @ z < -t.
-        A = -side[:, None] * tree.dense_weights(path.indices)
-        b = -side * tree.thresholds[path.indices]
+        A, b, is_right = inequalities(tree, leaf)
         for slopes, limits, size, is_strict in conditions:
             yield Region(
                 np.vstack([A, slopes]), np.concatenate([b, limits]),
-                np.concatenate([side > 0, np.full(len(limits), is_strict)]),
+                np.concatenate([is_right, np.full(len(limits), is_strict)]),
                 np.concatenate([np.abs(b), size]), self.unit)
 
     def nearest_on_axes(self, x, features):
@@ -189,7 +242,7 @@ class Regions:
             if bounds[leaf] >= least:
                 break
             for region in self.of_leaf(leaf):
-                point, distance = self._nearest_in(region, x, scale)
+                point, distance = nearest_in(region, x, scale, self._limits(x), self._meets)
                 if distance < least:
                     best, least = point, distance
         return best, least
@@ -206,13 +259,5 @@ class Regions:
         path.data = np.maximum(-path.data * away[path.indices], 0.0)
         return path.max(axis=1).toarray().ravel() if tree.n_internal else np.zeros(1)
 
-    def _nearest_in(self, region, x, scale):
-        for margin in _MARGINS:
-            step = project(region.A, region.room(x, margin), scale, *self._limits(x))
-            if step is None:
-                continue
-            point = x + step
-            if np.isfinite(point).all() and self.predict(point[None])[2][0]:
-                moved = scale > 0
-                return point, float(np.linalg.norm((point - x)[moved] / scale[moved]))
-        return None, np.inf
+    def _meets(self, points):
+        return self.predict(points)[2]
