@@ -174,6 +174,7 @@ def tao_path(
         raise ValueError(
             f"X_val and y_val must be samples of {X.shape[1]} features and their targets, "
             f"got shapes {np.shape(X_val)} and {np.shape(y_val)}")
+    X_val = None if X_val is None else check_matrix(X_val)
     for C, interrupted in fits(model, Cs, X, y, sample_weight):
         tree = model.tree_
         trees.append(tree)

@@ -328,6 +328,12 @@ def test_other_bad_input():
             tao_path(X, y, X_val=X_val, y_val=y_val)
 
 
+def test_data_frames_are_samples_of_both_kinds():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    path = tao_path(X, y, Cs=[0.1], X_val=X, y_val=y)       # a warning would be an error
+    assert path.validation_error[0] == path.train_error[0]
+
+
 def test_a_clone_is_not_fitted():
     X, y = load_iris(return_X_y=True)
     search = TAOPathCV(tao_tree(2), Cs=2, cv=2).fit(X, y)
