@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from ngdt import ObliqueTreeClassifier
 from ngdt.plotting import plot_history, plot_tree, plot_weights
 
-X, y = load_digits(return_X_y=True)
+X, y = load_digits(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 for optimizer in (None, "sgd", "ssgd", "annealed"):

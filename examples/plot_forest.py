@@ -15,7 +15,7 @@ from ngdt import ObliqueForestClassifier
 from ngdt.initializers import RandomOblique
 from ngdt.optimizers import TAO, Annealed
 
-X, y = load_digits(return_X_y=True)
+X, y = load_digits(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
@@ -33,7 +33,7 @@ figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for name, parameters in kinds.items():
     forest = ObliqueForestClassifier(20, random_state=0, **parameters).fit(X_train, y_train)
     proba = np.cumsum([tree.predict_proba(X_test) for tree in forest.estimators_], axis=0)
-    accuracy = 100 * (proba.argmax(axis=2) == y_test).mean(axis=1)
+    accuracy = 100 * (proba.argmax(axis=2) == y_test.to_numpy()).mean(axis=1)
     ax.plot(np.arange(1, 21), accuracy, marker=".", label=name)
     print(f"{name:15} one tree {accuracy[0]:.1f} %, 20 trees {accuracy[-1]:.1f} %")
 ax.set(xlabel="number of trees", ylabel="test accuracy, %", xticks=[1, 5, 10, 15, 20])

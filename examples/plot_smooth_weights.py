@@ -16,7 +16,7 @@ from ngdt import ObliqueTreeClassifier
 from ngdt.optimizers import EndToEnd
 from ngdt.plotting import plot_weights
 
-X, y = load_digits(return_X_y=True)
+X, y = load_digits(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 

@@ -17,7 +17,7 @@ from ngdt import ObliqueTreeClassifier, TAOPathCV, tao_path
 from ngdt.optimizers import TAO
 from ngdt.plotting import plot_tree
 
-X, y = load_digits(return_X_y=True)
+X, y = load_digits(return_X_y=True, as_frame=True)
 X, X_test, y, y_test = train_test_split(X, y, test_size=500, random_state=0, stratify=y)
 X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=400, random_state=0, stratify=y)
 
