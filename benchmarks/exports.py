@@ -1,0 +1,363 @@
+"""Exported models against `predict`, on each row of each data set.
+
+    python benchmarks/exports.py --output benchmarks/results/exports.csv
+    python benchmarks/exports.py --output benchmarks/results/exports.csv --summary
+
+A CSV line per data set, model and form: how many rows are predicted differently, how many of these
+lie within one unit in the last place of a threshold, and for how many two classes are equally
+probable, so that rounding chooses one. Lines that the file already has are not run again, so a run
+that was stopped goes on. The last step, or with --summary the only one, prints a summary. C needs a
+compiler, ONNX the packages of `.[onnx]`.
+
+Models are trained on at most --max-train samples, and fewer of wide data. They predict all:
+
+- `default`: the tree of the default parameters, of each data set; often a single linear leaf.
+- `tao`: a tree of `TAO` with sparse weights and constant leaves, of each data set.
+- `forest`: five trees; of the data sets SOME.
+
+The forms:
+
+- `text`: the conditions of `export_rules`, for all rows as the samples of the summary; numbers in
+  leaves have 15 digits.
+- `json`: trees that `Tree.from_json` reads, for encoded rows.
+- `sql`: the query in SQLite. `c`: compiled by `cc -O2 -std=c99`.
+- `onnx`, `onnx_float`: in onnxruntime, with float64, and with float32 against the predictions for
+  rows of float32.
+
+A row is near a threshold if a score on its path is at most one unit in the last place of the sum
+of the sizes of its terms, in the type of the form. Predicted numbers count as different if they
+differ by more than 1e-9 (with float32, 1e-4) of the largest one, since the sums of linear leaves
+and forests run in other orders.
+"""
+
+import argparse
+import csv
+import ctypes
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from data import CLASSIFICATION, DATA, table, table_names
+from scipy.special import softmax
+from sklearn.base import is_classifier
+from threadpoolctl import threadpool_limits
+
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    Tree,
+)
+from ngdt.export import export_c, export_json, export_onnx, export_rules, export_sql
+from ngdt.optimizers import TAO
+
+FIELDS = ["data", "model", "form", "n_samples", "leaves", "different", "near", "tied"]
+KEYS = ["data", "model", "form"]
+# The data sets of forests: wide and narrow, with categories and missing values, of both tasks.
+SOME = ("mnist", "segment", "cpu_act", "abalone", "titanic", "auto_mpg", "credit_approval", "yeast")
+# Largest number of values of the training samples.
+MAX_VALUES = 1_000_000
+# Predicts all rows.
+RUN = """
+void run(const double *x, long n, double *out)
+{
+    for (long i = 0; i < n; i++, x += ngdt_n_features)
+        CALL;
+}
+"""
+TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
+
+
+def set_names():
+    """All data sets, the smallest first."""
+    return [*table_names(), *sorted(
+        (path.stem for path in DATA.glob("*.npz")),
+        key=lambda name: (DATA / f"{name}.npz").stat().st_size)]
+
+
+def read(name):
+    """All rows as a data frame, and y."""
+    if (DATA / "tabular" / f"{name}.npz").exists():
+        frame, y = table(name)
+    else:
+        data = np.load(DATA / f"{name}.npz", allow_pickle=False)
+        X, y = (
+            np.concatenate([data[f"{each}_{part}"] for part in ("train", "val", "test")
+                            if f"{each}_{part}" in data]) if f"{each}_train" in data else data[each]
+            for each in ("X", "y"))
+        frame = pd.DataFrame(X.astype(np.float64 if X.dtype == np.float64 else np.float32))
+        y = y if name in (*CLASSIFICATION, "protein_val2871") else y.astype(float)
+    frame.columns = [f"x{j}" for j in range(frame.shape[1])]
+    return frame, y
+
+
+def fitted(kind, X, y, max_train):
+    """A model of some of the rows."""
+    n_train = min(max_train, MAX_VALUES // X.shape[1], len(X))
+    rows = np.random.default_rng(0).permutation(len(X))[:n_train]
+    tree, forest = (
+        (ObliqueTreeClassifier, ObliqueForestClassifier) if y.dtype.kind in "iU" else
+        (ObliqueTreeRegressor, ObliqueForestRegressor))
+    model = {
+        "default": lambda: tree(random_state=0),
+        "tao": lambda: tree(optimizer=TAO(C=0.1), leaf="constant", random_state=0),
+        "forest": lambda: forest(5, random_state=0)}[kind]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X.iloc[rows], y[rows])
+
+
+def trees_of(model):
+    return [each.tree_ for each in getattr(model, "estimators_", [model])]
+
+
+def encoded(model, X):
+    encoded = model.encode(X)
+    return encoded if isinstance(encoded, np.ndarray) else encoded.toarray()
+
+
+# --- the forms: functions of a model and a data frame, which return predictions -------------------
+
+
+def by_json(model, X):
+    text, X = export_json(model), encoded(model, X)
+    trees = [Tree.from_json(text, number=k) for k in range(len(trees_of(model)))]
+    if not is_classifier(model):
+        return np.mean([tree.predict(X)[:, 0] for tree in trees], axis=0)
+    logits = [tree.predict(X) for tree in trees]
+    # Different logits may have the same probability.
+    means = logits[0] if len(trees) == 1 else np.mean(softmax(logits, axis=2), axis=0)
+    return model.classes_[means.argmax(axis=1)]
+
+
+def by_sql(model, X):
+    rows = X.astype(object).where(X.notna(), None).to_numpy().tolist()
+    with sqlite3.connect(":memory:") as database:
+        database.execute(f"CREATE TABLE data ({', '.join(X.columns)})")
+        database.executemany(f"INSERT INTO data VALUES ({', '.join('?' * X.shape[1])})", rows)
+        found = database.execute(export_sql(model)).fetchall()
+    database.close()
+    return np.array([value for value, in found])
+
+
+def by_c(model, X):
+    X = np.ascontiguousarray(encoded(model, X), dtype=np.float64)
+    is_class = is_classifier(model)
+    call = "out[i] = ngdt_predict(x)" if is_class else "ngdt_predict(x, out + i)"
+    code = export_c(model, encoded=True) + RUN.replace("CALL", call)
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder, "model.c"), Path(folder, "model.so")
+        source.write_text(code)
+        subprocess.run(["cc", "-O2", "-std=c99", "-shared", "-fPIC", source, "-o", library, "-lm"],
+                       check=True)
+        out = np.empty(len(X))
+        ctypes.CDLL(str(library)).run(
+            ctypes.c_void_p(X.ctypes.data), ctypes.c_long(len(X)), ctypes.c_void_p(out.ctypes.data))
+    return model.classes_[out.astype(int)] if is_class else out
+
+
+def by_onnx(model, X, dtype="double"):
+    from onnxruntime import InferenceSession
+
+    X = encoded(model, X).astype({"double": np.float64, "float": np.float32}[dtype])
+    onnx_model = export_onnx(model, dtype=dtype, encoded=True)
+    return InferenceSession(onnx_model.SerializeToString()).run(None, {"X": X})[0].ravel()
+
+
+def by_onnx_float(model, X):
+    return by_onnx(model, X, "float")
+
+
+def by_text(model, X):
+    """What a reader of the rules predicts."""
+    names = [f"x{j}" for j in range(X.shape[1])]
+    words = [str(k) for k in range(len(model.classes_))] if is_classifier(model) else None
+    texts = {"feature_names": names, "class_names": words, "X": X}
+    rules, exact = export_rules(model, **texts), export_rules(model, digits=15, **texts)
+    reader = Reader(model, X, names)
+    found, hits = np.full(len(X), np.nan), np.zeros(len(X), dtype=int)
+    for rule, predicted in zip(rules, exact, strict=True):
+        meets = np.logical_and.reduce(
+            [reader.holds(condition) for condition in rule.conditions] or [np.ones(len(X), bool)])
+        hits += meets
+        found[meets] = reader.predicted(predicted.prediction)[meets]
+    found[hits != 1] = np.nan       # a row meets all conditions of one rule
+    if words is None:
+        return found
+    return np.where(np.isnan(found), -1, model.classes_[np.nan_to_num(found).astype(int)])
+
+
+class Reader:
+    """Evaluates the text of conditions and predictions for all rows.
+
+    Parameters
+    ----------
+    model : fitted estimator of a tree
+    X : data frame
+    names : list of str
+        Names of the columns in the text.
+    """
+
+    def __init__(self, model, X, names):
+        values = encoded(model, X).astype(np.float64).T
+        features, self._n = model._table.features, len(X)
+        self._variables, self._indicators, self._factors = {}, {}, {}
+        for value, feature in zip(values, features, strict=True):
+            name = names[feature.column]
+            if feature.kind == "number":
+                self._variables[name] = value
+            else:
+                sign = "is" if feature.category in ("missing", "rare") else "="
+                variable = f"z{len(self._variables)}"
+                self._variables[variable] = value
+                self._factors[f"({name} {sign} {feature.category})"] = variable
+                self._indicators[name, feature.category] = variable
+        self._known = {}
+
+    def holds(self, condition):
+        """Whether the rows meet a condition."""
+        if condition not in self._known:
+            of_categories = re.fullmatch(r"(x\d+) (is not|not in|is|in) (.*)", condition)
+            self._known[condition] = (
+                self._number(condition).astype(bool) if of_categories is None else
+                self._is_in(*of_categories.groups()))
+        return self._known[condition]
+
+    def _is_in(self, name, relation, words):
+        words = words[1:-1].split(", ") if relation.endswith("in") else [words]
+        is_in = sum(self._variables[self._indicators[name, word]] for word in words) > 0
+        return is_in if relation in ("is", "in") else ~is_in
+
+    def _number(self, text):
+        for factor, variable in self._factors.items():
+            text = text.replace(factor, variable)
+        return np.broadcast_to(eval(text, {}, self._variables), self._n)
+
+    def predicted(self, text):
+        """Index of the class, or the number."""
+        if text.startswith("log-odds of "):
+            return self._formula(text.partition(": ")[2]) > 0
+        if re.match(r"\d+: ", text):
+            formulas = [each.partition(": ")[2] for each in text.split("; ")]
+            return np.argmax([self._formula(each) for each in formulas], axis=0)
+        label = re.fullmatch(r"(\d+) \([\d.e-]+\)", text)
+        return self._formula(text if label is None else label[1])
+
+    def _formula(self, text):
+        formula, _, limits = text.partition(", within ")
+        value = self._number(formula)
+        return np.clip(value, *eval(limits)) if limits else value
+
+
+FORMS = {"text": by_text, "json": by_json, "sql": by_sql, "c": by_c, "onnx": by_onnx,
+         "onnx_float": by_onnx_float}
+
+
+# --- comparison ---------------------------------------------------------------------------------
+
+
+def are_near(model, X, dtype):
+    """Whether a score on the path of a row is within a unit in the last place of a threshold."""
+    X, near = encoded(model, X).astype(dtype), np.zeros(len(X), dtype=bool)
+    for tree in trees_of(model):
+        weights = tree.dense_weights(slice(None))
+        size = np.abs(X) @ np.abs(weights).T + np.abs(tree.thresholds)
+        close = np.abs(tree.scores(X)) <= np.spacing(size.astype(dtype))
+        near |= (close & tree.decision_path(X).toarray()).any(axis=1)
+    return near
+
+
+def are_tied(model, X, dtype):
+    """Whether the two largest probabilities of a row are the same, but for rounding."""
+    if not is_classifier(model):
+        return np.zeros(len(X), dtype=bool)
+    second, first = np.sort(model.predict_proba(X), axis=1)[:, -2:].T
+    return first - second <= 4 * np.finfo(dtype).eps
+
+
+def compare(model, form, X):
+    """Numbers of rows with other predictions, and of those near a threshold and at a tie."""
+    dtype = np.float32 if form == "onnx_float" else np.float64
+    if dtype is np.float32:
+        X = X.astype(dict.fromkeys(X.select_dtypes("number").columns, np.float32))
+    wanted, found = model.predict(X), FORMS[form](model, X)
+    if is_classifier(model):
+        different = found != wanted
+    else:
+        scale = np.abs(wanted).max()
+        different = ~(np.abs(found - wanted) <= TOLERANCE[dtype] * scale)
+    rows = np.flatnonzero(different)
+    near, tied = (
+        int(each(model, X.iloc[rows], dtype).sum()) if len(rows) else 0
+        for each in (are_near, are_tied))
+    return {"different": len(rows), "near": near, "tied": tied}
+
+
+def run(options, done):
+    """Rows of the file that are not done yet."""
+    for name in options.data or set_names():
+        X = None
+        for kind in ("default", "tao", "forest")[:2 + (name in SOME)]:
+            forms = [form for form in options.forms
+                     if (kind != "forest" or form not in ("text", "sql"))
+                     and (name, kind, form) not in done]
+            if not forms:
+                continue
+            if X is None:
+                X, y = read(name)
+            model = fitted(kind, X, y, options.max_train)
+            for form in forms:
+                yield {"data": name, "model": kind, "form": form, "n_samples": len(X),
+                       "leaves": sum(tree.n_leaves for tree in trees_of(model)),
+                       **compare(model, form, X)}
+
+
+def add_rows(options):
+    """Run what the file lacks, and append it."""
+    path, done = Path(options.output), set()
+    if path.exists():
+        with open(path, newline="") as file:
+            done = {tuple(row[key] for key in KEYS) for row in csv.DictReader(file)}
+    with open(path, "a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if file.tell() == 0:
+            writer.writeheader()
+        for row in run(options, done):
+            writer.writerow(row)
+            file.flush()
+            print(*row.values(), file=sys.stderr, flush=True)
+
+
+def summarize(path):
+    """Rows by form, and the lines with rows that differ."""
+    lines = pd.read_csv(path)
+    totals = lines.groupby("form").agg(
+        models=("form", "size"), rows=("n_samples", "sum"), different=("different", "sum"),
+        near=("near", "sum"), tied=("tied", "sum"))
+    print(totals.to_string())
+    print(lines[lines.different > 0].to_string(index=False))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", default="exports.csv")
+    parser.add_argument("--summary", action="store_true", help="run nothing")
+    parser.add_argument("--data", nargs="*", help="data sets (default: all, small ones first)")
+    parser.add_argument("--forms", nargs="*", choices=FORMS, default=list(FORMS))
+    parser.add_argument("--max-train", type=int, default=3000)
+    options = parser.parse_args()
+    if not options.summary:
+        with threadpool_limits(1):
+            add_rows(options)
+    summarize(options.output)
+
+
+if __name__ == "__main__":
+    main()
