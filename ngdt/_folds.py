@@ -88,6 +88,46 @@ def problem_without(problem, samples):
         validation_weight=without(problem.validation_weight))
 
 
+def problem_of(problem, samples, scaling=None):
+    """The problem of some samples, which are copied.
+
+    Parameters
+    ----------
+    problem : Problem
+    samples : ndarray of int
+    scaling : Scaling, default=None
+        None measures it on these samples.
+
+    Returns
+    -------
+    Problem
+    """
+    arrays = {name: getattr(problem, name) for name in (
+        "X", "y", "sample_weight", "validation_weight")}
+    found = problem.replace(**{
+        name: array[samples] for name, array in arrays.items() if array is not None})
+    if scaling is not None:
+        found._computed["scaling"] = scaling
+    return found
+
+
+def problem_with_moments(problem, moments):
+    """The problem with the moments of more samples; the scaling follows from them.
+
+    Parameters
+    ----------
+    problem : Problem
+    moments : Moments
+
+    Returns
+    -------
+    Problem
+    """
+    found = problem.replace(sample_weight=problem.sample_weight)
+    found._computed["moments"] = moments
+    return found
+
+
 def fold_samples(problem):
     """Test samples of each fold: of `N_FOLDS` folds, or of one if there are many samples.
 

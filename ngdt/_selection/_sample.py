@@ -4,7 +4,7 @@ from time import monotonic
 
 import numpy as np
 
-from ngdt._folds import hold_out, strata_of
+from ngdt._folds import hold_out, problem_of, strata_of
 from ngdt._scaling import Moments
 
 # A fit reads X, or routes its samples, about this often. With less time, fewer samples are used.
@@ -34,9 +34,7 @@ def draw(problem, n_drawn):
         return problem
     _, drawn = hold_out(
         problem.sample_weight, n_drawn / n_samples, strata_of(problem), problem.random_state)
-    samples = np.flatnonzero(drawn)
-    return problem.replace(
-        X=problem.X[samples], y=problem.y[samples], sample_weight=problem.sample_weight[samples])
+    return problem_of(problem, np.flatnonzero(drawn))
 
 
 def draw_in_time(problem, seconds_per_sample):

@@ -21,7 +21,7 @@ cdef class SoftTrainer(MiniBatchLoop):
     cdef bint masked, refit_every_step
     cdef const int32_t[:, ::1] neighbour
     cdef double spatial_penalty, beta1, beta2, epsilon
-    cdef long long n_steps_before
+    cdef public long long n_steps_before    # steps that the moments have seen
     cdef list workers               # one per thread
     cdef const double[::1] gamma, rate, keep, leaf_rate     # per step
     # Per slot, written by visits.

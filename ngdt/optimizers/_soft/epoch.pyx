@@ -105,6 +105,15 @@ cdef class SoftTrainer(MiniBatchLoop):
         self.n_steps_before += rate.shape[0]
         return self.sum_loss / max(self.sum_weight, np.finfo(float).tiny)
 
+    @property
+    def state(self):
+        """The arrays that steps change, to be read and written between epochs, after `catch_up`.
+
+        With `n_steps_before`, training goes on in another trainer as it would in this one.
+        """
+        return [np.asarray(array) for array in (
+            self.w, self.first_moment, self.second_moment, *self.model.state)]
+
     def catch_up(self):
         """Bring all weights up to date, if steps leave some of them out."""
 

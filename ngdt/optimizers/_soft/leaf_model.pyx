@@ -63,12 +63,21 @@ cdef class LeafModel:
     def end_epoch(self):
         """Refit what all leaves have in common."""
 
+    @property
+    def state(self):
+        """The arrays that steps change."""
+        return [self.parameters]
+
 
 cdef class OnlineEM(LeafModel):
     """Common part of leaves that give likelihoods."""
 
     def __cinit__(self, *args):
         self.is_likelihood = True
+
+    @property
+    def state(self):
+        return [self.parameters, self._mean]
 
 
 cdef class Categorical(OnlineEM):

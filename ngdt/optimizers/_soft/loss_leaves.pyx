@@ -77,6 +77,10 @@ cdef class LossLeaves(LeafModel):
         self.slot_scratch = np.zeros((batch_size, 2 * self.n_targets))
         self.leaf_scratch = np.zeros((self.n_leaves, 2 * self.n_targets))
 
+    @property
+    def state(self):
+        return [self.parameters, self.first_moment, self.second_moment]
+
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         cdef int t
         self.sample[slot] = <int32_t> sample

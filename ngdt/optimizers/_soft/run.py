@@ -214,19 +214,19 @@ class SoftRun:
         if self.schedule.leaves is not None:
             return self._loss_leaves()
         problem, tree = self.problem, self.tree
-        samples = self.samples
+        arguments = problem.y, *self._prior(), self.schedule.batch_size
+        if not problem.loss.is_classifier:
+            return Gaussian(tree.values.astype(np.float32), *arguments)
+        return Categorical(softmax(tree.values, axis=1).astype(np.float32), *arguments)
+
+    def _prior(self):
+        """What all samples together predict, and its weight in a leaf, as a share of them."""
+        problem, samples = self.problem, self.samples
         share = self.sample_weight[samples]
         share /= share.sum()
-        prior_weight = self.schedule.pseudo_count / len(samples)
-        if not problem.loss.is_classifier:
-            return Gaussian(
-                tree.values.astype(np.float32), problem.y, share @ problem.y[samples],
-                prior_weight, self.schedule.batch_size)
-        prior = np.bincount(
+        prior = share @ problem.y[samples] if not problem.loss.is_classifier else np.bincount(
             problem.y[samples, 0].astype(np.intp), weights=share, minlength=problem.n_outputs)
-        return Categorical(
-            softmax(tree.values, axis=1).astype(np.float32), problem.y, prior, prior_weight,
-            self.schedule.batch_size)
+        return prior, self.schedule.pseudo_count / len(samples)
 
     def _loss_leaves(self):
         problem, leaves = self.problem, self.schedule.leaves
@@ -303,10 +303,7 @@ class SoftRun:
 
     def _hard_tree(self):
         """The tree that routes hard, with refitted leaf values. Linear leaves keep their slopes."""
-        problem, samples = self.problem, self.samples
-        weights, thresholds = self.scaling.to_raw(
-            self.weights[:, :-1].astype(np.float64), -self.weights[:, -1].astype(np.float64))
-        tree = self.tree.replace(weights=weights, thresholds=thresholds)
+        problem, samples, tree = self.problem, self.samples, self.with_splits()
         leaf = problem.apply(tree, samples)
         if self.schedule.leaves is not None and self.schedule.leaves.is_linear:
             slopes = self.model.parameters[:, :-1].astype(np.float64) / self.scaling.scale
@@ -314,6 +311,12 @@ class SoftRun:
         else:
             tree = tree.replace(values=problem.fit_leaves(leaf, samples, tree.n_leaves))
         return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
+
+    def with_splits(self):
+        """The initial tree with the present splits."""
+        weights, thresholds = self.scaling.to_raw(
+            self.weights[:, :-1].astype(np.float64), -self.weights[:, -1].astype(np.float64))
+        return self.tree.replace(weights=weights, thresholds=thresholds)
 
     def best_tree(self):
         return self._hard_tree() if self.best is None else self.best[1]
