@@ -36,12 +36,15 @@ def enforce_limits(tree, problem):
     # The values of these leaves are their ids in the given tree.
     small = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
     while True:
-        keep = _large_leaves(small, leaf, problem.min_samples_leaf)
+        keep = large_leaves(
+            small, np.bincount(leaf, minlength=small.n_leaves), problem.min_samples_leaf)
         if keep.all():
             break
         small = keep_reached(small, keep)
         leaf = problem.apply(small, samples)
-    small = collapse(small, _forbidden_splits(small, problem, samples, weight, leaf))
+    small = collapse(small, forbidden_splits(
+        small, problem, np.bincount(leaf, minlength=small.n_leaves),
+        (leaf, problem.y[samples], weight[samples], problem.loss)))
     if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
         small = prune_to_size(small, *training_error(small, problem), problem.max_leaf_nodes)
     if problem.ccp_alpha > 0:
@@ -98,9 +101,20 @@ def _present(problem):
     return np.flatnonzero(weight > 0).astype(np.int32), weight
 
 
-def _large_leaves(tree, leaf, min_samples_leaf):
-    """Whether each leaf is kept: if it has enough samples; of two small siblings, the larger."""
-    count = np.bincount(leaf, minlength=tree.n_leaves)
+def large_leaves(tree, count, min_samples_leaf):
+    """Which leaves are kept: those with enough samples; of two small siblings, the larger.
+
+    Parameters
+    ----------
+    tree : Tree
+    count : ndarray of int, shape (n_leaves,)
+        Number of samples of each leaf.
+    min_samples_leaf : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n_leaves,)
+    """
     keep = count >= min_samples_leaf
     left, right = ~tree.children_left, ~tree.children_right
     pairs = (left >= 0) & (right >= 0)
@@ -115,18 +129,31 @@ def _large_leaves(tree, leaf, min_samples_leaf):
     return keep
 
 
-def _forbidden_splits(tree, problem, samples, weight, leaf):
-    """Whether each node has too few samples to be split, or a split with too small a gain."""
+def forbidden_splits(tree, problem, count, reached):
+    """Which nodes have too few samples to be split, or a split with too small a gain.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+        Its limits.
+    count : ndarray of int, shape (n_leaves,)
+        Number of samples of each leaf.
+    reached : tuple
+        Leaf, target and weight of each sample, and the loss, as `node_impurities` takes them.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_internal,)
+    """
     m = tree.n_internal
     forbidden = np.zeros(m, dtype=bool)
     if problem.min_samples_split > 2:
-        count = np.bincount(leaf, minlength=tree.n_leaves)
         forbidden |= sums_below(tree, count)[:m] < problem.min_samples_split
     if problem.min_impurity_decrease > 0:
-        impurity = node_impurities(
-            tree, leaf, problem.y[samples], weight[samples], problem.loss)
+        impurity = node_impurities(tree, *reached)
         decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)
-        least = problem.min_impurity_decrease * weight.sum()
+        least = problem.min_impurity_decrease * reached[2].sum()
         forbidden |= decrease * (1 + 1e-10) < least
     return forbidden
 

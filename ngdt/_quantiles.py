@@ -86,13 +86,17 @@ class LeafQuantiles:
         return quantiles if max_stored is None else quantiles._thinned(max_stored)
 
     @classmethod
-    def pool(cls, parts):
-        """The targets of several trees together, each of which has the same influence.
+    def pool(cls, parts, weights=None, *, max_stored=None):
+        """The targets of several trees, or of parts of the samples, together.
 
         Parameters
         ----------
         parts : list of LeafQuantiles
             With the same number of leaves; see `take`.
+        weights : list of ndarray of shape (n_leaves,), default=None
+            Weight of each leaf of each part. None gives all of them the same influence.
+        max_stored : int, default=None
+            As for `fit`.
 
         Returns
         -------
@@ -102,9 +106,13 @@ class LeafQuantiles:
         stored = [part.take(np.arange(len(part.group))) for part in parts]
         leaf = np.concatenate([
             np.repeat(np.arange(len(part.group)), np.diff(part.offsets)) for part in stored])
-        return cls.fit(
-            leaf, np.concatenate([part.targets for part in stored]),
-            np.concatenate([part._weights() for part in stored]), len(parts[0].group))
+        weight = np.concatenate([part._weights() for part in stored])
+        if weights is not None:
+            weight *= np.concatenate([
+                np.repeat(of_leaves, np.diff(part.offsets))
+                for part, of_leaves in zip(stored, weights, strict=True)])[:, None]
+        return cls.fit(leaf, np.concatenate([part.targets for part in stored]), weight,
+                       len(parts[0].group), max_stored=max_stored)
 
     def merge(self, leaf, n_samples, shift, *, max_stored=None):
         """The quantiles of fewer leaves, each with the targets of some of these.

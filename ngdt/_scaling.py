@@ -95,6 +95,30 @@ class Moments:
         std = np.sqrt((squares + np.maximum(zero_weight, 0.0) * mean**2) / total)
         return cls(unit * mean, unit * std, unit * root_mean_square, low, high)
 
+    @classmethod
+    def merge(cls, parts, weights):
+        """The moments of several sets of samples together.
+
+        Parameters
+        ----------
+        parts : sequence of Moments
+        weights : sequence of float
+            Weight of the samples of each.
+        """
+        low = np.min([part.low for part in parts], axis=0)
+        high = np.max([part.high for part in parts], axis=0)
+        _check_range(low, high, low.dtype)
+        unit = power_of_two(np.maximum(np.abs(low), np.abs(high)))
+        share = np.asarray(weights) / np.sum(weights)
+        means = np.stack([part.mean / unit for part in parts])
+        mean = np.clip(unit * (share @ means), low, high)
+        # Deviations have a unit of their own, since they may be tiny relative to the mean.
+        unit = power_of_two(np.maximum(high - mean, mean - low))
+        squares = share @ np.stack([
+            (part.std / unit) ** 2 + ((part.mean - mean) / unit) ** 2 for part in parts])
+        std = unit * np.sqrt(squares)
+        return cls(mean, std, np.hypot(mean, std), low, high)
+
     def take(self, features):
         """The moments of some features."""
         return _take(self, features)

@@ -147,9 +147,18 @@ class RegressionTargets:
         if loss.has_log_link:
             return cls(np.zeros_like(center), unit * center, True)
         scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=sample_weight))
+        return cls.of_moments(unit * center, unit * scale)
+
+    @classmethod
+    def of_moments(cls, mean, std):
+        """The encoding of targets with these moments, for a loss without a log link.
+
+        Parameters
+        ----------
+        mean, std : ndarray of shape (n_targets,)
+        """
         # The mean of equal numbers may differ from them in the last digits.
-        constant = scale <= 1e-14 * np.abs(center)
-        return cls(unit * center, np.where(constant, 1.0, unit * scale))
+        return cls(mean, np.where(std <= 1e-14 * np.abs(mean), 1.0, std))
 
     def encode(self, y):
         """Standardised targets, shape (n_samples, n_targets).

@@ -79,22 +79,25 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
             vars(self).update(before)
             raise
 
-    def _checked_problem(self, X, y, sample_weight, resume, classes=None):
-        """The problem of checked data, and the fitted attributes that depend on X and y only."""
+    def _checked_problem(self, X, y, sample_weight, resume, known=None):
+        """The problem of checked data, and the fitted attributes that depend on X and y only.
+
+        Of the targets, all labels or the encoding may be `known`.
+        """
         raw, names, categorical = check_table(
             self, X, self._table.categorical if resume else self.categorical_features,
             reset=not resume)
         y = check_targets(self, y, **self._check_y_params)
         check_consistent_length(raw.numbers, y)
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
-        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, classes)
+        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, known)
         table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
         return self._problem(
             table.transform(raw), targets, sample_weight, fitted["_targets"]), fitted
 
     @abstractmethod
-    def _encode_targets(self, y, sample_weight, resume, classes):
+    def _encode_targets(self, y, sample_weight, resume, known):
         """Fitted attributes that depend on y, encoded targets, and sample weights."""
 
     def _problem(self, X, targets, sample_weight, encoder):
@@ -209,8 +212,8 @@ class ClassifierData:
 
     _default_loss = "log"
 
-    def _encode_targets(self, y, sample_weight, resume, classes):
-        encoder = self._targets if resume else ClassTargets.fit(y, classes)
+    def _encode_targets(self, y, sample_weight, resume, known):
+        encoder = self._targets if resume else ClassTargets.fit(y, known)
         targets = encoder.encode(y)
         weight = encoder.apply_class_weight(self.class_weight, targets, sample_weight)
         fitted = {"_targets": encoder, "classes_": encoder.classes,
@@ -224,11 +227,12 @@ class RegressorData:
     _default_loss = "squared"
     _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
 
-    def _encode_targets(self, y, sample_weight, resume, classes):
+    def _encode_targets(self, y, sample_weight, resume, known):
         loss = resolve_loss(self, self._default_loss)
         # A loss with another link needs other targets.
-        keeps = resume and self._targets.has_log_link == loss.has_log_link
-        encoder = self._targets if keeps else RegressionTargets.fit(y, sample_weight, loss)
+        if resume and self._targets.has_log_link == loss.has_log_link:
+            known = self._targets
+        encoder = known or RegressionTargets.fit(y, sample_weight, loss)
         fitted = {"_targets": encoder, "n_outputs_": encoder.n_outputs}
         return fitted, encoder.encode(y), sample_weight
 

@@ -23,25 +23,46 @@ def describe(problem, result, fitted):
     -------
     dict
     """
-    tree, table, samples = result.tree, fitted["_table"], problem.training_samples
+    tree, samples = result.tree, problem.training_samples
     leaf = problem.apply(tree, samples)
-    n_samples_at_leaf = np.bincount(leaf, minlength=tree.n_leaves)
-    sample_weight_at_leaf = np.bincount(
+    count = np.bincount(leaf, minlength=tree.n_leaves)
+    weight = np.bincount(
         leaf, weights=problem.sample_weight[samples], minlength=tree.n_leaves)
-    quantiles = {} if problem.loss.is_classifier else {
-        "_leaf_quantiles": _leaf_quantiles(tree, leaf, problem, fitted["_targets"])}
+    quantiles = None if problem.loss.is_classifier else (
+        _leaf_quantiles(tree, leaf, problem, fitted["_targets"]))
     fitted_tree = fitted["_targets"].unscale_leaf_values(tree, problem.loss)
-    return quantiles | {
-        "tree_": fitted_tree,
+    summary = SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments)
+    return fitted_attributes(result, fitted["_table"], summary, count, weight, quantiles)
+
+
+def fitted_attributes(result, table, summary, count, weight, quantiles):
+    """Fitted attributes from what is known of the samples.
+
+    Parameters
+    ----------
+    result : TrainingResult
+    table : Table
+    summary : SampleSummary
+        Of the tree with leaf values in the units of y.
+    count, weight : ndarray of shape (n_leaves,)
+        Number and weight of the samples of each leaf.
+    quantiles : LeafQuantiles or None
+        None for classification.
+
+    Returns
+    -------
+    dict
+    """
+    return ({} if quantiles is None else {"_leaf_quantiles": quantiles}) | {
+        "tree_": summary.tree,
         "history_": result.history,
         "n_iter_": len(result.history["optimizer"]),
         "baseline_kept_": result.baseline_kept,
         "candidates_": result.candidates,
-        "feature_importances_": table.sum_by_column(feature_importances(
-            tree, problem.moments.std, sample_weight_at_leaf)),
-        "_n_node_samples": sums_below(tree, n_samples_at_leaf).astype(np.intp),
-        "_sample_summary": SampleSummary.of(
-            fitted_tree, problem.X, problem.data, samples, problem.moments),
+        "feature_importances_": table.sum_by_column(
+            feature_importances(result.tree, summary.std, weight)),
+        "_n_node_samples": sums_below(result.tree, count).astype(np.intp),
+        "_sample_summary": summary,
     }
 
 
