@@ -33,6 +33,7 @@ default_role = "literal"
 # API pages
 autosummary_generate = True
 sphinx.ext.autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "eqs.")  # no end of a sentence
+autodoc_mock_imports = ["dask"]  # the pages need no dask
 autodoc_typehints = "none"  # the stubs have the types; docstrings say shapes and units too
 numpydoc_show_class_members = False  # the templates list them
 numpydoc_class_members_toctree = False
@@ -54,6 +55,7 @@ numpydoc_validation_checks = {
 numpydoc_validation_exclude = {
     r"^ngdt\.Tree$",
     r"^ngdt\.losses\.\w*Loss$",
+    r"^ngdt\.dask\.\w+$",  # parameters are those in memory
     r"^ngdt\.explanation\.\w+$",
     r"^ngdt\.inference\.(InferenceResult|SurrogateGradient)$",
     r"^ngdt\.optimizers\.OptimizerResult$",

@@ -24,7 +24,8 @@ def save(model: Any, path: str | os.PathLike) -> None:
     model : estimator of ngdt or Tree
         An `ObliqueTreeClassifier`, `ObliqueTreeRegressor`, `ObliqueForestClassifier`,
         `ObliqueForestRegressor` or `TAOPathCV`, fitted or not, or a `Tree`. It is saved with its
-        parameters and fitted attributes. `callback` is saved as None.
+        parameters and fitted attributes. `callback` is saved as None. An estimator of `ngdt.dask`
+        is saved as the one of the same name in ngdt.
     path : str or os.PathLike
         Of the file, such as "model.ngdt". Nothing is added to it.
 
@@ -57,6 +58,8 @@ def save(model: Any, path: str | os.PathLike) -> None:
     >>> loaded.predict(X[:2])
     array([0, 0])
     """
+    if hasattr(model, "in_memory"):     # of ngdt.dask, without which it can be loaded
+        model = model.in_memory()
     if type(model) not in MODELS:
         raise TypeError(
             f"model must be a tree, a forest or a TAOPathCV of ngdt, got {type(model).__name__}. "

@@ -14,7 +14,8 @@ MODULES = sorted(
     module.name for module in pkgutil.walk_packages(ngdt.__path__, "ngdt.")
     if not module.name.endswith("__main__"))
 # What a module needs beyond the requirements of the package.
-OPTIONAL = {"plotting": ["matplotlib"], "testing": ["hypothesis"], "_onnx_graph": ["onnx"]}
+OPTIONAL = {"dask": ["dask"], "plotting": ["matplotlib"], "testing": ["hypothesis"],
+            "_onnx_graph": ["onnx"]}
 ESTIMATORS = [ngdt.ObliqueTreeClassifier, ngdt.ObliqueTreeRegressor]
 
 

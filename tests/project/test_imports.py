@@ -30,6 +30,7 @@ LAYERS = [
     ("paths", r"path(\..*)?"),
     ("files", r"persistence(\..*)?"),
     ("exports", r"export(\..*)?"),
+    ("partitions", r"dask(\..*)?"),
     ("public names", r""),
     ("not imported by others", r"__main__|cli(\..*)?|testing(\..*)?"),
 ]

@@ -1,0 +1,204 @@
+"""The trees for dask collections."""
+
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from dask import is_dask_collection
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt import estimators
+from ngdt.dask._fit import Fit
+
+_OF_COLUMNS = ("n_features_in_", "feature_names_in_")
+
+
+class DaskTree:
+    """What the trees for dask collections share."""
+
+    _in_memory_class: ClassVar[type]
+
+    def in_memory(self):
+        """The estimator of ngdt with the same parameters and fitted attributes.
+
+        Returns
+        -------
+        ngdt.ObliqueTreeClassifier or ngdt.ObliqueTreeRegressor
+        """
+        parameters = self.get_params(deep=False)
+        estimator = self._in_memory_class(**parameters | {"n_jobs": None})
+        vars(estimator).update({
+            name: value for name, value in vars(self).items() if name not in parameters})
+        return estimator
+
+    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, fresh, **options):
+        """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
+        estimator = self._in_memory_class(**self.get_params(deep=False) | {"n_jobs": None})
+        done = Fit(estimator, X, y, sample_weight, activity, self.n_jobs, fresh)
+        columns = {name: value for name, value in vars(estimator).items() if name in _OF_COLUMNS}
+        vars(self).update(columns | done.fitted)
+        return done.interrupted
+
+    @property
+    def partial_fit(self):
+        raise AttributeError(
+            f"ngdt.dask.{type(self).__name__} has no partial_fit: fit takes collections of any "
+            "size")
+
+    def apply(self, X, check_input=True):
+        """Leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As in memory.
+
+        Returns
+        -------
+        dask array of int32, shape (n_samples,)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        return self._by_blocks("apply", X, check_input, np.int32)
+
+    def predict(self, X, check_input=True):
+        """Predictions.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As in memory.
+
+        Returns
+        -------
+        dask array of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        check_is_fitted(self)
+        dtype = getattr(self, "classes_", np.empty(0)).dtype
+        return self._by_blocks("predict", X, check_input, dtype, self.n_outputs_)
+
+    def _by_blocks(self, name, X, check_input, dtype, n_columns=1):
+        """The result of a method: of the partitions of a collection, when they are computed."""
+        if not is_dask_collection(X):
+            return getattr(super(), name)(X, check_input)
+        check_is_fitted(self)
+        method = partial(getattr(self.in_memory(), name), check_input=check_input)
+        shape = () if n_columns == 1 else (n_columns,)
+        meta = np.empty((0, *shape), dtype=dtype)
+        if hasattr(X, "divisions"):
+            return X.map_partitions(method, meta=meta)
+        X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+        columns = {"chunks": (X.chunks[0], shape)} if shape else {"drop_axis": 1}
+        return X.map_blocks(method, dtype=dtype, meta=meta, **columns)
+
+
+class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
+    """Classification tree that is trained where the partitions of dask collections are.
+
+    Complete trees route softly, while routing becomes hard. Replicas of the tree take steps on
+    several partitions at the same time, and are averaged after every few steps. Leaves, validation,
+    and the comparison with the baseline follow from sums over all partitions. See
+    :ref:`distributed`.
+
+    It has the parameters and, once fitted, the attributes of
+    :class:`ngdt.ObliqueTreeClassifier`, with these differences:
+
+    Parameters
+    ----------
+    init : as in memory, default="auto"
+        The initial tree, which is made from at most 100 000 of the samples.
+    optimizer : "annealed", "auto", Annealed or None, default="auto"
+        "auto" is "annealed". None keeps the initial tree, with leaves that fit all samples.
+    loss : {"log", "bounded"}, Loss or None, default=None
+    leaf : {"auto", "constant"}, default="auto"
+    validation_fraction : float in [0, 1), "auto" or None, default="auto"
+        "auto" is a tenth.
+    n_jobs : int or None, default=None
+        Number of partitions that are trained on at the same time; None is 4, -1 all. The tree
+        depends on it, and not on the workers.
+    max_time, warm_start
+        Not available.
+    **parameters
+        All others are those in memory.
+
+    See Also
+    --------
+    ngdt.ObliqueTreeClassifier : The same for samples in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ngdt.dask import ObliqueTreeClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = (da.from_array(each, chunks=50) for each in load_iris(return_X_y=True))
+    >>> tree = ObliqueTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> tree.predict(X)
+    dask.array<predict, shape=(150,), dtype=int64, chunksize=(50,), chunktype=numpy.ndarray>
+    >>> bool((tree.predict(X) == y).mean().compute() > 0.9)
+    True
+    """
+
+    _in_memory_class = estimators.ObliqueTreeClassifier
+
+    def predict_proba(self, X, check_input=True):
+        """Probability of each label.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As in memory.
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_classes)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        check_is_fitted(self)
+        return self._by_blocks(
+            "predict_proba", X, check_input, np.float64, max(2, self.n_classes_))
+
+    def predict_log_proba(self, X, check_input=True):
+        """Logarithm of the probability of each label.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As in memory.
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_classes)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        check_is_fitted(self)
+        return self._by_blocks(
+            "predict_log_proba", X, check_input, np.float64, max(2, self.n_classes_))
+
+
+class ObliqueTreeRegressor(DaskTree, estimators.ObliqueTreeRegressor):
+    """Regression tree that is trained where the partitions of dask collections are.
+
+    As :class:`ngdt.dask.ObliqueTreeClassifier`. It has the parameters and, once fitted, the
+    attributes of :class:`ngdt.ObliqueTreeRegressor`, with the differences that are listed there;
+    the loss is "squared".
+
+    See Also
+    --------
+    ngdt.ObliqueTreeRegressor : The same for samples in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ngdt.dask import ObliqueTreeRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = (da.from_array(each, chunks=150) for each in load_diabetes(return_X_y=True))
+    >>> tree = ObliqueTreeRegressor(max_depth=2, random_state=0).fit(X, y)
+    >>> tree.predict(X).shape
+    (442,)
+    """
+
+    _in_memory_class = estimators.ObliqueTreeRegressor

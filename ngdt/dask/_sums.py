@@ -1,0 +1,186 @@
+"""Exact sums over partitions, from which leaves, errors and limits follow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ngdt._impurity import node_errors
+from ngdt._limits import forbidden_splits, large_leaves
+from ngdt._quantiles import MAX_STORED, LeafQuantiles
+from ngdt._sample_summary import SampleSummary
+from ngdt.pruning._replace import collapse
+from ngdt.pruning._sequence import pruning_sequence
+from ngdt.pruning._size import prune_to_size
+from ngdt.pruning._unused import keep_reached
+
+# Places of the samples in the sums.
+TRAINING, VALIDATION = 0, 1
+
+
+@dataclass(frozen=True)
+class LeafSums:
+    """Sums over the training, validation and test samples of each leaf.
+
+    Attributes
+    ----------
+    count : ndarray of int, shape (3, n_leaves)
+        Number of samples.
+    sums : ndarray of shape (3, n_leaves, n_sums)
+        Weight of each class; or the weight and, of each target, the weighted sum and that of the
+        squares.
+    loss : Loss
+    """
+
+    count: np.ndarray
+    sums: np.ndarray
+    loss: object
+
+    @classmethod
+    def of(cls, block, tree):
+        """The sums of a block."""
+        problem = block.problem
+        leaf, weights = problem.apply(tree, np.arange(problem.X.shape[0], dtype=np.int32)), (
+            block.weights)
+        count = np.stack([
+            np.bincount(leaf[weight > 0], minlength=tree.n_leaves) for weight in weights])
+        if problem.loss.is_classifier:
+            k = problem.n_outputs
+            cell = leaf * k + problem.y[:, 0].astype(np.intp)
+            sums = np.stack([np.bincount(cell, weight, tree.n_leaves * k) for weight in weights])
+            return cls(count, sums.reshape(3, tree.n_leaves, k), problem.loss)
+        columns = np.hstack([np.ones((len(leaf), 1)), problem.y, problem.y**2])
+        sums = np.stack([np.stack([
+            np.bincount(leaf, weight * column, tree.n_leaves) for column in columns.T], axis=1)
+            for weight in weights])
+        return cls(count, sums, problem.loss)
+
+    @classmethod
+    def add(cls, parts):
+        return cls(sum(part.count for part in parts), sum(part.sums for part in parts),
+                   parts[0].loss)
+
+    def weight(self, which):
+        """Weight of the samples of each leaf, of some kinds of samples."""
+        sums = self.sums[which].sum(axis=0)
+        return sums.sum(axis=1) if self.loss.is_classifier else sums[:, 0]
+
+    def reached(self, which=(0, 1, 2)):
+        """A few samples in place of those of each leaf, with the same sums.
+
+        Returns
+        -------
+        leaf, y, weight : ndarray
+            One sample for each class; or two, a standard deviation below and above the mean.
+        loss : Loss
+        """
+        sums = self.sums[list(which)].sum(axis=0)
+        n_leaves, k = sums.shape
+        if self.loss.is_classifier:
+            leaf, y, weight = (*np.divmod(np.arange(n_leaves * k), k), sums.ravel())
+            y = y[:, None].astype(np.float64)
+        else:
+            weight = np.repeat(0.5 * sums[:, 0], 2)
+            leaf = np.repeat(np.arange(n_leaves), 2)
+            mean, square = np.split(
+                sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0), 2, axis=1)
+            spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+            y = np.stack([mean - spread, mean + spread], axis=1).reshape(len(leaf), -1)
+        present = weight > 0
+        return leaf[present], np.ascontiguousarray(y[present]), weight[present], self.loss
+
+    def fit_leaves(self, tree):
+        """The tree with the best leaf values for its training samples."""
+        leaf, y, weight, loss = self.reached([TRAINING])
+        return tree.replace(
+            values=loss.fit_leaves(leaf, y, weight, tree.n_leaves, tree.n_outputs))
+
+    def mean_error(self, tree):
+        """Mean error of a tree of constant leaves on its validation samples."""
+        leaf, y, weight, loss = self.reached([VALIDATION])
+        if not len(leaf):
+            return np.nan
+        return np.average(loss.errors(tree.values[leaf], y), weights=weight)
+
+
+def saved(block, tree, other):
+    """Sums of what another tree saves of the errors on the test samples, and of the squares."""
+    problem, samples = block.problem, np.flatnonzero(block.test_weight).astype(np.int32)
+    if len(samples) == 0:
+        return np.zeros(2)
+    difference = block.test_weight[samples] * (
+        problem.errors(tree, samples) - problem.errors(other, samples))
+    return np.array([difference.sum(), (difference**2).sum()])
+
+
+def within_limits(tree, problem, sums_of):
+    """The tree within the limits of a problem, as `enforce_limits` of all samples.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+        Of some of the samples, with the limits for all.
+    sums_of : callable
+        `LeafSums` of a tree.
+
+    Returns
+    -------
+    Tree
+        The tree itself if it is within all limits.
+    """
+    small = tree
+    while True:
+        sums = sums_of(small)
+        count = sums.count.sum(axis=0)
+        keep = large_leaves(small, count, problem.min_samples_leaf)
+        if keep.all():
+            break
+        small = keep_reached(small, keep)
+    small = collapse(small, forbidden_splits(small, problem, count, sums.reached()))
+    if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
+        error = node_errors(small, *sums_of(small).reached())
+        small = prune_to_size(
+            small, error[:small.n_internal], error[small.n_internal:], problem.max_leaf_nodes)
+    if problem.ccp_alpha > 0:
+        sequence = pruning_sequence(small, *sums_of(small).reached())
+        small = collapse(small, sequence.is_leaf(problem.ccp_alpha))
+    return tree if small.n_leaves == tree.n_leaves else sums_of(small).fit_leaves(small)
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the fitted attributes need to know of the samples at a tree.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_internal,)
+        As of `SampleSummary`.
+    weight : ndarray of shape (n_leaves,)
+    quantiles : LeafQuantiles or None
+        Of the targets in the units of y, for regression.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    weight: np.ndarray
+    quantiles: LeafQuantiles | None
+
+    @classmethod
+    def of(cls, block, tree, targets, moments):
+        """The description of a block."""
+        problem, samples = block.problem, block.present
+        summary = SampleSummary.of(tree, problem.X, problem.data, samples, moments)
+        leaf, weight = problem.apply(tree, samples), block.weights.sum(axis=0)[samples]
+        quantiles = None if problem.loss.is_classifier or not len(samples) else LeafQuantiles.fit(
+            leaf, targets.decode(problem.y[samples]), weight, tree.n_leaves, max_stored=MAX_STORED)
+        return cls(summary.left, summary.right, np.bincount(leaf, weight, tree.n_leaves), quantiles)
+
+    @classmethod
+    def add(cls, parts):
+        weights = [part.weight for part in parts]
+        known = [part for part in parts if part.quantiles is not None]
+        quantiles = None if not known else LeafQuantiles.pool(
+            [part.quantiles for part in known], [part.weight for part in known],
+            max_stored=MAX_STORED)
+        return cls(np.max([part.left for part in parts], axis=0),
+                   np.min([part.right for part in parts], axis=0), sum(weights), quantiles)

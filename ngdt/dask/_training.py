@@ -1,0 +1,190 @@
+"""Training on partitions: rounds of replicas, and sums in between."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import dask
+import numpy as np
+from dask import delayed
+
+from ngdt._activity import SILENT
+from ngdt._algorithm import Progress
+from ngdt.dask._blocks import combined
+from ngdt.dask._sums import TRAINING, LeafSums
+from ngdt.optimizers._soft.rounds import ROUND_STEPS, SoftRounds, SoftState
+from ngdt.pruning._unused import keep_reached
+
+# Rounds that are computed together, without the client in between. What they have found is lost
+# with a worker that dies, and made anew.
+ROUNDS_AT_ONCE = 16
+# Number of evaluations on validation samples, evenly over the last half of the epochs.
+N_EVALUATIONS = 3
+
+
+class Partitions:
+    """Blocks on the workers, and exact sums over them.
+
+    Parameters
+    ----------
+    blocks : list of Delayed
+        Each makes a `Block`. They are kept on the workers if there are no more than `n_at_once`.
+    n_training : ndarray of int
+        Number of training samples of each.
+    n_at_once : int
+        Number of blocks that are trained on at the same time.
+    """
+
+    def __init__(self, blocks, n_training, n_at_once):
+        self.is_kept = len(blocks) <= n_at_once
+        self.blocks = list(dask.persist(*blocks)) if self.is_kept else blocks
+        self.n_training = n_training
+        self.n_at_once = min(n_at_once, len(blocks))
+        self._last = None, None
+
+    def total(self, function, add, *args):
+        """The combination of what a function finds in each block.
+
+        Parameters
+        ----------
+        function : callable
+            Of a block and further arguments.
+        add : callable
+            From a list of its results to one of the same kind.
+        *args : objects
+        """
+        args = [delayed(each, traverse=False, pure=False) for each in args]
+        found = [delayed(function, pure=False)(block, *args) for block in self.blocks]
+        return combined(add, found).compute()
+
+    def sums(self, tree):
+        """The `LeafSums` of a tree; those of the last one are kept."""
+        if self._last[0] is not tree:
+            self._last = tree, self.total(LeafSums.of, LeafSums.add, tree)
+        return self._last[1]
+
+    def visits(self, seed):
+        """The partitions in random order, some at a time, as lists of indices."""
+        order = np.random.default_rng(seed).permutation(len(self.blocks))
+        return np.array_split(order, -(-len(order) // self.n_at_once))
+
+
+def shuffled(block, seed):
+    """The training samples of a block in random order."""
+    samples = block.problem.training_samples
+    return np.random.default_rng((*seed, block.number)).permutation(samples)
+
+
+def advance(rounds, block, order, state, steps, first, n_steps):
+    """Let a replica take steps on its share of a visit to a block.
+
+    Parameters
+    ----------
+    rounds : SoftRounds
+    block : Block
+    order : ndarray of int32
+        Of the samples of the whole visit.
+    state : SoftState
+    steps : Steps
+    first, n_steps : int
+        Number of steps of the visit before these, and in all.
+
+    Returns
+    -------
+    SoftState
+    """
+    begin, end = (len(order) * step // n_steps for step in (first, first + len(steps)))
+    return rounds.advance(block.problem, order[begin:end], state, steps)
+
+
+class SoftTraining:
+    """One training: its state between the computations on the workers.
+
+    Parameters
+    ----------
+    optimizer : Annealed
+    tree : Tree
+        The initial tree.
+    problem : Problem
+        Of some of the samples, with the scaling of all.
+    partitions : Partitions
+    prior : ndarray or None
+        Share of each class.
+    is_validated : bool
+        Whether there are validation samples.
+    """
+
+    def __init__(self, optimizer, tree, problem, partitions, prior, is_validated):
+        self.problem, self.partitions = problem, partitions
+        self.n_samples = int(partitions.n_training.sum())
+        sent = problem.replace(callback=None, verbose=0, activity=SILENT)
+        self.rounds = SoftRounds(
+            optimizer, tree, sent, self.n_samples, partitions.n_at_once, prior)
+        self.state = self.rounds.start()
+        self.progress = Progress(optimizer, problem, self.rounds.epochs)
+        epochs = self.rounds.epochs
+        self.evaluated = set(np.linspace(
+            epochs // 2, epochs - 1, N_EVALUATIONS, dtype=int).tolist()) if is_validated else ()
+        self.best = np.inf, None
+
+    def run(self):
+        """Train.
+
+        Returns
+        -------
+        OptimizerResult
+        """
+        epochs, rounds = self.rounds.epochs, delayed(self.rounds, traverse=False, pure=False)
+        with self.progress.until_interrupted():
+            for epoch in range(epochs):
+                losses, n_before = [], 0
+                for visit in self.partitions.visits((self.problem.random_state, epoch)):
+                    losses += self._visit(rounds, visit, epoch, n_before)
+                    n_before += self.partitions.n_training[visit].sum()
+                self.progress.report({
+                    "loss": np.mean(losses), "gamma": self.gamma,
+                    "validation": self._evaluate() if epoch in self.evaluated else np.nan})
+        _, best = self.best
+        return self.progress.result(self._tree() if best is None else best)
+
+    def _visit(self, rounds, visit, epoch, n_before):
+        """Train on some partitions, each sample once; returns the loss of each round."""
+        partitions, epochs = self.partitions, self.rounds.epochs
+        blocks, n = [partitions.blocks[i] for i in visit], partitions.n_training[visit].sum()
+        orders = [delayed(shuffled, pure=False)(
+            block, (self.problem.random_state, epoch)) for block in blocks]
+        held = dask.persist(*blocks, *orders)
+        pairs = list(zip(held[:len(visit)], held[len(visit):], strict=True))
+        n_steps = max(1, round(n / (len(visit) * self.rounds.batch_size)))
+        ends = np.linspace(0, n_steps, -(-n_steps // ROUND_STEPS) + 1).astype(int).tolist()
+        of_visit = list(pairwise(ends))
+        share = (n_before + n * np.arange(n_steps) / n_steps) / self.n_samples
+        done, losses = (epoch + share) / epochs, []
+        for i in range(0, len(of_visit), ROUNDS_AT_ONCE):
+            state, number = delayed(self.state, traverse=False, pure=False), self.state.n_steps
+            for begin, end in of_visit[i:i + ROUNDS_AT_ONCE]:
+                steps = self.rounds.steps(done[begin:end], number)
+                number += end - begin
+                state = combined(SoftState.average, [
+                    delayed(advance, pure=False)(
+                        rounds, block, order, state, steps, begin, n_steps)
+                    for block, order in pairs])
+            self.state = state.compute()
+            losses += self.state.losses
+            self.state = replace(self.state, losses=())
+            self.gamma = steps.gamma[-1]
+            self.progress.activity.at(done[end - 1])
+        return losses
+
+    def _tree(self):
+        """The tree that routes hard, with the best leaf values and without empty leaves."""
+        tree = self.rounds.tree_of(self.state)
+        sums = self.partitions.sums(tree)
+        return keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0)
+
+    def _evaluate(self):
+        """Mean error on the validation samples; keep the tree if it is the best."""
+        tree = self._tree()
+        error = self.partitions.sums(tree).mean_error(tree)
+        if error <= self.best[0]:
+            self.best = error, tree
+        return error

@@ -1,0 +1,135 @@
+"""Sums over parts of the samples say what all samples together do; no cluster is needed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from helpers import FORMS, make_problem
+from ngdt import Tree
+from ngdt._folds import problem_of
+from ngdt._impurity import node_errors, node_impurities
+from ngdt._quantiles import LeafQuantiles
+from ngdt._scaling import Moments
+from ngdt.initializers import RandomComplete
+from ngdt.optimizers import Annealed
+from ngdt.optimizers._soft.rounds import ROUND_STEPS, SoftRounds, SoftState
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def parted_samples(seed, n_targets=1):
+    """X, y, weights, leaves, and in which of three parts each sample is; no part is empty."""
+    random = np.random.default_rng(seed)
+    n = random.integers(6, 40)
+    part = np.append(random.integers(3, size=n - 3), [0, 1, 2])
+    X = random.normal(10.0 ** random.integers(-3, 4), 1.0, (n, 3)) * (random.random((n, 3)) < 0.7)
+    y = random.normal(size=(n, n_targets))
+    return X, y, random.choice([0.5, 1.0, 2.0], n), random.integers(4, size=n), part
+
+
+@FORMS
+@given(seed=SEEDS)
+@settings(max_examples=10)
+def test_moments_of_parts_are_those_of_all(seed, form):
+    X, _, weight, _, part = parted_samples(seed)
+    masks = [part == k for k in range(3)]
+    merged = Moments.merge(
+        [Moments.of(form(X[mask]), weight[mask]) for mask in masks],
+        [weight[mask].sum() for mask in masks])
+    whole = Moments.of(form(X), weight)
+    for name in ("mean", "std", "root_mean_square", "low", "high"):
+        assert_allclose(getattr(merged, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=10)
+def test_quantiles_of_parts_are_those_of_all(seed):
+    _, y, weight, leaf, part = parted_samples(seed)
+    masks = [part == k for k in range(3)]
+    pooled = LeafQuantiles.pool(
+        [LeafQuantiles.fit(leaf[mask], y[mask], weight[mask], 4) for mask in masks],
+        [np.bincount(leaf[mask], weight[mask], 4) for mask in masks])
+    whole = LeafQuantiles.fit(leaf, y, weight, 4)
+    levels = [0.0, 0.13, 0.37, 0.81, 1.0]
+    assert_allclose(pooled.quantiles(levels), whole.quantiles(levels))
+
+
+def blocks_and_tree(loss, seed):
+    """A problem with all kinds of samples, its blocks in three parts, and a tree."""
+    blocks = pytest.importorskip("ngdt.dask._blocks", reason="dask is not installed")
+    X, y, weight, _, part = parted_samples(seed, n_targets=1 if loss == "log" else 2)
+    kind = np.random.default_rng(seed).integers(3, size=len(X))
+    if loss == "log":
+        y = (y[:, 0] > 0).astype(float) + (y[:, 0] > 1)
+    weights = [np.where(kind == k, weight, 0.0) for k in range(3)]
+    problem = make_problem(
+        X, y, loss, weights[0], validation_weight=weights[1], random_state=seed,
+        **({"n_outputs": 3} if loss == "log" else {}))
+    tree = RandomComplete(max_depth=2).initialize(problem.replace(sample_weight=weight))
+    parts = [np.flatnonzero(part == k) for k in range(3)]
+    return problem, weights, [blocks.Block(
+        problem_of(problem, samples), weights[2][samples], k)
+        for k, samples in enumerate(parts)], tree
+
+
+@pytest.mark.parametrize("loss", ["log", "squared"])
+@given(seed=SEEDS)
+@settings(max_examples=10)
+def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
+    problem, weights, blocks, tree = blocks_and_tree(loss, seed)
+    from ngdt.dask._sums import LeafSums, saved
+    sums = LeafSums.add([LeafSums.of(block, tree) for block in blocks])
+    samples = np.arange(len(problem.X), dtype=np.int32)
+    leaf, weight = problem.apply(tree, samples), sum(weights)
+    assert_array_equal(
+        sums.count, [np.bincount(leaf[each > 0], minlength=tree.n_leaves) for each in weights])
+    for measure in (node_errors, node_impurities):
+        assert_allclose(measure(tree, *sums.reached()),
+                        measure(tree, leaf, problem.y, weight, problem.loss), atol=1e-9)
+    if not weights[0].any():
+        return
+    fitted, expected = sums.fit_leaves(tree), problem.refit_leaves(tree)
+    assert_allclose(fitted.values, expected.values, atol=1e-12)
+    if weights[1].any():
+        assert_allclose(sums.mean_error(expected), np.average(
+            problem.errors(expected, samples), weights=weights[1]), atol=1e-9)
+    difference = weights[2] * (problem.errors(tree, samples) - problem.errors(fitted, samples))
+    assert_allclose(sum(saved(block, tree, fitted) for block in blocks),
+                    [difference.sum(), (difference**2).sum()], atol=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "form"), [
+    ("log", np.asarray), ("log", sparse.csr_array), ("squared", np.asarray)])
+def test_a_replica_alone_trains_as_without_rounds(loss, form):
+    """The state has all that steps change: rounds of one replica are one uninterrupted training."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] > 0).astype(float) if loss == "log" else X[:, 0] * X[:, 1]
+    problem = make_problem(form(X), y, loss)
+    optimizer = Annealed(steps=3 * ROUND_STEPS, batch_size=25)
+    tree = RandomComplete(max_depth=3).initialize(problem)
+    prior = np.bincount(y.astype(int)) / len(y) if loss == "log" else None
+    rounds = SoftRounds(optimizer, tree, problem, 600, 1, prior)
+    done, order = np.arange(24) / 24, random.permutation(600).astype(np.int32)
+    whole = rounds.advance(problem, order, rounds.start(), rounds.steps(done, 0))
+    state = rounds.start()
+    for k in range(3):
+        steps = rounds.steps(done[8 * k:8 * k + 8], 8 * k)
+        state = rounds.advance(problem, order[200 * k:200 * k + 200], state, steps)
+    assert state.n_steps == whole.n_steps == 24
+    assert len(state.losses) == 3
+    for one, other in zip(state.arrays, whole.arrays, strict=True):
+        assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+    assert not np.allclose(state.arrays[0], rounds.start().arrays[0], atol=0.1)
+    assert isinstance(rounds.tree_of(state), Tree)
+
+
+def test_replicas_are_averaged_by_the_weight_of_their_samples():
+    states = [SoftState([np.full(2, value, np.float32)], 8, weight, (value,))
+              for value, weight in ((1.0, 1.0), (5.0, 3.0))]
+    mean = SoftState.average(states)
+    assert_array_equal(mean.arrays[0], [4.0, 4.0])
+    assert (mean.n_steps, mean.weight, mean.losses) == (8, 4.0, (4.0,))

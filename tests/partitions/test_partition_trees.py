@@ -1,0 +1,187 @@
+"""Trees that are trained on the partitions of dask collections."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+import ngdt
+from ngdt.optimizers import TAO, Annealed
+
+da = pytest.importorskip("dask.array", reason="dask is not installed")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+import ngdt.dask  # noqa: E402
+from ngdt.dask import ObliqueTreeClassifier, ObliqueTreeRegressor  # noqa: E402
+
+# Warnings of the clusters are not about trees.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def digits_in_parts(all_digits):
+    X, y = all_digits
+    X = X.astype(np.float32)
+    return da.from_array(X, chunks=(500, 64)), da.from_array(y, chunks=500)
+
+
+def classifier(**parameters):
+    parameters = {"max_depth": 5, "optimizer": Annealed(steps=300), "random_state": 0} | parameters
+    return ObliqueTreeClassifier(**parameters)
+
+
+@pytest.fixture(scope="module")
+def fitted(digits_in_parts):
+    return classifier().fit(*digits_in_parts)
+
+
+def test_as_accurate_as_in_memory(fitted, all_digits):
+    X, y = all_digits
+    alone = ngdt.ObliqueTreeClassifier(
+        max_depth=5, optimizer=Annealed(steps=300), random_state=0).fit(X, y)
+    assert fitted.score(X, y) > alone.score(X, y) - 0.02
+    assert not fitted.baseline_kept_
+
+
+def test_predictions_are_lazy_and_those_in_memory(fitted, digits_in_parts, all_digits):
+    X, y = digits_in_parts
+    model = fitted.in_memory()
+    assert type(model) is ngdt.ObliqueTreeClassifier
+    for name in ("predict", "predict_proba", "predict_log_proba", "apply"):
+        lazy = getattr(fitted, name)(X)
+        assert isinstance(lazy, da.Array)
+        expected = getattr(model, name)(X.compute())
+        assert lazy.shape == expected.shape
+        assert lazy.dtype == expected.dtype
+        assert_array_equal(lazy.compute(), expected)
+        assert_array_equal(getattr(fitted, name)(X.compute()), expected)
+    assert fitted.score(X, y) == model.score(X.compute(), y.compute())
+
+
+def test_fitted_attributes_are_those_of_all_samples(fitted, all_digits):
+    tree = fitted.tree_
+    count = np.bincount(tree.apply(all_digits[0].astype(np.float32)), minlength=tree.n_leaves)
+    assert_array_equal(fitted.n_node_samples[tree.n_internal:], count)
+    assert_array_equal(fitted.classes_, np.arange(10))
+    assert fitted.n_features_in_ == 64
+    assert len(fitted.history_["loss"]) == fitted.n_iter_ > 5
+    assert np.isfinite(fitted.history_["validation"][-1])
+
+
+def test_a_saved_model_is_one_of_ngdt(fitted, all_digits, tmp_path):
+    ngdt.save(fitted, tmp_path / "model.ngdt")
+    loaded = ngdt.load(tmp_path / "model.ngdt")
+    assert type(loaded) is ngdt.ObliqueTreeClassifier
+    assert_array_equal(loaded.predict(all_digits[0]), fitted.predict(all_digits[0]))
+
+
+def test_the_same_tree_when_a_worker_dies(fitted, digits_in_parts):
+    """On two workers, one of which ends while it has partitions; the local scheduler made `fitted`.
+    """
+    with distributed.Client(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
+        had, cluster = [], client.cluster
+
+        def kill(metrics):
+            if metrics["epoch"] == 3:
+                worker = cluster.workers[0]
+                had.extend(client.has_what(worker.address)[worker.address])
+                cluster.sync(worker.close, executor_wait=False)
+
+        again = classifier(callback=kill).fit(*digits_in_parts)
+        assert len(client.scheduler_info()["workers"]) == 1
+    assert any("encode" in str(key) for key in had)
+    assert again.tree_ == fitted.tree_
+
+
+def test_partitions_in_turn(digits_in_parts, all_digits):
+    """Fewer partitions at a time than there are, of which one is far smaller than others."""
+    X, y = digits_in_parts
+    model = classifier(n_jobs=2).fit(X, y)
+    assert model.score(*all_digits) > 0.9
+    assert model.tree_ == classifier(n_jobs=2).fit(X, y).tree_
+
+
+def test_sparse_partitions(digits_in_parts, all_digits):
+    X, y = digits_in_parts
+    model = classifier(max_depth=4).fit(X.map_blocks(sparse.csr_array), y)
+    assert model.score(*all_digits) > 0.8
+    assert_array_equal(model.predict(X.map_blocks(sparse.csr_array)).compute(),
+                       model.predict(all_digits[0].astype(np.float32)))
+
+
+def test_frames_with_categories_and_gaps():
+    pd = pytest.importorskip("pandas")
+    # Without pyarrow, it raises an ImportError of its own.
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "number": random.normal(size=1200), "kind": pd.Categorical(random.choice(list("abc"), 1200))
+    })
+    y = pd.Series(np.where(frame["kind"] == "a", 0, 3) + (frame["number"] > 0), name="y")
+    frame.loc[::7, "number"] = np.nan
+    X, y = dd.from_pandas(frame, npartitions=3), dd.from_pandas(y, npartitions=3)
+    model = ObliqueTreeRegressor(
+        max_depth=3, optimizer=Annealed(steps=300), random_state=0).fit(X, y)
+    assert list(model.feature_names_in_) == ["number", "kind"]
+    predictions = model.predict(X)
+    assert_array_equal(predictions.compute(), model.predict(frame))
+    assert ((predictions.compute() - y.compute()) ** 2).mean() < 0.2
+    assert model.predict_quantiles(frame[:2]).shape == (2, 3)
+
+
+def test_weights_and_limits(digits_in_parts, all_digits):
+    X, y = digits_in_parts
+    weight = da.where(y < 5, 1.0, 0.0)
+    model = classifier(
+        min_samples_leaf=40, max_leaf_nodes=6, class_weight="balanced").fit(X, y, weight)
+    count = np.bincount(model.tree_.apply(all_digits[0][all_digits[1] < 5]))
+    assert len(count) <= 6
+    assert count.min() >= 40
+    assert set(np.unique(model.predict(all_digits[0]))) <= set(range(5))
+
+
+def test_labels_that_a_partition_lacks():
+    X = np.linspace(0.0, 1.0, 900)[:, None]
+    y = np.repeat(["a", "b", "c"], 300)
+    model = classifier(max_depth=2).fit(
+        da.from_array(X, chunks=(300, 1)), da.from_array(y, chunks=300))
+    assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"optimizer": "tao"}, "optimizer='tao' cannot train on the partitions"),
+    ({"optimizer": TAO()}, "cannot train on the partitions"),
+    ({"optimizer": ["annealed"]}, "cannot train on the partitions"),
+    ({"optimizer": Annealed(n_teachers=2)}, "n_teachers=0"),
+    ({"leaf": "linear"}, "leaf='linear' is not available"),
+    ({"max_time": 5.0}, "max_time is not available"),
+    ({"warm_start": True}, "warm_start is not available"),
+], ids=str)
+def test_what_partitions_cannot_give_is_refused_by_name(parameters, message, digits_in_parts):
+    with pytest.raises(ValueError, match=message):
+        classifier(**parameters).fit(*digits_in_parts)
+
+
+def test_losses_whose_leaves_are_no_sums_are_refused(digits_in_parts):
+    with pytest.raises(ValueError, match="loss='absolute_error'"):
+        ObliqueTreeRegressor(loss="absolute_error").fit(*digits_in_parts)
+
+
+def test_bad_collections(digits_in_parts, all_digits):
+    X, y = digits_in_parts
+    with pytest.raises(TypeError, match="X must be a dask array or data frame, got ndarray"):
+        classifier().fit(*all_digits)
+    with pytest.raises(ValueError, match="X has 1797 samples, but y"):
+        classifier().fit(X, y[:-1])
+    with pytest.raises(AttributeError, match="no partial_fit"):
+        _ = classifier().partial_fit
+    broken = da.where(X > 1e9, 1.0, X)
+    broken[0, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        classifier().fit(broken, y)
+
+
+def test_no_optimizer_keeps_the_initial_tree_with_leaves_of_all_samples(digits_in_parts):
+    model = classifier(optimizer=None, max_depth=3).fit(*digits_in_parts)
+    assert model.tree_.n_leaves == 8
+    assert model.n_iter_ == 0
