@@ -77,21 +77,26 @@ class DaskTree:
         """
         check_is_fitted(self)
         dtype = getattr(self, "classes_", np.empty(0)).dtype
-        return self._by_blocks("predict", X, check_input, dtype, self.n_outputs_)
+        shape = () if self.n_outputs_ == 1 else (self.n_outputs_,)
+        return self._by_blocks("predict", X, check_input, dtype, shape)
 
-    def _by_blocks(self, name, X, check_input, dtype, n_columns=1):
+    def _by_blocks(self, name, X, check_input, dtype, shape=()):
         """The result of a method: of the partitions of a collection, when they are computed."""
         if not is_dask_collection(X):
             return getattr(super(), name)(X, check_input)
         check_is_fitted(self)
-        method = partial(getattr(self.in_memory(), name), check_input=check_input)
-        shape = () if n_columns == 1 else (n_columns,)
-        meta = np.empty((0, *shape), dtype=dtype)
+        empty = np.empty((0, *shape), dtype=dtype)
+        predict = partial(_unless_empty, getattr(self.in_memory(), name), empty, check_input)
         if hasattr(X, "divisions"):
-            return X.map_partitions(method, meta=meta)
+            return X.map_partitions(predict, meta=empty)
         X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
         columns = {"chunks": (X.chunks[0], shape)} if shape else {"drop_axis": 1}
-        return X.map_blocks(method, dtype=dtype, meta=meta, **columns)
+        return X.map_blocks(predict, dtype=dtype, meta=empty, **columns)
+
+
+def _unless_empty(method, empty, check_input, X):
+    """Predictions for a partition, which may have no samples."""
+    return method(X, check_input) if X.shape[0] else empty
 
 
 class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
@@ -134,8 +139,8 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
     >>> from sklearn.datasets import load_iris
     >>> X, y = (da.from_array(each, chunks=50) for each in load_iris(return_X_y=True))
     >>> tree = ObliqueTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    >>> tree.predict(X)
-    dask.array<predict, shape=(150,), dtype=int64, chunksize=(50,), chunktype=numpy.ndarray>
+    >>> tree.predict(X).chunks
+    ((50, 50, 50),)
     >>> bool((tree.predict(X) == y).mean().compute() > 0.9)
     True
     """
@@ -158,7 +163,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
         """
         check_is_fitted(self)
         return self._by_blocks(
-            "predict_proba", X, check_input, np.float64, max(2, self.n_classes_))
+            "predict_proba", X, check_input, np.float64, (self.n_classes_,))
 
     def predict_log_proba(self, X, check_input=True):
         """Logarithm of the probability of each label.
@@ -176,7 +181,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
         """
         check_is_fitted(self)
         return self._by_blocks(
-            "predict_log_proba", X, check_input, np.float64, max(2, self.n_classes_))
+            "predict_log_proba", X, check_input, np.float64, (self.n_classes_,))
 
 
 class ObliqueTreeRegressor(DaskTree, estimators.ObliqueTreeRegressor):
