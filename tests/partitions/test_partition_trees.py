@@ -25,7 +25,7 @@ def digits_in_parts(all_digits):
 
 
 def classifier(**parameters):
-    parameters = {"max_depth": 5, "optimizer": Annealed(steps=300), "random_state": 0} | parameters
+    parameters = {"max_depth": 5, "optimizer": Annealed(steps=120), "random_state": 0} | parameters
     return ObliqueTreeClassifier(**parameters)
 
 
@@ -37,7 +37,7 @@ def fitted(digits_in_parts):
 def test_as_accurate_as_in_memory(fitted, all_digits):
     X, y = all_digits
     alone = ngdt.ObliqueTreeClassifier(
-        max_depth=5, optimizer=Annealed(steps=300), random_state=0).fit(X, y)
+        max_depth=5, optimizer=Annealed(steps=120), random_state=0).fit(X, y)
     assert fitted.score(X, y) > alone.score(X, y) - 0.02
     assert not fitted.baseline_kept_
 
@@ -95,7 +95,8 @@ def test_the_same_tree_when_a_worker_dies(fitted, digits_in_parts):
 
 def test_partitions_in_turn(digits_in_parts, all_digits):
     """Fewer partitions at a time than there are, of which one is smaller than the others."""
-    assert classifier(n_jobs=2).fit(*digits_in_parts).score(*all_digits) > 0.9
+    model = classifier(n_jobs=2, optimizer=Annealed(steps=300)).fit(*digits_in_parts)
+    assert model.score(*all_digits) > 0.9
 
 
 def test_sparse_partitions(digits_in_parts, all_digits):
@@ -118,7 +119,7 @@ def test_frames_with_categories_and_gaps():
     frame.loc[::7, "number"] = np.nan
     X, y = dd.from_pandas(frame, npartitions=3), dd.from_pandas(y, npartitions=3)
     model = ObliqueTreeRegressor(
-        max_depth=3, optimizer=Annealed(steps=300), random_state=0).fit(X, y)
+        max_depth=3, optimizer=Annealed(steps=120), random_state=0).fit(X, y)
     assert list(model.feature_names_in_) == ["number", "kind"]
     predictions = model.predict(X)
     assert_array_equal(predictions.compute(), model.predict(frame))
