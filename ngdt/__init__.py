@@ -1,6 +1,7 @@
 """Non-greedy oblique decision trees."""
 
 from ngdt import (
+    deep,
     explanation,
     export,
     inference,
@@ -31,6 +32,7 @@ __all__ = [
     "Problem",
     "TAOPathCV",
     "Tree",
+    "deep",
     "explanation",
     "export",
     "export_text",
@@ -51,7 +53,8 @@ __all__ = [
 
 def __getattr__(name):
     """Say where a name is that this module lacks."""
-    for module in (export, plotting, optimizers, initializers, losses, pruning, inference, path):
+    for module in (export, plotting, optimizers, initializers, losses, pruning, inference, path,
+                   deep):
         if name in module.__all__:
             raise AttributeError(f"ngdt has no attribute {name!r}: it is {module.__name__}.{name}")
     raise AttributeError(f"ngdt has no attribute {name!r}.{_did_you_mean(name, __all__)}")

@@ -12,10 +12,14 @@ import numpy as np
 from ngdt._algorithm import Algorithm
 from ngdt._quantiles import LeafQuantiles
 from ngdt._sample_summary import SampleSummary
+from ngdt._scaling import Scaling
 from ngdt._table import Table
 from ngdt._table.categories import Categories
 from ngdt._targets import ClassTargets, RegressionTargets
 from ngdt._tree import Tree
+from ngdt.deep import CNN
+from ngdt.deep._base import DeepTree
+from ngdt.deep._structure import score_tree
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import ClassifierData
 from ngdt.forest._base import ObliqueForest
@@ -34,6 +38,9 @@ OF_TREE = {
     "tree_", "history_", "n_iter_", "baseline_kept_", "_n_node_samples", "_sample_summary"}
 OF_FOREST = {"estimators_"}
 OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
+OF_NETWORKS = {
+    "_scaling", "_targets", "history_", "n_features_in_", "n_iter_", "n_outputs_", "tree_",
+    "weights_"}
 OUT_OF_BAG = {"oob_score_", "oob_prediction_", "oob_decision_function_"}
 OF_FRAME = {"feature_names_in_"}
 
@@ -108,8 +115,16 @@ def check(thing):
 
 
 @check.register
-def _(algorithm: Algorithm):
-    is_fitted(algorithm, set())     # it never is
+def _(parameters: Algorithm | CNN):
+    is_fitted(parameters, set())    # they never are
+
+
+@check.register
+def _(scaling: Scaling):
+    require_array("center", scaling.center, FLOAT, (None,))
+    require_array("scale", scaling.scale, FLOAT, scaling.center.shape)
+    require(np.isfinite(scaling.center).all() and (scaling.scale > 0).all()
+            and np.isfinite(scaling.scale).all(), "scale", "positive, and all finite")
 
 
 @check.register
@@ -247,6 +262,35 @@ def _(search: TAOPathCV):
     _check_names(search, found._table)
     if is_classifier:
         _check_classes(search, found.classes_)
+
+
+@check.register
+def _(model: DeepTree):
+    is_classifier = isinstance(model, ClassifierData)
+    if not is_fitted(model, OF_NETWORKS | (OF_CLASSES if is_classifier else set()), OF_FRAME):
+        return
+    targets, tree, weights = model._targets, model.tree_, model.weights_
+    require(isinstance(targets, ClassTargets if is_classifier else RegressionTargets),
+            "_targets", "the encoding of y")
+    if is_classifier:
+        _check_classes(model, targets.classes)
+    require(isinstance(model._scaling, Scaling) and isinstance(model.n_features_in_, int)
+            and len(model._scaling.center) == model.n_features_in_,
+            "_scaling", "the scaling of n_features_in_ features")
+    require(isinstance(tree, Tree) and tree.n_outputs == targets.n_outputs,
+            "tree_", "a Tree with the outputs of _targets")
+    networks = [weights] if isinstance(weights, dict) else weights
+    require(
+        isinstance(networks, list) and all(
+            isinstance(network, dict) and all(
+                isinstance(value, np.ndarray | np.generic) for value in network.values())
+            for network in networks),
+        "weights_", "arrays by name, for each network")
+    if isinstance(weights, list):
+        require(len(weights) == tree.n_internal and tree == score_tree(
+            tree.children_left, tree.children_right, tree.values),
+            "tree_", "a tree of the scores of the networks")
+    require_columns("history_", model.history_)
 
 
 def _check_table_attributes(model):

@@ -23,9 +23,10 @@ def save(model: Any, path: str | os.PathLike) -> None:
     ----------
     model : estimator of ngdt or Tree
         An `ObliqueTreeClassifier`, `ObliqueTreeRegressor`, `ObliqueForestClassifier`,
-        `ObliqueForestRegressor` or `TAOPathCV`, fitted or not, or a `Tree`. It is saved with its
-        parameters and fitted attributes. `callback` is saved as None. An estimator of `ngdt.dask`
-        is saved as the one of the same name in ngdt.
+        `ObliqueForestRegressor`, `TAOPathCV` or a tree of `ngdt.deep`, fitted or not, or a `Tree`.
+        It is saved with its parameters and fitted attributes. `callback` is saved as None, and so
+        are functions that make networks. An estimator of `ngdt.dask` is saved as the one of the
+        same name in ngdt.
     path : str or os.PathLike
         Of the file, such as "model.ngdt". Nothing is added to it.
 

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator
 
 from ngdt._quantiles import LeafQuantiles
 from ngdt._sample_summary import SampleSummary
+from ngdt._scaling import Scaling
 from ngdt._table import Table
 from ngdt._table.categories import Categories
 from ngdt._targets import ClassTargets, RegressionTargets
 from ngdt._tree import Tree
+from ngdt.deep import CNN, DeepTreeClassifier, DeepTreeRegressor
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.initializers import INITIALIZERS
@@ -26,11 +28,12 @@ from ngdt.path import TAOPathCV
 # What `save` takes.
 MODELS = (
     Tree, ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
-    ObliqueForestRegressor, TAOPathCV)
+    ObliqueForestRegressor, TAOPathCV, DeepTreeClassifier, DeepTreeRegressor)
 
 CLASSES = {each.__name__: each for each in (
     *MODELS, *LOSSES.values(), *INITIALIZERS.values(), SingleLeaf, *OPTIMIZERS.values(), Table,
-    Categories, ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles)}
+    Categories, ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles, Scaling,
+    CNN)}
 
 # Arguments of compiled classes, which do not tell.
 _ARGUMENTS = {
@@ -77,9 +80,13 @@ def arguments_of(thing):
     -------
     dict of str to object
     """
-    # A callback watches a training; most are functions, which a file cannot hold.
-    return {name: None if name == "callback" else getattr(thing, name)
-            for name in argument_names(type(thing))}
+    return {name: _kept(name, getattr(thing, name)) for name in argument_names(type(thing))}
+
+
+def _kept(name, value):
+    """An argument as a file has it; most callbacks are functions, which a file cannot hold."""
+    is_network = name in ("split", "trunk") and callable(value) and not isinstance(value, CNN)
+    return None if name == "callback" or is_network else value
 
 
 def attributes_of(thing):

@@ -28,6 +28,7 @@ PAGES = [
 FUZZING = ROOT / "docs/user_guide/fuzz_bounds.py"
 MODULES = (
     "ngdt",
+    "ngdt.deep",
     "ngdt.export",
     "ngdt.inference",
     "ngdt.initializers",

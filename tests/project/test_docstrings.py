@@ -15,7 +15,7 @@ MODULES = sorted(
     if not module.name.endswith("__main__"))
 # What a module needs beyond the requirements of the package.
 OPTIONAL = {"dask": ["dask"], "plotting": ["matplotlib"], "testing": ["hypothesis"],
-            "_onnx_graph": ["onnx"]}
+            "_onnx_graph": ["onnx"], "_torch": ["torch"]}
 ESTIMATORS = [ngdt.ObliqueTreeClassifier, ngdt.ObliqueTreeRegressor]
 
 

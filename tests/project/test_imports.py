@@ -27,6 +27,7 @@ LAYERS = [
     ("composition", r"_selection(\..*)?"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),
     ("forests", r"forest(\..*)?"),
+    ("deep trees", r"deep(\..*)?"),
     ("paths", r"path(\..*)?"),
     ("files", r"persistence(\..*)?"),
     ("exports", r"export(\..*)?"),

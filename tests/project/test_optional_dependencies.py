@@ -1,4 +1,4 @@
-"""matplotlib, Hypothesis and onnx are needed only by what uses them."""
+"""matplotlib, Hypothesis, onnx and torch are needed only by what uses them."""
 
 import subprocess
 import sys
@@ -7,6 +7,15 @@ SCRIPT = """
 import sys
 sys.modules["hypothesis"] = None    # as if it were not installed
 sys.modules["onnx"] = None
+
+
+class NoTorch:      # scipy takes None in sys.modules for a module
+    def find_spec(name, *_):
+        if name == "torch":
+            raise ModuleNotFoundError("no torch", name=name)
+
+
+sys.meta_path.insert(0, NoTorch)
 import ngdt, ngdt.plotting, ngdt.testing
 assert "matplotlib" not in sys.modules
 try:
@@ -15,6 +24,12 @@ except ImportError as error:
     assert 'pip install "ngdt[onnx]"' in str(error)
 else:
     raise SystemExit("exported without onnx")
+try:
+    ngdt.deep.DeepTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+except ImportError as error:
+    assert 'pip install "ngdt[deep]"' in str(error)
+else:
+    raise SystemExit("fitted without torch")
 try:
     import ngdt.testing.strategies
 except ImportError as error:
@@ -26,3 +41,9 @@ else:
 
 def test_import_without_optional_dependencies():
     subprocess.run([sys.executable, "-c", SCRIPT], check=True)
+
+
+def test_torch_is_imported_by_fit_only():
+    script = "import sys, ngdt.deep; ngdt.deep.CNN(); ngdt.deep.DeepTreeClassifier(); "
+    subprocess.run(
+        [sys.executable, "-c", script + "raise SystemExit('torch' in sys.modules)"], check=True)

@@ -1,0 +1,277 @@
+"""Base class of the estimators of trees whose splits are networks."""
+
+import warnings
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from ngdt._activity import watching
+from ngdt._resolve import resolve_loss
+from ngdt._table import check_targets
+from ngdt._validation import check_weight
+from ngdt.deep._cnn import linear, with_torch
+from ngdt.estimators._interruption import CtrlC
+from ngdt.estimators._parameters import ChecksParameters
+from ngdt.optimizers import Annealed, EndToEnd
+from ngdt.problem import Problem
+
+
+class DeepTree(ChecksParameters, BaseEstimator):
+    """Base class of the estimators."""
+
+    _doc_link_module = "ngdt"
+    _doc_link_template = (
+        "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.deep.{estimator_name}.html")
+    loss = class_weight = None      # parameters of other estimators
+    _check_y_params: ClassVar[dict] = {}
+
+    _parameter_constraints: ClassVar[dict] = {
+        "split": [StrOptions({"linear"}), callable, None],
+        "trunk": [callable, None],
+        "input_shape": [tuple, None],
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"auto", "greedy", "balanced"})],
+        "stump": [Annealed, EndToEnd, None],
+        "n_attempts": [Interval(Integral, 1, None, closed="left")],
+        "optimizer": [StrOptions({"annealed", "end_to_end"}), Annealed, EndToEnd, None],
+        "standardize": ["boolean", StrOptions({"auto", "global"})],
+        "n_jobs": [Interval(Integral, 1, None, closed="left"),
+                   Interval(Integral, None, -1, closed="right"), None],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        split="linear",
+        *,
+        trunk=None,
+        input_shape=None,
+        max_depth=None,
+        max_leaf_nodes=16,
+        min_samples_leaf=1,
+        init="auto",
+        stump=None,
+        n_attempts=3,
+        optimizer="annealed",
+        standardize="auto",
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+        random_state=None,
+    ):
+        self.split = split
+        self.trunk = trunk
+        self.input_shape = input_shape
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.init = init
+        self.stump = stump
+        self.n_attempts = n_attempts
+        self.optimizer = optimizer
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Train a tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ImportError
+            If PyTorch is not installed.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C ended the training. The tree is then the one so far. Before there is a split,
+            Ctrl-C raises KeyboardInterrupt.
+        """
+        torch_part = with_torch("ngdt.deep._torch.fit")
+        with CtrlC() as ctrl_c, watching(self.verbose) as activity:
+            problem, fitted = self._checked_problem(X, y, sample_weight, activity)
+            optimizer, stump = self._optimizers(problem)
+            found = torch_part.fit_tree(
+                problem, self._inputs(problem.X, problem.scaling),
+                linear if self.split == "linear" else self.split, self.trunk, optimizer, stump,
+                self.n_attempts)
+            if found.interrupted:
+                ctrl_c.end()
+        vars(self).update(fitted | {
+            "_scaling": problem.scaling, "weights_": found.weights, "history_": found.history,
+            "n_iter_": len(found.history.get("loss", ())),
+            "tree_": fitted["_targets"].unscale_leaf_values(found.tree, problem.loss)})
+        if found.interrupted:
+            warnings.warn(
+                f"Training was interrupted after {self.n_iter_} epochs; tree_ is the tree so far.",
+                ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _checked_problem(self, X, y, sample_weight, activity):
+        X = validate_data(self, X, dtype=np.float32, order="C")
+        self._check_input_shape(X.shape[1])
+        y = check_targets(self, y, **self._check_y_params)
+        check_consistent_length(X, y)
+        sample_weight = check_weight(sample_weight, len(X))
+        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, False, None)
+        loss, n_outputs = resolve_loss(self, self._default_loss), fitted["_targets"].n_outputs
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return Problem(
+            X=X, y=loss.encode(targets, n_outputs), loss=loss, n_outputs=n_outputs,
+            sample_weight=sample_weight, max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes, min_samples_leaf=self.min_samples_leaf,
+            standardize=self.standardize, random_state=int(seed),
+            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
+            callback=self.callback, activity=activity), fitted
+
+    def _check_input_shape(self, n_features):
+        shape = self.input_shape
+        if shape is not None and not (
+                all(isinstance(size, Integral) and size > 0 for size in shape)
+                and np.prod(shape) == n_features):
+            raise ValueError(
+                f"input_shape={shape} does not hold the {n_features} features of X")
+
+    def _optimizers(self, problem):
+        """The optimizers of the tree and of the stumps, each may be None."""
+        if self.trunk is None and self.split is None:
+            raise ValueError("split=None: give what each node computes, or a trunk")
+        if self.trunk is not None and self.split not in ("linear", None):
+            raise ValueError(
+                "splits of the features of a trunk are linear: give either split or trunk")
+        optimizer = self.optimizer
+        if optimizer == "annealed":
+            optimizer = Annealed(learning_rate=0.003, weight_decay=0.0)
+        elif optimizer == "end_to_end":
+            optimizer = EndToEnd()
+        if self.init == "balanced" or (self.init == "auto" and self.trunk is not None):
+            stump = None
+        elif self.trunk is not None:
+            raise ValueError("the splits of a trunk are trained together: use init='balanced'")
+        elif self.stump is None and not isinstance(self.optimizer, Annealed | EndToEnd):
+            stump = EndToEnd() if self.optimizer == "end_to_end" else Annealed(
+                learning_rate=0.003, weight_decay=0.0, steps=500)
+        else:
+            stump = self.stump or optimizer
+        for each in (optimizer, stump):
+            if each is not None:
+                _check_optimizer(each, problem)
+        return optimizer, stump
+
+    def _inputs(self, X, scaling):
+        """Samples as networks take them: scaled, float32, of the shape of a sample."""
+        X = ((X - scaling.center.astype(np.float32)) / scaling.scale.astype(np.float32))
+        return X.reshape(len(X), *(self.input_shape or X.shape[1:]))
+
+    def _checked_inputs(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float32, order="C", reset=False)
+        return self._inputs(X, self._scaling)
+
+    def _modules(self, inputs):
+        """The networks of the nodes, or the trunk in a list."""
+        is_trunk = isinstance(self.weights_, dict)
+        name = "trunk" if is_trunk else "split"
+        factory = linear if getattr(self, name) == "linear" else getattr(self, name)
+        if factory is None:
+            raise ValueError(
+                f"a model file holds no functions: call set_params({name}=...) with the function "
+                "that made the networks")
+        rebuilt = with_torch("ngdt.deep._torch.functions").rebuilt
+        return [rebuilt(factory, inputs, weights, name)
+                for weights in ([self.weights_] if is_trunk else self.weights_)]
+
+    def apply(self, X):
+        """Leaf that each sample reaches. Only the nodes on its path are evaluated.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            From 0 to ``tree_.n_leaves - 1``.
+        """
+        inputs = self._checked_inputs(X)
+        if isinstance(self.weights_, dict):
+            return self.tree_.apply(self._features(inputs))
+        tree = self.tree_
+        return with_torch("ngdt.deep._torch.functions").route(
+            self._modules(inputs), tree.children_left, tree.children_right, inputs)
+
+    def features(self, X):
+        """The features that `tree_` splits: the outputs of the trunk, or the scores of all nodes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float32, shape (n_samples, tree_.n_features)
+        """
+        return self._features(self._checked_inputs(X))
+
+    def _features(self, inputs):
+        evaluate = with_torch("ngdt.deep._torch.functions").evaluate
+        columns = [evaluate(module, inputs) for module in self._modules(inputs)]
+        return np.hstack(columns or [np.zeros((len(inputs), 1), dtype=np.float32)])
+
+    def as_tree(self):
+        """The features and the tree, apart.
+
+        Returns
+        -------
+        features : callable
+            The method `features`.
+        tree : Tree
+            Takes them: ``tree.predict(features(X))``. All that ngdt does with a tree can be done
+            with it, such as plots and exports.
+        """
+        check_is_fitted(self)
+        return self.features, self.tree_
+
+    def _leaf_values(self, X):
+        leaf = self.apply(X)
+        return self.tree_.values[leaf]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "tree_")
+
+
+def _check_optimizer(optimizer, problem):
+    """Raise a ValueError for parameters that networks do not have."""
+    optimizer.check(problem)
+    default, given = type(optimizer)().get_params(), optimizer.get_params()
+    for name in ("leaf", "n_teachers", "spatial_penalty", "keep_zeros"):
+        if name in given and given[name] != default[name]:
+            raise ValueError(
+                f"{type(optimizer).__name__}({name}={given[name]!r}) is for linear splits only: "
+                "leave it out")

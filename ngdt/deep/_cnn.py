@@ -1,0 +1,95 @@
+"""Descriptions of networks, which need PyTorch only when they make one."""
+
+from importlib import import_module
+from numbers import Integral
+from typing import ClassVar
+
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval
+
+
+def with_torch(module):
+    """A module that needs PyTorch; without PyTorch, an ImportError that says what to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError('ngdt.deep needs PyTorch: pip install "ngdt[deep]"') from error
+
+
+class CNN(BaseEstimator):
+    """A small convolutional network, by default that of Hehn et al. (2020), section 3.4.
+
+    Convolutions, each with maxima over 2 x 2 pixels and ReLU, then a fully connected layer with
+    ReLU and a linear one.
+
+    Parameters
+    ----------
+    channels : tuple of ints, default=(3, 6)
+        Number of outputs of each convolution.
+    kernel_size : int, default=5
+        Pixels of a kernel, in both directions.
+    hidden : int, default=50
+        Width of the fully connected layer.
+    n_outputs : int, default=1
+        1 for the score of a split; the number of features for a trunk.
+
+    Examples
+    --------
+    >>> from ngdt.deep import CNN
+    >>> network = CNN(channels=(8, 16))
+    >>> network((1, 28, 28))    # doctest: +SKIP
+    Sequential(...)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "channels": [tuple],
+        "kernel_size": [Interval(Integral, 1, None, closed="left")],
+        "hidden": [Interval(Integral, 1, None, closed="left")],
+        "n_outputs": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, channels=(3, 6), *, kernel_size=5, hidden=50, n_outputs=1):
+        self.channels = channels
+        self.kernel_size = kernel_size
+        self.hidden = hidden
+        self.n_outputs = n_outputs
+
+    def __call__(self, input_shape):
+        """Make a network.
+
+        Parameters
+        ----------
+        input_shape : tuple of three ints
+            Channels, rows and columns of an image.
+
+        Returns
+        -------
+        torch.nn.Sequential
+        """
+        self._validate_params()
+        nn = with_torch("torch.nn")
+        if len(input_shape) != 3:
+            raise ValueError(
+                f"CNN needs input_shape=(channels, rows, columns), got {tuple(input_shape)}")
+        layers, (n_channels, *sizes) = [], input_shape
+        for width in self.channels:
+            layers += [nn.Conv2d(n_channels, width, self.kernel_size), nn.MaxPool2d(2), nn.ReLU()]
+            n_channels, sizes = width, [(size - self.kernel_size + 1) // 2 for size in sizes]
+        if min(sizes) < 1:
+            raise ValueError(
+                f"images of {input_shape[1]} x {input_shape[2]} pixels are too small for "
+                f"{len(self.channels)} convolutions of kernel_size={self.kernel_size}")
+        return nn.Sequential(
+            *layers, nn.Flatten(), nn.Linear(n_channels * sizes[0] * sizes[1], self.hidden),
+            nn.ReLU(), nn.Linear(self.hidden, self.n_outputs))
+
+
+def linear(input_shape):
+    """A linear split of all numbers of a sample."""
+    nn = with_torch("torch.nn")
+    n_features = 1
+    for size in input_shape:
+        n_features *= size
+    return nn.Sequential(nn.Flatten(), nn.Linear(n_features, 1))

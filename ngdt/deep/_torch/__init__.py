@@ -1,0 +1,1 @@
+"""What imports PyTorch."""

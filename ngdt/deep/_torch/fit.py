@@ -1,0 +1,141 @@
+"""One fit: a tree to start from, soft training of the whole tree, and the tree that routes hard."""
+
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from ngdt._tree import Tree
+from ngdt.deep._structure import balanced_children, score_tree
+from ngdt.deep._torch.functions import (
+    NodeFunctions,
+    SharedFunctions,
+    evaluate,
+    made,
+    route,
+    weights_of,
+)
+from ngdt.deep._torch.growth import grow
+from ngdt.deep._torch.training import train_softly
+from ngdt.optimizers._soft.run import unit_weight
+from ngdt.pruning._unused import keep_reached
+
+# Share of the work that greedy growth takes, for the progress that is shown.
+_GROWTH_WORK = 0.5
+
+
+class Fitted(NamedTuple):
+    """Result of `fit_tree`.
+
+    Attributes
+    ----------
+    tree : Tree
+        Splits the features of the trunk or, without one, the scores of the nodes.
+    weights : list of dict, or dict
+        Parameters of the modules of the nodes, or of the trunk.
+    history : dict of str to list
+    interrupted : bool
+    """
+
+    tree: Tree
+    weights: "list | dict"
+    history: dict
+    interrupted: bool
+
+
+@contextmanager
+def torch_settings(problem):
+    """Context manager: the threads and the seed of the problem, without an effect elsewhere."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(problem.n_jobs)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(problem.random_state)
+            yield
+    finally:
+        torch.set_num_threads(n_threads)
+
+
+def fit_tree(problem, inputs, split, trunk, optimizer, stump, n_attempts):
+    """Train a tree.
+
+    Parameters
+    ----------
+    problem : Problem
+    inputs : ndarray of float32, shape (n_samples, ...)
+        The samples as networks take them.
+    split : callable
+        Makes the module of a node for the shape of a sample.
+    trunk : callable or None
+        Makes the module of features that all nodes share, instead.
+    optimizer : Annealed, EndToEnd or None
+        Of the whole tree.
+    stump : Annealed, EndToEnd or None
+        Of the stumps of a greedy tree. None starts from a balanced tree with untrained splits.
+    n_attempts : int
+        Largest number of stumps that are tried per node.
+
+    Returns
+    -------
+    Fitted
+    """
+    with torch_settings(problem):
+        shape, sample_weight = inputs.shape[1:], unit_weight(problem)
+        made(trunk or split, shape, "trunk" if trunk else "split")      # or an error, at once
+        interrupted, whole = False, problem
+        if stump is None:
+            children = balanced_children(_n_leaves(problem))
+            functions = _untrained(split, trunk, shape, children)
+        else:
+            modules, children, interrupted = grow(
+                lambda: split(shape), stump, problem.doing(_GROWTH_WORK, "growth"), inputs,
+                sample_weight, n_attempts)
+            functions = NodeFunctions(modules, *children)
+            whole = problem.doing(1.0 - _GROWTH_WORK)
+        history = {}
+        if optimizer is not None and len(children[0]) and not interrupted:
+            progress = train_softly(
+                functions, children, optimizer, whole, problem.training_samples,
+                torch.from_numpy(inputs), sample_weight, spread=stump is None)
+            history, interrupted = progress.history, progress.interrupted
+        return Fitted(*_hardened(functions, children, problem, inputs), history, interrupted)
+
+
+def _n_leaves(problem):
+    """Number of leaves of a balanced tree within the limits."""
+    if problem.max_depth is None:
+        return problem.max_leaf_nodes
+    return min(problem.max_leaf_nodes, 2**problem.max_depth)
+
+
+def _untrained(split, trunk, shape, children):
+    n_nodes = len(children[0])
+    if trunk is None:
+        return NodeFunctions([split(shape) for _ in range(n_nodes)], *children)
+    module, n_features = made(trunk, shape, "trunk")
+    return SharedFunctions(module, n_features, n_nodes)
+
+
+def _hardened(functions, children, problem, inputs):
+    """The tree that routes hard, with refitted leaves, and the weights of its networks."""
+    samples, m = problem.training_samples, len(children[0])
+    values = np.zeros((m + 1, problem.n_outputs))
+    if isinstance(functions, SharedFunctions):
+        weights, bias = (each.detach().numpy().astype(np.float64)
+                         for each in functions.splits.parameters())
+        tree = Tree(weights, -bias, *children, values)
+        leaf = tree.apply(evaluate(functions.trunk, inputs[samples]))
+        return _with_leaves(tree, leaf, problem), weights_of(functions.trunk)
+    leaf = route(functions.nodes, *children, inputs[samples])
+    tree = _with_leaves(score_tree(*children, values), leaf, problem)
+    kept = tree.weights[:, :m].argmax(axis=1) if m else []
+    return (score_tree(tree.children_left, tree.children_right, tree.values),
+            [weights_of(functions.nodes[node]) for node in kept])
+
+
+def _with_leaves(tree, leaf, problem):
+    """The tree with the best leaf values, without the leaves that no training sample reaches."""
+    values = problem.fit_leaves(leaf, problem.training_samples, tree.n_leaves)
+    return keep_reached(
+        tree.replace(values=values), np.bincount(leaf, minlength=tree.n_leaves) > 0)

@@ -1,0 +1,111 @@
+"""Trees that training starts from: grown greedily by soft stumps, or balanced."""
+
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+import torch
+from torch import nn
+
+from ngdt._activity import SILENT
+from ngdt._greedy.builder import GrowthInterrupted, build
+from ngdt.deep._torch.functions import NodeFunctions, evaluate
+from ngdt.deep._torch.training import train_softly
+
+_STUMP = np.array([~0]), np.array([~1])
+
+
+class _Split(NamedTuple):
+    module: nn.Module
+    is_right: np.ndarray
+    gain: float
+
+
+class _StumpStrategy:
+    """A split strategy for the builder, Hehn et al. (2020), section 2.5: trained stumps.
+
+    Parameters
+    ----------
+    make : callable
+        Returns a new module for a node.
+    optimizer : Annealed or EndToEnd
+    problem : Problem
+    inputs : ndarray of float32, shape (n_samples, ...)
+    sample_weight : ndarray of shape (n_samples,)
+        With mean 1.
+    n_attempts : int
+        Largest number of stumps that are tried per node.
+    """
+
+    def __init__(self, make, optimizer, problem, inputs, sample_weight, n_attempts):
+        self.make, self.optimizer, self.n_attempts = make, optimizer, n_attempts
+        self.problem = problem.replace(verbose=0, callback=None, activity=SILENT)
+        self.inputs, self.sample_weight = inputs, sample_weight
+        self.weight = problem.sample_weight
+
+    def split(self, samples, min_samples_leaf):
+        """A trained split, or None if no stump parts the samples or they are pure."""
+        # If distinct values of every sample give no valid threshold, no split does.
+        if self._cut(samples, np.arange(len(samples)), min_samples_leaf) is None:
+            return None
+        seed = [self.problem.random_state, crc32(samples)]
+        for attempt in range(self.n_attempts):
+            module = self._trained(samples, np.random.default_rng([*seed, attempt]))
+            is_right = evaluate(module, self.inputs[samples])[:, 0] > 0
+            cut = self._cut(samples, is_right, min_samples_leaf)
+            if cut is not None:
+                return _Split(module, is_right, cut[1])
+        return None
+
+    def _cut(self, samples, numbers, min_samples_leaf):
+        return self.problem.splitter.best_threshold(
+            samples, numbers.astype(np.float64), min_samples_leaf)
+
+    def _trained(self, samples, random):
+        seed = int(random.integers(2**31))
+        torch.manual_seed(seed)
+        functions = NodeFunctions([self.make()], *_STUMP)
+        progress = train_softly(
+            functions, _STUMP, self.optimizer, self.problem.replace(random_state=seed), samples,
+            torch.from_numpy(self.inputs), self.sample_weight)
+        if progress.interrupted:
+            raise KeyboardInterrupt
+        return functions.nodes[0]
+
+    def partition(self, samples, split):
+        """Move the samples of the left side to the front, and return their number."""
+        samples[:] = np.concatenate([samples[~split.is_right], samples[split.is_right]])
+        return len(samples) - np.count_nonzero(split.is_right)
+
+
+def grow(make, optimizer, problem, inputs, sample_weight, n_attempts):
+    """Grow a tree: split the leaf with the largest gain until there are enough leaves.
+
+    Parameters
+    ----------
+    make, optimizer, problem, inputs, sample_weight, n_attempts
+        As for the split strategy.
+
+    Returns
+    -------
+    modules : list of nn.Module
+        Of the nodes.
+    children : tuple of two ndarrays of int
+    interrupted : bool
+        Whether Ctrl-C ended the growth.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        By Ctrl-C, before there is a split.
+    """
+    strategy = _StumpStrategy(make, optimizer, problem, inputs, sample_weight, n_attempts)
+    interrupted = False
+    try:
+        grown = build(strategy, problem.training_samples.copy(), problem)
+    except GrowthInterrupted as error:
+        grown, interrupted = error.grown, True
+        if not grown.splits:
+            raise
+    children = grown.children_left, grown.children_right
+    return [split.module for split in grown.splits], children, interrupted

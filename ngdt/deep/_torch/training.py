@@ -1,0 +1,221 @@
+"""Soft training of the functions of a tree, by the schedules of `Annealed` and `EndToEnd`."""
+
+import numpy as np
+import torch
+from torch.nn.functional import logsigmoid, one_hot
+
+from ngdt._algorithm import Progress
+
+# Least variance of the targets in the leaves, relative to that of all targets.
+_MIN_VARIANCE = 1e-6
+
+
+class Paths:
+    """Which nodes a leaf has on its path, and on which side.
+
+    Parameters
+    ----------
+    left, right : ndarray of int, shape (n_nodes,)
+        As the children of `Tree`.
+    """
+
+    def __init__(self, left, right):
+        m = len(left)
+        sides = np.zeros((2, m, 2 * m + 1), dtype=np.float32)   # of a node, above nodes and leaves
+        for node in range(m):
+            for side, child in enumerate((left[node], right[node])):
+                below = child if child >= 0 else m + ~child
+                sides[:, :, below] = sides[:, :, node]
+                sides[side, node, below] = 1.0
+        self.left, self.right = torch.from_numpy(sides[:, :, m:].copy())
+
+    def log_probability(self, scores, gamma):
+        """Logarithm of the probability that a sample reaches each leaf: (n, n_leaves)."""
+        scores = gamma * scores
+        return logsigmoid(-scores) @ self.left + logsigmoid(scores) @ self.right
+
+
+class Categorical:
+    """Leaves of classification: probabilities of classes, Hehn et al. (2020), eq. 13."""
+
+    def __init__(self, n_leaves, y, sample_weight, n_outputs, prior_weight):
+        self.y, self.n_classes = torch.from_numpy(y[:, 0].astype(np.int64)), n_outputs
+        prior = np.bincount(y[:, 0].astype(np.intp), sample_weight, n_outputs)
+        self.prior = torch.from_numpy((prior / prior.sum()).astype(np.float32))
+        self.prior_weight = prior_weight
+        self.mean = torch.zeros(n_leaves, n_outputs)
+        self.fit()
+
+    def start(self, samples):
+        """Let each leaf start from the target of a sample."""
+        self.mean += 0.5 * (self.prior + one_hot(self.y[samples], self.n_classes))
+        self.fit()
+
+    def log_likelihood(self, samples):
+        """Of the targets of the samples at each leaf, shape (n, n_leaves)."""
+        return self.log_probability.T[self.y[samples]]
+
+    def statistics(self, samples, responsibility):
+        """What the fit needs of a mini-batch, of the shape of `mean`."""
+        return responsibility.T @ one_hot(self.y[samples], self.n_classes).float()
+
+    def fit(self):
+        """The parameters that fit the running means best."""
+        mean = self.mean + self.prior_weight * self.prior
+        self.log_probability = torch.log(mean / mean.sum(dim=1, keepdim=True))
+
+    def end_epoch(self):
+        """Refit what all leaves have in common: nothing."""
+
+
+class Gaussian:
+    """Leaves of regression: normal densities with a mean per leaf and one variance."""
+
+    def __init__(self, n_leaves, y, sample_weight, n_outputs, prior_weight):
+        self.y = torch.from_numpy(y.astype(np.float32))
+        prior = np.append(np.average(y, axis=0, weights=sample_weight), 1.0)
+        self.prior = torch.from_numpy(prior.astype(np.float32))
+        self.prior_weight, self.variance = prior_weight, 1.0
+        self.mean = torch.zeros(n_leaves, n_outputs + 2)
+        self.fit()
+
+    def start(self, samples):
+        """As for `Categorical`."""
+        self.mean[:, :-2], self.mean[:, -2] = self.y[samples], 1.0
+        self.fit()
+
+    def _squares(self, samples):
+        return ((self.y[samples, None] - self.value) ** 2).sum(dim=2)
+
+    def log_likelihood(self, samples):
+        """As for `Categorical`, up to a constant."""
+        return -0.5 / self.variance * self._squares(samples)
+
+    def statistics(self, samples, responsibility):
+        """As for `Categorical`."""
+        squares = (responsibility * self._squares(samples)).sum(dim=0)
+        return torch.column_stack(
+            [responsibility.T @ self.y[samples], responsibility.sum(dim=0), squares])
+
+    def fit(self):
+        """The parameters that fit the running means best."""
+        mean = self.mean[:, :-1] + self.prior_weight * self.prior
+        self.value = mean[:, :-1] / mean[:, -1:]
+
+    def end_epoch(self):
+        """Refit the variance."""
+        _, responsible, squares = self.mean.sum(dim=0).split([len(self.prior) - 1, 1, 1])
+        self.variance = max(
+            float(squares / (responsible * (len(self.prior) - 1))), _MIN_VARIANCE)
+
+
+def train_softly(
+        functions, children, optimizer, problem, samples, inputs, sample_weight, spread=False):
+    """Train the functions of a tree.
+
+    Parameters
+    ----------
+    functions : nn.Module
+        Maps a batch and the steepness to the scores of all nodes. Trained in place.
+    children : tuple of two ndarrays of int
+        Left and right children of the nodes.
+    optimizer : Annealed or EndToEnd
+    problem : Problem
+        The random state seeds the order of the samples.
+    samples : ndarray of int32
+        Samples to train on.
+    inputs : Tensor of shape (n_samples, ...)
+    sample_weight : ndarray of shape (n_samples,)
+        With mean 1.
+    spread : bool, default=False
+        Whether leaves start from different targets, for untrained splits; otherwise they are equal.
+
+    Returns
+    -------
+    Progress
+    """
+    run = _Run(functions, children, optimizer, problem, samples, inputs, sample_weight)
+    if spread:
+        run.spread_leaves()
+    functions.train()
+    with run.progress.until_interrupted():
+        for epoch in range(run.schedule.epochs):
+            run.epoch(epoch)
+    return run.progress
+
+
+class _Run:
+
+    def __init__(self, functions, children, optimizer, problem, samples, inputs, sample_weight):
+        self.functions, self.paths = functions, Paths(*children)
+        self.samples, self.inputs = samples, inputs
+        self.schedule = optimizer._schedule(len(samples), problem)
+        self.weight = torch.from_numpy(sample_weight.astype(np.float32))
+        leaves = Categorical if problem.loss.is_classifier else Gaussian
+        self.leaves = leaves(
+            len(children[0]) + 1, problem.y, problem.sample_weight, problem.n_outputs,
+            self.schedule.pseudo_count / len(samples))
+        self.targets = problem.y[:, 0]
+        self.random = np.random.RandomState(problem.random_state)
+        self.parameters = list(functions.parameters())
+        self.adam = torch.optim.Adam(self.parameters, betas=(0.9, self.schedule.beta2))
+        self.progress = Progress(optimizer, problem, self.schedule.epochs)
+
+    def spread_leaves(self):
+        """Let leaves start from targets at evenly spaced quantiles.
+
+        Equal leaves of a tree with few more leaves than there are classes end as fewer leaves.
+        """
+        n_leaves = len(self.leaves.mean)
+        order = self.samples[np.argsort(self.targets[self.samples], kind="stable")]
+        weight = np.cumsum(self.weight.numpy()[order])
+        at = np.searchsorted(weight, (np.arange(n_leaves) + 0.5) / n_leaves * weight[-1])
+        self.leaves.start(torch.from_numpy(order[at].astype(np.int64)))
+
+    def epoch(self, epoch):
+        schedule, order = self.schedule, self.random.permutation(self.samples)
+        begins = range(0, len(order), schedule.batch_size)
+        total, seen, losses = float(self.weight[order].sum()), 0.0, 0.0
+        for step, begin in enumerate(begins):
+            batch = torch.from_numpy(order[begin:begin + schedule.batch_size].astype(np.int64))
+            done = (epoch + step / len(begins)) / schedule.epochs
+            weight = self.weight[batch]
+            # Leaves are running means over the weight of one epoch.
+            seen += float(weight.sum())
+            before = epoch * total if schedule.refit_every_step else 0.0
+            share = float(weight.sum()) / min(seen + before, total)
+            loss = self._step(batch, weight, done, share)
+            if schedule.refit_every_step:
+                self.leaves.fit()
+            losses += loss * float(weight.sum())
+            self.progress.activity.at((epoch + (step + 1) / len(begins)) / schedule.epochs)
+        if not np.isfinite(losses):
+            raise ValueError(
+                "the loss is not finite any more: use a smaller learning_rate, or functions whose "
+                "values are finite")
+        self.leaves.end_epoch()
+        self.leaves.fit()
+        self.progress.report(
+            {"loss": losses / total, "gamma": float(schedule.gamma(done)), "validation": np.nan})
+
+    def _step(self, batch, weight, done, share):
+        """A step of Adam, and one of the running means of the leaves by their share."""
+        schedule, q = self.schedule, self.schedule.q
+        gamma = float(schedule.gamma(done))
+        reach = self.paths.log_probability(self.functions(self.inputs[batch], gamma), gamma)
+        joint = reach + self.leaves.log_likelihood(batch)
+        log_likelihood = torch.logsumexp(joint, dim=1)
+        bounded = -log_likelihood if q == 0 else (1.0 - torch.exp(q * log_likelihood)) / q
+        loss = (weight * bounded).sum() / weight.sum()
+        self.adam.param_groups[0]["lr"] = float(schedule.rate(done))
+        self.adam.zero_grad()
+        loss.backward()
+        self.adam.step()
+        with torch.no_grad():
+            torch._foreach_mul_(self.parameters, 1.0 - float(schedule.decay(done)))
+            # Responsibilities, eq. 10, times the influence that the bounded loss gives a sample.
+            influence = weight * torch.exp(q * log_likelihood)
+            responsibility = torch.softmax(joint, dim=1) * influence[:, None]
+            statistics = self.leaves.statistics(batch, responsibility) / weight.sum()
+            self.leaves.mean += share * (statistics - self.leaves.mean)
+        return loss.item()

@@ -1,0 +1,278 @@
+"""Trees whose splits are networks. Without PyTorch, this is skipped."""
+
+import pickle
+import re
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import ngdt
+from helpers import random_children
+from ngdt._structure import decision_path, reach_probabilities
+from ngdt.deep import CNN, DeepTreeClassifier, DeepTreeRegressor
+from ngdt.deep._structure import score_tree
+from ngdt.optimizers import Annealed, EndToEnd
+
+torch = pytest.importorskip("torch", reason='PyTorch is not installed: pip install "ngdt[deep]"')
+
+from ngdt.deep._torch.functions import NodeFunctions, route  # noqa: E402
+from ngdt.deep._torch.training import Categorical, Gaussian, Paths  # noqa: E402
+
+IMAGES = {"input_shape": (1, 8, 8), "max_leaf_nodes": 10, "random_state": 0}
+NETWORK = CNN((8,), kernel_size=3, hidden=16)
+
+
+def annealed(steps, **parameters):
+    return Annealed(steps=steps, learning_rate=0.005, weight_decay=0.0, q=0, **parameters)
+
+
+def quick(estimator=DeepTreeClassifier, **parameters):
+    """An estimator that is trained in little time."""
+    return estimator(**{
+        "max_leaf_nodes": 4, "optimizer": annealed(30), "stump": annealed(30), "random_state": 0,
+        **parameters})
+
+
+@pytest.fixture(scope="module")
+def halves(all_digits):
+    X, y = all_digits
+    return X[::2], y[::2], X[1::2], y[1::2]
+
+
+@pytest.fixture(scope="module")
+def greedy(halves):
+    return DeepTreeClassifier(
+        NETWORK, stump=annealed(40), optimizer=annealed(100), **IMAGES).fit(*halves[:2])
+
+
+@pytest.fixture(scope="module")
+def shared(halves):
+    trunk = CNN((8,), kernel_size=3, hidden=32, n_outputs=16)
+    return DeepTreeClassifier(trunk=trunk, optimizer=annealed(300), **IMAGES).fit(*halves[:2])
+
+
+@pytest.fixture(params=["greedy", "shared"])
+def fitted(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_leaves_are_reached_by_products_along_paths(seed):
+    random = np.random.default_rng(seed)
+    left, right = random_children(random, 7)
+    scores = random.normal(size=(5, 7))
+    expected = reach_probabilities(score_tree(left, right, np.zeros((8, 1))), scores, 2.5)
+    found = Paths(left, right).log_probability(torch.from_numpy(scores).float(), 2.5)
+    np.testing.assert_allclose(found.exp(), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("leaves", [Categorical, Gaussian])
+def test_the_m_step_never_lowers_the_likelihood(leaves):
+    random = np.random.RandomState(0)
+    y = random.randint(3, size=(40, 1)) if leaves is Categorical else random.normal(size=(40, 2))
+    n_outputs = 3 if leaves is Categorical else 2
+    model = leaves(4, y.astype(float), np.ones(40), n_outputs, 1e-9)
+    model.start(torch.arange(4))
+    reach = torch.from_numpy(random.dirichlet(np.ones(4), size=40)).float().log()
+    samples, likelihoods = torch.arange(40), []
+    for _ in range(5):
+        joint = reach + model.log_likelihood(samples)
+        likelihoods.append(float(logsumexp(joint.numpy(), axis=1).sum()))
+        model.mean = model.statistics(samples, torch.softmax(joint, dim=1)) / 40
+        model.fit()
+    assert (np.diff(likelihoods) > -1e-3).all()
+    assert likelihoods[-1] > likelihoods[0] + 0.1
+
+
+class Counting(torch.nn.Linear):
+    """Counts the samples that it is given."""
+
+    n_samples = 0
+
+    def forward(self, inputs):
+        self.n_samples += len(inputs)
+        return super().forward(inputs)
+
+
+class Undefined(torch.nn.Linear):
+    """Scores that are no numbers."""
+
+    def forward(self, inputs):
+        return super().forward(inputs) * float("nan")
+
+
+def test_a_sample_is_evaluated_by_the_nodes_of_its_path_only():
+    random = np.random.default_rng(0)
+    left, right = random_children(random, 6)
+    nodes = [Counting(3, 1) for _ in range(6)]
+    X = random.normal(size=(50, 3)).astype(np.float32)
+    leaf = route(nodes, left, right, X)
+    tree = score_tree(left, right, np.zeros((7, 1)))
+    scores = np.hstack([node(torch.from_numpy(X)).detach().numpy() for node in nodes])
+    np.testing.assert_array_equal(leaf, tree.apply(scores))
+    visits = decision_path(tree, leaf).sum(axis=0)
+    np.testing.assert_array_equal([node.n_samples - len(X) for node in nodes], np.ravel(visits))
+
+
+def test_training_skips_nodes_that_a_sample_hardly_reaches():
+    nodes = [Counting(1, 1), Counting(1, 1)]
+    with torch.no_grad():
+        nodes[0].weight[:], nodes[0].bias[:] = 1.0, 0.0
+    functions = NodeFunctions(nodes, np.array([1, ~0]), np.array([~2, ~1]))
+    functions(torch.tensor([[-9.0], [0.0], [9.0]]), 1.0)
+    assert [node.n_samples for node in nodes] == [3, 2]
+
+
+def test_digits_with_one_leaf_per_class(fitted, halves):
+    _, _, X, y = halves
+    assert fitted.tree_.n_leaves == 10
+    assert fitted.score(X, y) > 0.85
+    np.testing.assert_array_equal(fitted.predict_proba(X).argmax(axis=1), fitted.predict(X))
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(X)), fitted.predict_proba(X))
+
+
+def test_the_tree_takes_the_features(fitted, halves):
+    X = halves[2]
+    features, tree = fitted.as_tree()
+    assert features(X).shape == (len(X), tree.n_features)
+    np.testing.assert_array_equal(tree.apply(features(X)), fitted.apply(X))
+
+
+def test_a_saved_model_predicts_the_same(fitted, halves, tmp_path):
+    X = halves[2]
+    ngdt.save(fitted, tmp_path / "model")
+    loaded = ngdt.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    ngdt.save(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+
+
+def test_functions_of_others_are_given_again_after_loading(halves, tmp_path):
+    X, y, *_ = halves
+
+    def network(shape, hidden=4):
+        return torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(64, hidden), torch.nn.Tanh(),
+            torch.nn.Linear(hidden, 1))
+
+    model = quick(split=network, input_shape=(8, 8)).fit(X, y)
+    ngdt.save(model, tmp_path / "model")
+    loaded = ngdt.load(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"set_params\(split="):
+        loaded.predict(X)
+    np.testing.assert_array_equal(
+        loaded.set_params(split=network).predict(X), model.predict(X))
+    loaded.set_params(split=lambda shape: network(shape, hidden=5))
+    with pytest.raises(ValueError, match="split makes a module other than the fitted one"):
+        loaded.predict(X)
+
+
+@pytest.mark.parametrize("damage", [
+    lambda model: model.weights_.pop(),
+    lambda model: model.weights_.__setitem__(0, {"bias": "text"}),
+    lambda model: setattr(model, "tree_", ngdt.Tree(np.empty((0, 9)), [], [], [], [[0.0] * 10])),
+    lambda model: object.__setattr__(model._scaling, "scale", np.zeros(64)),
+])
+def test_parts_that_do_not_fit_together_are_refused(greedy, damage, tmp_path):
+    broken = pickle.loads(pickle.dumps(greedy))
+    damage(broken)
+    with pytest.raises((ValueError, TypeError), match="must be"):
+        ngdt.save(broken, tmp_path / "model")
+
+
+def test_examples_of_the_user_guide(tmp_path, monkeypatch, capsys):
+    text = (Path(__file__).parents[2] / "docs/user_guide/deep.rst").read_text(encoding="utf-8")
+    blocks = re.findall(r"^.. code-block:: python\n\n((?:   .*\n|\n)+)", text, re.M)
+    assert len(blocks) == 3
+    monkeypatch.chdir(tmp_path)
+    # A tenth of the steps: enough for examples to run.
+    code = textwrap.dedent("".join(blocks)).replace("steps=400", "steps=40")
+    exec(code, {})
+    assert "if " in capsys.readouterr().out
+
+
+def test_same_seed_same_tree(halves):
+    X, y, *_ = halves
+    first = quick(split=NETWORK, input_shape=(1, 8, 8)).fit(X, y)
+    torch.manual_seed(7)
+    state = torch.get_rng_state()
+    second = clone(first).fit(X, y)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert first.tree_ == second.tree_
+    np.testing.assert_array_equal(first.features(X), second.features(X))
+
+
+@pytest.mark.parametrize("optimizer", [
+    annealed(200), EndToEnd(epochs=40, learning_rate=0.01, batch_size=50)])
+def test_regression(optimizer, diabetes):
+    X, y = diabetes
+    model = quick(DeepTreeRegressor, optimizer=optimizer, init="balanced").fit(X, y)
+    assert model.score(X, y) > 0.4
+    by_leaf = [y[model.apply(X) == leaf].mean() for leaf in range(model.tree_.n_leaves)]
+    np.testing.assert_allclose(model.tree_.values[:, 0], by_leaf)
+    two = quick(DeepTreeRegressor, optimizer=optimizer).fit(X, np.column_stack([y, -y]))
+    assert two.predict(X).shape == (len(X), 2)
+
+
+@pytest.mark.parametrize("limits", [{"max_depth": 1}, {"max_leaf_nodes": 3}])
+@pytest.mark.parametrize("init", ["greedy", "balanced"])
+def test_limits(limits, init, halves):
+    X, y, *_ = halves
+    tree = quick(init=init, **limits).fit(X, y).tree_
+    assert tree.max_depth <= limits.get("max_depth", 9)
+    assert 1 < tree.n_leaves <= limits.get("max_leaf_nodes", 4)
+
+
+@pytest.mark.parametrize("init", ["greedy", "balanced"])
+def test_ctrl_c_keeps_the_tree_so_far(init, halves):
+    X, y, *_ = halves
+
+    def press(metrics):
+        if metrics["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    model = quick(init=init, callback=press, optimizer=annealed(100))
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs"):
+        model.fit(X, y)
+    assert model.n_iter_ == 2
+    assert model.tree_.n_leaves > 1
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"split": None}, "split=None"),
+    ({"split": NETWORK, "trunk": NETWORK}, "either split or trunk"),
+    ({"trunk": NETWORK, "init": "greedy"}, "init='balanced'"),
+    ({"input_shape": (3, 5)}, r"input_shape=\(3, 5\) does not hold the 64 features"),
+    ({"split": NETWORK}, r"input_shape=\(channels, rows, columns\)"),
+    ({"split": CNN(), "input_shape": (1, 8, 8)}, "too small for 2 convolutions"),
+    ({"split": lambda shape: torch.nn.Linear(64, 2)}, r"shape \(n,\) or \(n, 1\)"),
+    ({"split": lambda shape: torch.nn.Linear(8, 1)}, "fails for a batch of shape"),
+    ({"optimizer": Annealed(n_teachers=3)}, "n_teachers"),
+    ({"split": lambda shape: Undefined(64, 1)}, "smaller learning_rate"),
+])
+def test_messages(parameters, message, halves):
+    X, y, *_ = halves
+    with pytest.raises(ValueError, match=message):
+        quick(**parameters).fit(X, y)
+
+
+CHECKS = [
+    pair for estimator in (DeepTreeClassifier, DeepTreeRegressor)
+    for pair in estimator_checks_generator(quick(
+        estimator, init="balanced", max_leaf_nodes=6,
+        optimizer=annealed(100).set_params(learning_rate=0.03)))
+    if "sample_weight_equivalence" not in str(pair[1])]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=lambda value: getattr(
+    getattr(value, "func", None), "__name__", type(value).__name__))
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
