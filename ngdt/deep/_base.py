@@ -235,7 +235,8 @@ class DeepTree(ChecksParameters, BaseEstimator):
 
         Returns
         -------
-        ndarray of float32, shape (n_samples, tree_.n_features)
+        ndarray of float32
+            One row for each sample.
         """
         return self._features(self._checked_inputs(X))
 

@@ -55,6 +55,7 @@ class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):
         Called with a dict of metrics after each epoch of the whole tree.
     random_state : int, RandomState or None, default=None
         Seeds the networks and the mini-batches.
+
     Attributes
     ----------
     tree_ : Tree

@@ -53,6 +53,7 @@ class DeepTreeRegressor(RegressorMixin, RegressorData, DeepTree):
         Called with a dict of metrics after each epoch of the whole tree.
     random_state : int, RandomState or None, default=None
         Seeds the networks and the mini-batches.
+
     Attributes
     ----------
     tree_ : Tree
