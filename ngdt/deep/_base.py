@@ -17,6 +17,7 @@ from ngdt._resolve import resolve_loss
 from ngdt._table import check_targets
 from ngdt._validation import check_weight
 from ngdt.deep._cnn import linear, with_torch
+from ngdt.estimators._data import TableEstimator
 from ngdt.estimators._interruption import CtrlC
 from ngdt.estimators._parameters import ChecksParameters
 from ngdt.optimizers import Annealed, EndToEnd
@@ -30,6 +31,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
     _doc_link_template = (
         "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.deep.{estimator_name}.html")
     loss = class_weight = None      # parameters of other estimators
+    _unchanged_on_error = TableEstimator._unchanged_on_error
     _check_y_params: ClassVar[dict] = {}
 
     _parameter_constraints: ClassVar[dict] = {
@@ -100,7 +102,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
         Returns
         -------
         self : object
-            The fitted estimator.
+            The fitted estimator. If `fit` fails, the estimator is unchanged.
 
         Raises
         ------
@@ -114,7 +116,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
             Ctrl-C raises KeyboardInterrupt.
         """
         torch_part = with_torch("ngdt.deep._torch.fit")
-        with CtrlC() as ctrl_c, watching(self.verbose) as activity:
+        with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
             problem, fitted = self._checked_problem(X, y, sample_weight, activity)
             optimizer, stump = self._optimizers(problem)
             found = torch_part.fit_tree(

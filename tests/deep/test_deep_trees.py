@@ -260,8 +260,11 @@ def test_ctrl_c_keeps_the_tree_so_far(init, halves):
 ])
 def test_messages(parameters, message, halves):
     X, y, *_ = halves
+    model = quick(**parameters)
+    before = dict(vars(model))
     with pytest.raises(ValueError, match=message):
-        quick(**parameters).fit(X, y)
+        model.fit(X, y)
+    assert vars(model) == before
 
 
 # Of the regressor those that are not the same for the classifier.
