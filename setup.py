@@ -1,7 +1,8 @@
 """Build the Cython extensions; everything else is in pyproject.toml.
 
-Two environment switches change the whole build:
-``NGDT_DEBUG=1`` turns bounds checks on, ``NGDT_COVERAGE=1`` traces lines for coverage.
+Three environment switches change the whole build:
+``NGDT_DEBUG=1`` turns bounds checks on, ``NGDT_COVERAGE=1`` traces lines for coverage, and
+``NGDT_SANITIZE=address,undefined`` is given to the compiler as ``-fsanitize``.
 """
 
 import os
@@ -14,6 +15,7 @@ from setuptools.modified import newer, newer_group
 
 DEBUG = os.environ.get("NGDT_DEBUG") == "1"
 COVERAGE = os.environ.get("NGDT_COVERAGE") == "1"
+SANITIZE = os.environ.get("NGDT_SANITIZE", "")
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 DIRECTIVES = {
@@ -38,7 +40,10 @@ COMPILE_ARGS = [] if os.name == "nt" else [
     # Neither changes a result; without them sqrt is a call, and a choice of two numbers a branch.
     "-fno-math-errno", "-fno-trapping-math",
 ]
-if os.name != "nt" and not DEBUG:
+LINK_ARGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
+if SANITIZE:
+    COMPILE_ARGS += [*LINK_ARGS, "-O1", "-g", "-fno-omit-frame-pointer"]
+elif os.name != "nt" and not DEBUG:
     COMPILE_ARGS += ["-g0"]  # Python's own flags ask for symbols: a quarter of the time to compile
 
 # What Cython writes for memoryviews and the like, once for all extensions instead of in each.
@@ -70,6 +75,7 @@ def extension(path: Path) -> Extension:
         include_dirs=["ngdt/src"],
         depends=HEADERS,
         extra_compile_args=COMPILE_ARGS,
+        extra_link_args=LINK_ARGS,
         define_macros=[("CYTHON_TRACE_NOGIL", "1")] if COVERAGE else [],
     )
 
@@ -108,9 +114,9 @@ if __name__ == "__main__":  # not in the processes of cythonize, where they impo
     extensions.sort(key=lambda extension: -os.path.getsize(extension.sources[0]))
     utility = Extension(
         CYTHON_UTILITY, [CYTHON_UTILITY.replace(".", "/") + ".c"],
-        extra_compile_args=COMPILE_ARGS)
+        extra_compile_args=COMPILE_ARGS, extra_link_args=LINK_ARGS)
     # Time stamps do not show that generated C is from a build with other switches.
-    stamp, switches = Path("build/switches"), f"{DEBUG=} {COVERAGE=}"
+    stamp, switches = Path("build/switches"), f"{DEBUG=} {COVERAGE=} {SANITIZE=}"
     modules = cythonize(
         [utility, *extensions],
         nthreads=CORES,

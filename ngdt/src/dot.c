@@ -1,8 +1,10 @@
 #include "dot.h"
 
 /* Function multiversioning picks the AVX2 clone at load time; wheels stay baseline x86-64. */
-/* GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. */
-#if __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+/* GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. The thread
+ * sanitizer crashes in those that resolve them. */
+#if __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) \
+    && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
 #else
 #define CLONES

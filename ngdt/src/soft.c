@@ -3,8 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-/* GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. */
-#if __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+/* GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. The thread
+ * sanitizer crashes in those that resolve them. */
+#if __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) \
+    && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define CLONES
