@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from ngdt._files.container import InvalidModelFile, read, replacing, write
 from ngdt._validation import error_prefix
 from ngdt._version import __version__
-from ngdt.persistence._container import InvalidModelFile, read, replacing, write
 from ngdt.persistence._description import Reader, Writer
 from ngdt.persistence._registry import MODELS
 
@@ -24,9 +24,9 @@ def save(model: Any, path: str | os.PathLike) -> None:
     model : estimator of ngdt or Tree
         An `ObliqueTreeClassifier`, `ObliqueTreeRegressor`, `ObliqueForestClassifier`,
         `ObliqueForestRegressor`, `TAOPathCV` or a tree of `ngdt.deep`, fitted or not, or a `Tree`.
-        It is saved with its parameters and fitted attributes. `callback` is saved as None, and so
-        are functions that make networks. An estimator of `ngdt.dask` is saved as the one of the
-        same name in ngdt.
+        It is saved with its parameters and fitted attributes. `callback` and `checkpoint` are
+        saved as None, and so are functions that make networks. An estimator of `ngdt.dask` is saved
+        as the one of the same name in ngdt.
     path : str or os.PathLike
         Of the file, such as "model.ngdt". Nothing is added to it.
 

@@ -84,9 +84,11 @@ def arguments_of(thing):
 
 
 def _kept(name, value):
-    """An argument as a file has it; most callbacks are functions, which a file cannot hold."""
+    """An argument as a file has it."""
+    # A callback and a checkpoint belong to one training, and most callbacks and networks are
+    # functions, which a file cannot hold.
     is_network = name in ("split", "trunk") and callable(value) and not isinstance(value, CNN)
-    return None if name == "callback" or is_network else value
+    return None if name in ("callback", "checkpoint") or is_network else value
 
 
 def attributes_of(thing):

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import ngdt
+from ngdt._files.container import FORMAT_VERSION
 from ngdt.export import export_text
-from ngdt.persistence._container import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.ngdt"))

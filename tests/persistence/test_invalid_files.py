@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import model_cases
 import ngdt
+from ngdt._files.container import read, write
 from ngdt.persistence import InvalidModelFile
-from ngdt.persistence._container import read, write
 
 # Whose attributes are of all kinds.
 MAKERS = [model_cases.tree_on_frame, model_cases.linear_leaves, model_cases.sparse_weights,

@@ -14,6 +14,7 @@ PACKAGE = Path(ngdt.__file__).parent
 # First match wins. A module that no pattern matches has no layer assigned.
 LAYERS = [
     ("arithmetic and checks", r"_samples|_validation|_version"),
+    ("values in files", r"_files(\..*)?"),
     ("data",
      r"_tree|_tree_storage|_tree_arrays|_tree_json|_flat_tree|_from_sklearn|_structure|_quantiles|_loss"
      r"|_[a-z]+_loss(es)?|losses|_scaling|_wide"),
@@ -22,7 +23,7 @@ LAYERS = [
      r"|_labels|_leaf_text|_node_values|_numbers|_rules|_sample_summary|_steps|_units"),
     ("plots", r"plotting(\..*)?"),
     ("explanations", r"explanation(\..*)?"),
-    ("contract", r"problem|_activity|_algorithm|_deadline|_limits|_folds"),
+    ("contract", r"problem|_activity|_algorithm|_checkpoint|_deadline|_limits|_folds"),
     ("algorithms", r"(initializers|optimizers)(\..*)?"),
     ("composition", r"_selection(\..*)?"),
     ("estimators", r"estimators(\..*)?|_resolve|_targets"),

@@ -1,4 +1,4 @@
-"""Model files: a zip archive of a description in JSON and of arrays, written and read.
+"""The container: a zip archive of a description in JSON and of arrays, written and read.
 
 A description refers to an array by the name of a member, which holds all arrays of one type one
 after the other, and by where it starts: a forest has hundreds of small arrays.
@@ -43,7 +43,7 @@ class InvalidModelFile(ValueError):
 
 
 @contextmanager
-def replacing(path):
+def replacing(path, temporary=None):
     """Context manager: a binary file that takes the place of `path` when the block has succeeded.
 
     If the block fails, or the process ends in it, the file that was there before is still there.
@@ -51,6 +51,8 @@ def replacing(path):
     Parameters
     ----------
     path : Path
+    temporary : Path, default=None
+        Where it is written, in the same folder. None takes a new name.
 
     Yields
     ------
@@ -61,9 +63,9 @@ def replacing(path):
         raise FileNotFoundError(
             ENOENT, "There is no such folder, create it first", str(path.parent))
     # Not `tempfile`, whose files nobody else may read.
-    temporary = path.with_name(f".{uuid4().hex}.tmp")
+    temporary = path.with_name(f".{uuid4().hex}.tmp") if temporary is None else temporary
     try:
-        with open(temporary, "xb") as file:
+        with open(temporary, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -74,8 +76,8 @@ def replacing(path):
         raise
 
 
-def write(file, description, arrays):
-    """Write a model file. Equal models make equal files.
+def write(file, description, arrays, kind=FORMAT):
+    """Write a file. Equal contents make equal files.
 
     Parameters
     ----------
@@ -84,9 +86,11 @@ def write(file, description, arrays):
         What JSON can hold, without NaN and infinity.
     arrays : dict of str to ndarray
         One-dimensional, by the name of their type.
+    kind : str, default="ngdt model"
+        What the file is.
     """
     text = json.dumps(
-        {"format": FORMAT, "version": FORMAT_VERSION} | description, allow_nan=False,
+        {"format": kind, "version": FORMAT_VERSION} | description, allow_nan=False,
         separators=(",", ":"))
     # Not compressed: what is read takes no more memory than the file has bytes.
     with ZipFile(file, "w", ZIP_STORED) as archive:
@@ -97,13 +101,15 @@ def write(file, description, arrays):
             archive.writestr(ZipInfo(name + ARRAY_SUFFIX), stream.getvalue())
 
 
-def read(data):
-    """Read a model file.
+def read(data, kind=FORMAT):
+    """Read a file.
 
     Parameters
     ----------
     data : bytes
         All of it, so that an error of the reader is one of the file, not of the disk.
+    kind : str, default="ngdt model"
+        What the file must be.
 
     Returns
     -------
@@ -120,15 +126,15 @@ def read(data):
     if len(contents) != len(members):
         raise ValueError("some members have the same name")
     description = json.loads(contents.pop(DESCRIPTION))
-    _check_version(description)
+    _check_version(description, kind)
     return description, {
         name.removesuffix(ARRAY_SUFFIX): _array(name, content)
         for name, content in contents.items()}
 
 
-def _check_version(description):
-    if description["format"] != FORMAT:
-        raise ValueError(f"its format is {description['format']!r}, not {FORMAT!r}")
+def _check_version(description, kind):
+    if description["format"] != kind:
+        raise ValueError(f"its format is {description['format']!r}, not {kind!r}")
     version = description["version"]
     if type(version) is not int or version < 1:
         raise ValueError(f"{version!r} is no version of the format")
