@@ -131,6 +131,26 @@ class Progress:
         self._epoch, self._epochs = 0, epochs
         self.activity = problem.activity.part(1.0, optimizer.phase or self._optimizer)
         self._in_block = False
+        self._run = problem.checkpoint.next_run()
+
+    def resume(self, restore):
+        """Go on with the run of a process that was killed, if there is a checkpoint of it.
+
+        Parameters
+        ----------
+        restore : callable
+            Takes the state that was given to `report`.
+
+        Returns
+        -------
+        int
+            Number of epochs that are done.
+        """
+        kept = self._problem.checkpoint.state_of(self._run)
+        if kept is not None:
+            restore(kept["state"])
+            self.history, self._epoch = kept["history"], kept["epoch"]
+        return self._epoch
 
     @contextmanager
     def until_interrupted(self):
@@ -148,7 +168,7 @@ class Progress:
         finally:
             self._in_block = False
 
-    def report(self, metrics):
+    def report(self, metrics, state=None):
         """Add an epoch to the history, print its metrics, and call the callback.
 
         If the deadline has passed, this ends the block of `until_interrupted`.
@@ -157,6 +177,9 @@ class Progress:
         ----------
         metrics : dict of str to number
             A value for each of the optimizer's `metrics`.
+        state : callable, default=None
+            Returns what a checkpoint has to hold so that the run can go on from here: a dict of
+            arrays, numbers, trees, and lists and dicts of them.
         """
         self._epoch += 1
         metrics = {name: np.asarray(metric).item() for name, metric in metrics.items()}
@@ -172,6 +195,12 @@ class Progress:
             self._problem.callback({
                 "optimizer": self._optimizer, "epoch": self._epoch, "epochs": self._epochs,
                 **metrics})
+        checkpoint = self._problem.checkpoint
+        # At the end, too: other runs may follow in the same step.
+        if state is not None and (self._epoch == self._epochs or checkpoint.is_due):
+            checkpoint.keep(self._run, {
+                "epoch": self._epoch, "state": state(),
+                "history": {name: list(column) for name, column in self.history.items()}})
         if self._in_block and self._epoch < self._epochs and not self._problem.deadline.fits():
             raise OutOfTime
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._activity import SILENT, Activity
+from ngdt._checkpoint import NO_CHECKPOINT, Checkpoint
 from ngdt._deadline import NO_DEADLINE, Deadline
 from ngdt._greedy.splitter import Splitter
 from ngdt._loss import Loss
@@ -73,6 +74,8 @@ class Problem:
         Time by which to return the best tree so far; by default, there is none.
     activity : Activity
         Where to say how much is done: ``activity.at(share)``. By default, nothing is shown.
+    checkpoint : Checkpoint
+        What has been done before, and what is kept of it. By default, nothing is.
 
     Examples
     --------
@@ -107,6 +110,7 @@ class Problem:
     callback: Callable[[dict], Any] | None = None
     deadline: Deadline = NO_DEADLINE
     activity: Activity = SILENT
+    checkpoint: Checkpoint = field(default=NO_CHECKPOINT, repr=False, compare=False)
     # Computed properties. Copies share those that do not depend on the replaced fields.
     _computed: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -1,5 +1,6 @@
 """Base class of the classification tree and the regression tree."""
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
@@ -32,6 +33,7 @@ from ngdt._structure import decision_path
 from ngdt._tree import Tree
 from ngdt._validation import error_prefix
 from ngdt.estimators._callbacks import FitTasks
+from ngdt.estimators._checkpoint import with_checkpoint
 from ngdt.estimators._data import TableEstimator
 from ngdt.estimators._description import describe
 from ngdt.estimators._interruption import CtrlC
@@ -75,6 +77,7 @@ class ObliqueTree(TableEstimator):
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callable[[dict], Any] | None = None,
@@ -97,6 +100,7 @@ class ObliqueTree(TableEstimator):
         self.standardize = standardize
         self.categorical_features = categorical_features
         self.max_time = max_time
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
@@ -134,7 +138,7 @@ class ObliqueTree(TableEstimator):
         self._fit(
             X, y, sample_weight, resume=resume, fresh=not resume and is_auto(self.init),
             validation_fraction=self.validation_fraction, deadline=deadline,
-            callback=tasks.after_epoch(self.callback, deadline))
+            callback=tasks.after_epoch(self.callback, deadline), checkpoint=self.checkpoint)
         tasks.finish()
         return self
 
@@ -154,9 +158,10 @@ class ObliqueTree(TableEstimator):
         return self
 
     def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, resume, fresh,
-                     validation_fraction, limit=True, classes=None):
+                     validation_fraction, limit=True, classes=None, checkpoint=None):
         """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
         problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
+        problem = with_checkpoint(problem, self, checkpoint, self.tree_ if resume else None)
         problem, seconds = training_in_time(
             problem.replace(deadline=deadline, activity=activity, callback=callback))
         # Moments raise a ValueError for features whose range is too large.
@@ -193,6 +198,8 @@ class ObliqueTree(TableEstimator):
             interrupted = True
             fitted |= describe(problem, result, fitted)
         vars(self).update(fitted)
+        if not interrupted:
+            problem.checkpoint.remove()
         return interrupted
 
     def cost_complexity_pruning_path(
@@ -218,7 +225,7 @@ class ObliqueTree(TableEstimator):
             `impurities` : ndarray of shape (n_subtrees,)
                 Sum of the impurities of the leaves of the subtree, in the units of `ccp_alpha`.
         """
-        fitted = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        fitted = clone(self).set_params(ccp_alpha=0.0, checkpoint=None).fit(X, y, sample_weight)
         problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
         sequence = sequence_of(fitted.tree_, problem)
         return sequence.path(unit=1.0 / fitted._targets.scale_impurity(1.0, problem.loss))

@@ -1,5 +1,6 @@
 """Classification trees."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
@@ -103,6 +104,10 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     max_time : float or None, default=None
         Seconds that `fit` may take. If they do not suffice, training is shortened, and the fitted
         tree depends on the speed of the machine. `partial_fit` ignores it.
+    checkpoint : str, os.PathLike or None, default=None
+        File in which `fit` keeps what it has trained. If the process is killed, `fit` with the same
+        file, data and parameters goes on from there, to the same tree. The file is removed at the
+        end. See :ref:`checkpoints`. `partial_fit` ignores it.
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The tree does not depend on it.
     verbose : int, default=0
@@ -205,6 +210,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callable[[dict], Any] | None = None,
@@ -228,6 +234,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
             standardize=standardize,
             categorical_features=categorical_features,
             max_time=max_time,
+            checkpoint=checkpoint,
             n_jobs=n_jobs,
             verbose=verbose,
             callback=callback,

@@ -4,6 +4,7 @@ import pickle
 from abc import abstractmethod
 from contextlib import contextmanager
 from numbers import Integral, Real
+from os import PathLike
 from typing import ClassVar
 
 import numpy as np
@@ -60,6 +61,7 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
         "standardize": ["boolean", StrOptions({"auto", "global"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "checkpoint": [str, PathLike, None],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Integral, None, -1, closed="right"), None],

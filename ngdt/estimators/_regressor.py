@@ -97,6 +97,10 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     max_time : float or None, default=None
         Seconds that `fit` may take. If they do not suffice, training is shortened, and the fitted
         tree depends on the speed of the machine. `partial_fit` ignores it.
+    checkpoint : str, os.PathLike or None, default=None
+        File in which `fit` keeps what it has trained. If the process is killed, `fit` with the same
+        file, data and parameters goes on from there, to the same tree. The file is removed at the
+        end. See :ref:`checkpoints`. `partial_fit` ignores it.
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The tree does not depend on it.
     verbose : int, default=0

@@ -1,5 +1,6 @@
 """Base class of the classification forest and the regression forest."""
 
+import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from ngdt._tree import Tree
 from ngdt._validation import check_weight, error_prefix
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._callbacks import FitTasks
+from ngdt.estimators._checkpoint import with_checkpoint
 from ngdt.estimators._data import TableEstimator
 from ngdt.estimators._interruption import CtrlC
 from ngdt.explanation import Explanations
@@ -95,6 +97,7 @@ class ObliqueForest(TableEstimator):
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         warm_start: bool = False,
@@ -120,6 +123,7 @@ class ObliqueForest(TableEstimator):
         self.standardize = standardize
         self.categorical_features = categorical_features
         self.max_time = max_time
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.warm_start = warm_start
@@ -173,6 +177,8 @@ class ObliqueForest(TableEstimator):
                 f"n_estimators={self.n_estimators} must be at least the {len(before)} trees of the "
                 "previous fit, since warm_start=True adds trees")
         problem, fitted = self._checked_problem(X, y, sample_weight, resume)
+        problem = with_checkpoint(
+            problem, self, self.checkpoint, (len(before), self.candidates_) if resume else None)
         # Moments raise a ValueError for features whose range is too large.
         fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
         sampling = self._sampling(problem, fitted)
@@ -198,6 +204,8 @@ class ObliqueForest(TableEstimator):
                     "out-of-bag prediction: use more trees, or a smaller max_samples",
                     stacklevel=4)
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
+        if growth is None or not growth.interrupted:
+            problem.checkpoint.remove()
         return growth
 
     def _sampling(self, problem, fitted):
@@ -252,8 +260,8 @@ class ObliqueForest(TableEstimator):
         """The estimator of a trained tree."""
         parameters = self.get_params(deep=False)
         parameters |= {
-            "validation_fraction": None, "callback": None, "max_time": None, "n_jobs": None,
-            "verbose": 0, "warm_start": False}
+            "validation_fraction": None, "callback": None, "max_time": None, "checkpoint": None,
+            "n_jobs": None, "verbose": 0, "warm_start": False}
         if self.class_weight == "balanced_subsample":
             parameters["class_weight"] = "balanced"
         names = self._tree_class._get_param_names()

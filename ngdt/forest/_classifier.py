@@ -1,5 +1,6 @@
 """Classification forests."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -95,6 +96,10 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     max_time : float or None, default=None
         Seconds that `fit` may take. If they do not suffice, there are fewer trees, but at least
         one, and the forest depends on the speed of the machine.
+    checkpoint : str, os.PathLike or None, default=None
+        File in which `fit` keeps the trees that are trained. If the process is killed, `fit` with
+        the same file, data and parameters trains the others, to the same forest. The file is
+        removed at the end. See :ref:`checkpoints`.
     n_jobs : int or None, default=None
         Number of trees that are trained at the same time, each in a thread, and of threads that
         predict. The results do not depend on it.
@@ -203,6 +208,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         warm_start: bool = False,
@@ -229,6 +235,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
             standardize=standardize,
             categorical_features=categorical_features,
             max_time=max_time,
+            checkpoint=checkpoint,
             n_jobs=n_jobs,
             verbose=verbose,
             warm_start=warm_start,

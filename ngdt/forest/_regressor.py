@@ -89,6 +89,10 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     max_time : float or None, default=None
         Seconds that `fit` may take. If they do not suffice, there are fewer trees, but at least
         one, and the forest depends on the speed of the machine.
+    checkpoint : str, os.PathLike or None, default=None
+        File in which `fit` keeps the trees that are trained. If the process is killed, `fit` with
+        the same file, data and parameters trains the others, to the same forest. The file is
+        removed at the end. See :ref:`checkpoints`.
     n_jobs : int or None, default=None
         Number of trees that are trained at the same time, each in a thread, and of threads that
         predict. The results do not depend on it.

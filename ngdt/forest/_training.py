@@ -9,8 +9,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
+from ngdt._checkpoint import NO_CHECKPOINT
 from ngdt._deadline import Deadline
-from ngdt._selection import train
+from ngdt._selection import TrainingResult, train
 from ngdt._tree import Tree
 from ngdt.estimators._description import describe
 from ngdt.forest._sampling import Sampling, widen
@@ -40,7 +41,7 @@ class Recipe:
     sampling: Sampling
     max_depth: int | None = None
 
-    def fit(self, problem, seed, fitted):
+    def fit(self, problem, seed, fitted, result=None):
         """Train a tree.
 
         Parameters
@@ -50,6 +51,8 @@ class Recipe:
         seed : int
         fitted : dict
             Fitted attributes that do not depend on the tree.
+        result : TrainingResult or None, default=None
+            Of the training before the process was killed.
 
         Returns
         -------
@@ -62,7 +65,9 @@ class Recipe:
             max_depth=min((each for each in (problem.max_depth, self.max_depth)
                            if each is not None), default=None))
         weight, features = self.sampling.weight(problem, seed), self.sampling.features(seed)
-        result = train(problem.part(weight, features), self.init, self._optimizers(features))
+        if result is None:
+            result = train(problem.part(weight, features), self.init, self._optimizers(features))
+        trained = result
         tree = result.tree if features is None else (
             widen(result.tree, features, problem.X.shape[1]))
         compact = tree.compact()
@@ -73,7 +78,7 @@ class Recipe:
         parameters = {"max_depth": problem.max_depth, "random_state": seed}
         return TrainedTree(
             describe(problem.part(weight), result, fitted) | parameters,
-            result.interrupted, problem.deadline.has_cut, monotonic() - begin)
+            result.interrupted, problem.deadline.has_cut, monotonic() - begin, trained)
 
     def share(self, attributes, moments):
         """Let a tree that another process has trained have no copies of what all trees have.
@@ -117,12 +122,15 @@ class TrainedTree:
     was_cut : bool
         Whether the deadline shortened its training.
     seconds : float
+    result : TrainingResult or None
+        What the attributes were made of, for a checkpoint.
     """
 
     attributes: dict
     interrupted: bool
     was_cut: bool
     seconds: float
+    result: TrainingResult | None = None
 
 
 class Jobs(list):
@@ -132,12 +140,12 @@ class Jobs(list):
         return Jobs, ()
 
 
-def _fit(recipe, problem, seed, fitted, begun, finished):
+def _fit(recipe, problem, seed, fitted, result, begun, finished):
     """Train a tree, and leave it where it is found after Ctrl-C."""
     begun.append(seed)
     tree = None
     try:
-        tree = recipe.fit(problem, seed, fitted)
+        tree = recipe.fit(problem, seed, fitted, result)
     finally:
         finished.append(tree)
     return tree
@@ -196,22 +204,29 @@ class Growth:
         stop, begun, finished = Event(), Jobs(), Jobs()
         activity = self.problem.activity
         problem = self.problem.replace(
-            n_jobs=1, verbose=0, callback=None, activity=activity.part(activity.left, stop=stop))
+            n_jobs=1, verbose=0, callback=None, activity=activity.part(activity.left, stop=stop),
+            checkpoint=NO_CHECKPOINT)
+        checkpoint = self.problem.checkpoint
+        group = checkpoint.next_group()
         run = Parallel(
             self.problem.n_jobs, prefer="threads", return_as=_return_as(), pre_dispatch="n_jobs",
             batch_size=1)
         parts = [problem.doing(1 / len(tasks), f"tree {k + 1} of {len(tasks)}")
                  for k in range(len(tasks))]
-        jobs = (delayed(_fit)(recipe, part, seed, self.fitted, begun, finished)
-                for part, (recipe, seed) in zip(parts, self._in_time(tasks), strict=False))
+        jobs = (delayed(_fit)(recipe, part, seed, self.fitted,
+                              checkpoint.known(TrainingResult, (group, k)), begun, finished)
+                for k, (part, (recipe, seed)) in enumerate(
+                    zip(parts, self._in_time(tasks), strict=False)))
         self.tasks.begin_part(what, "tree", len(tasks))
         try:
             # Trees in several threads must not start threads of BLAS in each.
             with one_blas_thread():
-                for tree, (recipe, _), part in zip(run(jobs), tasks, parts, strict=False):
+                for k, (tree, (recipe, _), part) in enumerate(
+                        zip(run(jobs), tasks, parts, strict=False)):
                     if self.problem.deadline.is_stopped:
                         continue    # another thread had begun it
                     self._add(tree, recipe)
+                    checkpoint.add((group, k), tree.result)
                     part.activity.finish()
                     if self.tasks.step(lambda: self.attributes(self.trees)):
                         self.problem.deadline.stop()
@@ -230,7 +245,7 @@ class Growth:
         """Keep a tree, unless Ctrl-C ended its training and there are others."""
         recipe.share(tree.attributes, self.problem.moments)
         if not (tree.interrupted and self.trees):
-            self.trees.append(tree)
+            self.trees.append(replace(tree, result=None))
         if tree.interrupted:
             raise KeyboardInterrupt
 

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 
 from ngdt._algorithm import Algorithm
+from ngdt._checkpoint import NO_CHECKPOINT
 from ngdt._greedy.builder import GrowthInterrupted
 from ngdt._tree import Tree
 from ngdt.problem import Problem
@@ -32,7 +33,9 @@ class Initializer(Algorithm):
         """
         self.check(problem)
         try:
-            return self._initialize(problem)
+            # What it trains on the way is not kept.
+            return problem.checkpoint.once(
+                Tree, lambda: self._initialize(problem.replace(checkpoint=NO_CHECKPOINT)))
         except GrowthInterrupted as error:
             error.tree = error.tree or error.grown.to_tree(problem)
             raise

@@ -50,7 +50,8 @@ class Optimizer(Algorithm):
         problem.check_shapes(tree)
         if tree.slopes is not None and not self.takes_linear_leaves:
             tree = problem.refit_leaves(tree)
-        return self._optimize(tree, problem)
+        return problem.checkpoint.once(
+            OptimizerResult, lambda: self._optimize(tree, problem))
 
     def space(self, problem: Problem):
         """The space of fewer coordinates in which to train on wide data.

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from helpers import serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._activity import SILENT
+from ngdt._checkpoint import NO_CHECKPOINT
 from ngdt.losses import LogLoss
 from ngdt.optimizers import OPTIMIZERS, SGD, TAO, Progress, Regrow
 
@@ -60,7 +61,7 @@ def test_history_printed_lines_and_callback_agree(name, capsys):
 
 @pytest.mark.parametrize("name", REPORTING)
 def test_ctrl_c_in_the_first_epoch_leaves_a_fitted_tree_and_empty_columns(name, monkeypatch):
-    def stop(progress, metrics):
+    def stop(progress, metrics, state=None):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Progress, "report", stop)
@@ -78,7 +79,8 @@ def test_a_chain_has_the_metrics_of_all_its_optimizers_though_none_had_an_epoch(
 
 
 def test_large_counts_are_printed_in_full(capsys):
-    problem = type("Problem", (), {"verbose": 2, "callback": None, "activity": SILENT})
+    problem = type("Problem", (), {
+        "verbose": 2, "callback": None, "activity": SILENT, "checkpoint": NO_CHECKPOINT})
     Progress(TAO(), problem, 9).report({
         "objective": 1234.5678, "loss": np.float64(0.0123456), "n_nonzero": np.int64(1234567),
         "n_nodes": 3, "validation": np.nan})

@@ -87,12 +87,12 @@ cdef class SGDTrainer(MiniBatchLoop):
     """
 
     # Constant in an epoch.
-    cdef TrainedTree tree
+    cdef readonly TrainedTree tree
     cdef Topology topology
     cdef TrainingSamples samples
     cdef int radius
     cdef bint best_assignment
-    cdef bint fixed_assignment
+    cdef public bint fixed_assignment
     cdef const double[::1] rate         # per step
     cdef const double[::1] leaf_rate
     cdef list workers                   # one per thread

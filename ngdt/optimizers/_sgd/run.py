@@ -6,6 +6,7 @@ from ngdt._algorithm import Progress
 from ngdt._folds import standard_errors_saved
 from ngdt.inference import RADIUS
 from ngdt.optimizers._pace import Pace
+from ngdt.optimizers._random import restore, state_of
 from ngdt.optimizers._sgd.epoch import SGDTrainer, TrainingSamples
 from ngdt.optimizers._sgd.input_scale import TINY, representative_samples
 from ngdt.optimizers._sgd.updates import TrainedTree
@@ -129,7 +130,7 @@ class SGDRun:
         with self.progress.until_interrupted():
             pace = Pace(
                 self.problem.deadline, self.epochs, self.n_steps, self.progress.activity)
-            for epoch in range(self.epochs):
+            for epoch in range(self.progress.resume(self._restore), self.epochs):
                 self._epoch(epoch, pace)
                 if pace.is_finished:
                     break
@@ -143,7 +144,26 @@ class SGDRun:
             metrics = self.trainer.epoch(
                 order[steps.start * self.batch_size:steps.stop * self.batch_size],
                 self.rate * decay, self.leaf_rate * decay, resume=steps.start > 0)
-        self.progress.report({**metrics, "validation": self._keep_best()})
+        self.progress.report({**metrics, "validation": self._keep_best()}, self._state)
+
+    def _state(self):
+        trainer = self.trainer
+        return {"weights": trainer.weights, "thresholds": trainer.thresholds,
+                "values": trainer.values, "best": self.best, "random": state_of(self.random),
+                "assignment": trainer.assignment if trainer.fixed_assignment else None}
+
+    def _restore(self, state):
+        trainer = self.trainer
+        trainer.tree.restore(state["weights"], state["thresholds"], state["values"])
+        restore(self.random, state["random"])
+        if state["assignment"] is not None:
+            trainer.assignment[...] = state["assignment"]
+            leaf = trainer.assignment[self.training_samples]
+            if not ((leaf >= 0) & (leaf < self.tree.n_leaves)).all():
+                raise ValueError("the assigned leaves are out of range")
+            trainer.fixed_assignment = True
+        self._keep_best()       # sets the present errors
+        self.best = state["best"]
 
     def _is_renewal(self, epoch):
         if self.renew == "step":

@@ -129,6 +129,13 @@ cdef class TrainedTree:
                 (self.weights, self.thresholds))
         return search
 
+    def restore(self, weights, thresholds, values):
+        """Take the weights, thresholds and values of a checkpoint."""
+        cdef int leaf
+        self.weights[...], self.thresholds[...], self.values[...] = weights, thresholds, values
+        for leaf in range(self.values.shape[0]):
+            self.bounds.refresh(leaf, &self.leaf_values[leaf, 0])
+
     def scale(self, double factor):
         """Multiply all weights and thresholds: the same decisions at other prices."""
         self.weights *= np.float32(factor)

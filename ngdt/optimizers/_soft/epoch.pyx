@@ -106,13 +106,17 @@ cdef class SoftTrainer(MiniBatchLoop):
         return self.sum_loss / max(self.sum_weight, np.finfo(float).tiny)
 
     @property
-    def state(self):
-        """The arrays that steps change, to be read and written between epochs, after `catch_up`.
-
-        With `n_steps_before`, training goes on in another trainer as it would in this one.
-        """
+    def arrays(self):
+        """The arrays that steps change, to be read and written between epochs, after `catch_up`."""
         return [np.asarray(array) for array in (
-            self.w, self.first_moment, self.second_moment, *self.model.state)]
+            self.w, self.first_moment, self.second_moment, *self.model.arrays)]
+
+    def restore(self, arrays, n_steps):
+        """Go on from what `arrays` were after some number of steps."""
+        for own, saved in zip(self.arrays, arrays, strict=True):
+            own[...] = saved
+        self.n_steps_before = n_steps
+        self.model.end_epoch()
 
     def catch_up(self):
         """Bring all weights up to date, if steps leave some of them out."""

@@ -64,8 +64,8 @@ cdef class LeafModel:
         """Refit what all leaves have in common."""
 
     @property
-    def state(self):
-        """The arrays that steps change."""
+    def arrays(self):
+        """Those that steps change."""
         return [self.parameters]
 
 
@@ -76,7 +76,7 @@ cdef class OnlineEM(LeafModel):
         self.is_likelihood = True
 
     @property
-    def state(self):
+    def arrays(self):
         return [self.parameters, self._mean]
 
 
@@ -261,3 +261,4 @@ cdef class Gaussian(OnlineEM):
         if responsible > 0:
             # Not so small that the log-likelihood leaves the range of the loss.
             self.variance = max(squares / (self.n_targets * responsible), 1e-6)
+

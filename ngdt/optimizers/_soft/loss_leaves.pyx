@@ -78,7 +78,7 @@ cdef class LossLeaves(LeafModel):
         self.leaf_scratch = np.zeros((self.n_leaves, 2 * self.n_targets))
 
     @property
-    def state(self):
+    def arrays(self):
         return [self.parameters, self.first_moment, self.second_moment]
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:

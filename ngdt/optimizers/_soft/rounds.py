@@ -31,7 +31,7 @@ class SoftState:
     Attributes
     ----------
     arrays : list of ndarray of float32
-        As `SoftTrainer.state`.
+        As `SoftTrainer.arrays`.
     n_steps : int
         Steps of each replica.
     weight : float
@@ -125,7 +125,7 @@ class SoftRounds:
 
     def start(self):
         """The state before the first step."""
-        return SoftState([array.copy() for array in self._replica.trainer.state])
+        return SoftState([array.copy() for array in self._replica.trainer.arrays])
 
     def steps(self, done, first):
         """Schedules of some steps.
@@ -176,7 +176,7 @@ class SoftRounds:
             loss = replica.trainer.epoch(
                 np.arange(n, dtype=np.int32), *steps.first(n_batches))
             replica.trainer.catch_up()
-        return SoftState(replica.trainer.state, n_steps, float(problem.sample_weight.sum()),
+        return SoftState(replica.trainer.arrays, n_steps, float(problem.sample_weight.sum()),
                          (*state.losses, loss))
 
     def tree_of(self, state):
@@ -199,6 +199,4 @@ class _Replica(SoftRun):
         return self._rounds.prior, self._rounds.prior_weight
 
     def restore(self, state):
-        for own, array in zip(self.trainer.state, state.arrays, strict=True):
-            own[...] = array
-        self.trainer.n_steps_before = state.n_steps
+        self.trainer.restore(state.arrays, state.n_steps)

@@ -16,6 +16,7 @@ from ngdt._inference import Topology
 from ngdt._regression_losses import HuberLoss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._pace import Pace
+from ngdt.optimizers._random import restore, state_of
 from ngdt.optimizers._soft.csr_routing import CSRRouting
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
 from ngdt.optimizers._soft.lazy import LazyTrainer
@@ -248,7 +249,7 @@ class SoftRun:
         with self.progress.until_interrupted():
             n_steps = -(-len(self.samples) // self.schedule.batch_size)
             pace = Pace(self._deadline(), epochs, n_steps, self.progress.activity)
-            for epoch in range(epochs):
+            for epoch in range(self.progress.resume(self._restore), epochs):
                 self._epoch(epoch, evaluated, pace)
                 if pace.is_finished:
                     break
@@ -290,7 +291,16 @@ class SoftRun:
         evaluate = epoch in evaluated or (pace.is_finished and bool(evaluated))
         self.progress.report({
             "loss": loss, "gamma": gamma[-1],
-            "validation": self._evaluate_hard_tree() if evaluate else np.nan})
+            "validation": self._evaluate_hard_tree() if evaluate else np.nan}, self._state)
+
+    def _state(self):
+        return {"gamma": self.gamma, "best": self.best, "random": state_of(self.random),
+                "arrays": self.trainer.arrays, "n_steps": self.trainer.n_steps_before}
+
+    def _restore(self, state):
+        self.gamma, self.best = state["gamma"], state["best"]
+        restore(self.random, state["random"])
+        self.trainer.restore(state["arrays"], state["n_steps"])
 
     def _evaluate_hard_tree(self):
         """Mean error of the hard tree on the validation samples; keep the tree if it is the best.

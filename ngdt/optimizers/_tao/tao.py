@@ -1,5 +1,6 @@
 """TAO: alternating optimization over the nodes, each fitted with the rest of the tree fixed."""
 
+from functools import partial
 from itertools import chain
 from numbers import Integral, Real
 from time import monotonic
@@ -15,6 +16,7 @@ from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.optimizers._tao.leaves import refit_leaves
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
+from ngdt.optimizers._tao.state import restore, state_of
 from ngdt.optimizers._tao.weights import compact_weights, dense_vector, replace_weights
 from ngdt.optimizers._threads import one_blas_thread
 from ngdt.pruning._equal import collapse_pure
@@ -208,7 +210,7 @@ class TAORun:
             problem.n_jobs > 1) else _in_this_thread
         self.progress, self.converged = Progress(params, problem, params.max_passes), False
         self._refit_leaves(problem.apply(tree, self.training_samples))
-        self.best = np.inf, self.tree, self.samples_by_leaf
+        self.best, self.lowest = (np.inf, self.tree, self.samples_by_leaf), [np.inf]
         # The end takes as long.
         self.deadline = problem.deadline.earlier(monotonic() - before)
         kind = AxisSolver if params.node == "axis" else OBLIQUE_SOLVERS[params.solver]
@@ -216,19 +218,16 @@ class TAORun:
         self.begin, self.n_fitted = monotonic(), 0      # samples of all nodes so far
 
     def train(self):
-        patience = _PATIENCE_PASSES[self.params.accept]
-        lowest = [self._objective(self._metrics()) if self.params.accept == "error" else np.inf]
+        if self.params.accept == "error":
+            self.lowest[0] = self._objective(self._metrics())
         with self.progress.until_interrupted():
-            for n_passes in range(1, self.params.max_passes + 1):
-                before = self.tree
-                self._pass()
-                lowest.append(self.best[0])
-                if self.tree == before or (n_passes >= patience and not (
-                        lowest[-1] < (1.0 - self.params.tol) * lowest[-1 - patience])):
-                    self.converged = True
+            for _ in range(self.progress.resume(partial(restore, self)), self.params.max_passes):
+                if self.converged:
                     break
+                self._pass()
 
     def _pass(self):
+        before, patience = self.tree, _PATIENCE_PASSES[self.params.accept]
         for nodes in reversed(self.levels):
             self._fit_nodes(nodes)
         self._refit_leaves(self.reached[np.argsort(self.samples_by_leaf.samples)])
@@ -236,7 +235,10 @@ class TAORun:
         objective = self._objective(metrics)
         if objective <= self.best[0]:
             self.best = objective, self.tree, self.samples_by_leaf
-        self.progress.report(metrics)
+        self.lowest.append(self.best[0])
+        self.converged = self.tree == before or (len(self.lowest) > patience and not (
+            self.lowest[-1] < (1.0 - self.params.tol) * self.lowest[-1 - patience]))
+        self.progress.report(metrics, partial(state_of, self))
 
     def _objective(self, metrics):
         return metrics["loss" if self.params.accept == "error" else "objective"]
@@ -386,12 +388,9 @@ class TAORun:
             validation = np.average(
                 problem.errors(tree, samples), weights=problem.validation_weight[samples])
         return {
-            "objective": self.params.C * loss + penalty,
-            "loss": loss / self.total_weight,
-            "n_nonzero": (self.weights[reached] != 0).sum(),
-            "n_nodes": len(reached),
-            "validation": validation,
-        }
+            "objective": self.params.C * loss + penalty, "loss": loss / self.total_weight,
+            "n_nonzero": (self.weights[reached] != 0).sum(), "n_nodes": len(reached),
+            "validation": validation}
 
 
 def _in_this_thread(calls):

@@ -1,0 +1,217 @@
+"""A checkpoint: a killed training goes on to the same tree, and nothing is lost by one."""
+
+import errno
+import os
+import sys
+from random import Random
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import killed
+import ngdt
+from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._checkpoint import CheckpointFile
+from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
+
+X, LABELS, TARGETS = killed.X[:150], killed.LABELS[:150], killed.TARGETS[:150]
+SPARSE = sparse.csr_matrix(np.where(np.abs(X) > 1.0, X, 0.0))
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.setattr(ngdt._checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(ngdt._checkpoint, "MAX_SHARE", 1e9)
+    return tmp_path / "training.ckpt"
+
+
+@pytest.fixture
+def killed_after(monkeypatch):
+    """Function: a fit that is killed after so many writes, or not at all if it has fewer."""
+    write = CheckpointFile._write
+
+    def fit(model, X, y, n_writes):
+        left = iter(range(n_writes - 1))
+
+        def count(self):
+            write(self)
+            if next(left, None) is None:
+                raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(CheckpointFile, "_write", count)
+            try:
+                model.fit(X, y)
+            except Killed:
+                return True
+        return False
+
+    return fit
+
+
+def small(optimizer, X=X, **params):
+    y = LABELS if params.pop("classes", True) else TARGETS
+    kind = ObliqueTreeClassifier if y is LABELS else ObliqueTreeRegressor
+    return kind(2, optimizer=optimizer, random_state=0, **params), X, y
+
+
+def same(a, b):
+    trees = [getattr(each, "estimators_", [each]) for each in (a, b)]
+    return all(x.tree_ == y.tree_ and str(x.history_) == str(y.history_) and x.candidates_ ==
+               y.candidates_ for x, y in zip(*trees, strict=True))
+
+
+@pytest.mark.parametrize("case", [
+    small(Annealed(steps=60)),
+    small(Annealed(steps=60), SPARSE),
+    small(Annealed(steps=40, n_teachers=2), classes=False, validation_fraction=0.3),
+    small(EndToEnd(epochs=3), classes=False),
+    small(SGD(epochs=5), validation_fraction=0.3),
+    small(SSGD(epochs=5, renew=2)),
+    small(TAO(C=1.0, tol=0.0)),
+    small([Annealed(steps=20), "tao", "regrow"]),
+    small("auto"),
+    (ObliqueForestRegressor(8, random_state=0, n_jobs=2, max_depth=3, optimizer="tao"), X, TARGETS),
+], ids=lambda case: f"{type(case[1]).__name__}-{case[0].optimizer}")
+@pytest.mark.filterwarnings("ignore:.*tasks")       # of joblib, about trees that nobody waits for
+def test_killed_training_goes_on_to_the_same_tree(case, path, killed_after):
+    model, X, y = case
+    whole = model.fit(X, y)
+    resumed = type(model)(**{**model.get_params(deep=False), "checkpoint": path})
+    for n_writes in (2, 3, 7):      # the first is made before anything is trained
+        if not killed_after(resumed, X, y, n_writes):
+            break
+    assert n_writes > 2             # or nothing was resumed
+    assert same(resumed.fit(X, y), whole)
+    assert not path.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs fork and kill")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("name", ["soft tree", "forest"])
+def test_kill_at_any_time_loses_nothing(name, path):
+    model = killed.MODELS[name]
+    done = killed.kill(model, path, 3, 0.3, Random(3))
+    assert killed.nothing_is_lost(done)
+    assert same(killed.fitted(model, path), killed.fitted(model))
+    assert not list(path.parent.iterdir())
+
+
+def test_drawn_seed_is_that_of_the_checkpoint(path, killed_after):
+    model = ObliqueTreeClassifier(2, optimizer=Annealed(steps=60), checkpoint=path)
+    assert killed_after(model, X, LABELS, 3)
+    trees = []
+    for _ in range(2):
+        data = path.read_bytes()
+        trees.append(model.fit(X, LABELS).tree_)
+        path.write_bytes(data)
+    assert trees[0] == trees[1]
+
+
+@pytest.fixture
+def begun(path, killed_after):
+    """A model whose training was killed."""
+    model = ObliqueTreeClassifier(
+        2, optimizer=Annealed(steps=60), checkpoint=os.fspath(path), random_state=0)
+    assert killed_after(model, X, LABELS, 3)
+    return model
+
+
+@pytest.mark.parametrize(("params", "message"), [
+    ({"max_depth": 3}, "max_depth is 3, there 2"),
+    ({"random_state": 1}, "random_state is"),
+    ({"optimizer": Annealed(steps=61)}, "optimizer differs"),
+    ({"class_weight": "balanced"}, "class_weight is 'balanced', there None; sample_weight differs"),
+], ids=str)
+def test_checkpoint_of_other_parameters_is_refused(params, message, begun, path):
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=f"belongs to another training: {message}"):
+        begun.set_params(**params).fit(X, LABELS)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("X", "y", "what"), [
+    (X + np.eye(*X.shape), LABELS, "X"), (X.astype(np.float32), LABELS, "X"),
+    (X, LABELS[::-1], "y")], ids=["X", "type of X", "y"])
+def test_checkpoint_of_other_data_is_refused(X, y, what, begun):
+    with pytest.raises(ValueError, match=f"another training: {what} differs"):
+        begun.fit(X, y)
+
+
+@pytest.mark.parametrize("data", [b"", b"my only copy", "model", "cut", "changed"])
+def test_file_that_is_no_checkpoint_is_refused_and_kept(data, begun, path):
+    if data == "model":
+        ngdt.save(ngdt.Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]]), path)
+        data = path.read_bytes()
+    data = {"cut": path.read_bytes()[:-30],
+            "changed": path.read_bytes().replace(b"float32", b"float61")}.get(data, data)
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"is no valid checkpoint.*another path, or delete"):
+        begun.fit(X, LABELS)
+    assert path.read_bytes() == data
+
+
+def test_folder_that_does_not_exist(begun, tmp_path):
+    with pytest.raises(FileNotFoundError, match="create it first"):
+        begun.set_params(checkpoint=tmp_path / "none" / "x").fit(X, LABELS)
+
+
+def test_max_time_is_refused(begun):
+    with pytest.raises(ValueError, match="checkpoint and max_time do not go together"):
+        begun.set_params(max_time=1e5).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
+def test_full_disk_loses_no_training(error, begun, path, monkeypatch):
+    def fail(_):
+        raise OSError(error, os.strerror(error))
+
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(OSError, match=os.strerror(error)):      # before anything is trained
+            begun.set_params(checkpoint=path.with_name("new")).fit(X, LABELS)
+        patch.setattr(CheckpointFile, "remove", lambda _: None)
+        begun.set_params(checkpoint=path)
+        with pytest.warns(UserWarning, match=r"not be written.*The training goes on") as found:
+            begun.fit(X, LABELS)
+    assert len(found) == 1
+    assert path.read_bytes() == before
+    assert same(begun, small(Annealed(steps=60))[0].fit(X, LABELS))
+
+
+def test_file_of_another_program_is_left_alone(begun, path):
+    def replace(metrics):
+        if metrics["epoch"] == metrics["epochs"] - 1:
+            path.write_bytes(b"theirs")
+
+    with pytest.warns(UserWarning, match="changed or removed by another program") as found:
+        begun.set_params(callback=replace).fit(X, LABELS)
+    assert len(found) == 1
+    assert path.read_bytes() == b"theirs"
+
+
+@pytest.mark.filterwarnings("ignore:Training was interrupted")
+def test_interrupted_training_can_be_resumed(path):
+    def interrupt(metrics):
+        if metrics["epoch"] == 3:
+            raise KeyboardInterrupt
+
+    model = small(Annealed(steps=60), checkpoint=path)[0]
+    model.set_params(callback=interrupt).fit(X, LABELS)
+    assert killed.steps_done(path)[1] == 2
+    epochs = []
+    model.set_params(callback=lambda metrics: epochs.append(metrics["epoch"])).fit(X, LABELS)
+    assert epochs[0] == 3
+    assert same(model, small(Annealed(steps=60))[0].fit(X, LABELS))
+
+
+def test_saved_model_has_no_checkpoint(path):
+    model = ObliqueTreeClassifier(2, optimizer=None, checkpoint=path).fit(X, LABELS)
+    ngdt.save(model, path)
+    assert ngdt.load(path).checkpoint is None
