@@ -69,25 +69,35 @@ def kill(model, path, n_kills, seconds, random):
     """
     done = []
     while n_kills:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                write_always()
-                fitted(model, path)
-            finally:
-                os._exit(0 if not path.exists() else 1)
-        sleep(seconds * random.random())
-        os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
-        was_killed = os.WIFSIGNALED(status)
-        n_kills -= was_killed
-        if not was_killed:
-            assert os.WEXITSTATUS(status) == 0
+        status = _trained(model, path, seconds * random.random())
+        assert status in (0, signal.SIGKILL), "the training failed"
+        n_kills -= status == signal.SIGKILL
         if path.exists():
             done.append(steps_done(path))
         elif done:
             done.append(())     # at the end, after which it begins anew
     return done
+
+
+def _trained(model, path, seconds):
+    """Train in another process, and kill it after this time; return how it ended."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            write_always()
+            fitted(model, path)
+            code = 0
+        finally:
+            os._exit(code)
+    end = monotonic() + seconds
+    while monotonic() < end:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return status
+        sleep(1e-3)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
 
 
 def nothing_is_lost(done):
@@ -98,6 +108,7 @@ def nothing_is_lost(done):
 def _main(n_kills):
     random = Random(0)
     for name, model in MODELS.items():
+        fitted(model)       # imports all that it needs
         begin = monotonic()
         whole = fitted(model)
         seconds = monotonic() - begin
