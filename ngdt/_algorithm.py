@@ -148,8 +148,10 @@ class Progress:
         """
         kept = self._problem.checkpoint.state_of(self._run)
         if kept is not None:
-            restore(kept["state"])
-            self.history, self._epoch = kept["history"], kept["epoch"]
+            with self._problem.checkpoint.reading():
+                restore(kept["state"])
+                self.history = {name: list(kept["history"][name]) for name in self.history}
+                self._epoch = int(kept["epoch"])
         return self._epoch
 
     @contextmanager

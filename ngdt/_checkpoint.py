@@ -8,7 +8,7 @@ their state at the ends of epochs.
 
 import os
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields, is_dataclass
 from glob import escape
 from pathlib import Path
@@ -80,6 +80,10 @@ class Checkpoint:
     def keep(self, run, state):
         """Keep the state of a run, dict of values that a file can hold."""
 
+    def reading(self):
+        """Context manager of what uses a state or a result."""
+        return nullcontext()
+
     def remove(self):
         """Remove the file, if there is one: the training has ended."""
 
@@ -142,24 +146,30 @@ class CheckpointFile(Checkpoint):
         return made
 
     def _read(self, data):
-        try:
+        with self.reading():
             description, arrays = read(data, FORMAT)
             content = _Reader(arrays).value(description["content"])
             training, seed = content["training"], int(content["random_state"])
             self._results, self._runs = dict(content["results"]), dict(content["runs"])
             differences = _differences(self._training, dict(training))
-        except MemoryError:
+        if differences:
+            raise ValueError(
+                f"checkpoint: {self.path} belongs to another training: {'; '.join(differences)}. "
+                "Fit with those of the checkpoint to go on with it, or delete the file")
+        self.random_state = seed
+
+    @contextmanager
+    def reading(self):
+        """Context manager of what uses the file: any error in it is one of the file."""
+        try:
+            yield
+        except (MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:
             # As for model files: readers raise many types of errors for damaged input.
             raise ValueError(
                 f"checkpoint: {self.path} is no valid checkpoint ({type(error).__name__}: "
                 f"{error}). Give another path, or delete the file") from error
-        if differences:
-            raise ValueError(
-                f"checkpoint: {self.path} belongs to another training: {'; '.join(differences)}. "
-                "Fit with those of the checkpoint to go on with it, or delete the file")
-        self.random_state = seed
 
     @property
     def is_due(self):
@@ -190,7 +200,13 @@ class CheckpointFile(Checkpoint):
 
     def known(self, kind, key):
         found = self._results.get(key)
-        return found if found is None or kind is Tree else kind(**found)
+        if found is None:
+            return None
+        with self.reading():
+            made = found if kind is Tree else kind(**found)
+            if not isinstance(getattr(made, "tree", made), Tree):
+                raise TypeError("the result of a step must have a tree")
+            return made
 
     def add(self, key, result):
         self._results[key] = {each.name: getattr(result, each.name) for each in fields(result)} if (

@@ -65,9 +65,10 @@ class Recipe:
             max_depth=min((each for each in (problem.max_depth, self.max_depth)
                            if each is not None), default=None))
         weight, features = self.sampling.weight(problem, seed), self.sampling.features(seed)
-        if result is None:
-            result = train(problem.part(weight, features), self.init, self._optimizers(features))
-        trained = result
+        part = problem.part(weight, features)
+        trained = result = train(part, self.init, self._optimizers(features)) if (
+            result is None) else result
+        part.check_shapes(result.tree)
         tree = result.tree if features is None else (
             widen(result.tree, features, problem.X.shape[1]))
         compact = tree.compact()

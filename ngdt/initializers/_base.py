@@ -34,8 +34,10 @@ class Initializer(Algorithm):
         self.check(problem)
         try:
             # What it trains on the way is not kept.
-            return problem.checkpoint.once(
+            tree = problem.checkpoint.once(
                 Tree, lambda: self._initialize(problem.replace(checkpoint=NO_CHECKPOINT)))
+            problem.check_shapes(tree)
+            return tree
         except GrowthInterrupted as error:
             error.tree = error.tree or error.grown.to_tree(problem)
             raise

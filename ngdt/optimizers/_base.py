@@ -50,8 +50,10 @@ class Optimizer(Algorithm):
         problem.check_shapes(tree)
         if tree.slopes is not None and not self.takes_linear_leaves:
             tree = problem.refit_leaves(tree)
-        return problem.checkpoint.once(
+        result = problem.checkpoint.once(
             OptimizerResult, lambda: self._optimize(tree, problem))
+        problem.check_shapes(result.tree)
+        return result
 
     def space(self, problem: Problem):
         """The space of fewer coordinates in which to train on wide data.

@@ -1,18 +1,26 @@
 """A checkpoint: a killed training goes on to the same tree, and nothing is lost by one."""
 
+import copy
 import errno
 import os
 import sys
+from functools import cache
+from pathlib import Path
 from random import Random
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 import killed
 import ngdt
+from damaged import change_description, changed
 from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._checkpoint import CheckpointFile
+from ngdt._checkpoint import FORMAT, CheckpointFile
+from ngdt._files.container import read, write
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
 
 X, LABELS, TARGETS = killed.X[:150], killed.LABELS[:150], killed.TARGETS[:150]
@@ -215,3 +223,53 @@ def test_saved_model_has_no_checkpoint(path):
     model = ObliqueTreeClassifier(2, optimizer=None, checkpoint=path).fit(X, LABELS)
     ngdt.save(model, path)
     assert ngdt.load(path).checkpoint is None
+
+
+# --- files made to do harm -----------------------------------------------------------------------
+
+
+@cache
+def half_done():
+    """The models of some trainings that were killed, and what their checkpoints hold."""
+    found, write = [], CheckpointFile._write
+    for optimizer in (Annealed(steps=40), SSGD(epochs=4, renew=2), TAO(C=1.0, tol=0.0)):
+        path = Path(mkdtemp()) / "training.ckpt"
+        model = small(optimizer, checkpoint=path)[0]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ngdt._checkpoint, "INTERVAL", 0.0)
+            patch.setattr(ngdt._checkpoint, "MAX_SHARE", 1e9)
+            left = iter(range(3))
+
+            def count(self, left=left):
+                write(self)
+                if next(left, None) is None:
+                    raise Killed
+
+            patch.setattr(CheckpointFile, "_write", count)
+            with pytest.raises(Killed):
+                model.fit(X, LABELS)
+        found.append((model, read(path.read_bytes(), FORMAT)))
+    return found
+
+
+@settings(max_examples=3 * settings.default.max_examples)
+@given(number=st.integers(0, 2**64))
+@pytest.mark.filterwarnings("ignore:.*(overflow|invalid|divide):RuntimeWarning")
+def test_changed_checkpoints(number):
+    random = Random(number)
+    model, (description, arrays) = random.choice(half_done())
+    description, arrays = copy.deepcopy(description), dict(arrays)
+    content = dict(description["content"]["dict"])
+    if random.random() < 0.5:
+        change_description(random, [content[random.choice(["results", "runs"])]])
+    else:
+        name = random.choice(sorted(arrays))
+        arrays[name] = changed(random, arrays[name])
+    with open(model.checkpoint, "wb") as file:
+        write(file, description, arrays, FORMAT)
+    try:
+        model.fit(X, LABELS)
+    except ValueError:
+        pass
+    else:
+        assert np.isfinite(model.predict_proba(X)).all()

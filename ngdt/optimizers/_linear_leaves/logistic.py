@@ -57,7 +57,8 @@ class LogisticNode:
             samples = random.choice(samples, limit, replace=False)
         self.Z, self.y = data.read(samples), data.y[samples, 0].astype(np.intp)
         weight = data.weight[samples]
-        self.weight = weight * (total / weight.sum())
+        drawn = weight.sum()    # zero where all weights are too small next to their mean
+        self.weight = weight * (total / drawn) if drawn > 0.0 else weight
 
     def fit(self, value, prior, penalties, *, is_drawn):
         """Values and slopes for each penalty; as `RidgeNode.fit`."""

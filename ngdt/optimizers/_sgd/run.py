@@ -6,10 +6,10 @@ from ngdt._algorithm import Progress
 from ngdt._folds import standard_errors_saved
 from ngdt.inference import RADIUS
 from ngdt.optimizers._pace import Pace
-from ngdt.optimizers._random import restore, state_of
 from ngdt.optimizers._sgd.epoch import SGDTrainer, TrainingSamples
 from ngdt.optimizers._sgd.input_scale import TINY, representative_samples
 from ngdt.optimizers._sgd.updates import TrainedTree
+from ngdt.optimizers._state import random_state, set_random_state
 from ngdt.optimizers._threads import usable_threads
 
 # Number of samples on which the share of samples with a gradient is measured.
@@ -149,13 +149,13 @@ class SGDRun:
     def _state(self):
         trainer = self.trainer
         return {"weights": trainer.weights, "thresholds": trainer.thresholds,
-                "values": trainer.values, "best": self.best, "random": state_of(self.random),
+                "values": trainer.values, "best": self.best, "random": random_state(self.random),
                 "assignment": trainer.assignment if trainer.fixed_assignment else None}
 
     def _restore(self, state):
         trainer = self.trainer
         trainer.tree.restore(state["weights"], state["thresholds"], state["values"])
-        restore(self.random, state["random"])
+        set_random_state(self.random, state["random"])
         if state["assignment"] is not None:
             trainer.assignment[...] = state["assignment"]
             leaf = trainer.assignment[self.training_samples]

@@ -8,6 +8,8 @@ moves it, so that the bits do not depend on the number of threads.
 
 import numpy as np
 
+from ngdt.optimizers._state import fill
+
 from libc.math cimport fmax, fmin, sqrt
 
 from ngdt._samples cimport axpy
@@ -132,7 +134,9 @@ cdef class TrainedTree:
     def restore(self, weights, thresholds, values):
         """Take the weights, thresholds and values of a checkpoint."""
         cdef int leaf
-        self.weights[...], self.thresholds[...], self.values[...] = weights, thresholds, values
+        fill(self.weights, weights)
+        fill(self.thresholds, thresholds)
+        fill(self.values, values)
         for leaf in range(self.values.shape[0]):
             self.bounds.refresh(leaf, &self.leaf_values[leaf, 0])
 

@@ -7,6 +7,8 @@ nearly all time goes into matrix products of the mini-batch with the weights.
 
 import numpy as np
 
+from ngdt.optimizers._state import fill
+
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
 
@@ -114,7 +116,7 @@ cdef class SoftTrainer(MiniBatchLoop):
     def restore(self, arrays, n_steps):
         """Go on from what `arrays` were after some number of steps."""
         for own, saved in zip(self.arrays, arrays, strict=True):
-            own[...] = saved
+            fill(own, saved)
         self.n_steps_before = n_steps
         self.model.end_epoch()
 

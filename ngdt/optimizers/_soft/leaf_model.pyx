@@ -11,6 +11,7 @@ in updates, by the task that the leaf belongs to.
 
 import numpy as np
 
+
 from libc.string cimport memcpy, memset
 
 cdef extern from "soft.h" nogil:

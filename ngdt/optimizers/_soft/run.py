@@ -16,7 +16,6 @@ from ngdt._inference import Topology
 from ngdt._regression_losses import HuberLoss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._pace import Pace
-from ngdt.optimizers._random import restore, state_of
 from ngdt.optimizers._soft.csr_routing import CSRRouting
 from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
 from ngdt.optimizers._soft.lazy import LazyTrainer
@@ -24,6 +23,7 @@ from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
 from ngdt.optimizers._soft.loss_leaves import LossLeaves
 from ngdt.optimizers._soft.routing import DenseRouting
 from ngdt.optimizers._soft.sparse_routing import SparseRouting
+from ngdt.optimizers._state import random_state, set_random_state
 from ngdt.optimizers._threads import one_blas_thread, usable_threads
 from ngdt.pruning._unused import keep_reached
 
@@ -294,12 +294,12 @@ class SoftRun:
             "validation": self._evaluate_hard_tree() if evaluate else np.nan}, self._state)
 
     def _state(self):
-        return {"gamma": self.gamma, "best": self.best, "random": state_of(self.random),
+        return {"gamma": self.gamma, "best": self.best, "random": random_state(self.random),
                 "arrays": self.trainer.arrays, "n_steps": self.trainer.n_steps_before}
 
     def _restore(self, state):
         self.gamma, self.best = state["gamma"], state["best"]
-        restore(self.random, state["random"])
+        set_random_state(self.random, state["random"])
         self.trainer.restore(state["arrays"], state["n_steps"])
 
     def _evaluate_hard_tree(self):
