@@ -1,6 +1,7 @@
 """Decimal numbers for text and plots: as few digits as serve their end."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from math import isfinite
 
 # As many significant digits tell any two float64 apart.
 _MAX_DIGITS = 17
@@ -71,7 +72,7 @@ def format_number(number, digits=3):
     Returns
     -------
     str
-        Python reads it as a number.
+        `float` reads it as a number.
 
     Examples
     --------
@@ -79,6 +80,8 @@ def format_number(number, digits=3):
     ['2020', '0.00012', '1.5e-7', '0', '1e+300']
     """
     if not isinstance(number, Decimal):
+        if not isfinite(number):
+            return str(float(number))
         number = shortest(number, digits)
     if number == 0:
         return "0"

@@ -166,13 +166,21 @@ class RegressionTargets:
         Raises
         ------
         ValueError
-            If the number of targets is not `n_outputs`.
+            If the number of targets is not `n_outputs`, or if they are too large for the units of
+            the targets before.
         """
         y = _as_columns(y)
         if y.shape[1] != self.n_outputs:
             raise ValueError(
                 f"y has {y.shape[1]} targets, but the initial tree has {self.n_outputs}")
-        return (y - self.center) / self.scale
+        with np.errstate(over="ignore"):
+            encoded = (y - self.center) / self.scale
+        if not np.isfinite(encoded).all():
+            raise ValueError(
+                f"y has numbers up to {np.abs(y).max():.3g}, which overflow in units of the "
+                f"standard deviation of the targets before, {self.scale.min():.3g}: scale y, or "
+                "use warm_start=False")
+        return encoded
 
     def decode(self, y):
         """The targets in the units of y."""
@@ -206,7 +214,7 @@ def _check_not_negative(y, sample_weight, loss):
     if y.min() < 0:
         raise ValueError(
             f"y must not be negative for the {loss.name} loss, got values from {y.min():g}")
-    if not (sample_weight[:, None] * y).any(axis=0).all():
+    if not y[sample_weight > 0].any(axis=0).all():
         raise ValueError(f"y must have a positive sum for the {loss.name} loss, got zeros only")
 
 

@@ -193,7 +193,7 @@ class Table:
             return canonical_csr(sparse.hstack([numbers, gaps, indicators], format="csr"))
         before = numbers.shape[1] + gaps.shape[1]
         encoded = np.zeros((shape[0], before + shape[1]), dtype=numbers.dtype)
-        encoded[:, :numbers.shape[1]] = numbers
+        encoded[:, :numbers.shape[1]] = numbers.toarray() if sparse.issparse(numbers) else numbers
         encoded[:, numbers.shape[1]:before] = gaps.toarray() if sparse.issparse(gaps) else gaps
         encoded[samples, before + features] = 1.0
         return encoded
@@ -218,11 +218,13 @@ class Table:
         is_gap = np.isnan(values)
         if not is_gap.any():
             return numbers, None
+        # The means of float64 may be too large for float32.
+        largest = np.finfo(values.dtype).max
+        fill = np.clip(self.fill, -largest, largest).astype(values.dtype)
         if not sparse.issparse(numbers):
-            filled = np.where(is_gap, self.fill, numbers)
-            return filled.astype(numbers.dtype, copy=False), is_gap
+            return np.where(is_gap, fill, numbers), is_gap
         filled = numbers.copy()
-        filled.data[is_gap] = self.fill[numbers.indices[is_gap]]
+        filled.data[is_gap] = fill[numbers.indices[is_gap]]
         return filled, sparse.csr_array(
             (is_gap.astype(numbers.dtype), numbers.indices, numbers.indptr), numbers.shape).tocsc()
 

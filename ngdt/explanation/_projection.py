@@ -5,6 +5,8 @@ from scipy.optimize import nnls
 
 # Polytopes that are farther than this many times their most distant half-space count as empty.
 _FARTHEST = 1e7
+# Half-spaces that reach beyond a point by this many times the distance to others are no limit.
+_NO_LIMIT = 1e100
 
 
 def project(A, b, scale, low=-np.inf, high=np.inf):
@@ -27,7 +29,7 @@ def project(A, b, scale, low=-np.inf, high=np.inf):
     Returns
     -------
     ndarray of shape (n_features,) or None
-        None if there is no such step.
+        None if there is no such step, or if numbers overflow.
 
     Examples
     --------
@@ -56,15 +58,20 @@ def project(A, b, scale, low=-np.inf, high=np.inf):
 
 
 def _shortest(A, b):
-    """The shortest u with A u <= b; or None."""
-    norm = np.linalg.norm(A, axis=1)
+    """The shortest u with A u <= b; or None, also where it overflows."""
+    with np.errstate(over="ignore"):
+        norm = np.linalg.norm(A, axis=1)
+    if not (np.isfinite(norm).all() and np.isfinite(b).all()):
+        return None
     if (b[norm == 0] < 0).any():
         return None
     A, b = A[norm > 0] / norm[norm > 0, None], b[norm > 0] / norm[norm > 0]
     unit = -b.min(initial=0.0)
     if unit == 0:
         return np.zeros(A.shape[1])
-    found = _least_distance(-A, -b / unit)
+    with np.errstate(over="ignore"):
+        h = np.maximum(-b / unit, -_NO_LIMIT)
+    found = _least_distance(-A, h)
     return None if found is None else unit * found
 
 

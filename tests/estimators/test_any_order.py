@@ -1,0 +1,370 @@
+"""Estimators are used in any order, on hostile data: a documented error, or a right answer.
+
+`NGDT_FUZZ_SECONDS=1800 python tests/estimators/test_any_order.py` looks for new cases as long.
+"""
+
+import copy
+import linecache
+import os
+import pickle
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, event, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from scipy.special import softmax
+
+import hostile
+import ngdt
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
+from ngdt.export import (
+    export_c,
+    export_graphviz,
+    export_html,
+    export_json,
+    export_rules,
+    export_sql,
+    export_text,
+)
+from ngdt.initializers import CO2, OC1, RandomComplete, SoftGreedy
+from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
+from ngdt.pruning import (
+    prune_cost_complexity,
+    prune_dead_branches,
+    prune_equal_leaves,
+    prune_pure_subtrees,
+    prune_zero_weight_nodes,
+)
+
+FOLDER = Path(mkdtemp())
+OPTIMIZERS = st.sampled_from([
+    None, None, "auto", TAO(max_passes=2), TAO(C=10.0, penalty="l2", max_passes=2),
+    Annealed(steps=20), SSGD(epochs=2), SGD(epochs=2), SSGD(epochs=3, renew="plateau"),
+    EndToEnd(epochs=2), "regrow", [Annealed(steps=10), TAO(max_passes=1)]])
+INITS = st.sampled_from([
+    "auto", "auto", "info_gain", "pruned", "random", "model_tree", RandomComplete(max_depth=2),
+    CO2(optimizer=SSGD(epochs=2)), OC1(n_restarts=1, n_jumps=1), SoftGreedy(n_attempts=1)])
+COLUMNS = st.lists(
+    st.sampled_from(["normal", "normal", "copy", *hostile.COLUMNS]), min_size=1, max_size=4)
+DENSE_FORMS = [(dtype, name) for dtype, name in hostile.ALL_FORMS if name in hostile.DENSE]
+# Values for gaps are rounded to the type of the numbers.
+BECOME_FLOAT64 = ("list", "objects", "non-native")
+GAPS = st.sampled_from(["none", "none", "none", *hostile.GAPS])
+SEEDS = st.integers(0, 2**16)
+WEIGHTS = st.sampled_from([None, None, "some zero", "all but one zero", "tiny", "huge", "mixed"])
+TARGETS = st.sampled_from(["integers", "normal", "constant", "tiny", "huge", "outlier", "mixed"])
+
+
+def weights(kind, n, random):
+    return None if kind is None else {
+        "some zero": random.integers(0, 3, n).astype(float), "all but one zero": np.eye(n)[0],
+        "tiny": np.full(n, 1e-300), "huge": np.full(n, 1e300),
+        "mixed": 10.0 ** random.integers(-200, 200, n)}[kind]
+
+
+def in_form(X, form):
+    dtype, name = form
+    with np.errstate(over="ignore", invalid="ignore"):
+        X = X.astype(dtype)
+    return (hostile.DENSE | hostile.SPARSE)[name](X)
+
+
+def is_documented(error):
+    """Whether a check raised it, rather than something that was computed without one."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    line = linecache.getline(last.filename, last.lineno).strip()
+    return last.filename.endswith(".pyx") or (line.startswith("raise") and any(
+        f"{os.sep}{package}{os.sep}" in last.filename for package in ("ngdt", "sklearn", "joblib")))
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """One estimator, and what it is known to predict."""
+
+    @initialize(
+        kind=st.sampled_from([
+            ObliqueTreeClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor,
+            ObliqueTreeRegressor, ObliqueForestClassifier, ObliqueForestRegressor]),
+        max_depth=st.sampled_from([0, 1, 2, 3, 4]), optimizer=OPTIMIZERS, init=INITS,
+        leaf=st.sampled_from(["auto", "auto", "linear"]),
+        standardize=st.sampled_from(["auto", "global", True, False]),
+        params=st.sampled_from([
+            {}, {}, {"min_samples_leaf": 3}, {"max_leaf_nodes": 3}, {"ccp_alpha": 0.01},
+            {"min_impurity_decrease": 0.01}, {"n_jobs": 2}]),
+        loss=st.sampled_from(["absolute_error", "huber", "poisson", None, None, None]))
+    def make(self, kind, params, loss, **others):
+        if kind in (ObliqueForestClassifier, ObliqueForestRegressor):
+            others["n_estimators"] = 2 if others["optimizer"] else 8
+        self.is_classifier = kind in (ObliqueForestClassifier, ObliqueTreeClassifier)
+        if not self.is_classifier:
+            others["loss"] = loss
+        self.model = kind(**params, **others, random_state=0)
+        self.n_columns = None
+        event(kind.__name__)
+
+    def teardown(self):
+        (FOLDER / "model.ngdt").unlink(missing_ok=True)
+
+    # --- the law ---------------------------------------------------------------------------------
+
+    def attempt(self, action, *args, **params):
+        """Its result, or None after a documented error."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return action(*args, **params)
+            except (ValueError, TypeError) as error:
+                if not is_documented(error):
+                    raise AssertionError(f"no documented error: {error!r}") from error
+                event(f"{type(error).__name__}")
+                return None
+
+    @property
+    def is_fitted(self):
+        return hasattr(getattr(self, "model", None), "_table")
+
+    @property
+    def trees(self):
+        return [each.tree_ for each in getattr(self.model, "estimators_", [self.model])]
+
+    def data(self, columns, n, number, gap, form, like_before=True):
+        if like_before and self.n_columns:
+            columns = (columns * self.n_columns)[:self.n_columns]
+        return hostile.table(columns, n, number, gap), form
+
+    def targets(self, kind, n, random):
+        y = hostile.COLUMNS[kind](random, n)
+        if not self.is_classifier:
+            return np.abs(y) if self.model.loss == "poisson" else y
+        return np.digitize(y, np.quantile(y, [0.3, 0.7])) if kind != "constant" else y
+
+    # --- training --------------------------------------------------------------------------------
+
+    @rule(how=st.sampled_from(["fit", "fit", "warm", "partial"]), columns=COLUMNS,
+          n=st.integers(1, 40), number=SEEDS, gap=GAPS, form=st.sampled_from(hostile.ALL_FORMS),
+          wanted=TARGETS, weight=WEIGHTS)
+    def train(self, how, columns, n, number, gap, form, wanted, weight):
+        X, form = self.data(columns, n, number, gap, form, like_before=how != "fit")
+        random = np.random.default_rng(number)
+        y, sample_weight = self.targets(wanted, n, random), weights(weight, n, random)
+        before = dict(vars(self.model))
+        train, params = self.model.fit, {}
+        if how == "partial":
+            if not hasattr(self.model, "partial_fit"):
+                return
+            train = self.model.partial_fit
+            if self.is_classifier and not self.is_fitted:
+                params = {"classes": np.unique(y)}
+        self.model.warm_start = before["warm_start"] = how == "warm"
+        given = in_form(X, form)
+        if self.attempt(train, given, y, sample_weight=sample_weight, **params) is None:
+            assert vars(self.model).keys() == before.keys()
+            assert all(vars(self.model)[name] is value for name, value in before.items())
+            return
+        event(f"trained, {how}")
+        self.n_columns = X.shape[1]
+        for tree in self.trees:
+            assert np.isfinite(tree.thresholds).all()
+            assert np.isfinite(tree.values).all()
+        self.check(X, form)
+
+    # --- predictions -----------------------------------------------------------------------------
+
+    @precondition(lambda self: self.is_fitted)
+    @rule(columns=COLUMNS, n=st.integers(1, 12), number=SEEDS, gap=GAPS,
+          form=st.sampled_from(hostile.ALL_FORMS))
+    def predict(self, columns, n, number, gap, form):
+        self.check(*self.data(columns, n, number, gap, form))
+
+    def check(self, X, form):
+        """Predictions are those of leaves that the samples may reach."""
+        model, given = self.model, in_form(X, form)
+        predicted = self.attempt(model.predict, given)
+        if predicted is None:
+            return
+        encoded = self.attempt(model.encode, given)
+        dense = encoded.toarray() if sparse.issparse(encoded) else encoded
+        dense = np.asarray(dense, dtype=np.float64)
+        leaves = np.reshape(model.apply(given), (len(X), -1))
+        for tree, leaf in zip(self.trees, leaves.T, strict=True):
+            assert hostile.impossible_leaves(tree, dense, leaf) == []
+        self.check_values(given, dense, leaves, predicted)
+        if form in DENSE_FORMS and (form[0] is np.float64 or form[1] not in BECOME_FLOAT64):
+            assert_array_equal(predicted, model.predict(in_form(X, (form[0], "as it is"))))
+
+    def check_values(self, given, dense, leaves, predicted):
+        outputs = [self.output(tree, dense, leaf)
+                   for tree, leaf in zip(self.trees, leaves.T, strict=True)]
+        if any(output is None for output in outputs):
+            return
+        mean = np.mean(outputs, axis=0)
+        if self.is_classifier:
+            probabilities = self.model.predict_proba(given)
+            np.testing.assert_allclose(probabilities, mean, rtol=1e-7, atol=1e-9)
+            chosen = probabilities[
+                np.arange(len(dense)), np.searchsorted(self.model.classes_, predicted)]
+            assert (chosen >= probabilities.max(axis=1) - 1e-12).all()      # or equal, rounded
+        else:
+            np.testing.assert_allclose(
+                np.reshape(predicted, mean.shape), mean, rtol=1e-7, atol=1e-300)
+
+    def output(self, tree, X, leaf):
+        """What a tree predicts, with the textbook's formula; None where it overflows."""
+        values = tree.values[leaf]
+        if tree.slopes is not None:
+            with np.errstate(all="ignore"):
+                terms = tree.slopes[leaf] * X[:, None, :]
+                size = np.abs(terms).sum(axis=2)
+                values = values + terms.sum(axis=2)
+            if not np.isfinite(size).all() or (size > 1e5 * (1.0 + np.abs(values))).any():
+                return None
+            if tree.ranges is not None:
+                values = np.clip(values, *np.moveaxis(tree.ranges[leaf], 2, 0))
+        if self.is_classifier:
+            return softmax(values, axis=1)
+        return values
+
+    # --- copies, prunings, exports ---------------------------------------------------------------
+
+    @precondition(lambda self: self.is_fitted)
+    @rule(number=SEEDS, how=st.sampled_from(["pickle", "copy", "save"]))
+    def replace_by_a_copy(self, number, how):
+        X = hostile.table(["normal"] * self.n_columns, 5, number)
+        before = self.attempt(self.model.predict, X)
+        if how == "pickle":
+            model = pickle.loads(pickle.dumps(self.model))
+        elif how == "copy":
+            model = copy.deepcopy(self.model)
+        else:
+            ngdt.save(self.model, FOLDER / "model.ngdt")
+            model = ngdt.load(FOLDER / "model.ngdt")
+        after = self.attempt(model.predict, X)
+        assert_array_equal(after, before)
+        self.model = model
+
+    @precondition(lambda self: self.is_fitted and hasattr(self.model, "tree_"))
+    @rule(number=SEEDS, columns=COLUMNS,
+          how=st.sampled_from(["zero", "dead", "equal", "pure", "cost"]))
+    def prune(self, number, columns, how):
+        X, _ = self.data(columns, 9, number, "none", None)
+        X = self.attempt(self.model.encode, X)
+        if X is None or sparse.issparse(X):
+            return
+        random, tree = np.random.default_rng(number), self.model.tree_
+        loss = "log" if self.is_classifier else "squared"
+        y = (random.integers(0, tree.n_outputs, len(X)) if self.is_classifier else
+             random.normal(size=(len(X), tree.n_outputs)))
+        found = self.attempt(*{
+            "zero": (prune_zero_weight_nodes, tree), "dead": (prune_dead_branches, tree, X),
+            "equal": (prune_equal_leaves, tree, X, y), "pure": (prune_pure_subtrees, tree, X, y),
+            "cost": (prune_cost_complexity, tree, X, y, 0.1)}[how],
+            **({"loss": loss} if how in ("equal", "pure", "cost") else {}))
+        if found is not None:
+            assert found.n_leaves <= tree.n_leaves
+            self.model.tree_ = found
+
+    @precondition(lambda self: self.is_fitted)
+    @rule(export=st.sampled_from([
+        export_text, export_rules, export_html, export_graphviz, export_json, export_sql,
+        export_c]))
+    def export(self, export):
+        found = self.attempt(export, self.model)
+        assert found is None or len(found)
+
+    @precondition(lambda self: self.is_fitted)
+    @rule(columns=COLUMNS, number=SEEDS, gap=GAPS, form=st.sampled_from(hostile.ALL_FORMS))
+    def explain(self, columns, number, gap, form):
+        X, form = self.data(columns, 2, number, gap, form)
+        found = self.attempt(self.model.explain, in_form(X, form))
+        assert found is None or str(found[0])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_any_order():
+    run_state_machine_as_test(AnyOrder, settings=settings(
+        max_examples=20, stateful_step_count=6, deadline=None, derandomize=True,
+        suppress_health_check=list(HealthCheck)))
+
+
+# --- what the machine has found ------------------------------------------------------------------
+
+
+def test_sparse_samples_for_a_tree_of_dense_ones_with_gaps():
+    X = np.array([[0.0, np.nan], [1.0, 2.0], [2.0, 0.0], [3.0, 1.0]])
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(X, [0, 0, 1, 1])
+    assert_array_equal(model.predict(sparse.csr_matrix(X)), model.predict(X))
+
+
+def test_gaps_of_float32_get_finite_values():
+    X = np.array([[1e300], [2e300], [np.nan]])
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(X, [0, 1, 1])
+    assert np.isfinite(model.encode(np.array([[np.nan]], dtype=np.float32))).all()
+
+
+def test_targets_that_overflow_in_the_units_of_the_fit_before():
+    X = np.arange(6.0)[:, None]
+    model = ObliqueTreeRegressor(1, optimizer=None, warm_start=True).fit(X, 1e-20 * X[:, 0])
+    with pytest.raises(ValueError, match=r"y has numbers up to 5e\+300, which overflow"):
+        model.fit(X, 1e300 * X[:, 0])
+
+
+def test_tiny_counts_of_tiny_weights_are_no_zeros():
+    X = np.arange(6.0)[:, None]
+    model = ObliqueTreeRegressor(1, optimizer=None, loss="poisson")
+    model.fit(X, 1e-200 * X[:, 0], sample_weight=np.full(6, 1e-200))
+    assert (model.predict(X) > 0.0).any()
+
+
+def test_linear_leaves_of_weights_that_round_to_zero():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) // 10
+    weight = np.where(np.arange(40) % 4 == 0, 1e200, 1e-200)
+    weight[20:] = 1e-200
+    model = ObliqueTreeClassifier(2, init="info_gain", optimizer=None, leaf="linear")
+    assert np.isfinite(model.fit(X, y, sample_weight=weight).predict_proba(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_explanations_of_huge_numbers_are_written():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 2)) * 1e-10, random.integers(0, 2, 30)
+    model = ObliqueTreeClassifier(2, optimizer=TAO(max_passes=1), random_state=0).fit(X, y)
+    for x in ([1e308, -1e308], [1e300, 1e-300]):
+        assert "standard deviations" in str(model.explain([x])[0])
+
+
+def _look_for_new_cases(seconds):
+    end, number = time.monotonic() + seconds, int(os.environ.get("NGDT_FUZZ_SEED", 0))
+    while time.monotonic() < end:
+        number += 1
+        try:
+            run_state_machine_as_test(seed(number)(AnyOrder), settings=settings(
+                max_examples=200, stateful_step_count=10, deadline=None, database=None,
+                suppress_health_check=list(HealthCheck)))
+        except BaseException:
+            print(f"=== seed {number}", flush=True)
+            traceback.print_exc(limit=-3)
+    print(f"{number} times 200 examples", flush=True)
+
+
+if __name__ == "__main__":
+    _look_for_new_cases(float(os.environ["NGDT_FUZZ_SECONDS"]))
+    sys.exit()
