@@ -112,7 +112,9 @@ class CrossValidatedPruning:
         total = sum(
             part.total_errors(samples, self.problem.sample_weight, candidates)
             for part, samples in zip(parts, folds, strict=True))
-        rounding = ROUNDING * total.max()
+        # Errors of targets and weights of very different size may overflow.
+        total = np.where(np.isnan(total), np.inf, total)
+        rounding = ROUNDING * total.max(where=np.isfinite(total), initial=0.0)
         best = candidates[np.flatnonzero(total <= total.min() + rounding)[-1]]
         trees = parts if len(folds) == 1 else [*parts, self._whole]
         leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
