@@ -1,0 +1,70 @@
+"""Names of columns and labels are text in every export, whatever they contain."""
+
+import re
+import sqlite3
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ngdt import ObliqueTreeClassifier
+from ngdt.export import export_c, export_graphviz, export_html, export_sql
+
+NAMES = [
+    "</script><script>evil()</script>", '"; DROP TABLE data; -- evil', "*/ evil(); /*",
+    "line\nevil();", "'\\", '\\" evil [', "<b onclick='evil()'>&amp;", "??/", "${evil}`",
+    "a b\u2028"]
+PLAIN = [f"name {i}" for i in range(len(NAMES))]
+
+
+def data(names):
+    X = np.random.default_rng(0).normal(size=(120, len(names)))
+    return pd.DataFrame(X, columns=names), np.array(names, dtype=object)[X[:, 3:].argmax(axis=1)]
+
+
+@pytest.fixture(scope="module")
+def models():
+    """A model of hostile names, and the same one of plain names."""
+    return [ObliqueTreeClassifier(3, optimizer="tao", random_state=0).fit(*data(names))
+            for names in (NAMES, PLAIN)]
+
+
+class Tags(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, [name for name, _ in attrs]))
+
+
+def test_html(models):
+    hostile, plain = (Tags(export_html(model)).found for model in models)
+    assert hostile == plain
+
+
+def test_sql(models):
+    X, _ = data(NAMES)
+    with sqlite3.connect(":memory:") as connection:
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in NAMES)
+        connection.execute(f"CREATE TABLE data ({columns})")
+        marks = ", ".join("?" * len(NAMES))
+        connection.executemany(f"INSERT INTO data VALUES ({marks})", X.to_numpy().tolist())
+        found = connection.execute(export_sql(models[0])).fetchall()
+    connection.close()
+    np.testing.assert_array_equal([row[-1] for row in found], models[0].predict(X))
+
+
+STRING = r'"(?:\\.|[^"\\])*"'
+
+
+@pytest.mark.parametrize(("export", "text"), [
+    (export_c, rf"{STRING}|/\*.*?\*/|//[^\n]*"), (export_graphviz, STRING)])
+def test_text_of_code_is_in_strings_and_comments(models, export, text):
+    hostile, plain = (      # the order of the labels, and so of numbers, is another
+        re.sub(r"-?\d[\d.e+-]*", "0", re.sub(text, "text", export(model), flags=re.DOTALL))
+        for model in models)
+    assert "evil" not in hostile
+    assert hostile == plain
