@@ -13,6 +13,7 @@ import traceback
 import warnings
 from pathlib import Path
 from tempfile import mkdtemp
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,6 +49,7 @@ from ngdt.export import (
 )
 from ngdt.initializers import CO2, OC1, RandomComplete, SoftGreedy
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
+from ngdt.optimizers._linear_leaves.logistic import LogisticNode
 from ngdt.pruning import (
     prune_cost_complexity,
     prune_dead_branches,
@@ -340,6 +342,14 @@ def test_linear_leaves_of_weights_that_round_to_zero():
     weight[20:] = 1e-200
     model = ObliqueTreeClassifier(2, init="info_gain", optimizer=None, leaf="linear")
     assert np.isfinite(model.fit(X, y, sample_weight=weight).predict_proba(X)).all()
+
+
+def test_linear_leaves_of_samples_that_are_far_away():
+    Z, y = np.array([[1e200], [0.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0], [1.0]])
+    data = SimpleNamespace(features=np.arange(1), weight=np.ones(4), y=y, read=lambda _: Z)
+    found = LogisticNode(data, np.arange(4)).fit(
+        np.zeros((1, 2)), np.zeros((1, 2, 1)), [1.0], is_drawn=True)
+    assert all(np.isfinite(each).all() for each in found)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -21,6 +21,8 @@ PULL, _LEAST_PULL = 1.0, 1e-3
 _LEAST_PENALTY = 1e-3
 # Numbers of samples, and of values of X, by which the model of a node is fitted.
 _MAX_SAMPLES, _MAX_VALUES = 20_000, 10_000_000
+# Largest scaled value, whose products do not overflow.
+_LARGEST = 1e30
 # Largest number of features whose products are used for the direction of steps.
 _MAX_WHITENED = 500
 # Gradient at which a model is good enough, in standard errors of the coefficients, and limit of the
@@ -55,7 +57,9 @@ class LogisticNode:
         if len(samples) > limit:
             random = np.random.RandomState(data.problem.random_state)
             samples = random.choice(samples, limit, replace=False)
-        self.Z, self.y = data.read(samples), data.y[samples, 0].astype(np.intp)
+        # Samples of next to no weight may be any number of standard deviations from the mean.
+        self.Z = np.clip(data.read(samples), -_LARGEST, _LARGEST)
+        self.y = data.y[samples, 0].astype(np.intp)
         weight = data.weight[samples]
         drawn = weight.sum()    # zero where all weights are too small next to their mean
         self.weight = weight * (total / drawn) if drawn > 0.0 else weight
