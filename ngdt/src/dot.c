@@ -2,9 +2,9 @@
 
 /* Function multiversioning picks the AVX2 clone at load time; wheels stay baseline x86-64. */
 /* GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. The thread
- * sanitizer crashes in those that resolve them. */
+ * sanitizer crashes in those that resolve them. NGDT_PLAIN is for tools/same_bits.sh. */
 #if __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) \
-    && !defined(__SANITIZE_THREAD__)
+    && !defined(__SANITIZE_THREAD__) && !defined(NGDT_PLAIN)
 #define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
 #else
 #define CLONES

@@ -4,9 +4,9 @@
 #include <string.h>
 
 /* GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. The thread
- * sanitizer crashes in those that resolve them. */
+ * sanitizer crashes in those that resolve them. NGDT_PLAIN is for tools/same_bits.sh. */
 #if __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) \
-    && !defined(__SANITIZE_THREAD__)
+    && !defined(__SANITIZE_THREAD__) && !defined(NGDT_PLAIN)
 #define CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define CLONES
