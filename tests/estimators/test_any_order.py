@@ -344,11 +344,13 @@ def test_linear_leaves_of_weights_that_round_to_zero():
     assert np.isfinite(model.fit(X, y, sample_weight=weight).predict_proba(X)).all()
 
 
-def test_linear_leaves_of_samples_that_are_far_away():
+@pytest.mark.parametrize("n_copies", [1, 2])     # equal columns have singular products
+def test_linear_leaves_of_samples_that_are_far_away(n_copies):
     Z, y = np.array([[1e200], [0.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0], [1.0]])
-    data = SimpleNamespace(features=np.arange(1), weight=np.ones(4), y=y, read=lambda _: Z)
+    Z = np.repeat(Z, n_copies, axis=1)
+    data = SimpleNamespace(features=np.arange(n_copies), weight=np.ones(4), y=y, read=lambda _: Z)
     found = LogisticNode(data, np.arange(4)).fit(
-        np.zeros((1, 2)), np.zeros((1, 2, 1)), [1.0], is_drawn=True)
+        np.zeros((1, 2)), np.zeros((1, 2, n_copies)), [1.0], is_drawn=True)
     assert all(np.isfinite(each).all() for each in found)
 
 

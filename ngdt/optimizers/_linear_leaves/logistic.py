@@ -9,9 +9,11 @@ logits, of which each class gets half. So a tree without splits is scikit-learn'
 `LogisticRegression` with C = 1 / penalty.
 """
 
+from contextlib import suppress
+
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 
 # Pull on the values, in samples; and where they are not drawn to the node above: just so much that
@@ -134,8 +136,10 @@ def _whitening(Z, weight, logits, ridge):
     """
     p = np.exp(_log_probabilities(logits))
     curvature = weight * (p * (1.0 - p)).mean(axis=1)
-    if Z.shape[1] > _MAX_WHITENED:
-        return sparse.diags_array(1.0 / np.sqrt(curvature @ Z**2 + ridge))
-    products = (curvature[:, None] * Z).T @ Z
-    products.flat[::len(ridge) + 1] += ridge
-    return solve_triangular(cholesky(products, check_finite=False), np.eye(len(ridge)))
+    if Z.shape[1] <= _MAX_WHITENED:
+        products = (curvature[:, None] * Z).T @ Z
+        products.flat[::len(ridge) + 1] += ridge
+        # Next to products that are huge, the ridge is lost in rounding.
+        with suppress(LinAlgError):
+            return solve_triangular(cholesky(products, check_finite=False), np.eye(len(ridge)))
+    return sparse.diags_array(1.0 / np.sqrt(curvature @ Z**2 + ridge))
