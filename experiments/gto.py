@@ -1,23 +1,22 @@
 """The experiment of Bennett (1994): does training recover a tree that generated the data?
 
-    python experiments/gto.py --output experiments/results
+    python -m experiments gto
 
 A random oblique tree splits the unit cube into two classes. Three trees are trained on random
 samples of it: the greedy tree, grown until it makes no training error; the same tree, pruned to the
 number of splits of the generating tree; and the pruned tree, optimized by GTO. Every trial has its
 own seed. The output is `gto.csv`, a line per trial and tree, and `gto_table.csv`, the means that
-the documentation shows. The means and the paired tests are also printed.
+the documentation shows. The paired tests are printed.
 """
 
-import argparse
 import csv
 import time
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import wilcoxon
 
+from experiments.runner import Experiment
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt.initializers import GreedyLP
 from ngdt.optimizers import GTO
@@ -25,8 +24,7 @@ from ngdt.optimizers import GTO
 DIMENSIONS, DECISIONS = (2, 5, 10, 20), (2, 3, 4)
 N_TRAIN, N_TEST, N_TRIALS = 500, 3000, 20
 METHODS = ("greedy", "pruned", "gto")
-FIELDS = ["dimensions", "decisions", "trial", "tree", "train_error", "test_error", "seconds",
-          "n_decisions", "iterations"]
+FIELDS = ("tree", "train_error", "test_error", "seconds", "n_decisions", "iterations")
 
 
 def generating_tree(random, n_features, n_internal):
@@ -71,45 +69,47 @@ def _random_tree(random, samples, n_internal):
                 np.eye(2)[one])
 
 
-def trial(n_features, n_internal, number):
+def jobs(quick):
+    for decisions, dimensions in product(DECISIONS[:1] if quick else DECISIONS,
+                                         DIMENSIONS[:1] if quick else DIMENSIONS):
+        for number in range(1 if quick else N_TRIALS):
+            yield {"dimensions": dimensions, "decisions": decisions, "trial": number}
+
+
+def run(dimensions, decisions, trial):
     """Results of the three trees of a trial."""
-    random = np.random.default_rng([n_features, n_internal, number])
-    truth = generating_tree(random, n_features, n_internal)
-    X, X_test = (random.uniform(size=(n, n_features)) for n in (N_TRAIN, N_TEST))
+    random = np.random.default_rng([dimensions, decisions, trial])
+    truth = generating_tree(random, dimensions, decisions)
+    X, X_test = (random.uniform(size=(n, dimensions)) for n in (N_TRAIN, N_TEST))
     y, y_test = (truth.predict(data).argmax(axis=1) for data in (X, X_test))
     for name, max_leaf_nodes, optimizer in zip(
-            METHODS, (None, n_internal + 1, n_internal + 1), (None, None, GTO()), strict=True):
+            METHODS, (None, decisions + 1, decisions + 1), (None, None, GTO()), strict=True):
         begin = time.perf_counter()
         tree = ObliqueTreeClassifier(
             max_depth=None, max_leaf_nodes=max_leaf_nodes, init=GreedyLP(), optimizer=optimizer,
             validation_fraction=None).fit(X, y)
         seconds = time.perf_counter() - begin
         yield dict(zip(FIELDS, (
-            n_features, n_internal, number, name, 1 - tree.score(X, y),
-            1 - tree.score(X_test, y_test), seconds, tree.tree_.n_internal, tree.n_iter_),
-            strict=True))
+            name, 1 - tree.score(X, y), 1 - tree.score(X_test, y_test), seconds,
+            tree.tree_.n_internal, tree.n_iter_), strict=True))
 
 
-def summary(rows):
-    """Mean errors in per cent and mean seconds of each tree, by size of the trials and overall."""
-    for size in [*product(DECISIONS, DIMENSIONS), ("all", "all")]:
-        group = [row for row in rows
-                 if size in [(row["decisions"], row["dimensions"]), ("all", "all")]]
-        if group:
-            means = [
-                _mean(group, name, field) * (1 if field == "seconds" else 100)
-                for field in ("train_error", "test_error", "seconds") for name in METHODS]
-            yield [*size, *(f"{mean:.1f}" for mean in means)]
-
-
-def _mean(rows, name, field):
-    return np.mean([row[field] for row in rows if row["tree"] == name])
+def report(rows, folder):
+    """Means of each size and overall: errors in per cent, seconds; and the paired tests."""
+    values = rows.assign(train_error=100 * rows.train_error, test_error=100 * rows.test_error)
+    with open(folder / "gto_table.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for size, group in [*values.groupby(["decisions", "dimensions"]), (("all", "all"), values)]:
+            means = group.groupby("tree")[["train_error", "test_error", "seconds"]].mean()
+            writer.writerow([*size, *(f"{means.loc[name, field]:.1f}"
+                                      for field in means.columns for name in METHODS)])
+    if len(rows) >= len(METHODS) * N_TRIALS:    # enough for a test
+        print(*paired_tests(rows), sep="\n")
 
 
 def paired_tests(rows):
     """Wilcoxon's signed-rank tests of the test errors of GTO against the other trees."""
-    error = {name: np.array([row["test_error"] for row in rows if row["tree"] == name])
-             for name in METHODS}
+    error = {name: group["test_error"].to_numpy() for name, group in rows.groupby("tree")}
     for name in METHODS[:2]:
         test = wilcoxon(error["gto"], error[name], alternative="less")
         yield (f"GTO against {name}: "
@@ -119,27 +119,6 @@ def paired_tests(rows):
                f"of {len(error['gto'])} trials, p = {test.pvalue:.1e}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--trials", type=int, default=N_TRIALS)
-    arguments = parser.parse_args()
-    rows = []
-    for n_internal, n_features in product(DECISIONS, DIMENSIONS):
-        for number in range(arguments.trials):
-            rows += trial(n_features, n_internal, number)
-        print(*list(summary(rows))[-2], flush=True)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    with open(arguments.output / "gto.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {name: f"{value:.5g}" if isinstance(value, float) else value
-             for name, value in row.items()} for row in rows)
-    with open(arguments.output / "gto_table.csv", "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(summary(rows))
-    print(*paired_tests(rows), sep="\n")
-
-
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    "gto", "does training recover a tree that generated the data? (Bennett, 1994)",
+    ("dimensions", "decisions", "trial"), FIELDS, jobs, run, report)

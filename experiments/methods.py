@@ -1,0 +1,56 @@
+"""The methods that are compared: each a dict of candidates, among which validation chooses."""
+
+from ngdt import ObliqueTreeClassifier
+from ngdt.initializers import CO2
+from ngdt.optimizers import SSGD, TAO, Annealed
+
+TAO_L2 = (0.0003, 0.003, 0.03, 0.1)
+TAO_L1 = (0.003, 0.01, 0.03, 0.1, 0.3)
+# Step sizes of stable SGD, and its regularisation, of which "auto" is a rule.
+RATES, NUS = (0.03, 0.1), ("auto", 10.0)
+
+
+def tree(depth, seed, init, optimizer=None):
+    """A tree that is trained on all samples it is given, and has no baseline."""
+    return ObliqueTreeClassifier(
+        depth, init=init, optimizer=optimizer, validation_fraction=None, random_state=seed)
+
+
+def greedy(init):
+    return lambda depth, seed: {"": tree(depth, seed, init)}
+
+
+def non_greedy(depth, seed):
+    """Stable SGD as in the paper: from CO2, samples assigned to the leaves that they reach."""
+    return {
+        f"learning_rate={rate} nu={nu}": tree(depth, seed, CO2(), SSGD(
+            assignment="navigate", renew="plateau", learning_rate=rate, nu=nu))
+        for rate in RATES for nu in NUS}
+
+
+def ssgd(depth, seed):
+    return {"": tree(depth, seed, "info_gain", SSGD())}
+
+
+def annealed(**parameters):
+    return lambda depth, seed: {
+        "": tree(depth, seed, "random_complete", Annealed(**parameters))}
+
+
+def tao(penalty, costs):
+    return lambda depth, seed: {
+        f"C={C}": tree(depth, seed, "info_gain", TAO(C, penalty=penalty)) for C in costs}
+
+
+METHODS = {
+    "axis-aligned": greedy("info_gain"),
+    "random": greedy("random"),
+    "oc1": greedy("oc1"),
+    "co2": greedy("co2"),
+    "pruned": greedy("pruned"),
+    "non-greedy": non_greedy,
+    "ssgd": ssgd,
+    "tao": tao("l2", TAO_L2),
+    "tao_l1": tao("l1", TAO_L1),
+    "annealed": annealed(),
+}

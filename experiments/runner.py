@@ -1,0 +1,156 @@
+"""Jobs to rows of a CSV file; a run that was interrupted goes on where it stopped."""
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import scipy
+import sklearn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from threadpoolctl import threadpool_limits
+
+import ngdt
+
+RESULTS = Path(__file__).parent / "results"
+# Whoever compares rows has to know what made them.
+VERSIONS = (f"ngdt {ngdt.__version__}, scikit-learn {sklearn.__version__}, "
+            f"numpy {np.__version__}, scipy {scipy.__version__}, Python {sys.version.split()[0]}")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One CSV file, and the figures and tables that are made of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the command and of the file.
+    about : str
+        What it measures, in one line.
+    keys : tuple of str
+        Columns that tell one job from the others.
+    fields : tuple of str
+        Columns of the results.
+    jobs : callable
+        From quick, a bool, to dicts with a value for each key.
+    run : callable
+        From the values of the keys to a list of dicts with the fields, or with some of them.
+        Several rows of a job repeat its keys.
+    report : callable or None
+        From the rows, as a data frame, and a folder to figures and tables in the folder.
+    """
+
+    name: str
+    about: str
+    keys: tuple
+    fields: tuple
+    jobs: Callable
+    run: Callable
+    report: Callable | None = None
+
+    @property
+    def columns(self):
+        return [*self.keys, *self.fields, "versions"]
+
+
+class Table:
+    """The CSV file of an experiment."""
+
+    def __init__(self, experiment, folder):
+        self.experiment, self.path = experiment, Path(folder) / f"{experiment.name}.csv"
+
+    def done(self):
+        """Keys of the finished jobs, as they are in the file.
+
+        Raises
+        ------
+        ValueError
+            If the file has other columns.
+        """
+        if not self.path.exists():
+            return set()
+        self._drop_cut_line()
+        with open(self.path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            if reader.fieldnames != self.experiment.columns:
+                raise ValueError(
+                    f"{self.path} has the columns {reader.fieldnames}, expected "
+                    f"{self.experiment.columns}: move the file away")
+            return {tuple(row[key] for key in self.experiment.keys) for row in reader}
+
+    def _drop_cut_line(self):
+        """A run that was killed while it wrote leaves a line without an end."""
+        text = self.path.read_bytes()
+        whole = text[:text.rfind(b"\n") + 1]
+        if whole != text:
+            self.path.write_bytes(whole)
+
+    def append(self, job, rows):
+        """Write the rows of a job, in one piece."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, self.experiment.columns, lineterminator="\n")
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            writer.writeheader()
+        for row in rows:
+            writer.writerow({**job, **_rounded(row), "versions": VERSIONS})
+        with open(self.path, "a", newline="", encoding="utf-8") as file:
+            file.write(text.getvalue())
+
+    def read(self):
+        return pd.read_csv(self.path, keep_default_na=False, na_values=[""])
+
+
+def _rounded(row):
+    """Floats with six digits; NaN as nothing, as where nothing was compared."""
+    return {
+        name: value if not isinstance(value, float) else "" if np.isnan(value) else f"{value:.6g}"
+        for name, value in row.items()}
+
+
+def key_of(experiment, job):
+    return tuple(str(job[key]) for key in experiment.keys)
+
+
+def run(experiment, jobs, folder=RESULTS, n_jobs=1):
+    """Run the jobs that the file lacks, each on one thread.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    jobs : iterable of dict
+    folder : Path
+    n_jobs : int
+        Processes. Times are those of processors, but a busy machine is slower.
+
+    Returns
+    -------
+    DataFrame
+        All rows of the file.
+    """
+    os.makedirs(folder, exist_ok=True)
+    table = Table(experiment, folder)
+    done = table.done()
+    jobs = [job for job in jobs if key_of(experiment, job) not in done]
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, TimeRemainingColumn()) as progress:
+        task = progress.add_task(experiment.name, total=len(jobs))
+        results = joblib.Parallel(n_jobs, return_as="generator")(
+            joblib.delayed(_on_one_thread)(experiment.run, job) for job in jobs)
+        for job, rows in zip(jobs, results, strict=True):
+            table.append(job, rows)
+            progress.update(
+                task, advance=1,
+                description=" ".join([experiment.name, *key_of(experiment, job)]))
+    return table.read()
+
+
+def _on_one_thread(function, job):
+    with threadpool_limits(1):
+        return list(function(**job))
