@@ -21,24 +21,27 @@ STYLES = {
 def accuracy_by_depth(rows, folder):
     """Test accuracy above, training accuracy below, for each data set."""
     names = [name for name in TITLES if name in set(rows["data"])]
-    n_columns = min(4, len(names))
-    n_blocks = ceil(len(names) / n_columns)
-    figure = Figure(figsize=(2.75 * n_columns + 0.4, 4.6 * n_blocks + 0.5), layout="constrained")
-    axes = figure.subplots(2 * n_blocks, n_columns, squeeze=False, sharex=True)
-    for i, name in enumerate(names):
-        block, column = divmod(i, n_columns)
-        for part, column_of_rows in enumerate(("test", "train")):
-            ax = axes[2 * block + part, column]
-            _accuracy(ax, rows[rows["data"] == name], column_of_rows)
-            ax.set_title(f"{TITLES[name]}, {'training' if part else 'test'}", fontsize=9)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("accuracy, %")
-    for ax in axes[-1]:
-        ax.set_xlabel("depth")
-    for ax in axes.ravel()[[not ax.lines for ax in axes.ravel()]]:
-        ax.set_axis_off()
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9)
+    n_blocks = ceil(len(names) / 5)
+    n_columns = ceil(len(names) / n_blocks)
+    figure = Figure(figsize=(2.6 * n_columns + 0.4, 4.6 * n_blocks + 0.5), layout="constrained")
+    axes = figure.subplots(2 * n_blocks, n_columns, squeeze=False)
+    handles = {}
+    # One pair of panels, test above training, for each data set, block by block.
+    pairs = axes.reshape(n_blocks, 2, n_columns).swapaxes(1, 2).reshape(-1, 2)
+    for i, pair in enumerate(pairs):
+        for part, (panel, column) in enumerate(zip(pair, ("test", "train"), strict=True)):
+            if i >= len(names):
+                panel.set_axis_off()
+                continue
+            _accuracy(panel, rows[rows["data"] == names[i]], column)
+            panel.set_title(f"{TITLES[names[i]]}, {'training' if part else 'test'}", fontsize=9)
+            panel.set_xticks(sorted(rows["depth"].unique()))
+            panel.set_xlabel("depth" if part else "")
+            handles |= dict(zip(*panel.get_legend_handles_labels()[::-1], strict=True))
+    for panel in axes[:, 0]:
+        panel.set_ylabel("accuracy, %")
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=len(handles),
+                  fontsize=9)
     figure.savefig(folder / "depths.png", dpi=110)
 
 
@@ -48,7 +51,6 @@ def _accuracy(ax, rows, column):
         if len(mean):
             ax.plot(mean.index, mean, **{"label": method, "markersize": 4, **style})
     _plain(ax)
-    ax.set_xticks(sorted(rows["depth"].unique()))
 
 
 def leaves_by_nu(rows, folder):
@@ -65,7 +67,7 @@ def leaves_by_nu(rows, folder):
         axes[1].plot(group["nu"], group["test"], label=f"depth {depth}", **line)
     axes[0].set(xlabel="nu", ylabel="active leaves", xscale="log")
     axes[1].set(xlabel="nu", ylabel="test accuracy, %", xscale="log")
-    axes[0].legend(frameon=False)
+    axes[1].legend(frameon=False, loc="lower right")
     for ax in axes:
         _plain(ax)
     figure.savefig(folder / "leaves.png", dpi=110)
@@ -82,10 +84,13 @@ def epochs_by_depth(rows, folder):
         scores.plot(group["depth"], group["scored"], label=f"{inference}, pruned", **line)
         scores.plot(group["depth"], group["scored_without_pruning"], linestyle="--",
                     label=f"{inference}, not pruned", **line)
-    time.set(xlabel="depth", ylabel="seconds of 1000 epochs, pruned", ylim=(0, None))
-    scores.set(xlabel="depth", ylabel="scores per sample", yscale="log")
+    # Room for the legends above the lines.
+    time.set(xlabel="depth", ylabel="seconds of 1000 epochs, pruned",
+             ylim=(0, 1.2 * rows["seconds"].max()))
+    scores.set(xlabel="depth", ylabel="scores per sample", yscale="log",
+               ylim=(None, 100 * rows["scored_without_pruning"].max()))
     for ax in time, scores:
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, loc="upper left")
         ax.set_xticks(sorted(rows["depth"].unique()))
         _plain(ax)
     figure.savefig(folder / "epochs.png", dpi=110)

@@ -5,9 +5,9 @@ from ngdt.initializers import CO2
 from ngdt.optimizers import SSGD, TAO, Annealed
 
 TAO_L2 = (0.0003, 0.003, 0.03, 0.1)
-TAO_L1 = (0.003, 0.01, 0.03, 0.1, 0.3)
-# Step sizes of stable SGD, and its regularisation, of which "auto" is a rule.
-RATES, NUS = (0.03, 0.1), ("auto", 10.0)
+TAO_L1 = (0.03, 0.1, 0.3, 1.0, 3.0)
+# Learning rates of stable SGD, and its regularisation: two of the paper's, and our rule.
+RATES, NUS = (0.1,), ("auto", 4.0, 43.0)
 
 
 def tree(depth, seed, init, optimizer=None):
@@ -52,5 +52,7 @@ METHODS = {
     "ssgd": ssgd,
     "tao": tao("l2", TAO_L2),
     "tao_l1": tao("l1", TAO_L1),
-    "annealed": annealed(),
+    "annealed": annealed(steps=4500),
+    "annealed-2250": annealed(steps=2250),
+    "annealed-6000": annealed(steps=6000),
 }
