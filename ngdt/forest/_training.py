@@ -141,12 +141,15 @@ class Jobs(list):
         return Jobs, ()
 
 
-def _fit(recipe, problem, seed, fitted, result, begun, finished):
-    """Train a tree, and leave it where it is found after Ctrl-C."""
+def _fit(recipe, problem, activity, seed, fitted, result, begun, finished):
+    """Train a tree, and leave it where it is found after Ctrl-C.
+
+    The problem is that of all trees, so that other machines get it once.
+    """
     begun.append(seed)
     tree = None
     try:
-        tree = recipe.fit(problem, seed, fitted, result)
+        tree = recipe.fit(problem.replace(activity=activity), seed, fitted, result)
     finally:
         finished.append(tree)
     return tree
@@ -212,9 +215,9 @@ class Growth:
         run = Parallel(
             self.problem.n_jobs, prefer="threads", return_as=_return_as(), pre_dispatch="n_jobs",
             batch_size=1)
-        parts = [problem.doing(1 / len(tasks), f"tree {k + 1} of {len(tasks)}")
+        parts = [problem.activity.part(1 / len(tasks), f"tree {k + 1} of {len(tasks)}")
                  for k in range(len(tasks))]
-        jobs = (delayed(_fit)(recipe, part, seed, self.fitted,
+        jobs = (delayed(_fit)(recipe, problem, part, seed, self.fitted,
                               checkpoint.known(TrainingResult, (group, k)), begun, finished)
                 for k, (part, (recipe, seed)) in enumerate(
                     zip(parts, self._in_time(tasks), strict=False)))
@@ -228,7 +231,7 @@ class Growth:
                         continue    # another thread had begun it
                     self._add(tree, recipe)
                     checkpoint.add((group, k), tree.result)
-                    part.activity.finish()
+                    part.finish()
                     if self.tasks.step(lambda: self.attributes(self.trees)):
                         self.problem.deadline.stop()
                         stop.set()
