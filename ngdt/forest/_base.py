@@ -44,9 +44,6 @@ from ngdt.optimizers import Optimizer
 
 # Number of samples for a thread, below which to start it takes longer.
 _SAMPLES_PER_THREAD = 256
-# Share of samples without out-of-bag prediction above which there is a warning. About one sample in
-# a hundred is drawn for each of ten trees.
-_MAX_UNKNOWN = 0.01
 _OUT_OF_BAG = {"oob_score_", "oob_decision_function_", "oob_prediction_"}
 
 
@@ -197,12 +194,6 @@ class ObliqueForest(TableEstimator):
         self._set_fitted(fitted, before)
         if self.oob_score:
             predictions = out_of_bag_predictions(problem, sampling, before)
-            unknown = np.isnan(predictions[:, 0]).mean()
-            if unknown > _MAX_UNKNOWN:
-                warnings.warn(
-                    f"{unknown:.0%} of the samples were drawn for every tree and have no "
-                    "out-of-bag prediction: use more trees, or a smaller max_samples",
-                    stacklevel=4)
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
         if growth is None or not growth.interrupted:
             problem.checkpoint.remove()

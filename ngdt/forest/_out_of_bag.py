@@ -1,7 +1,13 @@
 """Predictions of a forest for its training samples, by trees that were not trained on them."""
 
+import warnings
+
 import numpy as np
 from scipy.special import softmax
+
+# Share of samples without a prediction above which there is a warning. About one sample in a
+# hundred is drawn for each of ten trees.
+_MAX_UNKNOWN = 0.01
 
 
 def out_of_bag_predictions(problem, sampling, estimators):
@@ -20,6 +26,11 @@ def out_of_bag_predictions(problem, sampling, estimators):
     ndarray of shape (n_samples, n_outputs)
         Probabilities of the classes, or targets in the units of y; NaN for samples that were drawn
         for every tree.
+
+    Warns
+    -----
+    UserWarning
+        If more than one sample in a hundred was drawn for every tree.
     """
     total = np.zeros((problem.X.shape[0], problem.n_outputs))
     n_trees = np.zeros((len(total), 1))
@@ -31,4 +42,9 @@ def out_of_bag_predictions(problem, sampling, estimators):
         total[samples] += softmax(predictions, axis=1) if problem.loss.is_classifier else (
             predictions)
         n_trees[samples] += 1
+    unknown = (n_trees == 0).mean()
+    if unknown > _MAX_UNKNOWN:
+        warnings.warn(
+            f"{unknown:.0%} of the samples were drawn for every tree and have no out-of-bag "
+            "prediction: use more trees, or a smaller max_samples", stacklevel=5)
     return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)
