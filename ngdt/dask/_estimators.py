@@ -31,10 +31,11 @@ class DaskTree:
             name: value for name, value in vars(self).items() if name not in parameters})
         return estimator
 
-    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, fresh, **options):
+    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, fresh, **options):
         """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
         estimator = self._in_memory_class(**self.get_params(deep=False) | {"n_jobs": None})
-        done = Fit(estimator, X, y, sample_weight, activity, self.n_jobs, fresh)
+        observers = {"activity": activity, "callback": callback, "deadline": deadline}
+        done = Fit(estimator, X, y, sample_weight, observers, self.n_jobs, fresh)
         columns = {name: value for name, value in vars(estimator).items() if name in _OF_COLUMNS}
         vars(self).update(columns | done.fitted)
         return done.interrupted
@@ -123,8 +124,8 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
     n_jobs : int or None, default=None
         Number of partitions that are trained on at the same time; None is 4, -1 all. The tree
         depends on it, and not on the workers.
-    max_time, warm_start
-        Not available.
+    max_time, warm_start, checkpoint
+        Not available. Workers that end in a training need no checkpoint.
     **parameters
         All others are those in memory.
 

@@ -45,7 +45,8 @@ def resolve_optimizer(estimator):
     name = type(estimator).__name__
     for parameter, way_out in (
             ("max_time", "use fewer steps, as in optimizer=Annealed(steps=1000)"),
-            ("warm_start", "pass the tree: init=estimator.tree_")):
+            ("warm_start", "pass the tree: init=estimator.tree_"),
+            ("checkpoint", "the training goes on without it if a worker ends")):
         if getattr(estimator, parameter):
             raise ValueError(f"{parameter} is not available in ngdt.dask.{name}: {way_out}")
     if estimator.leaf == "linear":
@@ -75,7 +76,8 @@ class Fit:
     estimator : estimator of ngdt
         With the parameters; not fitted. It gets the number and the names of the columns.
     X, y, sample_weight : dask collections, or None
-    activity : Activity
+    observers : dict
+        Fields of the problem: `activity`, `callback` and `deadline`.
     n_at_once : int or None
         Number of partitions that are trained on at the same time; -1 stands for all.
     fresh : bool
@@ -89,15 +91,15 @@ class Fit:
         Whether Ctrl-C ended the training.
     """
 
-    def __init__(self, estimator, X, y, sample_weight, activity, n_at_once, fresh):
+    def __init__(self, estimator, X, y, sample_weight, observers, n_at_once, fresh):
         self.estimator, self.n_at_once, self.fresh = estimator, n_at_once or N_AT_ONCE, fresh
         self.optimizer, self.loss = resolve_optimizer(estimator), _resolve_loss(estimator)
         self.division = _division(estimator, self.optimizer)
         parts = partitions_of(X, y, sample_weight)
-        reading = activity.part(READING_WORK, "reading partitions")
+        reading = observers["activity"].part(READING_WORK, "reading partitions")
         glances = self._look_at(parts, X.shape[1])
         self.totals = None      # weight of each class
-        self._learn(glances, activity)
+        self._learn(glances, observers)
         self._make_blocks(parts, glances)
         reading.finish()
         result = self._train()
@@ -119,7 +121,7 @@ class Fit:
         share = min(1.0, n_drawn / n_training)
         return [each.first(round(share * each.n_training)) for each in found]
 
-    def _learn(self, glances, activity):
+    def _learn(self, glances, observers):
         """The encoding and the problem of the sample; the limits for all samples."""
         estimator, drawn = self.estimator, [each for each in glances if each.n_drawn]
         known = self._known_targets([each for each in glances if each.weight > 0])
@@ -134,7 +136,7 @@ class Fit:
                   for name, low in least.items()}
         share = self.problem.X.shape[0] / n_samples
         self.limits = self.problem.replace(**limits)
-        self.problem = self.problem.replace(activity=activity, **{
+        self.problem = self.problem.replace(**observers, **{
             name: max(low, round(share * limits[name])) for name, low in least.items()})
 
     def _known_targets(self, glances):
