@@ -283,7 +283,7 @@ def test_when_training_ends_and_what_is_kept(accept, goals, n_passes, best, monk
     # Under "error", the start counts.
     coming = iter(([6.0] if accept == "error" else []) + goals)
     monkeypatch.setattr(run, "_objective", lambda figures: next(coming))
-    monkeypatch.setattr(run.progress, "report", lambda figures: trees.append(run.tree))
+    monkeypatch.setattr(run.progress, "report", lambda figures, state: trees.append(run.tree))
     run.train()
     assert len(trees) == n_passes
     assert run.best[1] is trees[best]

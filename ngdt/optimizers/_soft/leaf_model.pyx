@@ -262,4 +262,3 @@ cdef class Gaussian(OnlineEM):
         if responsible > 0:
             # Not so small that the log-likelihood leaves the range of the loss.
             self.variance = max(squares / (self.n_targets * responsible), 1e-6)
-
