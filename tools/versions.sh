@@ -16,7 +16,7 @@ oldest() {
     "${PYTHON:-python3}" - "$root/pyproject.toml" <<'END'
 import sys, tomllib
 project = tomllib.load(open(sys.argv[1], "rb"))["project"]
-for each in [*project["dependencies"], "pandas>=2.0", "matplotlib>=3.8"]:
+for each in [*project["dependencies"], "pandas>=2.0", "matplotlib>=3.8", "pyparsing>=3.1"]:
     name, _, version = each.partition(">=")
     print(f"{name}=={version}.*" if version.count(".") < 2 else f"{name}=={version}")
 END
