@@ -59,6 +59,11 @@ class Candidate:
         """Whether the tree is a single constant leaf."""
         return isinstance(self.init, SingleLeaf) and not self.optimizers
 
+    @property
+    def is_pruned(self):
+        """Whether the tree is the pruned greedy tree."""
+        return self.init == "pruned" and not self.optimizers
+
     def fit(self, problem, tree_of, *, final=False):
         """Train the tree.
 

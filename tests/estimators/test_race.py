@@ -76,6 +76,23 @@ def test_of_equal_candidates_the_first_wins(compete):
     assert compete(problem(300), 0.2, 0.2)[0].candidates["chosen"] == [True, False]
 
 
+class StandsForPruned(Candidate):
+    is_pruned = True
+
+
+@pytest.mark.parametrize(
+    ("n", "ahead", "wins"), [(300, 1, True), (3000, 1, False), (3000, 3, True)])
+def test_on_one_fold_only_a_clear_lead_beats_the_pruned_tree(monkeypatch, n, ahead, wins):
+    given = problem(n)
+    x = np.sort(given.X[np.concatenate(_folds.fold_samples(given)), 0])
+    # In standard errors, the lead is the square root of the number of samples that it consists of.
+    few, more = (np.mean(x[k:k + 2]) for k in (40, 40 + ahead))
+    monkeypatch.setattr(_race, "default_candidates", lambda *_: [
+        StandsForPruned("pruned", (Step(more),), "initial", (Step(more),)),
+        Candidate("other", (Step(few),), "initial", (Step(few),))])
+    assert race(given).candidates["chosen"] == [not wins, wins]
+
+
 def test_candidates_that_lag_behind_leave_the_race(compete):
     result, steps, _ = compete(problem(300), 0.10, 0.11, 0.5)
     assert result.candidates["n_folds"] == [3, 3, 1]
