@@ -50,7 +50,8 @@ class FitTasks:
         def report(metrics):
             if callback is not None:
                 callback(metrics)
-            if metrics["epoch"] == 1:
+            # A checkpoint may have the first epochs.
+            if metrics["epoch"] == 1 or len(self._open) == 1:
                 self.begin_part(metrics["optimizer"], "epoch", metrics["epochs"])
             if self.step():
                 deadline.stop()

@@ -165,3 +165,20 @@ def test_older_versions_of_scikit_learn_have_none(data, monkeypatch):
     tasks.begin_part("TAO", "epoch", 2)
     assert not tasks.step()
     tasks.finish()
+
+
+def test_training_goes_on_from_a_checkpoint_within_a_part(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(ngdt._checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(ngdt._checkpoint, "MAX_SHARE", 1e9)
+    record, tree = Record(), clone(TREE).set_params(
+        optimizer=SGD(epochs=5), checkpoint=tmp_path / "training.ckpt", validation_fraction=None)
+
+    def fail(metrics):
+        if metrics["epoch"] == 4:
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        clone(tree).set_params(callback=fail).fit(*data)
+    tree.set_callbacks(record).fit(*data)
+    assert record.begun[:2] == [("fit", None), ("SGD", 5)]
+    assert len(record.steps) == 2       # the others were done before
