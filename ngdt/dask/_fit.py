@@ -21,6 +21,7 @@ from ngdt.dask._blocks import Division, encode, glance, join, partitions_of
 from ngdt.dask._sums import Description, saved, within_limits
 from ngdt.dask._training import Partitions, SoftTraining
 from ngdt.estimators._description import fitted_attributes
+from ngdt.initializers._random_complete import default_depth
 from ngdt.optimizers import Annealed, OptimizerResult
 
 # Numbers of samples, and of values of X, from which the encoding, the initial tree and the greedy
@@ -128,6 +129,8 @@ class Fit:
         self.problem, self.fitted = estimator._checked_problem(
             join([each.X for each in drawn]), np.concatenate([each.y for each in drawn]),
             np.concatenate([each.sample_weight for each in drawn]), False, known)
+        if is_auto(estimator.max_depth):    # as in memory, where no trees compete
+            self.problem = self.problem.replace(max_depth=default_depth(self.problem))
         # A number that is missing elsewhere only becomes the mean of the sample, too.
         self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)
         n_samples = sum(each.n_samples for each in glances)

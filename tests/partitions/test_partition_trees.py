@@ -193,3 +193,12 @@ def test_no_optimizer_keeps_the_initial_tree_with_leaves_of_all_samples(digits_i
     model = classifier(optimizer=None, max_depth=3).fit(*digits_in_parts)
     assert model.tree_.n_leaves == 8
     assert model.n_iter_ == 0
+
+
+def test_the_default_depth_is_that_in_memory():
+    X, y = np.linspace(0, 1, 600)[:, None], np.arange(600) % 2
+    parameters = {"init": "info_gain", "optimizer": None, "random_state": 0}
+    tree = ObliqueTreeClassifier(**parameters).fit(
+        da.from_array(X, chunks=(300, 1)), da.from_array(y, chunks=300))
+    alone = ngdt.ObliqueTreeClassifier(**parameters).fit(X, y)
+    assert tree.get_depth() == alone.get_depth() == 8
