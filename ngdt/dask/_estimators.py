@@ -87,7 +87,9 @@ class DaskTree:
             return getattr(super(), name)(X, check_input)
         check_is_fitted(self)
         empty = np.empty((0, *shape), dtype=dtype)
-        predict = partial(_unless_empty, getattr(self.in_memory(), name), empty, check_input)
+        model = self.in_memory().set_params(callback=None)  # which may hold what cannot be sent
+        vars(model).pop("_skl_callbacks", None)
+        predict = partial(_unless_empty, getattr(model, name), empty, check_input)
         if hasattr(X, "divisions"):
             return X.map_partitions(predict, meta=empty)
         X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})

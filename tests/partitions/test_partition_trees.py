@@ -1,5 +1,9 @@
 """Trees that are trained on the partitions of dask collections."""
 
+import pickle
+from copy import copy
+from threading import Lock
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -55,6 +59,14 @@ def test_predictions_are_lazy_and_those_in_memory(fitted, digits_in_parts, all_d
         assert_array_equal(lazy.compute(), expected)
         assert_array_equal(getattr(fitted, name)(X.compute()), expected)
     assert fitted.score(X, y) == model.score(X.compute(), y.compute())
+
+
+def test_callbacks_are_not_sent_with_predictions(fitted, digits_in_parts):
+    watched = copy(fitted).set_params(callback=Lock().acquire)
+    watched._skl_callbacks = [Lock()]
+    lazy = watched.predict(digits_in_parts[0])
+    assert_array_equal(pickle.loads(pickle.dumps(lazy)), fitted.predict(digits_in_parts[0]))
+    assert watched._skl_callbacks
 
 
 def test_fitted_attributes_are_those_of_all_samples(fitted, all_digits):
