@@ -55,7 +55,8 @@ class Glance:
 
     Attributes
     ----------
-    n_samples, n_training : int
+    n_samples, n_present, n_training : int
+        Number of all samples, of those of positive weight, and of those to train on.
     weight : float
         Of all samples.
     y_values : ndarray
@@ -69,6 +70,7 @@ class Glance:
     """
 
     n_samples: int
+    n_present: int = 0
     n_training: int = 0
     weight: float = 0.0
     y_values: Any = None
@@ -192,8 +194,8 @@ def glance(estimator, division, n_drawn, X, y, sample_weight, number):
     training = division.weights(y, weight, number)[0]
     samples = np.flatnonzero(training)
     drawn = np.random.default_rng((division.seed, number)).permutation(samples)[:n_drawn]
-    return Glance(len(y), len(samples), weight.sum(), values, by_value, moments,
-                  _safe_indexing(X, drawn), y[drawn], weight[drawn])
+    return Glance(len(y), np.count_nonzero(weight), len(samples), weight.sum(), values, by_value,
+                  moments, _safe_indexing(X, drawn), y[drawn], weight[drawn])
 
 
 def _weight(sample_weight, n_samples):

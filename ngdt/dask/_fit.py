@@ -133,7 +133,7 @@ class Fit:
             self.problem = self.problem.replace(max_depth=default_depth(self.problem))
         # A number that is missing elsewhere only becomes the mean of the sample, too.
         self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)
-        n_samples = sum(each.n_samples for each in glances)
+        n_samples = sum(each.n_present for each in glances)
         least = {"min_samples_split": 2, "min_samples_leaf": 1}
         limits = {name: sample_count(getattr(estimator, name), n_samples, low)
                   for name, low in least.items()}

@@ -150,6 +150,14 @@ def test_weights_and_limits(digits_in_parts, all_digits):
     assert set(np.unique(model.predict(all_digits[0]))) <= set(range(5))
 
 
+def test_shares_of_the_samples_leave_out_those_without_weight():
+    X, y = np.linspace(0.0, 1.0, 800)[:, None], np.arange(800) // 100 % 2
+    model = ObliqueTreeClassifier(
+        init="info_gain", optimizer=None, min_samples_leaf=0.2, random_state=0).fit(
+        *(da.from_array(each, chunks=400) for each in (X, y, 1.0 * (X[:, 0] < 0.5))))
+    assert 80 <= np.bincount(model.apply(X[X[:, 0] < 0.5])).min() < 160
+
+
 def test_labels_that_a_partition_lacks():
     X = np.linspace(0.0, 1.0, 900)[:, None]
     y = np.repeat(["a", "b", "c"], 300)
