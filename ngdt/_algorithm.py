@@ -198,6 +198,8 @@ class Progress:
                 "optimizer": self._optimizer, "epoch": self._epoch, "epochs": self._epochs,
                 **metrics})
         checkpoint = self._problem.checkpoint
+        if self._problem.deadline.is_stopped:   # by a callback, which another fit may not have
+            checkpoint.end()
         # At the end, too: other runs may follow in the same step.
         if state is not None and (self._epoch == self._epochs or checkpoint.is_due):
             checkpoint.keep(self._run, {

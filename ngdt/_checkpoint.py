@@ -84,6 +84,9 @@ class Checkpoint:
         """Context manager of what uses a state or a result."""
         return nullcontext()
 
+    def end(self):
+        """Keep no more: what follows is cut short."""
+
     def remove(self):
         """Remove the file, if there is one: the training has ended."""
 
@@ -225,6 +228,9 @@ class CheckpointFile(Checkpoint):
         self._runs[run] = state
         if self.is_due:
             self._write_or_warn()
+
+    def end(self):
+        self._ended = True
 
     def remove(self):
         with suppress(FileNotFoundError):

@@ -167,11 +167,16 @@ def test_older_versions_of_scikit_learn_have_none(data, monkeypatch):
     tasks.finish()
 
 
-def test_training_goes_on_from_a_checkpoint_within_a_part(data, tmp_path, monkeypatch):
+@pytest.fixture
+def checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(ngdt._checkpoint, "INTERVAL", 0.0)
     monkeypatch.setattr(ngdt._checkpoint, "MAX_SHARE", 1e9)
+    return tmp_path / "training.ckpt"
+
+
+def test_training_goes_on_from_a_checkpoint_within_a_part(data, checkpoint):
     record, tree = Record(), clone(TREE).set_params(
-        optimizer=SGD(epochs=5), checkpoint=tmp_path / "training.ckpt", validation_fraction=None)
+        optimizer=SGD(epochs=5), checkpoint=checkpoint, validation_fraction=None)
 
     def fail(metrics):
         if metrics["epoch"] == 4:
@@ -182,3 +187,12 @@ def test_training_goes_on_from_a_checkpoint_within_a_part(data, tmp_path, monkey
     tree.set_callbacks(record).fit(*data)
     assert record.begun[:2] == [("fit", None), ("SGD", 5)]
     assert len(record.steps) == 2       # the others were done before
+
+
+def test_a_checkpoint_holds_nothing_that_a_callback_cut_short(data, checkpoint, monkeypatch):
+    tree = clone(TREE).set_params(optimizer=[SGD(epochs=5), TAO(max_passes=2)])
+    watched = clone(tree).set_params(checkpoint=checkpoint)
+    with monkeypatch.context() as patch:    # as if the process were killed just before the end
+        patch.setattr(ngdt._checkpoint.CheckpointFile, "remove", lambda self: None)
+        assert clone(watched).set_callbacks(Record(n_steps=3)).fit(*data).n_iter_ == 3
+    assert str(watched.fit(*data).history_) == str(tree.fit(*data).history_)
