@@ -72,6 +72,17 @@ def test_leaves_are_reached_by_products_along_paths(seed):
     np.testing.assert_allclose(found.exp(), expected, rtol=1e-5)
 
 
+def test_parameters_that_are_not_trained_stay(halves):
+    def trunk(shape):
+        layer = torch.nn.Linear(64, 3)
+        torch.nn.init.ones_(layer.weight)
+        return layer.requires_grad_(False)
+
+    optimizer = Annealed(steps=8, learning_rate=0.01, weight_decay=1.0)
+    model = quick(trunk=trunk, optimizer=optimizer).fit(*halves[:2])
+    assert (model.weights_["weight"] == 1.0).all()
+
+
 @pytest.mark.parametrize("leaves", [Categorical, Gaussian])
 def test_the_m_step_never_lowers_the_likelihood(leaves):
     random = np.random.RandomState(0)

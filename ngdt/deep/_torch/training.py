@@ -157,7 +157,8 @@ class _Run:
             self.schedule.pseudo_count / len(samples))
         self.targets = problem.y[:, 0]
         self.random = np.random.RandomState(problem.random_state)
-        self.parameters = list(functions.parameters())
+        # The decay of the weights must not change those that are not trained, either.
+        self.parameters = [each for each in functions.parameters() if each.requires_grad]
         self.adam = torch.optim.Adam(self.parameters, betas=(0.9, self.schedule.beta2))
         self.progress = Progress(optimizer, problem, self.schedule.epochs)
 
