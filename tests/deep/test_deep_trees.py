@@ -83,6 +83,17 @@ def test_parameters_that_are_not_trained_stay(halves):
     assert (model.weights_["weight"] == 1.0).all()
 
 
+@pytest.mark.parametrize("kind", ["split", "trunk"])
+def test_a_batch_of_one_sample_can_be_normalized(kind, halves):
+    def network(shape):
+        return torch.nn.Sequential(torch.nn.Linear(64, 1), torch.nn.BatchNorm1d(1))
+
+    optimizer = annealed(3, batch_size=20)
+    X, y = halves[0][:41], halves[1][:41]
+    model = quick(**{kind: network}, optimizer=optimizer, stump=optimizer).fit(X, y)
+    assert model.n_iter_ == 1
+
+
 @pytest.mark.parametrize("leaves", [Categorical, Gaussian])
 def test_the_m_step_never_lowers_the_likelihood(leaves):
     random = np.random.RandomState(0)

@@ -37,7 +37,8 @@ class NodeFunctions(nn.Module):
             samples = torch.nonzero(reach[node] >= _CUTOFF)[:, 0]
             column = scores[node]
             if len(samples):
-                column = column.index_put((samples,), module(inputs[samples]).reshape(-1))
+                column = column.index_put((samples,), trained_output(
+                    module, inputs[samples]).reshape(-1))
             columns.append(column)
             right = torch.sigmoid(gamma * column.detach())
             for child, share in ((self.left[node], 1.0 - right), (self.right[node], right)):
@@ -67,7 +68,26 @@ class SharedFunctions(nn.Module):
 
     def forward(self, inputs, gamma):
         """Scores of all nodes, shape (n, n_nodes)."""
-        return self.splits(self.trunk(inputs))
+        return self.splits(trained_output(self.trunk, inputs))
+
+
+def trained_output(module, inputs):
+    """What a module gives for a batch in training.
+
+    A single sample has no variance for the normalization of batches: as in predictions, the moments
+    so far take the place of its own.
+
+    Parameters
+    ----------
+    module : nn.Module
+    inputs : Tensor of shape (n, ...)
+
+    Returns
+    -------
+    Tensor
+    """
+    module.train(len(inputs) > 1)
+    return module(inputs)
 
 
 def made(factory, input_shape, parameter):
