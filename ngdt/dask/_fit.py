@@ -1,5 +1,6 @@
 """One fit on partitions: from collections to the fitted attributes of an estimator."""
 
+import warnings
 from itertools import chain
 
 import dask
@@ -185,6 +186,10 @@ class Fit:
         optimizers = [] if self.optimizer is None else [self.optimizer]
         init, problem = self._initial(optimizers), self.problem.doing(TRAINING_WORK)
         tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
+        if tree.slopes is not None and self.estimator.leaf != "constant":
+            warnings.warn(
+                "ngdt.dask replaced the linear leaves of the initial tree by constant ones. Use "
+                "leaf='constant', or the estimators of ngdt on data in memory", stacklevel=7)
         result = OptimizerResult(self._with_leaves(tree))
         if optimizers and tree.n_internal:
             prior = None if self.totals is None else self.totals / self.totals.sum()

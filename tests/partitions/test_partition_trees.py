@@ -222,3 +222,14 @@ def test_the_default_depth_is_that_in_memory():
         da.from_array(X, chunks=(300, 1)), da.from_array(y, chunks=300))
     alone = ngdt.ObliqueTreeClassifier(**parameters).fit(X, y)
     assert tree.get_depth() == alone.get_depth() == 8
+
+
+def test_linear_leaves_are_not_lost_in_silence():
+    X = np.linspace(0, 1, 300)[:, None]
+    linear = ngdt.ObliqueTreeRegressor(1, leaf="linear", init="info_gain", optimizer=None)
+    tree = linear.fit(X, X[:, 0]).tree_
+    X = da.from_array(X, chunks=(150, 1))
+    with pytest.warns(UserWarning, match="replaced the linear leaves") as caught:
+        model = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, X[:, 0])
+    assert caught[0].filename == __file__
+    assert model.tree_.slopes is None
