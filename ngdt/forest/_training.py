@@ -141,7 +141,7 @@ class Jobs(list):
         return Jobs, ()
 
 
-def _fit(recipe, problem, activity, seed, fitted, result, begun, finished):
+def _fit(recipe, problem, activity, seed, fitted, result, is_kept, begun, finished):
     """Train a tree, and leave it where it is found after Ctrl-C.
 
     The problem is that of all trees, so that other machines get it once.
@@ -150,6 +150,8 @@ def _fit(recipe, problem, activity, seed, fitted, result, begun, finished):
     tree = None
     try:
         tree = recipe.fit(problem.replace(activity=activity), seed, fitted, result)
+        if not is_kept:     # several times as large as the attributes where weights are sparse
+            tree = replace(tree, result=None)
     finally:
         finished.append(tree)
     return tree
@@ -211,6 +213,7 @@ class Growth:
             n_jobs=1, verbose=0, callback=None, activity=activity.part(activity.left, stop=stop),
             checkpoint=NO_CHECKPOINT)
         checkpoint = self.problem.checkpoint
+        is_kept = checkpoint is not NO_CHECKPOINT
         group = checkpoint.next_group()
         run = Parallel(
             self.problem.n_jobs, prefer="threads", return_as=_return_as(), pre_dispatch="n_jobs",
@@ -218,7 +221,8 @@ class Growth:
         parts = [problem.activity.part(1 / len(tasks), f"tree {k + 1} of {len(tasks)}")
                  for k in range(len(tasks))]
         jobs = (delayed(_fit)(recipe, problem, part, seed, self.fitted,
-                              checkpoint.known(TrainingResult, (group, k)), begun, finished)
+                              checkpoint.known(TrainingResult, (group, k)), is_kept, begun,
+                              finished)
                 for k, (part, (recipe, seed)) in enumerate(
                     zip(parts, self._in_time(tasks), strict=False)))
         self.tasks.begin_part(what, "tree", len(tasks))

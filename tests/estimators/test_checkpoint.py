@@ -21,6 +21,7 @@ from damaged import change_description, changed
 from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._checkpoint import FORMAT, CheckpointFile
 from ngdt._files.container import read, write
+from ngdt.forest._training import Growth
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
 
 X, LABELS, TARGETS = killed.X[:150], killed.LABELS[:150], killed.TARGETS[:150]
@@ -273,3 +274,17 @@ def test_changed_checkpoints(number):
         pass
     else:
         assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_results_are_returned_for_a_checkpoint_only(is_kept, path, monkeypatch):
+    returned, add = [], Growth._add
+
+    def record(self, tree, recipe):
+        returned.append(tree.result is not None)
+        add(self, tree, recipe)
+
+    monkeypatch.setattr(Growth, "_add", record)
+    ObliqueForestRegressor(
+        3, optimizer=None, max_depth=2, checkpoint=path if is_kept else None).fit(X, TARGETS)
+    assert returned == [is_kept] * 3
