@@ -240,12 +240,16 @@ def warm_started(estimator):
     Raises
     ------
     ValueError, TypeError
-        If it is another estimator, or its optimizer is not TAO.
+        If it is another estimator, or its optimizer is not TAO, or it has a checkpoint.
     """
     if not isinstance(estimator, (ObliqueTreeClassifier, ObliqueTreeRegressor)):
         raise TypeError(
             "estimator must be an ObliqueTreeClassifier or ObliqueTreeRegressor, "
             f"got {estimator!r}")
+    if estimator.checkpoint is not None:
+        raise ValueError(
+            f"checkpoint={estimator.checkpoint!r} of the estimator is for a single training, not "
+            "for all those of a path: use checkpoint=None")
     named = isinstance(estimator.optimizer, str) and estimator.optimizer == "tao"
     optimizer = TAO() if named else estimator.optimizer
     if not isinstance(optimizer, TAO):

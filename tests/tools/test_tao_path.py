@@ -313,6 +313,8 @@ def test_bad_estimators(estimator, error):
 
 def test_other_bad_input():
     X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="checkpoint='kept' of the estimator is for a single"):
+        tao_path(X, y, estimator=ObliqueTreeClassifier(optimizer="tao", checkpoint="kept"))
     with pytest.raises(ValueError, match="X_val is given without y_val"):
         tao_path(X, y, X_val=X)
     with pytest.raises(ValueError, match="y_val is given without X_val"):
