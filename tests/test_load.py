@@ -34,9 +34,9 @@ def test_threads_in_threads_of_joblib(name):
 
 @ALL
 def test_fits_leave_no_memory(name):
-    traced, _ = load.growth(lambda: load.fitted(name), 10)
+    traced, _ = load.growth(lambda: load.fitted(name), 5)
     # Python's lists of free objects fill, ever more slowly. A copy of the samples is more.
-    assert traced < 10 * load.X.nbytes
+    assert traced < 5 * load.X.nbytes
 
 
 def test_a_deep_tree():
