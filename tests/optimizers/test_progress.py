@@ -11,6 +11,7 @@ from helpers import serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._activity import SILENT
 from ngdt._checkpoint import NO_CHECKPOINT
+from ngdt._deadline import NO_DEADLINE
 from ngdt.losses import LogLoss
 from ngdt.optimizers import OPTIMIZERS, SGD, TAO, Progress, Regrow
 
@@ -80,7 +81,8 @@ def test_a_chain_has_the_metrics_of_all_its_optimizers_though_none_had_an_epoch(
 
 def test_large_counts_are_printed_in_full(capsys):
     problem = type("Problem", (), {
-        "verbose": 2, "callback": None, "activity": SILENT, "checkpoint": NO_CHECKPOINT})
+        "verbose": 2, "callback": None, "activity": SILENT, "checkpoint": NO_CHECKPOINT,
+        "deadline": NO_DEADLINE})
     Progress(TAO(), problem, 9).report({
         "objective": 1234.5678, "loss": np.float64(0.0123456), "n_nonzero": np.int64(1234567),
         "n_nodes": 3, "validation": np.nan})
