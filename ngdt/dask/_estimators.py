@@ -139,9 +139,11 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
     --------
     >>> import dask.array as da
     >>> from ngdt.dask import ObliqueTreeClassifier
+    >>> from ngdt.optimizers import Annealed
     >>> from sklearn.datasets import load_iris
     >>> X, y = (da.from_array(each, chunks=50) for each in load_iris(return_X_y=True))
-    >>> tree = ObliqueTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    >>> tree = ObliqueTreeClassifier(
+    ...     max_depth=3, optimizer=Annealed(steps=300), random_state=0).fit(X, y)
     >>> tree.predict(X).chunks
     ((50, 50, 50),)
     >>> bool((tree.predict(X) == y).mean().compute() > 0.9)
@@ -202,9 +204,11 @@ class ObliqueTreeRegressor(DaskTree, estimators.ObliqueTreeRegressor):
     --------
     >>> import dask.array as da
     >>> from ngdt.dask import ObliqueTreeRegressor
+    >>> from ngdt.optimizers import Annealed
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = (da.from_array(each, chunks=150) for each in load_diabetes(return_X_y=True))
-    >>> tree = ObliqueTreeRegressor(max_depth=2, random_state=0).fit(X, y)
+    >>> tree = ObliqueTreeRegressor(
+    ...     max_depth=2, optimizer=Annealed(steps=300), random_state=0).fit(X, y)
     >>> tree.predict(X).shape
     (442,)
     """
