@@ -136,7 +136,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
         return self
 
     def _checked_problem(self, X, y, sample_weight, activity):
-        X = validate_data(self, X, dtype=np.float32, order="C")
+        X = self._rows(X)
         self._check_input_shape(X.shape[1])
         y = check_targets(self, y, **self._check_y_params)
         check_consistent_length(X, y)
@@ -152,13 +152,23 @@ class DeepTree(ChecksParameters, BaseEstimator):
             n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
             callback=self.callback, activity=activity), fitted
 
+    def _rows(self, X, reset=True):
+        shape = getattr(X, "shape", ())
+        if len(shape) > 2:
+            image = tuple(shape[1:]) if len(shape) > 3 else (1, *shape[1:])
+            raise ValueError(
+                f"X has shape {tuple(shape)}, but must have one row of numbers for each sample: "
+                f"pass X.reshape(len(X), -1), and set input_shape={image}")
+        return validate_data(self, X, dtype=np.float32, order="C", reset=reset)
+
     def _check_input_shape(self, n_features):
         shape = self.input_shape
         if shape is not None and not (
                 all(isinstance(size, Integral) and size > 0 for size in shape)
                 and np.prod(shape) == n_features):
             raise ValueError(
-                f"input_shape={shape} does not hold the {n_features} features of X")
+                f"input_shape={shape} does not hold the {n_features} features of X: the product of "
+                f"its sizes must be {n_features}")
 
     def _optimizers(self, problem):
         """The optimizers of the tree and of the stumps, each may be None."""
@@ -193,7 +203,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
 
     def _checked_inputs(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, order="C", reset=False)
+        X = self._rows(X, reset=False)
         return self._inputs(X, self._scaling)
 
     def _modules(self, inputs):

@@ -72,7 +72,8 @@ class CNN(BaseEstimator):
         nn = with_torch("torch.nn")
         if len(input_shape) != 3:
             raise ValueError(
-                f"CNN needs input_shape=(channels, rows, columns), got {tuple(input_shape)}")
+                "CNN needs images: set the parameter input_shape=(channels, rows, columns) of the "
+                f"estimator. A sample has the shape {tuple(input_shape)} now")
         layers, (n_channels, *sizes) = [], input_shape
         for width in self.channels:
             layers += [nn.Conv2d(n_channels, width, self.kernel_size), nn.MaxPool2d(2), nn.ReLU()]

@@ -273,7 +273,7 @@ def test_ctrl_c_keeps_the_tree_so_far(init, halves):
     ({"split": NETWORK, "trunk": NETWORK}, "either split or trunk"),
     ({"trunk": NETWORK, "init": "greedy"}, "init='balanced'"),
     ({"input_shape": (3, 5)}, r"input_shape=\(3, 5\) does not hold the 64 features"),
-    ({"split": NETWORK}, r"input_shape=\(channels, rows, columns\)"),
+    ({"split": NETWORK}, r"set the parameter input_shape=\(channels, rows, columns\)"),
     ({"split": CNN(), "input_shape": (1, 8, 8)}, "too small for 2 convolutions"),
     ({"split": lambda shape: torch.nn.Linear(64, 2)}, r"shape \(n,\) or \(n, 1\)"),
     ({"split": lambda shape: torch.nn.Linear(8, 1)}, "fails for a batch of shape"),
@@ -289,6 +289,20 @@ def test_messages(parameters, message, halves):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     assert vars(model) == before
+
+
+def test_a_module_in_place_of_a_function_is_refused(halves):
+    X, y, *_ = halves
+    with pytest.raises(TypeError, match=r"split=lambda input_shape: Linear"):
+        quick(split=torch.nn.Linear(64, 1)).fit(X, y)
+
+
+def test_images_that_are_no_rows_are_refused(greedy, halves):
+    X, y, *_ = halves
+    images = X.reshape(-1, 8, 8)
+    for action in (lambda: quick().fit(images, y), lambda: greedy.predict(images)):
+        with pytest.raises(ValueError, match=r"reshape.*input_shape=\(1, 8, 8\)"):
+            action()
 
 
 # Of the regressor those that are not the same for the classifier.

@@ -90,6 +90,21 @@ def trained_output(module, inputs):
     return module(inputs)
 
 
+def _new(factory, input_shape, parameter):
+    """A new module of a factory; TypeError if it makes none."""
+    if isinstance(factory, nn.Module):
+        raise TypeError(
+            f"{parameter} must be a function that makes a module, got the module "
+            f"{type(factory).__name__}(...) itself: use {parameter}=lambda input_shape: "
+            f"{type(factory).__name__}(...)")
+    module = factory(input_shape)
+    if not isinstance(module, nn.Module):
+        raise TypeError(
+            f"{parameter} must make a torch.nn.Module, got {type(module).__name__} from "
+            f"{parameter}({input_shape})")
+    return module
+
+
 def made(factory, input_shape, parameter):
     """A new module of a factory, and the number of its outputs; ValueError if it does not fit.
 
@@ -106,11 +121,7 @@ def made(factory, input_shape, parameter):
     module : nn.Module
     n_outputs : int
     """
-    module = factory(input_shape)
-    if not isinstance(module, nn.Module):
-        raise TypeError(
-            f"{parameter} must make a torch.nn.Module, got {type(module).__name__} from "
-            f"{parameter}({input_shape})")
+    module = _new(factory, input_shape, parameter)
     module.eval()
     try:
         with torch.no_grad():
@@ -197,7 +208,7 @@ def rebuilt(factory, inputs, weights, parameter):
     nn.Module
     """
     with torch.random.fork_rng(devices=[]):     # its random weights are replaced
-        module = factory(inputs.shape[1:])
+        module = _new(factory, inputs.shape[1:], parameter)
     state = {name: torch.from_numpy(np.array(value)) for name, value in weights.items()}
     try:
         module.load_state_dict(state)
