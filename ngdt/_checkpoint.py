@@ -10,6 +10,7 @@ import os
 import warnings
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields, is_dataclass
+from errno import EISDIR
 from glob import escape
 from pathlib import Path
 from time import monotonic
@@ -137,6 +138,9 @@ class CheckpointFile(Checkpoint):
             If the file cannot be read or written.
         """
         made = cls(Path(os.path.realpath(path)), training, random_state)
+        if made.path.is_dir():      # for which systems raise different errors
+            raise IsADirectoryError(
+                EISDIR, "checkpoint is a folder, give the path of a file in it", str(made.path))
         for left_over in made.path.parent.glob(f".{escape(made.path.name)}.*.tmp"):
             left_over.unlink(missing_ok=True)
         try:

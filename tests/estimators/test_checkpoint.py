@@ -170,6 +170,11 @@ def test_folder_that_does_not_exist(begun, tmp_path):
         begun.set_params(checkpoint=tmp_path / "none" / "x").fit(X, LABELS)
 
 
+def test_folder_in_place_of_a_file(begun, tmp_path):
+    with pytest.raises(IsADirectoryError, match="path of a file"):
+        begun.set_params(checkpoint=tmp_path).fit(X, LABELS)
+
+
 def test_max_time_is_refused(begun):
     with pytest.raises(ValueError, match="checkpoint and max_time do not go together"):
         begun.set_params(max_time=1e5).fit(X, LABELS)
