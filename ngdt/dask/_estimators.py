@@ -4,7 +4,9 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from dask import is_dask_collection
+from dask import compute, is_dask_collection
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt import estimators
@@ -80,6 +82,25 @@ class DaskTree:
         dtype = getattr(self, "classes_", np.empty(0)).dtype
         shape = () if self.n_outputs_ == 1 else (self.n_outputs_,)
         return self._by_blocks("predict", X, check_input, dtype, shape)
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy or, of a regressor, the coefficient of determination.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        y : dask array or series, or array-like, of shape (n_samples,) or (n_samples, n_outputs)
+            Targets and predictions of all samples have to fit into the memory of this process.
+        sample_weight : as y, of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        # Not that of scikit-learn: partitions of data frames do not know how many rows they have.
+        predicted, y, sample_weight = compute(self.predict(X), y, sample_weight)
+        metric = accuracy_score if is_classifier(self) else r2_score
+        return metric(y, predicted, sample_weight=sample_weight)
 
     def _by_blocks(self, name, X, check_input, dtype, shape=()):
         """The result of a method: of the partitions of a collection, when they are computed."""

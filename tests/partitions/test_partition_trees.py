@@ -158,6 +158,19 @@ def test_shares_of_the_samples_leave_out_those_without_weight():
     assert 80 <= np.bincount(model.apply(X[X[:, 0] < 0.5])).min() < 160
 
 
+@pytest.mark.parametrize("kind", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+def test_scores_of_frames_are_those_in_memory(kind):
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(90, 2)), columns=["a", "b"])
+    target = (frame["a"] > random.normal(size=90)).astype(int)
+    weight = pd.Series(random.uniform(size=90))
+    parts = [dd.from_pandas(each, npartitions=3) for each in (frame, target, weight)]
+    model = kind(max_depth=2, optimizer=None).fit(*parts[:2])
+    assert model.score(*parts) == model.in_memory().score(frame, target, weight) < 1.0
+
+
 def test_labels_that_a_partition_lacks():
     X = np.linspace(0.0, 1.0, 900)[:, None]
     y = np.repeat(["a", "b", "c"], 300)
