@@ -65,7 +65,7 @@ def replacing(path, temporary=None):
     # Not `tempfile`, whose files nobody else may read.
     temporary = path.with_name(f".{uuid4().hex}.tmp") if temporary is None else temporary
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
