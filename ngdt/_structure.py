@@ -52,7 +52,22 @@ def complete_children(depth):
     children_left, children_right : ndarray of int32, shape (2**depth - 1,)
         As in `Tree`.
     """
-    m = 2**depth - 1
+    return balanced_children(2**depth)
+
+
+def balanced_children(n_leaves):
+    """Children of a tree whose leaves differ in depth by one at most, level by level.
+
+    Parameters
+    ----------
+    n_leaves : int
+
+    Returns
+    -------
+    children_left, children_right : ndarray of int32, shape (n_leaves - 1,)
+        As in `Tree`.
+    """
+    m = n_leaves - 1
     child = np.arange(1, 2 * m + 1, dtype=np.int32).reshape(m, 2)
     child[child >= m] = ~(child[child >= m] - m)
     return child[:, 0].copy(), child[:, 1].copy()

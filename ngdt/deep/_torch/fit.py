@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from ngdt._structure import balanced_children
 from ngdt._tree import Tree
-from ngdt.deep._structure import balanced_children, score_tree
+from ngdt.deep._structure import score_tree
 from ngdt.deep._torch.functions import (
     NodeFunctions,
     SharedFunctions,
