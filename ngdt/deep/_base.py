@@ -23,6 +23,9 @@ from ngdt.estimators._parameters import ChecksParameters
 from ngdt.optimizers import Annealed, EndToEnd
 from ngdt.problem import Problem
 
+# Of annealed training; the defaults of linear splits are for few weights of one layer.
+_FOR_NETWORKS = {"learning_rate": 0.003, "weight_decay": 0.0}
+
 
 class DeepTree(ChecksParameters, BaseEstimator):
     """Base class of the estimators."""
@@ -45,12 +48,9 @@ class DeepTree(ChecksParameters, BaseEstimator):
         "stump": [Annealed, EndToEnd, None],
         "n_attempts": [Interval(Integral, 1, None, closed="left")],
         "optimizer": [StrOptions({"annealed", "end_to_end"}), Annealed, EndToEnd, None],
-        "standardize": ["boolean", StrOptions({"auto", "global"})],
-        "n_jobs": [Interval(Integral, 1, None, closed="left"),
-                   Interval(Integral, None, -1, closed="right"), None],
-        "verbose": ["verbose"],
         "callback": [callable, None],
-        "random_state": ["random_state"],
+        **{name: TableEstimator._parameter_constraints[name] for name in (
+            "standardize", "n_jobs", "verbose", "random_state")},
     }
 
     def __init__(
@@ -179,7 +179,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
                 "splits of the features of a trunk are linear: give either split or trunk")
         optimizer = self.optimizer
         if optimizer == "annealed":
-            optimizer = Annealed(learning_rate=0.003, weight_decay=0.0)
+            optimizer = Annealed(**_FOR_NETWORKS)
         elif optimizer == "end_to_end":
             optimizer = EndToEnd()
         if self.init == "balanced" or (self.init == "auto" and self.trunk is not None):
@@ -188,7 +188,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
             raise ValueError("the splits of a trunk are trained together: use init='balanced'")
         elif self.stump is None and not isinstance(self.optimizer, Annealed | EndToEnd):
             stump = EndToEnd() if self.optimizer == "end_to_end" else Annealed(
-                learning_rate=0.003, weight_decay=0.0, steps=500)
+                **_FOR_NETWORKS, steps=500)
         else:
             stump = self.stump or optimizer
         for each in (optimizer, stump):
