@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt import estimators
 from ngdt.dask._fit import Fit
 
-_OF_COLUMNS = ("n_features_in_", "feature_names_in_")
-
 
 class DaskTree:
     """What the trees for dask collections share."""
@@ -38,8 +36,7 @@ class DaskTree:
         estimator = self._in_memory_class(**self.get_params(deep=False) | {"n_jobs": None})
         observers = {"activity": activity, "callback": callback, "deadline": deadline}
         done = Fit(estimator, X, y, sample_weight, observers, self.n_jobs, fresh)
-        columns = {name: value for name, value in vars(estimator).items() if name in _OF_COLUMNS}
-        vars(self).update(columns | done.fitted)
+        vars(self).update(estimator._columns() | done.fitted)
         return done.interrupted
 
     @property

@@ -257,9 +257,7 @@ def _division(estimator, optimizer):
 def _reader(estimator, **attributes):
     """An estimator to be sent, which reads tables as a given one does."""
     reader = type(estimator)(categorical_features=estimator.categorical_features)
-    columns = {name: value for name, value in vars(estimator).items() if name in (
-        "n_features_in_", "feature_names_in_")}
-    vars(reader).update(columns | attributes)
+    vars(reader).update(estimator._columns() | attributes)
     return reader
 
 

@@ -70,6 +70,11 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    def _columns(self):
+        """Fitted attributes that say which columns X has."""
+        return {name: value for name, value in vars(self).items() if name in (
+            "n_features_in_", "feature_names_in_")}
+
     @contextmanager
     def _unchanged_on_error(self):
         """Context manager: if the block fails, the estimator is as it was before."""

@@ -257,9 +257,7 @@ class ObliqueForest(TableEstimator):
             parameters["class_weight"] = "balanced"
         names = self._tree_class._get_param_names()
         tree = self._tree_class(**{name: parameters[name] for name in names})
-        of_table = {name: value for name, value in vars(self).items() if name in (
-            "n_features_in_", "feature_names_in_")}
-        vars(tree).update(of_table | fitted | attributes)
+        vars(tree).update(self._columns() | fitted | attributes)
         return tree
 
     def _set_fitted(self, fitted, trees):
