@@ -12,13 +12,12 @@ from ngdt._algorithm import Progress
 from ngdt.dask._blocks import combined
 from ngdt.dask._sums import TRAINING, LeafSums
 from ngdt.optimizers._soft.rounds import ROUND_STEPS, SoftRounds, SoftState
+from ngdt.optimizers._soft.run import evaluated_epochs
 from ngdt.pruning._unused import keep_reached
 
 # Rounds that are computed together, without the client in between. What they have found is lost
 # with a worker that dies, and made anew.
 ROUNDS_AT_ONCE = 16
-# Number of evaluations on validation samples, evenly over the last half of the epochs.
-N_EVALUATIONS = 3
 
 
 class Partitions:
@@ -121,9 +120,7 @@ class SoftTraining:
             optimizer, tree, sent, self.n_samples, partitions.n_at_once, prior)
         self.state = self.rounds.start()
         self.progress = Progress(optimizer, problem, self.rounds.epochs)
-        epochs = self.rounds.epochs
-        self.evaluated = set(np.linspace(
-            epochs // 2, epochs - 1, N_EVALUATIONS, dtype=int).tolist()) if is_validated else ()
+        self.evaluated = evaluated_epochs(self.rounds.epochs) if is_validated else set()
         self.best = np.inf, None
 
     def run(self):

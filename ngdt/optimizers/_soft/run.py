@@ -242,10 +242,7 @@ class SoftRun:
 
     def train(self):
         epochs = self.schedule.epochs
-        evaluated = set()
-        if len(self.validation_samples):
-            evaluated.update(
-                np.linspace(epochs // 2, epochs - 1, _N_EVALUATIONS, dtype=int).tolist())
+        evaluated = evaluated_epochs(epochs) if len(self.validation_samples) else set()
         with self.progress.until_interrupted():
             n_steps = -(-len(self.samples) // self.schedule.batch_size)
             pace = Pace(self._deadline(), epochs, n_steps, self.progress.activity)
@@ -359,6 +356,11 @@ def with_slopes(tree, slopes, problem, samples, leaf):
     np.maximum.at(ranges[..., 1], leaf, y)
     ranges[np.bincount(leaf, minlength=len(ranges)) == 0] = 0.0     # no sample sees them
     return tree.replace(values=values, slopes=tree.slopes, ranges=ranges)
+
+
+def evaluated_epochs(epochs):
+    """Numbers of the epochs after which the hard tree is evaluated on validation samples, set."""
+    return set(np.linspace(epochs // 2, epochs - 1, _N_EVALUATIONS, dtype=int).tolist())
 
 
 def unit_weight(problem):
