@@ -93,6 +93,7 @@ class Cells:
     def _beside(self, x, scale, point):
         """The first point on the way to another one, and the nearest ones of cells next to it."""
         between = x + _SHARES[:, None] * (point - x)
+        between[-1] = point     # exactly, so that one of them meets the goal
         between = between[self._meets(between).argmax()]
         region = self._cell(between)
         nearest = self._nearest_in(region, x, scale)
