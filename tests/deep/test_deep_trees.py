@@ -21,6 +21,7 @@ from ngdt.optimizers import Annealed, EndToEnd
 
 torch = pytest.importorskip("torch", reason='PyTorch is not installed: pip install "ngdt[deep]"')
 
+# They import PyTorch, so they come after the line that skips.
 from ngdt.deep._torch.functions import NodeFunctions, route  # noqa: E402
 from ngdt.deep._torch.training import Categorical, Gaussian, Paths  # noqa: E402
 

@@ -75,6 +75,8 @@ GAPS = st.sampled_from(["none", "none", "none", *hostile.GAPS])
 SEEDS = st.integers(0, 2**16)
 WEIGHTS = st.sampled_from([None, None, "some zero", "all but one zero", "tiny", "huge", "mixed"])
 TARGETS = st.sampled_from(["integers", "normal", "constant", "tiny", "huge", "outlier", "mixed"])
+# An example trains several models, which takes seconds on a busy machine.
+SLOW = [HealthCheck.too_slow]
 
 
 def weights(kind, n, random):
@@ -300,11 +302,12 @@ class AnyOrder(RuleBasedStateMachine):
         assert found is None or str(found[0])
 
 
+# The law is about answers and errors. Hostile data overflow, and short fits do not converge.
 @pytest.mark.filterwarnings("ignore")
 def test_any_order():
     run_state_machine_as_test(AnyOrder, settings=settings(
         max_examples=20, stateful_step_count=6, deadline=None, derandomize=True,
-        suppress_health_check=list(HealthCheck)))
+        suppress_health_check=SLOW))
 
 
 # --- what the machine has found ------------------------------------------------------------------
@@ -370,7 +373,7 @@ def _look_for_new_cases(seconds):
         try:
             run_state_machine_as_test(seed(number)(AnyOrder), settings=settings(
                 max_examples=200, stateful_step_count=10, deadline=None, database=None,
-                suppress_health_check=list(HealthCheck)))
+                suppress_health_check=SLOW))
         except BaseException:
             print(f"=== seed {number}", flush=True)
             traceback.print_exc(limit=-3)

@@ -14,6 +14,7 @@ from ngdt.optimizers import TAO, Annealed
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+# They import dask, so they come after the lines that skip.
 import ngdt.dask  # noqa: E402
 from ngdt.dask import ObliqueTreeClassifier, ObliqueTreeRegressor  # noqa: E402
 
