@@ -31,7 +31,6 @@ and forests run in other orders.
 """
 
 import argparse
-import csv
 import ctypes
 import re
 import sqlite3
@@ -39,11 +38,13 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from data import CLASSIFICATION, DATA, table, table_names
+from rows import add_rows
 from scipy.special import softmax
 from sklearn.base import is_classifier
 from threadpoolctl import threadpool_limits
@@ -319,22 +320,6 @@ def run(options, done):
                        **compare(model, form, X)}
 
 
-def add_rows(options):
-    """Run what the file lacks, and append it."""
-    path, done = Path(options.output), set()
-    if path.exists():
-        with open(path, newline="") as file:
-            done = {tuple(row[key] for key in KEYS) for row in csv.DictReader(file)}
-    with open(path, "a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if file.tell() == 0:
-            writer.writeheader()
-        for row in run(options, done):
-            writer.writerow(row)
-            file.flush()
-            print(*row.values(), file=sys.stderr, flush=True)
-
-
 def summarize(path):
     """Rows by form, and the lines with rows that differ."""
     lines = pd.read_csv(path)
@@ -355,7 +340,8 @@ def main():
     options = parser.parse_args()
     if not options.summary:
         with threadpool_limits(1):
-            add_rows(options)
+            for row in add_rows(options.output, FIELDS, KEYS, partial(run, options)):
+                print(*row.values(), file=sys.stderr, flush=True)
     summarize(options.output)
 
 

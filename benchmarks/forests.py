@@ -19,16 +19,16 @@ those of the seed; `letter_10500` is Letter without the rows that were meant for
 """
 
 import argparse
-import csv
 import multiprocessing
 import pickle
 import sys
 import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from data import CLASSIFICATION, REGRESSION, classification, regression
+from rows import add_rows
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -144,26 +144,14 @@ def within(limit, *arguments):
             return {"seconds": limit}
 
 
-def add_rows(options):
-    """Run what the file lacks, and append it."""
-    path, done = Path(options.output), set()
-    if path.exists():
-        with open(path, newline="") as file:
-            done = {tuple(row[key] for key in KEYS) for row in csv.DictReader(file)}
-    with open(path, "a", newline="") as file:
-        writer = csv.DictWriter(file, KEYS + FIGURES)
-        if file.tell() == 0:
-            writer.writeheader()
-        for name in options.data:
-            for seed in options.seeds:
-                for method in options.methods:
-                    if (name, method, str(seed)) in done:
-                        continue
-                    row = {"data": name, "method": method, "seed": seed,
+def run(options, done):
+    """Rows that are not done yet."""
+    for name in options.data:
+        for seed in options.seeds:
+            for method in options.methods:
+                if (name, method, str(seed)) not in done:
+                    yield {"data": name, "method": method, "seed": seed,
                            **within(options.limit, name, method, seed)}
-                    writer.writerow(row)
-                    file.flush()
-                    print(*row.values(), file=sys.stderr)
 
 
 def summarize(path):
@@ -188,7 +176,8 @@ def main():
     parser.add_argument("--summary", action="store_true", help="run nothing")
     options = parser.parse_args()
     if not options.summary:
-        add_rows(options)
+        for row in add_rows(options.output, KEYS + FIGURES, KEYS, partial(run, options)):
+            print(*row.values(), file=sys.stderr)
     summarize(options.output)
 
 

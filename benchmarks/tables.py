@@ -22,15 +22,15 @@ as one-hot features, and missing values as the mean and an indicator.
 """
 
 import argparse
-import csv
 import sys
 import time
 import warnings
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from data import folds, table, table_names
+from rows import add_rows
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
@@ -186,23 +186,6 @@ def run(options, done):
                                    method, X, y, fold == k, options.max_depth or None, seed)}
 
 
-def add_rows(options):
-    """Run what the file lacks, and append it."""
-    path = Path(options.output)
-    done = set()
-    if path.exists():
-        with open(path, newline="") as file:
-            done = {tuple(row[key] for key in KEYS) for row in csv.DictReader(file)}
-    with open(path, "a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if file.tell() == 0:
-            writer.writeheader()
-        for row in run(options, done):
-            writer.writerow(row)
-            file.flush()
-            print(" ".join(f"{row[key]}" for key in (*KEYS, "score", "seconds")), file=sys.stderr)
-
-
 def read(path, max_depth):
     """The rows with single trees of a depth, and the models that have none."""
     rows = pd.read_csv(path, keep_default_na=False, na_values={"leaves": "", "max_depth": ""})
@@ -271,7 +254,8 @@ def main():
         warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
         warnings.filterwarnings("ignore", "The least populated class")
         with threadpool_limits(1):
-            add_rows(options)
+            for row in add_rows(options.output, FIELDS, KEYS, partial(run, options)):
+                print(*(row[key] for key in (*KEYS, "score", "seconds")), file=sys.stderr)
     summarize(options.output, options.max_depth)
 
 
