@@ -81,6 +81,11 @@ def extension(path: Path) -> Extension:
 
 
 class BuildExt(build_ext):
+    def finalize_options(self):
+        super().finalize_options()
+        # Not among the options of setup(): an editable install makes this command anew without.
+        self.parallel = self.parallel or CORES
+
     def run(self):
         # An editable install builds in a temporary folder. Start from the extensions that it left
         # in the source tree, or the first build after it would compile all of them once more.
@@ -131,5 +136,4 @@ if __name__ == "__main__":  # not in the processes of cythonize, where they impo
     setup(
         ext_modules=modules,
         cmdclass={"build_ext": BuildExt},
-        options={"build_ext": {"parallel": CORES}},
     )
