@@ -42,7 +42,7 @@ def test_splits_reduce_the_variance_most(node, least):
         return
     order = np.argsort(Z, axis=0, kind="stable")
     found = dict(grow._best_splits(
-        np.take_along_axis(Z, order, axis=0), order, y, weight, least))
+        np.take_along_axis(Z, order, axis=0), order, (y,), weight, least))
     best = {}
     for j, z in enumerate(Z.T):
         limits = [0.5 * (a + b) for a, b in zip(np.unique(z)[:-1], np.unique(z)[1:], strict=True)]

@@ -109,9 +109,7 @@ def _best_models(branch, Z, y, residual, weight, least):
     """The split, in scaled features, after which linear models fit best, and both models."""
     order = np.argsort(Z, axis=0, kind="stable")
     values = np.take_along_axis(Z, order, axis=0)
-    splits = dict.fromkeys(     # without repetition
-        each for targets in (residual, y)
-        for each in _best_splits(values, order, targets, weight, least))
+    splits = _best_splits(values, order, (residual, y), weight, least)
     if not splits:
         return None
     whole, sides = Sums.of(Z, y, weight), []
@@ -122,11 +120,11 @@ def _best_models(branch, Z, y, residual, weight, least):
     errors, values, slopes = _fit(sides, branch.slope)
     best = errors.reshape(-1, 2).sum(axis=1).argmin()
     models = [(values[k], slopes[k]) for k in (2 * best, 2 * best + 1)]
-    return list(splits)[best], models
+    return splits[best], models
 
 
 def _best_splits(values, order, targets, weight, least):
-    """Splits of the features that reduce the variance of the targets most, one per feature.
+    """Splits of the features that reduce the variance of some targets most, one per feature.
 
     Parameters
     ----------
@@ -134,7 +132,8 @@ def _best_splits(values, order, targets, weight, least):
         Values of each feature, ascending.
     order : ndarray of int, shape (n, p)
         The samples in that order.
-    targets : ndarray of shape (n, n_outputs)
+    targets : sequence of ndarray of shape (n, n_outputs)
+        Each gets its own splits.
     weight : ndarray of shape (n,)
     least : int
         Number of samples on each side.
@@ -142,31 +141,32 @@ def _best_splits(values, order, targets, weight, least):
     Returns
     -------
     list of (feature, limit)
+        Without repetition.
     """
     n, p = values.shape
-    inside = slice(least - 1, n - least)
+    inside, every = slice(least - 1, n - least), np.arange(p)
+    below, above = values[inside], values[least:n - least + 1]
+    is_equal = ~(below < above)
     left_weight = np.cumsum(weight[order], axis=0)[inside]
     right_weight = weight.sum() - left_weight
-    deviation = weight[:, None] * (targets - np.average(targets, axis=0, weights=weight))
-    gain = np.zeros_like(left_weight)
-    for column in deviation.T:
-        gain += np.cumsum(column[order], axis=0)[inside] ** 2
-    gain *= 1.0 / left_weight + 1.0 / np.maximum(right_weight, np.finfo(float).tiny)
-    below, above = values[inside], values[least:n - least + 1]
-    gain[~(below < above)] = 0.0
-    position = gain.argmax(axis=0)
-    gain = gain[position, np.arange(p)]
-    middle = 0.5 * below[position, np.arange(p)] + 0.5 * above[position, np.arange(p)]
-    limit = np.where(
-        middle < above[position, np.arange(p)], middle, below[position, np.arange(p)])
-    return [(int(j), float(limit[j])) for j in np.argsort(-gain, kind="stable")[:_N_SPLITS]
-            if gain[j] > 0.0]
+    factor = 1.0 / left_weight + 1.0 / np.maximum(right_weight, np.finfo(float).tiny)
+    found = {}
+    for each in targets:
+        deviation = weight[:, None] * (each - weight @ each / weight.sum())
+        gain = sum(np.cumsum(column[order], axis=0)[inside] ** 2 for column in deviation.T) * factor
+        gain[is_equal] = 0.0
+        position = gain.argmax(axis=0)
+        gain, left, right = (array[position, every] for array in (gain, below, above))
+        middle = 0.5 * left + 0.5 * right
+        limit = np.where(middle < right, middle, left)
+        found |= {(int(j), float(limit[j])): None
+                  for j in np.argsort(-gain, kind="stable")[:_N_SPLITS] if gain[j] > 0.0}
+    return list(found)
 
 
 def _fit(nodes, prior):
     """Penalised squared error, value and slopes of the model of each of some nodes."""
-    z, y, products, zy, yy = (np.array(each) for each in zip(
-        *(sums.centered() for sums in nodes), strict=True))
+    z, y, products, zy, yy = Sums.of_nodes(nodes).centered()
     left = zy - products @ prior.T
     step = np.linalg.solve(products + _PENALTY * np.eye(len(prior.T)), left)
     slopes = prior + step.transpose(0, 2, 1)

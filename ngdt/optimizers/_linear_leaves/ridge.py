@@ -24,6 +24,8 @@ PSEUDO_COUNT = 5.0
 class Sums:
     """Weighted sums over the samples of a node, of which ridge regression needs no more.
 
+    Those of several nodes have one dimension more, the first.
+
     Attributes
     ----------
     weight : float
@@ -61,6 +63,11 @@ class Sums:
             total = sums if total is None else total + sums
         return total
 
+    @classmethod
+    def of_nodes(cls, nodes):
+        """The sums of several nodes."""
+        return cls(*(np.array([getattr(sums, name) for sums in nodes]) for name in vars(nodes[0])))
+
     def __add__(self, other):
         return Sums(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
 
@@ -69,9 +76,10 @@ class Sums:
 
     def centered(self):
         """Means of features and targets, and products of their deviations from the means."""
-        z, y = self.z / self.weight, self.y / self.weight
-        return (z, y, self.zz - np.outer(self.z, z), self.zy - np.outer(self.z, y),
-                max(self.yy - self.y @ y, 0.0))
+        z, y = self.z / self.weight[..., None], self.y / self.weight[..., None]
+        sums = self.z[..., None]
+        return (z, y, self.zz - sums * z[..., None, :], self.zy - sums * y[..., None, :],
+                np.maximum(self.yy - (self.y * y).sum(axis=-1), 0.0))
 
 
 class RidgeNode:
