@@ -181,8 +181,8 @@ TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
 
 
 @pytest.mark.parametrize(("given", "expected"), [
-    (table(100, max_depth=8), ["pruned", *TAOS, *(f"annealed depth={d}" for d in (2, 4, 8))]),
-    (table(100), ["pruned", *TAOS, *(f"annealed depth={d}" for d in (2, 4, 8))]),
+    (table(100, max_depth=8), ["pruned", *TAOS, *(f"annealed depth={d}" for d in (2, 4, 6))]),
+    (table(100), ["pruned", *TAOS, *(f"annealed depth={d}" for d in (2, 4, 6))]),
     (table(100, max_depth=3), ["pruned", *TAOS, "annealed depth=2", "annealed depth=3"]),
     (table(100, max_depth=2), ["pruned", *TAOS, "annealed depth=2"]),
     (table(2000, n_classes=32), ["pruned", "tao C=0.1", *(
@@ -216,7 +216,7 @@ LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=3, linear, ta
     (table(100, p=129, loss="squared"), "auto", [*REGRESSION, "linear"]),
     (table(100, loss="huber"), "auto", REGRESSION),
     (table(100), "auto", ["pruned", *(f"tao C={C}" for C in ("0.1", "1", "10")), *LOGISTIC,
-                          "model tree", "annealed depth=2", "annealed depth=8"]),
+                          "model tree", "annealed depth=2", "annealed depth=6"]),
     (table(2000), "auto", ["pruned", "tao C=0.1", *LOGISTIC, "model tree", "annealed depth=2",
                            "annealed depth=8"]),
     (table(100), "linear", [*LOGISTIC, "linear, tao C=0.1", "model tree"]),

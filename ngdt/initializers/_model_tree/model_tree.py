@@ -21,8 +21,9 @@ _ALPHAS = np.array([0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 80.0, n
 _CLASS_ALPHAS = np.array([0.5, 2.0, 5.0, 10.0, 25.0, 60.0, np.inf])
 # Penalties of the models that are tried.
 _PENALTIES, _CLASS_PENALTIES = np.array([3.0, 30.0]), np.array([10.0])
-# Largest depth of trees for classes: deeper ones were not more accurate.
-_MAX_CLASS_DEPTH = 5
+# Largest depth of trees for classes, with few and with many samples: deeper ones were not more
+# accurate.
+_FEW_DEPTH, _MANY_DEPTH, _MANY_SAMPLES = 3, 5, 2000
 
 
 class ModelTree(Initializer):
@@ -30,12 +31,12 @@ class ModelTree(Initializer):
 
     Each node has a linear model, drawn to that of the node above as in
     :class:`~ngdt.optimizers.LinearLeaves`. For regression, it gets the split after which two linear
-    models fit best; for classes, the tree is that of `InfoGain`, with a depth of at most 5. The
-    tree is pruned by minimal cost-complexity pruning, with the squared errors or log losses of the
-    models in the place of impurities. The cost of a leaf and the penalty of the models are chosen
-    by three folds or, from 2000 samples on, by a third of the samples that is held out. A tree
-    without splits is ridge regression or logistic regression. For the squared loss and the log
-    loss.
+    models fit best; for classes, the tree is that of `InfoGain`, with a depth of at most 3 or, from
+    2000 samples on, 5. The tree is pruned by minimal cost-complexity pruning, with the squared
+    errors or log losses of the models in the place of impurities. The cost of a leaf and the
+    penalty of the models are chosen by three folds or, from 2000 samples on, by a third of the
+    samples that is held out. A tree without splits is ridge regression or logistic regression. For
+    the squared loss and the log loss.
 
     Parameters
     ----------
@@ -101,7 +102,8 @@ class CrossValidatedModels:
     """
 
     def __init__(self, problem, folds, params, share=1.0):
-        self.problem = problem.replace(validation_weight=None, verbose=0, callback=None)
+        self.problem = problem.replace(
+            max_depth=_max_depth(problem), validation_weight=None, verbose=0, callback=None)
         self.params = params
         timed = self.problem.with_time(share)
         self._parts = [
@@ -209,9 +211,15 @@ class _Grown:
             small.replace(values=values), self.data, self.models, nodes=nodes, penalty=penalty)
 
 
+def _max_depth(problem):
+    """Largest depth of the tree for a problem, or None."""
+    if not problem.loss.is_classifier:
+        return problem.max_depth
+    largest = _FEW_DEPTH if len(problem.training_samples) < _MANY_SAMPLES else _MANY_DEPTH
+    return largest if problem.max_depth is None else min(problem.max_depth, largest)
+
+
 def _greedy(problem):
     """The tree for classes, before it is pruned."""
-    depth = problem.max_depth
     return InfoGain().initialize(problem.replace(
-        max_depth=_MAX_CLASS_DEPTH if depth is None else min(depth, _MAX_CLASS_DEPTH),
         min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))
