@@ -1,5 +1,7 @@
 """Non-greedy oblique decision trees."""
 
+from importlib import import_module as _import_module
+
 from ngdt import (
     deep,
     explanation,
@@ -52,7 +54,9 @@ __all__ = [
 
 
 def __getattr__(name):
-    """Say where a name is that this module lacks."""
+    """Import ``ngdt.dask`` when it is first used, and say where other names are."""
+    if name == "dask":
+        return _import_module("ngdt.dask")
     for module in (export, plotting, optimizers, initializers, losses, pruning, inference, path,
                    deep):
         if name in module.__all__:

@@ -247,3 +247,7 @@ def test_linear_leaves_are_not_lost_in_silence():
         model = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, X[:, 0])
     assert caught[0].filename == __file__
     assert model.tree_.slopes is None
+
+
+def test_the_module_is_imported_when_it_is_used_first():
+    assert ngdt.__getattr__("dask") is ngdt.dask
