@@ -93,15 +93,15 @@ class Table:
             self.path.write_bytes(whole)
 
     def append(self, job, rows):
-        """Write the rows of a job, in one piece."""
+        """Write the rows of a job, by one call of the system: all of them, or none."""
         text = io.StringIO()
         writer = csv.DictWriter(text, self.experiment.columns, lineterminator="\n")
         if not self.path.exists() or self.path.stat().st_size == 0:
             writer.writeheader()
         for row in rows:
             writer.writerow({**job, **_rounded(row), "versions": VERSIONS})
-        with open(self.path, "a", newline="", encoding="utf-8") as file:
-            file.write(text.getvalue())
+        with open(self.path, "ab", buffering=0) as file:
+            file.write(text.getvalue().encode())
 
     def read(self):
         return pd.read_csv(self.path, keep_default_na=False, na_values=[""])
