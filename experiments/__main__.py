@@ -3,12 +3,12 @@
 import argparse
 from pathlib import Path
 
-from experiments import gto, ideas, norouzi, record, tao
+from experiments import gto, ideas, kernels, norouzi, record, tao
 from experiments.runner import RESULTS, run
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (
     record.EXPERIMENT, norouzi.DEPTHS, norouzi.LEAVES, norouzi.EPOCHS, tao.EXPERIMENT,
-    gto.EXPERIMENT, ideas.EXPERIMENT)}
+    gto.EXPERIMENT, kernels.EXPERIMENT, ideas.EXPERIMENT)}
 
 
 def main(arguments=None):

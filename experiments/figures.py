@@ -96,6 +96,32 @@ def epochs_by_depth(rows, folder):
     figure.savefig(folder / "epochs.png", dpi=110)
 
 
+def accuracy_by_components(rows, folder):
+    """Test accuracy of kernel splits against the number of components; dotted: without kernel."""
+    names = [name for name in TITLES if name in set(rows["data"])]
+    figure = Figure(figsize=(2.6 * len(names) + 0.4, 3.2), layout="constrained")
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    for name, ax in zip(names, axes, strict=True):
+        group = rows[rows["data"] == name]
+        for test in group[group["kernel"] == "linear"]["test"]:
+            ax.axhline(test, color="0.45", linestyle=":", label="linear splits")
+        for kernel, color, marker, label in (
+                ("nystroem", "#0072B2", "o", "Nystroem"),
+                ("fourier", "#D55E00", "s", "random Fourier features")):
+            line = group[group["kernel"] == kernel].sort_values("components")
+            ax.plot(line["components"], line["test"], color=color, marker=marker, markersize=5,
+                    label=label)
+        ticks = sorted(set(group["components"]) - {0})
+        ax.set(title=TITLES[name], xlabel="components", xscale="log")
+        ax.set_xticks(ticks, [str(tick) for tick in ticks])
+        ax.minorticks_off()
+        _plain(ax)
+    axes[0].set_ylabel("test accuracy, %")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  fontsize=9)
+    figure.savefig(folder / "kernels.png", dpi=110)
+
+
 def _plain(ax):
     ax.grid(color="0.92")
     ax.set_axisbelow(True)

@@ -32,7 +32,7 @@ def test_all_experiments_run(quick):
         keys = rows[list(experiment.keys)].astype(str).drop_duplicates()
         assert list(keys.itertuples(index=False, name=None)) == jobs
         assert rows["versions"].str.contains("ngdt").all()
-    assert {path.name for path in quick.glob("*.png")} == {"depths.png", "leaves.png", "epochs.png"}
+    assert {path.stem for path in quick.glob("*.png")} == {"depths", "epochs", "kernels", "leaves"}
 
 
 def test_finished_jobs_are_not_run_again(quick):
