@@ -1,8 +1,11 @@
-"""How many threads share mini-batches."""
+"""How many threads share mini-batches, and how many BLAS uses meanwhile."""
+
+from contextlib import ExitStack
 
 import joblib
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from ngdt import ObliqueTreeClassifier
 from ngdt.optimizers import SSGD, Annealed
@@ -24,3 +27,15 @@ def test_no_more_threads_than_cores(monkeypatch, optimizer, n_jobs, n_cores, use
     tree = ObliqueTreeClassifier(2, optimizer=optimizer, n_jobs=n_jobs, random_state=0)
     tree.fit(X, X[:, 0] > 0)
     assert set(counts) == {used}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_blas_has_one_thread_until_the_last_fit_ends():
+    def n_threads():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with ExitStack() as second:
+        with threads.one_blas_thread:
+            second.enter_context(threads.one_blas_thread)
+        assert n_threads() == {1}
+    assert n_threads() == {2}

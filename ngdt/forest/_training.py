@@ -228,7 +228,7 @@ class Growth:
         self.tasks.begin_part(what, "tree", len(tasks))
         try:
             # Trees in several threads must not start threads of BLAS in each.
-            with one_blas_thread():
+            with one_blas_thread:
                 for k, (tree, (recipe, _), part) in enumerate(
                         zip(run(jobs), tasks, parts, strict=False)):
                     if self.problem.deadline.is_stopped:

@@ -115,7 +115,7 @@ class SoftGreedy(Initializer):
     def _initialize(self, problem):
         strategy = SoftStumpSplitter(
             self._stump(), problem, self.n_attempts, self._feature_draw(problem.X.shape[1]))
-        with one_blas_thread():
+        with one_blas_thread:
             grown = build(strategy, problem.training_samples, problem)
         return grown.to_tree(problem)
 

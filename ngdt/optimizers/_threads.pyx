@@ -9,6 +9,7 @@ No two tasks of a phase write the same memory, and the tasks do not depend on th
 So neither does the result, whichever thread takes which task.
 """
 
+import os
 import threading
 from functools import cache, partial
 
@@ -19,14 +20,37 @@ from threadpoolctl import ThreadpoolController
 _controller = cache(ThreadpoolController)
 
 
-def one_blas_thread():
-    """Context manager: BLAS uses one thread, where several threads of ours call it.
+class _OneBLASThread:
+    """Limits BLAS from when the first thread enters until the last one leaves.
 
-    Returns
-    -------
-    context manager
+    The limit is one of the process. Were it set and restored by each fit for itself, the first of
+    two fits at once would lift it for the second, which then would restore that of the first.
     """
-    return _controller().limit(limits=1, user_api="blas")
+
+    def __init__(self):
+        self._lock, self._n_inside, self._limit = threading.Lock(), 0, None
+        if hasattr(os, "register_at_fork"):
+            # A child has none of the other threads, which could release the lock.
+            os.register_at_fork(
+                before=self._lock.acquire, after_in_parent=self._lock.release,
+                after_in_child=self._lock.release)
+
+    def __enter__(self):
+        controller = _controller()
+        with self._lock:
+            if not self._n_inside:
+                self._limit = controller.limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def __exit__(self, *error):
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                self._limit.restore_original_limits()
+
+
+# Context manager: BLAS uses one thread, where several threads of ours call it.
+one_blas_thread = _OneBLASThread()
 
 
 def usable_threads(n_jobs):

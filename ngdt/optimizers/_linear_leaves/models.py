@@ -116,7 +116,7 @@ def fit_models(
     values[0], ranges[0] = node_model.constant(data, samples), node_model.ranges(data, samples)
     children, is_chain = child_ids(tree), shrink and prior is None
     # The products of a node are small: several threads of BLAS would mostly wait for each other.
-    with one_blas_thread():
+    with one_blas_thread:
         for node in range(n_nodes):     # parents come before children
             here = by_leaf.samples[by_leaf.slice_of(node if node < m else ~(node - m))]
             if len(here) and (is_chain or node >= m):

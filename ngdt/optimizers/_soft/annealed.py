@@ -167,7 +167,7 @@ class Annealed(SoftOptimizer):
     def _optimize(self, tree, problem):
         if self.n_teachers and tree.n_internal:
             teacher = Annealed(leaf="linear", steps=self.steps, batch_size=self.batch_size)
-            with one_blas_thread():
+            with one_blas_thread:
                 problem = problem.replace(y=smooth_targets(teacher, problem, self.n_teachers))
         return super()._optimize(tree, problem)
 

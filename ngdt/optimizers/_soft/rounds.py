@@ -170,7 +170,7 @@ class SoftRounds:
         batch_size = -(-n // len(steps))
         n_batches = -(-n // batch_size)
         problem = problem_of(problem, samples, self.scaling)
-        with one_blas_thread():
+        with one_blas_thread:
             replica = _Replica(self, problem, batch_size)
             replica.restore(state)
             loss = replica.trainer.epoch(

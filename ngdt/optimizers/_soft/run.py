@@ -138,7 +138,7 @@ class SoftOptimizer(Optimizer):
         if tree.n_internal == 0:
             return OptimizerResult(tree)
         # The kernel has threads of its own; BLAS must not start further ones in each.
-        with one_blas_thread():
+        with one_blas_thread:
             return self._train(tree, problem, problem.training_samples, unit_weight(problem))
 
     def _train(self, tree, problem, samples, sample_weight, keep_zeros=False):

@@ -190,7 +190,7 @@ class TAO(Optimizer):
         problem = problem.replace(n_jobs=min(n_jobs, tree.n_leaves))
         run = TAORun(self, tree, problem)
         # The nodes are fitted by several threads; BLAS must not start further ones in each.
-        with one_blas_thread():
+        with one_blas_thread:
             run.train()
         return run.progress.result(run.result(), converged=run.converged)
 
