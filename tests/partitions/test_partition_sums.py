@@ -59,7 +59,8 @@ def test_quantiles_of_parts_are_those_of_all(seed):
 
 def blocks_and_tree(loss, seed):
     """A problem with all kinds of samples, its blocks in three parts, and a tree."""
-    blocks = pytest.importorskip("ngdt.dask._blocks", reason="dask is not installed")
+    pytest.importorskip("dask", reason="dask is not installed")
+    from ngdt.dask import _blocks as blocks
     X, y, weight, _, part = parted_samples(seed, n_targets=1 if loss == "log" else 2)
     kind = np.random.default_rng(seed).integers(3, size=len(X))
     if loss == "log":
