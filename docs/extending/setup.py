@@ -9,6 +9,10 @@ import ngdt
 
 setup(
     name="quantile-loss",
-    # Where Cython finds ngdt/_loss.pxd, however ngdt was installed.
-    ext_modules=cythonize("quantile_loss.pyx", include_path=[str(Path(ngdt.__file__).parents[1])]),
+    ext_modules=cythonize(
+        "quantile_loss.pyx",
+        # Where Cython finds ngdt/_loss.pxd, however ngdt was installed.
+        include_path=[str(Path(ngdt.__file__).parents[1])],
+        # Without it, to import the loss would switch the lock of free-threaded Python on again.
+        compiler_directives={"freethreading_compatible": True}),
 )
