@@ -60,5 +60,8 @@ def __getattr__(name):
     for module in (export, plotting, optimizers, initializers, losses, pruning, inference, path,
                    deep):
         if name in module.__all__:
-            raise AttributeError(f"ngdt has no attribute {name!r}: it is {module.__name__}.{name}")
-    raise AttributeError(f"ngdt has no attribute {name!r}.{_did_you_mean(name, __all__)}")
+            # With a name and no object, Python adds no suggestion of its own.
+            raise AttributeError(
+                f"ngdt has no attribute {name!r}: it is {module.__name__}.{name}", name=name)
+    raise AttributeError(
+        f"ngdt has no attribute {name!r}.{_did_you_mean(name, __all__)}", name=name)
