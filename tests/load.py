@@ -1,7 +1,12 @@
-"""Load: `python tests/load.py 300` runs each of these for a multiple of what the tests do."""
+"""Load: `python tests/load.py` runs everything in full, `... "one row" soak` what has these names.
 
+The tests run small parts of it.
+"""
+
+import copy
 import gc
 import multiprocessing
+import pickle
 import resource
 import sys
 import threading
@@ -9,10 +14,12 @@ import time
 import tracemalloc
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from joblib import Parallel, delayed
 
+import ngdt
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._structure import complete_children
 from ngdt.optimizers import TAO, Annealed
@@ -59,22 +66,29 @@ def in_threads(calls):
 
 def fit_and_predict_at_once(name, n):
     """Threads predict by an estimator that another one fits: each answer is that of one fit."""
-    model, stop = fitted(name), threading.Event()
+    model, n_left = fitted(name), [n, n]
     answers = [fitted(name, y).predict(X) for y in (Y, 1 - Y)]
+    n_found = [0, 0]
 
     def fit():
-        for k in range(n):
+        k = 0
+        while any(n_left):
+            k += 1
             model.fit(X, (Y, 1 - Y)[k % 2])
-        stop.set()
 
-    def predict():
-        n_done = 0
-        while not stop.is_set() or not n_done:
-            found = model.predict(X)
-            assert any(np.array_equal(found, each) for each in answers), "a mixture of two fits"
-            n_done += 1
+    def predict(thread):
+        try:
+            while n_left[thread]:
+                found = model.predict(X)
+                which = [np.array_equal(found, each) for each in answers]
+                assert any(which), "a mixture of two fits"
+                n_found[which.index(True)] += 1
+                n_left[thread] -= 1
+        finally:
+            n_left[thread] = 0      # or the fits would go on
 
-    in_threads([fit, predict, predict])
+    in_threads([fit, partial(predict, 0), partial(predict, 1)])
+    return n_found
 
 
 def many_at_once(name, n):
@@ -82,26 +96,50 @@ def many_at_once(name, n):
     expected = fitted(name).predict(X)
 
     def use():
-        for _ in range(n):
-            assert np.array_equal(fitted(name).predict(X), expected)
+        for _ in range(n // 10):
+            model = fitted(name)
+            for _ in range(10):
+                assert np.array_equal(model.predict(X), expected)
 
     in_threads([use] * 4)
 
 
-def _answer(model, queue):
-    queue.put((model.predict(X), type(model)(**model.get_params(deep=False)).fit(X, Y).predict(X)))
+def _answer(model, sender):
+    own = type(model)(**model.get_params(deep=False)).fit(X, Y)
+    sender.send((model.predict(X), own.predict(X)))
 
 
 def in_processes(name, start):
     """A child predicts by the model of its parent, and fits its own."""
     context, model = multiprocessing.get_context(start), fitted(name)
-    queue = context.SimpleQueue()
-    child = context.Process(target=_answer, args=(model, queue))
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_answer, args=(model, sender))
     child.start()
-    found = queue.get()
-    child.join(60)
-    assert child.exitcode == 0
-    assert all(np.array_equal(each, model.predict(X)) for each in found)
+    sender.close()      # or the end of a child that fails would not be seen
+    try:
+        assert receiver.poll(120), "the child hangs"
+        assert all(np.array_equal(each, model.predict(X)) for each in receiver.recv())
+        child.join(60)
+        assert child.exitcode == 0
+    finally:
+        child.kill()
+
+
+def processes_from_threads(name, n):
+    """As `in_processes`, while other threads fit."""
+    def fit():
+        while not done.is_set():
+            fitted(name)
+
+    def start():
+        try:
+            for k in range(n):
+                in_processes(name, ("fork", "spawn")[k % 10 == 9])
+        finally:
+            done.set()
+
+    done = threading.Event()
+    in_threads([fit, start])
 
 
 def nested(name, backend):
@@ -167,26 +205,102 @@ def one_row_at_a_time(name, n):
         assert model.predict(X[i:i + 1])[0] == expected[i]
 
 
-def _main(factor):
-    steps = {}
+def many_rows(n):
+    """A fit and predictions of many rows, and the memory they need in multiples of the rows."""
+    random = np.random.default_rng(2)
+    many = random.random((n, 10), dtype=np.float32)
+    y = (many[:, 3] > 0.25).astype(np.int8)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    greedy = ObliqueTreeClassifier(2, optimizer=None).fit(many, y)
+    assert np.array_equal(greedy.predict(many), y)
+    some = Annealed(steps=100)
+    soft = ObliqueTreeClassifier(
+        2, optimizer=some, n_jobs=2, validation_fraction=None, random_state=0).fit(many, y)
+    found = soft.predict(many)
+    parts = [soft.predict(many[i:i + 9999]) for i in range(0, n, 9999)]
+    assert np.array_equal(np.concatenate(parts), found)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return f"{1024 * (peak - before) / many.nbytes:.1f} times the bytes of the rows"
+
+
+def soak(seconds, folder):
+    """All models, fitted, copied and used for so long: memory in use stays the same.
+
+    Returns
+    -------
+    list of (int, int)
+        Bytes of Python and NumPy, and of the process, after equal parts of the time.
+    """
+    number, seen, end = 0, [], time.monotonic()
+    tracemalloc.start()
+    try:
+        for _ in range(10):
+            end += seconds / 10
+            while time.monotonic() < end:
+                _use_all(number, Path(folder) / "model.ngdt")
+                number += 1
+            gc.collect()
+            seen.append((tracemalloc.get_traced_memory()[0], _resident()))
+    finally:
+        tracemalloc.stop()
+    for kind, slack in ((0, X.nbytes), (1, 2**23)):
+        first, last = (max(each[kind] for each in part) for part in (seen[2:6], seen[6:]))
+        assert last <= first + slack, seen
+    return f"{number} rounds", seen
+
+
+def _use_all(number, file):
+    """What a day of a program consists of, in two threads."""
+    def use(name):
+        model = fitted(name, (Y, 1 - Y)[number % 2])
+        expected = model.predict(X)
+        for copied in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            assert np.array_equal(copied.predict(X), expected)
+        try:
+            model.set_params(max_depth=-1).fit(X, Y)
+        except ValueError:
+            assert np.array_equal(model.predict(X), expected)
+        model.explain(X[:1])
+        return model
+
+    in_threads([partial(use, name) for name in MODELS])
+    model = use("tao")
+    ngdt.save(model, file)
+    assert np.array_equal(ngdt.load(file).predict(X), model.predict(X))
+
+
+def _steps(folder):
+    """Names and calls of everything in full."""
+    steps = {
+        "a tree of depth 20": partial(a_deep_tree, 20, 10**6),
+        "10^6 times one row, greedy": partial(one_row_at_a_time, "greedy", 10**6),
+        "10^7 rows": partial(many_rows, 10**7),
+    }
     for name in MODELS:
         steps |= {
-            f"fit and predict at once, {name}": partial(fit_and_predict_at_once, name, factor),
-            f"many at once, {name}": partial(many_at_once, name, factor // 10),
-            f"fork, {name}": partial(in_processes, name, "fork"),
-            f"spawn, {name}": partial(in_processes, name, "spawn"),
+            f"2 x 5000 predictions against fits, {name}":
+                partial(fit_and_predict_at_once, name, 5000),
+            f"4 x 2500 predictions of many, {name}": partial(many_at_once, name, 2500),
+            f"fork and spawn from threads, {name}": partial(processes_from_threads, name, 20),
             f"nested in loky, {name}": partial(nested, name, "loky"),
+            f"nested in processes, {name}": partial(nested, name, "multiprocessing"),
             f"nested in threads, {name}": partial(nested, name, "threading"),
-            f"memory of fits, {name}": partial(growth, partial(fitted, name), factor),
-            f"one row, {name}": partial(one_row_at_a_time, name, 100 * factor),
+            f"10^4 times one row, {name}": partial(one_row_at_a_time, name, 10**4),
         }
-    steps["a tree of depth 20"] = partial(a_deep_tree, 20, 1000 * factor)
-    for what, step in steps.items():
-        begin = time.monotonic()
-        found = step()
-        print(f"{what}: {time.monotonic() - begin:.1f} s{'' if found is None else f', {found}'}",
-              flush=True)
+    return steps | {"soak of ten minutes": partial(soak, 600, folder)}
+
+
+def _main(words):
+    if hasattr(sys, "_is_gil_enabled"):
+        print("global lock:", sys._is_gil_enabled())
+    with TemporaryDirectory() as folder:
+        for what, step in _steps(folder).items():
+            if not words or any(word in what for word in words):
+                begin = time.monotonic()
+                found = step()
+                seconds = f"{time.monotonic() - begin:.1f} s"
+                print(f"{what}: {seconds}", *[] if found is None else [found], flush=True)
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]))
+    _main(sys.argv[1:])

@@ -12,12 +12,12 @@ ALL = pytest.mark.parametrize("name", MODELS)
 
 @ALL
 def test_fit_and_predict_at_once(name):
-    load.fit_and_predict_at_once(name, 4)
+    load.fit_and_predict_at_once(name, 30)
 
 
 @pytest.mark.parametrize("name", ["soft", "forest"])
 def test_many_at_once(name):
-    load.many_at_once(name, 1)
+    load.many_at_once(name, 10)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="fork")
@@ -30,6 +30,12 @@ def test_fork_after_threads(name):
 @pytest.mark.parametrize("name", ["soft", "forest"])
 def test_threads_in_threads_of_joblib(name):
     load.nested(name, "threading")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_fork_while_threads_fit():
+    load.processes_from_threads("soft", 4)
 
 
 @ALL
@@ -45,3 +51,7 @@ def test_a_deep_tree():
 
 def test_one_row_at_a_time():
     load.one_row_at_a_time("greedy", 300)
+
+
+def test_many_rows():
+    load.many_rows(20_000)
