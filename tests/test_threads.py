@@ -1,5 +1,8 @@
 """How many threads share mini-batches, and how many BLAS uses meanwhile."""
 
+import subprocess
+import sys
+import sysconfig
 from contextlib import ExitStack
 
 import joblib
@@ -39,3 +42,10 @@ def test_blas_has_one_thread_until_the_last_fit_ends():
             second.enter_context(threads.one_blas_thread)
         assert n_threads() == {1}
     assert n_threads() == {2}
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="not a free-threaded Python")
+def test_the_global_lock_stays_off():
+    code = "import sys, ngdt; sys.exit(sys._is_gil_enabled())"
+    assert subprocess.run([sys.executable, "-W", "error", "-c", code]).returncode == 0

@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# Run a part of the suite with the oldest supported and the newest versions of the packages that
-# ngdt computes with, each in a bare environment.
+# Run a part of the suite with the oldest and the newest versions of the packages that ngdt computes
+# with, in bare environments of the Python that PYTHON names.
 #
-#   tools/versions.sh                    both
+#   tools/versions.sh                    oldest and newest
 #   tools/versions.sh oldest [tests]     only these versions, or other tests
+#   tools/versions.sh pre                newest, with pre-releases
+#
+# The oldest are the lower bounds of pyproject.toml or, where these have no wheels for this Python,
+# the first later ones that have.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,15 +15,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 MPLBACKEND=agg
 
-# The lower ends that pyproject.toml names.
+# Old versions of matplotlib warn with a newer pyparsing than they had, and so end the tests.
 oldest() {
-    "${PYTHON:-python3}" - "$root/pyproject.toml" <<'END'
-import sys, tomllib
-project = tomllib.load(open(sys.argv[1], "rb"))["project"]
-for each in [*project["dependencies"], "pandas>=2.0", "matplotlib>=3.8", "pyparsing>=3.1"]:
-    name, _, version = each.partition(">=")
-    print(f"{name}=={version}.*" if version.count(".") < 2 else f"{name}=={version}")
-END
+    "$1" -m pip install -q uv
+    echo "pyparsing>=3.1" | "$1" -m uv pip compile -q --resolution lowest-direct --no-build \
+        --extra plot --extra cli pyproject.toml -
 }
 
 run() {
@@ -27,21 +27,21 @@ run() {
     shift
     git -C "$root" archive --prefix="$name/" HEAD | tar -xf - -C "$work"
     "${PYTHON:-python3}" -m venv "$work/$name-env"
-    local python=$work/$name-env/bin/python
-    if [ "$name" = oldest ]; then
-        oldest >"$work/constraints.txt"
-    else
-        : >"$work/constraints.txt"
-    fi
+    local python=$work/$name-env/bin/python constraints=$work/$name.txt
     cd "$work/$name"
-    "$python" -m pip install -q -c "$work/constraints.txt" -e . pandas matplotlib pytest hypothesis
-    "$python" -m pip list 2>/dev/null | grep -iE '^(numpy|scipy|scikit-learn|pandas|joblib|narwhals) '
+    if [ "$name" = oldest ]; then oldest "$python"; fi >"$constraints"
+    local options=()
+    [ "$name" != pre ] || options=(--pre)
+    "$python" -m pip install -q "${options[@]}" -c "$constraints" -e ".[plot,cli]" pytest hypothesis
+    "$python" -VV
+    "$python" -m pip list 2>/dev/null |
+        grep -iE '^(numpy|scipy|scikit-learn|pandas|joblib|narwhals|matplotlib) '
     "$python" -m pytest -q -p no:cacheprovider "$@"
 }
 
 names=(oldest newest)
-tests=(tests/core tests/greedy tests/inference tests/persistence/test_golden.py
-       tests/persistence/test_save_load.py tests/estimators/test_checkpoint.py
+tests=(tests/test_load.py tests/test_threads.py tests/core tests/greedy tests/inference
+       tests/persistence/test_golden.py tests/persistence/test_save_load.py tests/estimators/test_checkpoint.py
        tests/estimators/test_tables.py tests/estimators/test_fitted_estimators.py)
 [ $# -eq 0 ] || { names=("$1"); shift; }
 [ $# -eq 0 ] || tests=("$@")
