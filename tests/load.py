@@ -68,7 +68,7 @@ def fit_and_predict_at_once(name, n):
     """Threads predict by an estimator that another one fits: each answer is that of one fit."""
     model, n_left = fitted(name), [n, n]
     answers = [fitted(name, y).predict(X) for y in (Y, 1 - Y)]
-    n_found = [0, 0]
+    n_found = [0, 0], [0, 0]    # of each thread
 
     def fit():
         k = 0
@@ -82,7 +82,7 @@ def fit_and_predict_at_once(name, n):
                 found = model.predict(X)
                 which = [np.array_equal(found, each) for each in answers]
                 assert any(which), "a mixture of two fits"
-                n_found[which.index(True)] += 1
+                n_found[thread][which.index(True)] += 1
                 n_left[thread] -= 1
         finally:
             n_left[thread] = 0      # or the fits would go on
