@@ -107,7 +107,6 @@ class ObliqueTree(TableEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train a tree.
 
@@ -132,15 +131,26 @@ class ObliqueTree(TableEstimator):
             tree so far. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does where
             `fit` is called by a search or a cross-validation, and at the second time.
         """
+        return self._warned_of(self._fit_until_cut(X, y, sample_weight), stacklevel=3)
+
+    def _warned_of(self, cut, stacklevel):
+        """This estimator, with a warning of what ended the training before its time, if any."""
+        if cut is not None:
+            warnings.warn(cut, ConvergenceWarning, stacklevel=stacklevel)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def _fit_until_cut(self, X, y, sample_weight):
+        """Fit, and return what ended the training before its time, or None."""
         deadline = Deadline.after(self.max_time)
         tasks = FitTasks(self, X, y, sample_weight)
         resume = self.warm_start and hasattr(self, "tree_")
-        self._fit(
+        cut = self._fit(
             X, y, sample_weight, resume=resume, fresh=not resume and is_auto(self.init),
             validation_fraction=self.validation_fraction, deadline=deadline,
             callback=tasks.after_epoch(self.callback, deadline), checkpoint=self.checkpoint)
         tasks.finish()
-        return self
+        return cut
 
     def _fit(self, X, y, sample_weight, deadline=NO_DEADLINE, **options):
         with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
@@ -148,14 +158,12 @@ class ObliqueTree(TableEstimator):
             if interrupted:
                 ctrl_c.end()
         if interrupted:
-            warnings.warn(
-                f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
-                "found until then.", ConvergenceWarning, stacklevel=4)
-        elif deadline.has_cut and not deadline.is_stopped:
-            warnings.warn(
-                f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} epochs; "
-                "tree_ is the best tree found in this time.", ConvergenceWarning, stacklevel=4)
-        return self
+            return (f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
+                    "found until then.")
+        if deadline.has_cut and not deadline.is_stopped:
+            return (f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} "
+                    "epochs; tree_ is the best tree found in this time.")
+        return None
 
     def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, resume, fresh,
                      validation_fraction, limit=True, classes=None, checkpoint=None):

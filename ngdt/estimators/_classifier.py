@@ -289,9 +289,10 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
             if resume and not np.array_equal(classes, self.classes_):
                 raise ValueError(
                     f"classes={classes} differ from those of the first call, {self.classes_}")
-        return self._fit(
+        cut = self._fit(
             X, y, sample_weight, resume=resume, fresh=False, validation_fraction=None, limit=False,
             classes=classes, callback=self.callback)
+        return self._warned_of(cut, stacklevel=4)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Most probable label of each sample.

@@ -208,9 +208,10 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
             If the present tree has linear leaves, which are replaced by constant ones.
         """
         check_batches(self)
-        return self._fit(
+        cut = self._fit(
             X, y, sample_weight, resume=hasattr(self, "tree_"), fresh=False,
             validation_fraction=None, limit=False, callback=self.callback)
+        return self._warned_of(cut, stacklevel=4)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Value of the leaf that each sample reaches.

@@ -279,11 +279,5 @@ def fits(model, Cs, X, y, sample_weight):
     """
     for C in Cs:
         model.set_params(optimizer__C=C)
-        interrupted = False
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ConvergenceWarning)
-            try:
-                model.fit(X, y, sample_weight)
-            except ConvergenceWarning:
-                interrupted = True
-        yield C, interrupted
+        # No filter of warnings: it would be one for the fits of all other threads.
+        yield C, model._fit_until_cut(X, y, sample_weight) is not None

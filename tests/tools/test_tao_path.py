@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -159,6 +160,19 @@ def test_ctrl_c_ends_the_path_with_the_best_tree_so_far(digits):
     assert path.train_error[1] < 0.5
     with pytest.raises(KeyboardInterrupt):
         TAOPathCV(estimator.set_params(callback=StopAt(3)), Cs=[1.0, 0.1]).fit(X, y)
+
+
+def test_warnings_of_fits_in_other_threads_are_no_errors():
+    X, y = load_iris(return_X_y=True)
+    shortened = ObliqueTreeClassifier(max_time=1e-9, random_state=0)
+
+    def fit_elsewhere(_):
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(shortened.fit, X, y).result()
+
+    estimator = tao_tree(2, max_passes=1).set_params(callback=fit_elsewhere)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        tao_path(X, y, Cs=[1.0], estimator=estimator)
 
 
 # -- what a prediction costs ----------------------------------------------------------------------
