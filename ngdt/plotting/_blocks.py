@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ngdt.plotting._style import DARK, GREY, WEIGHT_COLORS
+from ngdt.plotting._style import GREY, WEIGHT_COLORS
 
 LINE = 1.3              # height of a line of text
 _ROUNDED_UP = 1.06      # letters of small text are as wide as whole pixels
@@ -60,10 +60,20 @@ class Text:
 
 @dataclass(frozen=True)
 class Bars:
-    """Names, each with a bar to the left or to the right of a line."""
+    """Names, each with bars to the left and to the right of a line.
+
+    Attributes
+    ----------
+    names : list of str
+    lengths : ndarray of shape (n_bars, n_names)
+        From -1 to 1; a bar of negative length is to the left.
+    colors : list of list
+        Of each bar of each name.
+    """
 
     names: list
-    lengths: np.ndarray     # from -1 to 1
+    lengths: np.ndarray
+    colors: list
     size: float = 0.85
 
     @property
@@ -80,11 +90,12 @@ class Bars:
 
     def draw(self, ax, x, y, fontsize):
         left, step = x - self.width / 2, LINE * self.size
-        zero = left + self.width - _BAR_COLUMN / 2
-        for k, (name, length) in enumerate(zip(self.names, self.lengths, strict=True)):
-            middle = y + (k + 0.5) * step
+        zero, middles = left + self.width - _BAR_COLUMN / 2, y + step * (
+            0.5 + np.arange(len(self.names)))
+        for name, middle in zip(self.names, middles, strict=True):
             write(ax, left, middle, name, self.size * fontsize, ha="left")
-            ax.barh(middle, length * _BAR_COLUMN / 2, left=zero, height=0.75 * step, color=DARK)
+        for lengths, colors in zip(self.lengths, self.colors, strict=True):
+            ax.barh(middles, lengths * _BAR_COLUMN / 2, left=zero, height=0.75 * step, color=colors)
         ax.vlines(zero, y, y + self.height, color=GREY, linewidth=0.8)
 
 

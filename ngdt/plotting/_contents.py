@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 from scipy import sparse
 
+from ngdt._importances import effects
 from ngdt._leaf_text import formula_of
 from ngdt._node_values import node_predictions, place_between
 from ngdt._numbers import format_number, shortest
@@ -147,8 +148,12 @@ class Contents:
         names = [
             f"{_minus(format_number(number))} × {short(factor(labels, j), _NAME_LENGTH)}"
             for j, number in zip(features, numbers, strict=True)]
-        hidden = hidden_terms(labels, effect, n_terms)
-        return [Bars(names, lengths), *([Text([hidden], 0.8, DARK)] if hidden else [])]
+        bars = Bars(names, lengths[None], [[DARK] * len(names)])
+        return [bars, *self._hidden(effect, n_terms)]
+
+    def _hidden(self, effect, n_terms):
+        hidden = hidden_terms(self.labels, effect, n_terms)
+        return [Text([hidden], 0.8, DARK)] if hidden else []
 
     # --- what is known of the samples
 
@@ -186,7 +191,10 @@ class Contents:
     def _classes(self, leaf):
         labels = self.labels
         prediction = self._predictions[labels.tree.n_internal + leaf]
-        note = [Text(["linear"], 0.85, DARK)] if is_linear(labels.tree, leaf) else []
+        note = []
+        if is_linear(labels.tree, leaf):
+            note = [Text(["linear"], 0.85, DARK)]
+            note += self._class_slopes(leaf) if self.options.shape is None else []
         if np.isnan(prediction).any():
             return note
         best = prediction.argmax()
@@ -211,9 +219,38 @@ class Contents:
         if self.options.shape is not None:
             limit = np.abs(slopes).max()
             return [*blocks, Image(slopes.reshape(self.options.shape), (-limit, limit))]
-        features = terms_of(labels, slopes)[0][:_N_SLOPES]
+        features = terms_of(labels, slopes)[0][:self._n_slopes]
         numbers = [shortest(slopes[j], digits or DEFAULT_DIGITS) for j in features]
-        return [*blocks, *self._bars(slopes, features, numbers, _N_SLOPES)]
+        return [*blocks, *self._bars(slopes, features, numbers, self._n_slopes)]
+
+    @property
+    def _n_slopes(self):
+        """A tree of one leaf has room for as many terms as a split."""
+        return _N_SLOPES if self.labels.tree.n_internal else _N_TERMS
+
+    def _class_slopes(self, leaf):
+        """The features of a linear leaf, with the classes that they tell apart most.
+
+        Adding a number to the slopes of all classes changes no probability: it is their differences
+        that count, and those from their mean that bars show.
+        """
+        labels = self.labels
+        slopes = labels.tree.slopes[leaf] / 2       # no difference of two of them overflows
+        features, effect = terms_of(labels, slopes.max(axis=0) - slopes.min(axis=0))
+        if not len(features):
+            return []
+        shown = features[:self._n_slopes]
+        std = np.ones(len(shown)) if labels.summary is None else labels.summary.std[shown]
+        slopes = slopes[:, shown]
+        lengths = effects((slopes - (slopes / len(slopes)).sum(axis=0)).ravel(),
+                          np.tile(std, len(slopes))).reshape(slopes.shape)
+        classes = np.array([slopes.argmin(axis=0), slopes.argmax(axis=0)])
+        lengths = np.take_along_axis(lengths, classes, axis=0) * [[-1], [1]]
+        colors = class_colors(len(slopes))
+        names = [short(factor(labels, j), _NAME_LENGTH) for j in shown]
+        bars = Bars(names, lengths / (np.abs(lengths).max() or 1.0),
+                    [[colors[c] for c in side] for side in classes])
+        return [bars, *self._hidden(effect, self._n_slopes)]
 
     def _mean_image(self, leaf):
         """The mean of the images in a leaf, below its prediction and their number."""

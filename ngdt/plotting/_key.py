@@ -103,14 +103,17 @@ def _remarks(contents, shown):
         return remarks
     effect = "|weight|" if labels.summary is None else "|weight| × standard deviation"
     has_sums = any(item >= 0 and contents.is_sum(item) for item in shown)
-    has_slopes = labels.class_names is None and tree.n_outputs == 1 and any(
-        item < 0 and is_linear(tree, ~item) for item in shown)
+    is_any_linear = any(item < 0 and is_linear(tree, ~item) for item in shown)
+    has_slopes = is_any_linear and (labels.class_names is not None or tree.n_outputs == 1)
     if has_sums or has_slopes:
         remarks.append(f"length of a bar: {effect}")
     if has_sums:
         remarks.append("bar of a split to the right: larger values speak for no")
-    if has_slopes:
+    if has_slopes and labels.class_names is None:
         remarks.append("bar of a leaf to the right: larger values raise the prediction")
-    if tree.slopes is not None and any(item < 0 and is_linear(tree, ~item) for item in shown):
+    elif has_slopes:
+        remarks += ["bars of a leaf: larger values speak for the class on the",
+                    "right, against the class on the left"]
+    if is_any_linear:
         remarks.append("linear leaf: prediction at the mean of its samples")
     return remarks

@@ -37,8 +37,10 @@ def plot_tree(
     Below the rule are the number of training samples, and the mean prediction for them: the shares
     of the classes, or a value. A leaf has the most probable class with its probability, and a bar
     for each class, or the predicted value. A linear leaf has the prediction at the mean of its
-    samples; that of a regression tree has its slopes, with bars that point to the right if larger
-    values raise the prediction. Without training samples, as for a `Tree`, weights take the place
+    samples, and its features with the largest effects. For a single target, bars point to the right
+    if larger values raise the prediction. For classes, the bar to the right has the colour of the
+    class that larger values of the feature speak for most, and the bar to the left that of the
+    class that they speak against. Without training samples, as for a `Tree`, weights take the place
     of effects.
 
     Parameters

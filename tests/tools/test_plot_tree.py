@@ -302,6 +302,27 @@ def test_linear_leaves_of_classes(linear):
     assert {"1", "2", f"{2 + mean[2]:.3g}"} <= set(texts(plot_tree(fitted, X=X)))
 
 
+def test_linear_leaves_show_which_classes_a_feature_tells_apart(linear):
+    from matplotlib.colors import to_rgba
+
+    X = linear[1]
+    slopes = np.array([[1.0, 0.2, 7.0, 0.0], [4.0, -0.1, 7.0, 0.0], [-2.0, -0.3, 7.0, 0.5]])
+    tree = Tree(np.zeros((0, 4)), [], [], [], np.zeros((1, 3)), slopes=slopes[None])
+    ax = plot_tree(tree, X=X)
+    contrast = (slopes - slopes.mean(axis=0)) * X.std(axis=0)
+    order = np.argsort(-np.ptp(contrast, axis=0))[:3]      # the third slopes do not differ
+    start = texts(ax).index("linear") + 1
+    assert texts(ax)[start:start + 3] == [f"x{j}" for j in order]
+    colors = [to_rgba(color) for color in class_colors(3)]
+    bars = [bars for bars in ax.containers if bars.orientation == "horizontal"]
+    for side, ends in zip(bars, (contrast.argmin(axis=0), contrast.argmax(axis=0)), strict=True):
+        assert [bar.get_facecolor() for bar in side] == [colors[k] for k in ends[order]]
+        width = np.array([bar.get_width() for bar in side])
+        expected = contrast[ends[order], order] / np.abs(contrast).max()
+        np.testing.assert_allclose(width, 3.5 * expected)
+    assert "right, against the class on the left" in texts(ax)
+
+
 # --- wrong arguments ----------------------------------------------------------------------------
 
 
