@@ -24,17 +24,17 @@ _PAGE = Template("""<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>$title</title>
 <style>
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;
        color: #222; background: #fff }
 h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2rem }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #ddd;
+th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
          white-space: nowrap }
 th:first-child, td:first-child { text-align: left }
 img { max-width: 100%; height: auto } figure { margin: 1rem 0 }
 figcaption, .note { color: #555; font-size: .9rem }
-pre { background: #f6f6f6; padding: 1rem; overflow-x: auto; font-size: .85rem }
+pre { background: #f6f6f6; padding: 1rem; white-space: pre-wrap; font-size: .85rem }
 </style>
 </head>
 <body>
