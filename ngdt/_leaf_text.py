@@ -85,6 +85,22 @@ def leaf_texts(labels, leaf, n_terms=None, digits=None):
         for output in range(labels.tree.n_outputs)]
 
 
+def has_log_odds(labels):
+    """Whether linear leaves are written as the log-odds of two classes.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+
+    Returns
+    -------
+    bool
+    """
+    tree, names = labels.tree, labels.class_names
+    return (tree.slopes is not None and tree.ranges is None
+            and names is not None and len(names) == 2)
+
+
 def log_odds_of(labels):
     """Of a tree for two classes, that of the differences of their logits, without class names.
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from scipy.special import softmax
 
-from ngdt._leaf_text import leaf_texts, log_odds_of
+from ngdt._leaf_text import has_log_odds, leaf_texts, log_odds_of
 from ngdt._numbers import format_number
 from ngdt._rules import category_rule_of, factor, rule_of
 
@@ -78,6 +78,21 @@ def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
 
 
 def leaf_text(labels, leaf, n_terms=None, digits=None):
+    """What a leaf predicts, in one line.
+
+    Parameters
+    ----------
+    labels, leaf, n_terms, digits
+        As for `leaf_lines`.
+
+    Returns
+    -------
+    str
+    """
+    return "; ".join(leaf_lines(labels, leaf, n_terms, digits))
+
+
+def leaf_lines(labels, leaf, n_terms=None, digits=None):
     """What a leaf predicts: its most probable class, its values, or formulas.
 
     Parameters
@@ -89,18 +104,19 @@ def leaf_text(labels, leaf, n_terms=None, digits=None):
 
     Returns
     -------
-    str
+    list of str
+        One, or one for each class.
     """
     tree, names = labels.tree, labels.class_names
     is_linear = tree.slopes is not None and tree.slopes[leaf].any()
     if names is not None and not is_linear:
         values = tree.values[leaf]
         best = values.argmax()
-        return f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"
-    if is_linear and names is not None and len(names) == 2 and tree.ranges is None:
+        return [f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"]
+    if is_linear and has_log_odds(labels):
         (text,) = leaf_texts(log_odds_of(labels), leaf, n_terms, digits)
-        return f"log-odds of {names[1]}: {text}"
+        return [f"log-odds of {names[1]}: {text}"]
     texts = leaf_texts(labels, leaf, n_terms, digits)
     if names is not None:
-        texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
-    return ("; " if is_linear else ", ").join(texts)
+        return [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
+    return [("; " if is_linear else ", ").join(texts)]

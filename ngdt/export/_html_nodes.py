@@ -4,12 +4,12 @@ from html import escape
 
 import numpy as np
 
-from ngdt._leaf_text import formula_of
+from ngdt._leaf_text import formula_of, has_log_odds, log_odds_of
 from ngdt._node_values import node_predictions, place_between
 from ngdt._numbers import format_number
 from ngdt._rules import category_rule_of, factor, hidden_terms, rule_of, terms_of
 from ngdt._structure import sums_below
-from ngdt.export._conditions import condition_of, leaf_text
+from ngdt.export._conditions import condition_of, leaf_lines
 from ngdt.plotting._style import class_colors
 
 _MOST_CLASSES = 8       # that a leaf lists
@@ -59,14 +59,15 @@ class NodeHtml:
     def leaf(self, leaf):
         """A leaf: what it predicts."""
         labels, number = self._labels, self._labels.tree.n_internal + leaf
-        text = leaf_text(labels, leaf, self._n_terms, self._digits)
+        lines = leaf_lines(labels, leaf, self._n_terms, self._digits)
+        text = "; ".join(lines)
         name = "; ".join([f"leaf: {text}", *self._count(number)])
         shares = (self._shares if labels.class_names is None else self._class_bars)(number)
         if labels.tree.slopes is None or not labels.tree.slopes[leaf].any():
             return name, self._head(f"→ {text}", number), shares
         head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
-        formula = f'<p class="quiet"><bdi>{escaped(text)}</bdi></p>'
-        return name, head, self._slopes(leaf) + formula + shares
+        formulas = "".join(f'<p class="quiet"><bdi>{escaped(line)}</bdi></p>' for line in lines)
+        return name, head, self._slopes(leaf) + formulas + shares
 
     def key(self):
         """The colours of the classes."""
@@ -88,6 +89,8 @@ class NodeHtml:
             return f"{remark}."
         if self._labels.class_names is None:
             remark += " or, in a linear leaf, raise the prediction"
+        elif has_log_odds(self._labels):
+            remark += f" or, in a linear leaf, raise the odds of {self._labels.class_names[1]}"
         return f"{remark}. A linear leaf has the prediction at the mean of its samples."
 
     # --- parts
@@ -135,10 +138,11 @@ class NodeHtml:
 
     def _slopes(self, leaf):
         """The terms of a linear leaf, if they are those of a single sum."""
-        tree = self._labels.tree
+        labels = log_odds_of(self._labels) if has_log_odds(self._labels) else self._labels
+        tree = labels.tree
         if tree.n_outputs > 1:
             return ""
-        formula = formula_of(self._labels, leaf, 0, self._n_terms, self._digits)
+        formula = formula_of(labels, leaf, 0, self._n_terms, self._digits)
         return self._terms(tree.slopes[leaf, 0], formula.features, formula.slopes)
 
     def _shares(self, number):

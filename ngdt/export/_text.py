@@ -3,7 +3,7 @@
 from numbers import Integral
 
 from ngdt._labels import labels_of
-from ngdt.export._conditions import condition_of, leaf_text
+from ngdt.export._conditions import condition_of, leaf_lines
 from ngdt.export._walk import walk
 
 UNCERTAIN = "  # rounding of the sum decides for some samples"
@@ -59,7 +59,7 @@ def export_text(
     str
         A line for each condition, each ``else`` and each leaf. A leaf is written as its most
         probable class, with the probability, or for regression as its values or formulas, one for
-        each target.
+        each target. Formulas of several classes have a line each.
 
     See Also
     --------
@@ -91,14 +91,13 @@ def export_text(
     labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
     lines = []
     for kind, item, depth in walk(labels.tree, max_depth):
-        text = {"else": "else:", "cut": "..."}.get(kind)
+        texts = {"else": ["else:"], "cut": ["..."]}.get(kind, [])
         if kind == "split":
             condition = condition_of(labels, item, n_terms, digits)
-            text = f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"
+            texts = [f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"]
         elif kind == "leaf":
-            text = leaf_text(labels, item, n_terms, digits)
-        if text is not None:
-            lines.append("    " * depth + text)
+            texts = leaf_lines(labels, item, n_terms, digits)
+        lines += ["    " * depth + text for text in texts]
     return "\n".join(lines)
 
 

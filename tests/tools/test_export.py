@@ -442,8 +442,8 @@ def test_leaves_of_trees_with_linear_leaves():
     assert export_text(fitted, X=X).splitlines() == [
         "if x0 <= 0:", "    1, 2", "else:", "    -7 - 2 * (x0 - 5), within [0, 5]; 5"]
     # Of a tree alone, outputs are those of classes.
-    assert export_text(tree).splitlines()[1::2] == [
-        "    1 (0.731)", "    0: 3 - 2 * x0, within [0, 5]; 1: 5"]
+    assert export_text(tree).splitlines()[1:] == [
+        "    1 (0.731)", "else:", "    0: 3 - 2 * x0, within [0, 5]", "    1: 5"]
 
 
 def test_log_odds_of_two_classes():
@@ -463,7 +463,7 @@ def test_log_odds_of_two_classes():
 def test_logits_of_three_classes():
     iris = load_iris()
     fitted = ObliqueTreeClassifier(0, leaf="linear", random_state=0).fit(iris.data, iris.target)
-    parts = re.split(r"; |: ", export_text(fitted, n_terms=None, digits=4))
+    parts = re.split(r"\n|: ", export_text(fitted, n_terms=None, digits=4))
     assert parts[::2] == ["0", "1", "2"]
     logits = fitted.tree_.predict(iris.data)
     found = np.array([[value_of(formula, x) for formula in parts[1::2]] for x in iris.data])

@@ -120,6 +120,19 @@ def test_regression_linear_leaves_and_trees_without_samples(iris):
     assert "4 more:" in Page(export_html(one)).text
 
 
+def test_linear_leaves_of_two_classes_have_the_terms_of_their_log_odds():
+    slopes = [[[0.5, 0.0], [1.5, -3.0]]]
+    leaf = Tree(np.empty((0, 2)), [], [], [], [[0.0, 1.0]], slopes=slopes)
+    text = export_html(leaf, feature_names=["age", "pay"], class_names=["no", "yes"])
+    assert "raise the odds of yes" in Page(text).text
+    row = r"<td>([^<]*)</td><td>× <bdi>(\w+)</bdi>.*?left:([\d.]+)%;width:([\d.]+)%"
+    terms = re.findall(row, text)
+    assert terms == [("−3", "pay", "0.0", "50.0"), ("1", "age", "50.0", "16.7")]
+    three = Tree(np.empty((0, 2)), [], [], [], [[0.0] * 3], slopes=[[*slopes[0], [1.0, 1.0]]])
+    lines = re.findall(r'<p class="quiet"><bdi>(\d): ', export_html(three))
+    assert lines == ["0", "1", "2"]
+
+
 def test_deep_trees_are_cut(classifier):
     parsed = Page(export_html(classifier, max_depth=1))
     assert len(parsed.items()) == 3
