@@ -54,7 +54,8 @@ cdef class Samples:
 
     def _init_dense(self, X):
         if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.flags.c_contiguous):
-            raise TypeError("X must be a C-contiguous 2-d array or a CSR matrix")
+            raise TypeError(
+                f"X must be a C-contiguous 2-d array or a CSR matrix, got {_described(X)}")
         self._check_dtype(X.dtype)
         self._owner = X
         self.n_samples, self.n_features = X.shape
@@ -111,6 +112,15 @@ cdef class Samples:
                 x = self.get(samples[i])
                 z[i] = x.dot(x.values, x.indices, x.n, &weights[0])
         return out
+
+
+def _described(X):
+    """What is given instead of rows, and how to convert it."""
+    if not isinstance(X, np.ndarray):
+        return f"{type(X).__name__}: only estimators with check_input=True convert it"
+    if X.ndim != 2:
+        return f"an array of shape {X.shape}: one sample is X.reshape(1, -1)"
+    return f"another one of shape {X.shape}: numpy.ascontiguousarray(X) converts it"
 
 
 def _csr_arrays(X):

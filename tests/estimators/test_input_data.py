@@ -40,8 +40,17 @@ def test_unchecked_input_of_another_width_is_refused(iris):
     fitted = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
     with pytest.raises(ValueError, match="X has 3 features"):
         fitted.predict(np.ones((1, 3)), check_input=False)
-    with pytest.raises(TypeError, match="X must be"):
-        fitted.predict([[1.0, 2.0, 3.0, 4.0]], check_input=False)
+
+
+@pytest.mark.parametrize(("X", "message"), [
+    ([[1.0, 2.0, 3.0, 4.0]], "list: only estimators with check_input=True"),
+    (np.ones((2, 8))[:, ::2], r"of shape \(2, 4\): numpy.ascontiguousarray"),
+    (np.ones(4), r"shape \(4,\): one sample is X.reshape\(1, -1\)"),
+    (np.ones((2, 4), dtype=int), "float32 or float64, got int64")])
+def test_unchecked_input_that_is_not_read_as_it_is_is_refused(iris, X, message):
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
+    with pytest.raises(TypeError, match=f"^X must be .*{message}"):
+        fitted.predict(X, check_input=False)
 
 
 @pytest.mark.parametrize("check_input", [False, True])
