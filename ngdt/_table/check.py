@@ -131,8 +131,11 @@ def check_targets(estimator, y, **check_params):
     if isinstance(series, nw.Series):
         has_gap = bool(series.is_null().any())
     else:
-        has_gap = isinstance(y, np.ndarray) and y.dtype.kind == "O" and any(
-            value is None for value in y.ravel())
+        if isinstance(y, np.ndarray):
+            values = y.ravel() if y.dtype.kind == "O" else ()
+        else:
+            values = y if isinstance(y, (list, tuple)) else ()
+        has_gap = any(value is None for value in values)
     if has_gap:
         raise ValueError(
             "y contains missing values: leave those samples out, or give them a "

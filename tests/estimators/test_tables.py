@@ -227,7 +227,7 @@ def test_a_column_with_all_values_missing_changes_nothing():
 
 @pytest.mark.parametrize("y", [
     pd.Series(["a", None, "b"]), pd.Series([1, None, 2], dtype="Int64"), pl.Series([1, None, 2]),
-    np.array(["a", None, "b"], dtype=object), np.array([1.0, np.nan, 2.0])])
+    np.array(["a", None, "b"], dtype=object), ["a", None, "b"], np.array([1.0, np.nan, 2.0])])
 @ESTIMATORS
 def test_gaps_in_y_are_refused(estimator, y):
     with pytest.raises(ValueError, match=r"y contains (missing values|NaN)"):
