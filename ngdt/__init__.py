@@ -57,11 +57,16 @@ def __getattr__(name):
     """Import ``ngdt.dask`` when it is first used, and say where other names are."""
     if name == "dask":
         return _import_module("ngdt.dask")
+    # With a name and no object, Python adds no suggestion of its own.
+    raise AttributeError(f"ngdt has no attribute {name!r}{_hint(name)}", name=name)
+
+
+def _hint(name):
+    """Where a name is that this module lacks."""
     for module in (export, plotting, optimizers, initializers, losses, pruning, inference, path,
                    deep):
         if name in module.__all__:
-            # With a name and no object, Python adds no suggestion of its own.
-            raise AttributeError(
-                f"ngdt has no attribute {name!r}: it is {module.__name__}.{name}", name=name)
-    raise AttributeError(
-        f"ngdt has no attribute {name!r}.{_did_you_mean(name, __all__)}", name=name)
+            return f": it is {module.__name__}.{name}"
+    if not name.startswith("_") and callable(getattr(ObliqueTreeClassifier, name, None)):
+        return ": it is a method of fitted estimators"
+    return f".{_did_you_mean(name, __all__)}"

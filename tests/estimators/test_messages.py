@@ -132,6 +132,7 @@ def test_targets_of_another_task(iris):
 
 @pytest.mark.parametrize(("name", "message"), [
     ("export_sql", "it is ngdt.export.export_sql"), ("TAO", "it is ngdt.optimizers.TAO"),
+    ("explain", "a method of fitted estimators"),
     ("export_txt", "Did you mean 'export_text'?"), ("unheard_of", "no attribute 'unheard_of'")])
 def test_names_in_other_modules(name, message):
     with pytest.raises(AttributeError) as caught:
