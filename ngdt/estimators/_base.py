@@ -292,12 +292,16 @@ class ObliqueTree(TableEstimator):
         """
         return decision_path(*self._route(X, True)[:2])
 
-    def explain(self, X: ArrayLike) -> Explanations:
+    def explain(
+        self, X: ArrayLike, feature_names: Sequence[str] | None = None
+    ) -> Explanations:
         """Explain the prediction for each sample: path, margins, terms, nearest changes.
 
         Parameters
         ----------
         X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        feature_names : sequence of str, default=None
+            Names of the columns. None takes ``feature_names_in_``.
 
         Returns
         -------
@@ -305,7 +309,7 @@ class ObliqueTree(TableEstimator):
             One for each sample. Print it, or see :class:`ngdt.explanation.TreeExplanation`.
         """
         check_is_fitted(self)
-        return explain_tree(self, X)
+        return explain_tree(self, X, feature_names)
 
     def _trees(self):
         return [self.tree_]

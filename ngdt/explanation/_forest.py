@@ -206,7 +206,7 @@ class ForestExplanation(Explanation):
             for a, b in zip(np.ravel(low), np.ravel(high), strict=True))
 
 
-def explain_forest(forest, X):
+def explain_forest(forest, X, feature_names=None):
     """Explain the predictions of a forest.
 
     Parameters
@@ -214,13 +214,15 @@ def explain_forest(forest, X):
     forest : ObliqueForestClassifier or ObliqueForestRegressor
         Fitted.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
+    feature_names : sequence of str, default=None
+        As for `labels_of`.
 
     Returns
     -------
     Explanations
     """
     trees, ensemble = forest.estimators_, forest._ensemble()
-    context = Context.of(trees, labels_of(trees[0]))
+    context = Context.of(trees, labels_of(trees[0], feature_names=feature_names))
     values = [
         values_at_nodes(
             each.tree_, each.n_node_samples[each.tree_.n_internal:],

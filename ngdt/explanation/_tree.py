@@ -209,7 +209,7 @@ class TreeExplanation(Explanation):
             for each in self.path] + [None] * len(self.leaf_terms)
 
 
-def explain_tree(model, X):
+def explain_tree(model, X, feature_names=None):
     """Explain the predictions of the tree of an estimator.
 
     Parameters
@@ -217,12 +217,14 @@ def explain_tree(model, X):
     model : ObliqueTreeClassifier or ObliqueTreeRegressor
         Fitted.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
+    feature_names : sequence of str, default=None
+        As for `labels_of`.
 
     Returns
     -------
     Explanations
     """
-    labels = labels_of(model)
+    labels = labels_of(model, feature_names=feature_names)
     context, (X, rows) = Context.of([model], labels), encoded_rows(model, X)
     data = labels.tree._samples(X)
     leaf = labels.tree.apply_samples(data)

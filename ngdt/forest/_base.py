@@ -345,12 +345,16 @@ class ObliqueForest(TableEstimator):
         return self._in_threads(
             ensemble.leaves, data, np.empty((data.n_samples, len(ensemble.trees)), np.int32))
 
-    def explain(self, X: ArrayLike) -> Explanations:
+    def explain(
+        self, X: ArrayLike, feature_names: Sequence[str] | None = None
+    ) -> Explanations:
         """Explain the prediction for each sample: votes, what each feature adds, nearest changes.
 
         Parameters
         ----------
         X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        feature_names : sequence of str, default=None
+            Names of the columns. None takes ``feature_names_in_``.
 
         Returns
         -------
@@ -358,7 +362,7 @@ class ObliqueForest(TableEstimator):
             One for each sample. Print it, or see :class:`ngdt.explanation.ForestExplanation`.
         """
         check_is_fitted(self)
-        return explain_forest(self, X)
+        return explain_forest(self, X, feature_names)
 
     def decision_path(self, X: ArrayLike) -> tuple[sparse.csr_matrix, np.ndarray]:
         """Internal nodes on the paths of each sample.

@@ -37,6 +37,21 @@ def test_conditions_in_terms_have_parentheses():
     assert set(names) == {"age (missing)", "(age is missing)", "(city = Rome)"}
 
 
+@pytest.mark.parametrize("estimator", [
+    ObliqueTreeClassifier(2, optimizer="tao", random_state=0),
+    ObliqueForestClassifier(3, max_depth=2, optimizer=None, random_state=0)])
+def test_names_of_columns_can_be_given(iris, estimator):
+    X, y = iris
+    names = ["sepal", "sepal width", "petal", "petal width"]
+    model = estimator.fit(X, y)
+    named = estimator.__class__(**estimator.get_params()).fit(pd.DataFrame(X, columns=names), y)
+    found = model.explain(X[50:53], feature_names=names)
+    expected = named.explain(pd.DataFrame(X[50:53], columns=names))
+    assert [str(each) for each in found] == [str(each) for each in expected]
+    with pytest.raises(ValueError, match="feature_names must be a sequence of 4 names"):
+        model.explain(X[:1], feature_names=["a"])
+
+
 def test_the_whole_text():
     X = np.array([[0.0, 0.0], [4.0, 2.0], [2.0, 4.0], [2.0, 2.0]])
     tree = Tree([[1.0, 2.0], [0.0, 1.0]], [7.0, 1.5], [1, ~0], [~2, ~1],
