@@ -7,6 +7,7 @@ import warnings
 os.environ["MPLBACKEND"] = "agg"
 
 import sphinx.ext.autosummary
+from sphinx.util import inspect
 
 import ngdt
 
@@ -34,6 +35,7 @@ default_role = "literal"
 autosummary_generate = True
 sphinx.ext.autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "eqs.")  # no end of a sentence
 autodoc_mock_imports = ["dask"]  # the pages need no dask
+toc_object_entries_show_parents = "hide"  # the list beside a page has no room for them
 autodoc_typehints = "none"  # the stubs have the types; docstrings say shapes and units too
 numpydoc_show_class_members = False  # the templates list them
 numpydoc_class_members_toctree = False
@@ -106,7 +108,14 @@ html_theme_options = {
 
 
 def _as_in_python(app, what, name, obj, options, signature, return_annotation):
-    """Cython embeds signatures of methods with their self and with C types."""
+    """Parameters of a class are those of its __init__, and C types are left out.
+
+    Estimators have a __new__ that takes any parameter, and Cython embeds signatures of methods with
+    their self and with C types.
+    """
+    if what == "class" and signature == "(*args, **params)":
+        parameters = inspect.signature(obj.__init__, bound_method=True)
+        signature = inspect.stringify_signature(parameters, show_annotation=False)
     if what == "method" and signature:
         signature = signature.replace("(self, ", "(").replace("(self)", "()")
         signature = re.sub(r"(const )?\w+(\[::1\])? (?=\w+[,)=])", "", signature)
