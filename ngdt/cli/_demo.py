@@ -1,42 +1,52 @@
-"""Compare greedy and non-greedy trees on scikit-learn's handwritten digits."""
+"""Compare trees and forests on scikit-learn's handwritten digits."""
 
+import pickle
 import time
 
-import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from ngdt import ObliqueTreeClassifier
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
 from ngdt.cli._errors import Mistake
 from ngdt.cli._options import add_output_argument, check_output, positive_int
 from ngdt.cli._pictures import pyplot
-from ngdt.inference import empirical_loss, upper_bound
 from ngdt.plotting import plot_history, plot_weights
 
-HELP = "compare greedy and non-greedy trees on scikit-learn's handwritten digits"
+HELP = "compare trees and forests on scikit-learn's handwritten digits"
 
-# The demo prints a line for each of them, and plots the last one.
+# Trees: the demo prints a line for each of them, and plots the last one.
 METHODS = {
     "greedy, axis-aligned splits": {"init": "info_gain", "optimizer": None},
     "greedy, oblique splits (CO2)": {"init": "co2", "optimizer": None},
-    "non-greedy, the default": {},
+    "non-greedy, chosen by default": {},
     "non-greedy, soft training": {"optimizer": "annealed"},
     "non-greedy, SGD": {"optimizer": "sgd"},
     "non-greedy, SSGD": {"optimizer": "ssgd"},
 }
-COLUMNS = ("train %", "test %", "leaves", "loss", "bound", "seconds")
+FORESTS = {
+    "ten trees of soft training": ObliqueForestClassifier(
+        10, optimizer="annealed", leaf="constant"),
+    "random forest of scikit-learn": RandomForestClassifier(),
+}
+COLUMNS = ("train %", "test %", "leaves", "kB", "seconds")
 
 
-def _row(tree, train, test, seconds):
-    """Cells of a line of the table."""
-    return (
-        f"{100 * tree.score(*train):.1f}",
-        f"{100 * tree.score(*test):.1f}",
-        f"{len(np.unique(tree.apply(train[0])))}",
-        f"{empirical_loss(tree.tree_, *train).mean():.3f}",
-        f"{upper_bound(tree.tree_, *train).mean():.3f}",
-        f"{seconds:.1f}",
-    )
+def _print_row(name, model, train, test):
+    """Train a model, and print its line of the table."""
+    start = time.perf_counter()
+    model.fit(*train)
+    seconds = time.perf_counter() - start
+    leaves = sum(tree.get_n_leaves() for tree in getattr(model, "estimators_", [model]))
+    _print_cells(
+        name, f"{100 * model.score(*train):.1f}", f"{100 * model.score(*test):.1f}", leaves,
+        f"{len(pickle.dumps(model)) / 1000:.0f}", f"{seconds:.1f}")
+
+
+def _print_cells(name, *cells):
+    width = max(map(len, [*METHODS, *FORESTS]))
+    print(f"{name:<{width}}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
 def _draw(tree, path):
@@ -66,12 +76,12 @@ def _picture(tree, path):
 
 
 def demo(depth=6, seed=0, output="ngdt-demo.png", picture=True):
-    """Compare greedy and non-greedy trees of equal depth on scikit-learn's digits.
+    """Compare greedy and non-greedy trees of equal depth, and forests, on scikit-learn's digits.
 
     Parameters
     ----------
     depth : int, default=6
-        Depth of all trees.
+        Depth of the single trees.
     seed : int, default=0
         Seed of the split into training and test images, and of the training.
     output : str, default="ngdt-demo.png"
@@ -83,20 +93,18 @@ def demo(depth=6, seed=0, output="ngdt-demo.png", picture=True):
         check_output(output)
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
+    train, test = (X_train, y_train), (X_test, y_test)
     print(
         f"Handwritten digits: {len(X_train)} images of 8 x 8 pixels to train on, {len(X_test)} to "
-        f"test on.\nTrees of depth {depth}; loss and bound are means over the training images.\n"
-    )
-    width = max(map(len, METHODS))
-    print(" " * width + "".join(f"{column:>9}" for column in COLUMNS))
+        f"test on.\nSingle trees have depth {depth} and constant leaves; "
+        "kB is the size of a pickle.\n")
+    _print_cells("", *COLUMNS)
     for name, parameters in METHODS.items():
-        tree = ObliqueTreeClassifier(       # the bound is one of constant leaves
+        tree = ObliqueTreeClassifier(
             max_depth=depth, leaf="constant", random_state=seed, **parameters)
-        start = time.perf_counter()
-        tree.fit(X_train, y_train)
-        seconds = time.perf_counter() - start
-        row = _row(tree, (X_train, y_train), (X_test, y_test), seconds)
-        print(f"{name:<{width}}" + "".join(f"{cell:>9}" for cell in row), flush=True)
+        _print_row(name, tree, train, test)
+    for name, forest in FORESTS.items():
+        _print_row(name, clone(forest).set_params(random_state=seed), train, test)
     if picture:
         _picture(tree, output)
 
