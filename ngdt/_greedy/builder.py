@@ -82,19 +82,19 @@ class GrownTree:
 
 
 class GrowthInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended the growth of a tree.
+    """Ctrl-C ended the growth of trees, and there is one.
 
-    Attributes
+    Parameters
     ----------
-    grown : GrownTree
-        What had been grown. Nodes without a split are leaves.
+    grown : GrownTree or None
+        What had been grown of the last tree. Nodes without a split are leaves.
     tree : Tree or None
-        The same, with leaf values, once the initializer has made it.
+        The best tree, with leaf values, once the initializer has made it.
     """
 
-    def __init__(self, grown):
+    def __init__(self, grown=None, tree=None):
         super().__init__()
-        self.grown, self.tree = grown, None
+        self.grown, self.tree = grown, tree
 
 
 def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
@@ -118,7 +118,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     Raises
     ------
     GrowthInterrupted
-        By Ctrl-C.
+        By Ctrl-C, once there is a split; before, KeyboardInterrupt.
     """
     min_gain = least_gain(strategy.weight[samples], limits)
     max_leaf_nodes = limits.max_leaf_nodes
@@ -155,6 +155,8 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
             for child in node.children:
                 find_split(child)
     except KeyboardInterrupt as error:
+        if root.children is None:
+            raise
         raise GrowthInterrupted(_grown(root)) from error
     return _grown(root)
 

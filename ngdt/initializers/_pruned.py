@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ngdt._folds import problem_without, pruning_folds
+from ngdt._greedy.builder import GrowthInterrupted
 from ngdt._limits import enforce_limits
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._info_gain import InfoGain
@@ -89,20 +90,27 @@ class CrossValidatedPruning:
     def __init__(self, problem, init, folds, share=None, alpha_folds=None):
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, verbose=0, callback=None)
-        self.init = init
-        self._parts = self._grow(folds, share)
-        self.ccp_alpha, self.initial_alpha = (
-            self._choose(self._parts, folds) if folds else (0.0, 0.0))
-        if alpha_folds is not None:
-            self.ccp_alpha, _ = self._choose(self._grow(alpha_folds, share), alpha_folds)
+        self.init, self._parts = init, []
+        try:
+            self._parts += self._grow(folds, share)
+            self.ccp_alpha, self.initial_alpha = (
+                self._choose(self._parts, folds) if folds else (0.0, 0.0))
+            if alpha_folds is not None:
+                self.ccp_alpha, _ = self._choose([*self._grow(alpha_folds, share)], alpha_folds)
+        except KeyboardInterrupt as error:
+            if not self._parts:
+                raise
+            raise GrowthInterrupted(tree=self._parts[0].tree) from error
 
     def _grow(self, folds, share):
-        """The trees without each fold."""
+        """The trees without each fold, one after another."""
         n = len(folds)
         timed = self.problem.with_time(n / (n + 1) if share is None else share)
-        return [_Subtrees(problem_without(timed.with_time(1 / (n - k)), samples).doing(
-                    1 / (n + 1), f"greedy tree without fold {k + 1} of {n}"), self.init)
-                for k, samples in enumerate(folds)]
+        for k, samples in enumerate(folds):
+            phase = f"greedy tree without fold {k + 1} of {n}" if n > 1 else (
+                "greedy tree of some samples")
+            yield _Subtrees(problem_without(timed.with_time(1 / (n - k)), samples).doing(
+                1 / (n + 1), phase), self.init)
 
     def _choose(self, parts, folds):
         """`ccp_alpha` and `initial_alpha`."""

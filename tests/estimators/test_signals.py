@@ -49,8 +49,7 @@ annealed = {"optimizer": "annealed", "max_depth": 5, "random_state": 0, "verbose
 small = {"max_depth": 5, "leaf": "constant", "random_state": 0, "verbose": 1}
 run("growth", ObliqueTreeClassifier(optimizer=None, random_state=0, verbose=1), "initial tree",
     least=0.2)
-run("prunings", ObliqueTreeClassifier(**small), "greedy tree",
-    least=0.03)
+run("prunings", ObliqueTreeClassifier(**small), "greedy tree without fold 2")
 run("race", ObliqueTreeClassifier(**small), "fold 1 of 3, tao")
 run("training", ObliqueTreeClassifier(**annealed), "soft training", least=0.1)
 run("check", ObliqueTreeClassifier(**annealed), "fold 2 of 3")
@@ -78,8 +77,8 @@ def test_ctrl_c_keeps_the_best_tree_so_far_and_says_so_once(name, results):
     (n_trees, score), warned, n_left = results[name]
     assert n_left == 0      # it was sent
     assert n_trees >= 1
-    # Chance is 0.1. Trees whose growth was ended have few leaves.
-    assert score > {"growth": 0.15, "prunings": 0.05}.get(name, 0.3)
+    # Chance is 0.1. The tree whose growth was ended has few leaves.
+    assert score > (0.15 if name == "growth" else 0.3)
     (message,) = warned
     assert ("interrupted" in message) if name != "forest" else ("Ctrl-C" in message)
 

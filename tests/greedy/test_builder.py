@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn import datasets
 
 from helpers import make_problem, nested
-from ngdt._greedy.builder import build
+from ngdt._greedy.builder import GrowthInterrupted, build
 from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
 from ngdt.initializers._info_gain import InfoGain
@@ -65,6 +65,27 @@ def test_subsets_grow_as_if_they_were_alone(loss):
         np.testing.assert_array_equal(growth.weights(X.shape[1]), alone.weights)
         np.testing.assert_array_equal(growth.thresholds(), alone.thresholds)
         assert_leaves_hold(growth, alone, X, len(part))
+
+
+@pytest.mark.parametrize("n_searches", [1, 2, 4])
+def test_ctrl_c_keeps_the_splits_so_far(n_searches, monkeypatch):
+    problem = make_problem(*datasets.load_iris(return_X_y=True), max_depth=3)
+    strategy, calls = Diagonal(problem.splitter, problem.X), iter(range(1, n_searches + 1))
+    found = Diagonal.split
+
+    def split(self, *arguments):
+        if next(calls) == n_searches:
+            raise KeyboardInterrupt
+        return found(self, *arguments)
+
+    monkeypatch.setattr(Diagonal, "split", split)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        build(strategy, problem.splitter.used_samples(), problem)
+    # The first search is that of the root. Then each split is followed by two searches.
+    if n_searches == 1:
+        assert not isinstance(caught.value, GrowthInterrupted)
+    else:
+        assert len(caught.value.grown.splits) == n_searches // 2
 
 
 def test_rows_that_cannot_be_grown_on_are_refused():
