@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import sysconfig
+import threading
 from contextlib import ExitStack
 
 import joblib
@@ -49,3 +50,22 @@ def test_blas_has_one_thread_until_the_last_fit_ends():
 def test_the_global_lock_stays_off():
     code = "import sys, ngdt; sys.exit(sys._is_gil_enabled())"
     assert subprocess.run([sys.executable, "-W", "error", "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("optimizer", [SSGD(epochs=1), Annealed(steps=2)])
+def test_threads_that_wait_for_one_that_cannot_start_return(monkeypatch, optimizer):
+    started = []
+
+    class Thread(threading.Thread):
+        def start(self):
+            if started:
+                raise RuntimeError("can't start new thread")
+            super().start()
+            started.append(self)
+
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 3)
+    monkeypatch.setattr(threading, "Thread", Thread)
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(RuntimeError, match="start new thread"):
+        ObliqueTreeClassifier(2, optimizer=optimizer, n_jobs=3).fit(X, X[:, 0] > 0)
+    assert [thread.is_alive() for thread in started] == [False]

@@ -1,0 +1,45 @@
+"""Kernels check what they are called with: a wrong size would read past the end of an array."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from helpers import make_problem
+from ngdt import Tree
+from ngdt._greedy.splitter import Split
+from ngdt._samples import Samples
+from ngdt.initializers._oc1.descent import Descent
+from ngdt.losses import PoissonLoss
+
+X = np.arange(12.0).reshape(6, 2)
+DATA = Samples(X)
+ALL, ONE = np.arange(6, dtype=np.int32), np.zeros(1, dtype=np.int32)
+SPLITTER = make_problem(X, [0, 1, 0, 1, 0, 1]).splitter
+STUMP = Tree([[1.0, 1.0]], [0.0], [~0], [~1], [[0.0], [1.0]], np.zeros((2, 1, 2)))
+WIDE = sparse.csr_matrix((1, 1))
+WIDE._shape = (1, 2**31)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: Samples(X.T), "C-contiguous"),
+    (lambda: Samples(sparse.csc_matrix(X)), "CSR format when sparse, got csc"),
+    (lambda: Samples(X.astype(np.float16)), "float32 or float64, got float16"),
+    (lambda: Samples(WIDE), "columns that 32 bits count"),
+    (lambda: DATA.project(ALL, np.ones(3)), "weights has 3 entries for 2"),
+    (lambda: SPLITTER.best_threshold(ALL, np.ones(5)), "z has 5 values for 6 samples"),
+    (lambda: SPLITTER.partition(ALL.copy(), Split(np.ones(3), 0.0, 1.0)), "3 entries for 2"),
+    (lambda: SPLITTER.partition(ALL.copy(), Split(2, 0.0, 1.0)), "there is no feature 2"),
+    (lambda: STUMP._predict_linear(ONE, DATA, ALL), "leaf has 1 entries for 6 samples"),
+    (lambda: STUMP._nearest(DATA, ALL, ONE, np.ones(2)), "an entry for each node"),
+    (lambda: Descent(SPLITTER, np.zeros(2), np.ones(2)).descend(ONE, np.ones(2)),
+     "chance has 2 entries for 1 steps"),
+    (lambda: PoissonLoss(pseudo_count=-1.0), "pseudo_count must be finite and not negative"),
+])
+def test_wrong_arguments_are_refused(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+def test_one_sample_has_no_split():
+    assert SPLITTER.split(ONE) is None
+    assert SPLITTER.best_threshold(ONE, np.ones(1)) is None
