@@ -68,15 +68,8 @@ cdef class PoissonLoss(RegressionLoss):
                 f"pseudo_count must be finite and not negative, got {pseudo_count}")
         self.pseudo_count = pseudo_count
 
-    cdef double at(self, double value, double y) noexcept nogil:
-        value = bounded(value)
-        return half_deviance(value, exp(value), y, log(y) if y > 0.0 else 0.0)
-
     cdef double slope(self, double value, double y) noexcept nogil:
         return exp(bounded(value)) - y
-
-    cdef double best(self, double y) noexcept nogil:
-        return log(y)
 
     cdef double largest(
             self, const double *lo, const double *hi, int k, const double *y) noexcept nogil:
