@@ -20,11 +20,20 @@ WIDE = sparse.csr_matrix((1, 1))
 WIDE._shape = (1, 2**31)
 
 
+def damaged(name, values):
+    """A CSR matrix of three samples with other contents of one of its arrays."""
+    matrix = sparse.csr_matrix(X[:3])
+    setattr(matrix, name, np.array(values, dtype=np.int32))
+    return matrix
+
+
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: Samples(X.T), "C-contiguous"),
     (lambda: Samples(sparse.csc_matrix(X)), "CSR format when sparse, got csc"),
     (lambda: Samples(X.astype(np.float16)), "float32 or float64, got float16"),
     (lambda: Samples(WIDE), "columns that 32 bits count"),
+    (lambda: Samples(damaged("indptr", [0, 3])), "no valid CSR matrix"),
+    (lambda: Samples(damaged("indptr", [0, 2, 4, 9])), "no valid CSR matrix"),
     (lambda: DATA.project(ALL, np.ones(3)), "weights has 3 entries for 2"),
     (lambda: SPLITTER.best_threshold(ALL, np.ones(5)), "z has 5 values for 6 samples"),
     (lambda: SPLITTER.partition(ALL.copy(), Split(np.ones(3), 0.0, 1.0)), "3 entries for 2"),
