@@ -1,7 +1,7 @@
 """Build the Cython extensions; everything else is in pyproject.toml.
 
 Three environment switches change the whole build:
-``NGDT_DEBUG=1`` turns bounds checks on, ``NGDT_COVERAGE=1`` traces lines for coverage, and
+``NGDT_DEBUG=1`` turns bounds checks on, ``NGDT_COVERAGE=1`` counts how often lines run (gcov), and
 ``NGDT_SANITIZE=address,undefined`` is given to the compiler as ``-fsanitize``.
 """
 
@@ -27,7 +27,6 @@ DIRECTIVES = {
     "binding": True,
     "embedsignature": True,
     "freethreading_compatible": True,
-    "linetrace": COVERAGE,
     # What is pickled says how (__reduce__). Cython would write it for all other classes too, which
     # is a sixth of the time to compile.
     "auto_pickle": False,
@@ -43,6 +42,9 @@ COMPILE_ARGS = [] if os.name == "nt" else [
 LINK_ARGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
 if SANITIZE:
     COMPILE_ARGS += [*LINK_ARGS, "-O1", "-g", "-fno-omit-frame-pointer"]
+elif COVERAGE:
+    LINK_ARGS += ["--coverage"]
+    COMPILE_ARGS += ["--coverage", "-O1", "-g0"]
 elif os.name != "nt" and not DEBUG:
     COMPILE_ARGS += ["-g0"]  # Python's own flags ask for symbols: a quarter of the time to compile
 
@@ -76,7 +78,6 @@ def extension(path: Path) -> Extension:
         depends=HEADERS,
         extra_compile_args=COMPILE_ARGS,
         extra_link_args=LINK_ARGS,
-        define_macros=[("CYTHON_TRACE_NOGIL", "1")] if COVERAGE else [],
     )
 
 
