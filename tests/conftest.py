@@ -12,7 +12,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from sklearn.datasets import load_diabetes, load_digits, load_iris
 from threadpoolctl import threadpool_limits
 
@@ -23,6 +23,9 @@ from ngdt.optimizers import Optimizer, OptimizerResult
 # is what looks for new ones.
 settings.register_profile("dev", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("nightly", max_examples=2000, deadline=None, print_blob=True)
+# For tools/mutate.py: that a test fails is enough, and to find the simplest example takes minutes.
+settings.register_profile(
+    "mutants", settings.get_profile("dev"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 ROOT = Path(__file__).resolve().parents[1]
