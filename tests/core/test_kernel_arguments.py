@@ -49,6 +49,8 @@ def test_wrong_arguments_are_refused(call, message):
         call()
 
 
-def test_one_sample_has_no_split():
+def test_one_sample_has_no_split_and_two_have():
     assert SPLITTER.split(ONE) is None
     assert SPLITTER.best_threshold(ONE, np.ones(1)) is None
+    assert SPLITTER.split(ALL[:2]).threshold == 1.0
+    assert SPLITTER.best_threshold(ALL[:2], np.array([5.0, 7.0]))[0] == 6.0

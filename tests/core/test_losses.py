@@ -89,6 +89,15 @@ def test_values_by_hand():
     assert PoissonLoss().value(np.log([[2.0]]), y) == pytest.approx(1.0 - np.log(2.0))
 
 
+@pytest.mark.parametrize("scaled", [
+    lambda c: SquaredLoss(), lambda c: HuberLoss(limit=c), lambda c: AbsoluteLoss(),
+    lambda c: QuantileLoss(0.3)])
+def test_losses_grow_with_the_power_of_the_scale(scaled):
+    values, y = np.array([[0.5], [4.0], [-2.0]]), np.ones((3, 1))
+    expected = 8.0 ** scaled(1.0).scale_power * scaled(1.0).value(values, y)
+    assert_array_equal(scaled(8.0).value(8.0 * values, 8.0 * y), expected)
+
+
 @pytest.mark.parametrize("theta", [1e4, -1e4, 1e300])
 def test_log_loss_of_extreme_leaves(theta):
     values = np.array([[theta, 0.0]])

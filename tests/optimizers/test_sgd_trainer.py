@@ -105,6 +105,20 @@ def test_steps_on_dyadic_data_are_exact(kind, rule):
     assert (parameters(trainer) != before).mean() > 0.25
 
 
+@KINDS
+def test_the_search_knows_how_far_leaves_have_moved(kind):
+    # Leaves start close together, so the range of losses at the root is what steps make of it.
+    case = Case("squared", 5)
+    tree = case.tree
+    case.tree = tree.replace(weights=0.1 * tree.weights, values=0.01 * tree.values)
+    trainer, naive = case.pair(kind, "navigate", batch_size=5)
+    for _ in range(4):
+        order, rates = case.order()[:20], np.full(4, 0.01)
+        trainer.epoch(order, rates, np.full(4, 0.4))
+        naive.epoch(order, rates, np.full(4, 0.4), 5)
+        assert_equal(trainer, naive, 1e-4)
+
+
 OPTIONS = {
     "plain": {},
     "ball": {"nu": 0.7},
