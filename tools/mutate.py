@@ -207,7 +207,7 @@ def main():
     parser.add_argument("--module", default="", help="part of the path of the files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=5, help="mutants per file")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of tests per mutant")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of tests per mutant")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
