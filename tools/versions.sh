@@ -32,7 +32,8 @@ run() {
     if [ "$name" = oldest ]; then oldest "$python"; fi >"$constraints"
     local options=()
     [ "$name" != pre ] || options=(--pre)
-    "$python" -m pip install -q "${options[@]}" -c "$constraints" -e ".[plot,cli]" pytest hypothesis
+    "$python" -m pip install -q --prefer-binary "${options[@]}" -c "$constraints" \
+        -e ".[plot,cli]" pytest hypothesis
     "$python" -VV
     "$python" -m pip list 2>/dev/null |
         grep -iE '^(numpy|scipy|scikit-learn|pandas|joblib|narwhals|matplotlib) '
