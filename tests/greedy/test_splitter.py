@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from helpers import make_problem
-from ngdt._greedy.splitter import Split
-from reference.splits import best_split, entropy, variance
+from ngdt._greedy.splitter import Split, Splitter
+from reference.splits import best_split, entropy, midpoint, variance
 
 IMPURITY = {"log": entropy, "squared": variance}
 
@@ -57,6 +57,27 @@ def test_finds_the_best_split_of_every_kind_of_feature(n, n_classes, form):
             continue
         assert split.gain == pytest.approx(expected[0], rel=1e-9), name
         assert (split.direction, split.threshold) == expected[1:], name
+
+
+@pytest.mark.parametrize("n", [23, 200])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_fewest_misclassified_with_either_class_on_either_side(n, form):
+    rng = np.random.default_rng(n)
+    y, weight = rng.integers(0, 2, n), rng.choice([0.5, 1.0, 2.0], n)
+    most = np.bincount(y, weight).max()
+    for name, column in columns(n, rng).items():
+        X = column.astype(np.float64)[:, None]
+        splitter = Splitter(form(X), y[:, None].astype(float), weight, 2, "misclassification")
+        split = splitter.split(splitter.used_samples())
+        values = np.unique(X)
+        gains = {}
+        for threshold in map(midpoint, values[:-1], values[1:]):
+            right = weight[(X[:, 0] > threshold) == y].sum()
+            gains[threshold] = max(right, weight.sum() - right) - most
+        if gains:
+            assert split.gain == max(gains.values()) == gains[split.threshold], name
+        else:
+            assert split is None, name
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
