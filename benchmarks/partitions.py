@@ -25,7 +25,7 @@ from distributed import Client, LocalCluster
 
 import ngdt
 from ngdt.dask import ObliqueTreeClassifier
-from ngdt.optimizers import Annealed
+from ngdt.optimizers import OPTIMIZERS
 
 N_LEAVES, N_CLASSES, N_TEST = 16, 4, 50_000
 
@@ -132,8 +132,9 @@ def accuracy(args):
     chunk, found = -(-len(X) // args.replicas), {"memory": [], "partitions": []}
     parts = da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk)
     for seed in range(args.seeds):
-        alone = ngdt.ObliqueTreeClassifier(optimizer=Annealed(), random_state=seed).fit(X, y)
-        model = ObliqueTreeClassifier(n_jobs=args.replicas, random_state=seed).fit(*parts)
+        parameters = {"optimizer": OPTIMIZERS[args.optimizer](), "random_state": seed}
+        alone = ngdt.ObliqueTreeClassifier(**parameters).fit(X, y)
+        model = ObliqueTreeClassifier(n_jobs=args.replicas, **parameters).fit(*parts)
         for name, each in (("memory", alone), ("partitions", model)):
             found[name].append(100 * each.score(X_test, y_test))
     for name, scores in found.items():
@@ -152,6 +153,7 @@ def main():
     parser.add_argument("--memory", default="1GB", help="limit of a worker")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--data")
+    parser.add_argument("--optimizer", default="annealed", help="for --data")
     parser.add_argument("--seeds", type=int, default=3)
     args = parser.parse_args()
     if args.data:

@@ -123,10 +123,9 @@ def _unless_empty(method, empty, check_input, X):
 class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
     """Classification tree that is trained where the partitions of dask collections are.
 
-    Complete trees route softly, while routing becomes hard. Replicas of the tree take steps on
-    several partitions at the same time, and are averaged after every few steps. Leaves, validation,
-    and the comparison with the baseline follow from sums over all partitions. See
-    :ref:`distributed`.
+    Replicas of the tree take steps of its optimizer on several partitions at the same time, and are
+    averaged after every few steps. Leaves, validation, and the comparison with the baseline follow
+    from sums over all partitions. See :ref:`distributed`.
 
     It has the parameters and, once fitted, the attributes of
     :class:`ngdt.ObliqueTreeClassifier`, with these differences:
@@ -135,7 +134,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
     ----------
     init : as in memory, default="auto"
         The initial tree, which is made from at most 100 000 of the samples.
-    optimizer : "annealed", "auto", Annealed or None, default="auto"
+    optimizer : {"auto", "annealed", "sgd", "ssgd"}, Annealed, SGD, SSGD or None, default="auto"
         "auto" is "annealed". None keeps the initial tree, with leaves that fit all samples.
     loss : {"log", "bounded"}, Loss or None, default=None
     leaf : {"auto", "constant"}, default="auto"

@@ -20,7 +20,7 @@ from ngdt._tree import Tree
 from ngdt._validation import error_prefix
 from ngdt.dask._blocks import Division, encode, glance, join, partitions_of
 from ngdt.dask._sums import Description, saved, within_limits
-from ngdt.dask._training import Partitions, SoftTraining
+from ngdt.dask._training import ROUNDS, Partitions, Training
 from ngdt.estimators._description import fitted_attributes
 from ngdt.initializers._random_complete import default_depth
 from ngdt.optimizers import Annealed, OptimizerResult
@@ -55,18 +55,18 @@ def resolve_optimizer(estimator):
         raise ValueError(
             f"leaf='linear' is not available in ngdt.dask.{name}: use leaf='constant'")
     given = estimator.optimizer
+    if isinstance(given, str):
+        named = {"auto": Annealed} | {kind.name: kind for kind in ROUNDS}
+        given = named[given]() if given in named else given
     if given is None:
         return None
-    if isinstance(given, str) and given in ("auto", Annealed.name):
-        return Annealed()
-    if not isinstance(given, Annealed):
+    if type(given) not in ROUNDS:
+        names = ", ".join(repr(kind.name) for kind in ROUNDS)
         raise ValueError(
-            f"optimizer={given!r} cannot train on the partitions of a dask collection: use "
-            "'annealed' or Annealed(...), or the estimators of ngdt on data in memory")
-    if given.leaf == "linear" or given.n_teachers:
-        raise ValueError(
-            f"ngdt.dask.{name} has no linear leaves and no teachers: use Annealed() with "
-            "leaf='constant' and n_teachers=0")
+            f"optimizer={estimator.optimizer!r} cannot train on the partitions of a dask "
+            f"collection: use one of {names} or an object of their classes, or the estimators of "
+            "ngdt on data in memory")
+    ROUNDS[type(given)].check(given)
     return given
 
 
@@ -193,7 +193,7 @@ class Fit:
         result = OptimizerResult(self._with_leaves(tree))
         if optimizers and tree.n_internal:
             prior = None if self.totals is None else self.totals / self.totals.sum()
-            result = SoftTraining(
+            result = Training(
                 self.optimizer, problem.refit_leaves(tree), problem, self.partitions, prior,
                 bool(self.division.fraction)).run()
         tree = within_limits(result.tree, self.limits, self.partitions.sums)

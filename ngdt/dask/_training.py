@@ -11,13 +11,18 @@ from ngdt._activity import SILENT
 from ngdt._algorithm import Progress
 from ngdt.dask._blocks import combined
 from ngdt.dask._sums import TRAINING, LeafSums
-from ngdt.optimizers._soft.rounds import ROUND_STEPS, SoftRounds, SoftState
+from ngdt.optimizers import SGD, SSGD, Annealed
+from ngdt.optimizers._rounds import ROUND_STEPS, RoundState
+from ngdt.optimizers._sgd.rounds import SGDRounds
+from ngdt.optimizers._soft.rounds import SoftRounds
 from ngdt.optimizers._soft.run import evaluated_epochs
 from ngdt.pruning._unused import keep_reached
 
 # Rounds that are computed together, without the client in between. What they have found is lost
 # with a worker that dies, and made anew.
 ROUNDS_AT_ONCE = 16
+# The optimizers that train in rounds.
+ROUNDS = {Annealed: SoftRounds, SGD: SGDRounds, SSGD: SGDRounds}
 
 
 class Partitions:
@@ -78,29 +83,30 @@ def advance(rounds, block, order, state, steps, first, n_steps):
 
     Parameters
     ----------
-    rounds : SoftRounds
+    rounds : Rounds
     block : Block
     order : ndarray of int32
         Of the samples of the whole visit.
-    state : SoftState
+    state : RoundState
     steps : Steps
     first, n_steps : int
         Number of steps of the visit before these, and in all.
 
     Returns
     -------
-    SoftState
+    RoundState
     """
-    begin, end = (len(order) * step // n_steps for step in (first, first + len(steps)))
+    begin, end = (len(order) * step // n_steps for step in (first, first + steps.n_steps))
     return rounds.advance(block.problem, order[begin:end], state, steps)
 
 
-class SoftTraining:
+class Training:
     """One training: its state between the computations on the workers.
 
     Parameters
     ----------
-    optimizer : Annealed
+    optimizer : Optimizer
+        One of `ROUNDS`.
     tree : Tree
         The initial tree.
     problem : Problem
@@ -116,10 +122,12 @@ class SoftTraining:
         self.problem, self.partitions = problem, partitions
         self.n_samples = int(partitions.n_training.sum())
         sent = problem.replace(callback=None, verbose=0, activity=SILENT)
-        self.rounds = SoftRounds(
+        self.rounds = ROUNDS[type(optimizer)](
             optimizer, tree, sent, self.n_samples, partitions.n_at_once, prior)
         self.state = self.rounds.start()
         self.progress = Progress(optimizer, problem, self.rounds.epochs)
+        # What a round does not know stays unknown.
+        self.unknown = dict.fromkeys(optimizer.metrics, np.nan)
         self.evaluated = evaluated_epochs(self.rounds.epochs) if is_validated else set()
         self.best = np.inf, None
 
@@ -133,18 +141,19 @@ class SoftTraining:
         epochs, rounds = self.rounds.epochs, delayed(self.rounds, traverse=False, pure=False)
         with self.progress.until_interrupted():
             for epoch in range(epochs):
-                losses, n_before = [], 0
+                metrics, n_before = [], 0
                 for visit in self.partitions.visits((self.problem.random_state, epoch)):
-                    losses += self._visit(rounds, visit, epoch, n_before)
+                    metrics += self._visit(rounds, visit, epoch, n_before)
                     n_before += self.partitions.n_training[visit].sum()
-                self.progress.report({
-                    "loss": np.mean(losses), "gamma": self.gamma,
-                    "validation": self._evaluate() if epoch in self.evaluated else np.nan})
+                known = dict(zip(self.rounds.metrics, np.mean(metrics, axis=0), strict=True))
+                if epoch in self.evaluated:
+                    known["validation"] = self._evaluate()
+                self.progress.report(self.unknown | known)
         _, best = self.best
         return self.progress.result(self._tree() if best is None else best)
 
     def _visit(self, rounds, visit, epoch, n_before):
-        """Train on some partitions, each sample once; returns the loss of each round."""
+        """Train on some partitions, each sample once; returns the metrics of each round."""
         partitions, epochs = self.partitions, self.rounds.epochs
         blocks, n = [partitions.blocks[i] for i in visit], partitions.n_training[visit].sum()
         orders = [delayed(shuffled, pure=False)(
@@ -152,25 +161,24 @@ class SoftTraining:
         held = dask.persist(*blocks, *orders)
         pairs = list(zip(held[:len(visit)], held[len(visit):], strict=True))
         n_steps = max(1, round(n / (len(visit) * self.rounds.batch_size)))
-        ends = np.linspace(0, n_steps, -(-n_steps // ROUND_STEPS) + 1).astype(int).tolist()
-        of_visit = list(pairwise(ends))
+        ends = np.linspace(0, n_steps, -(-n_steps // ROUND_STEPS) + 1)
+        of_visit = list(pairwise(ends.astype(int).tolist()))
         share = (n_before + n * np.arange(n_steps) / n_steps) / self.n_samples
-        done, losses = (epoch + share) / epochs, []
+        done, metrics = (epoch + share) / epochs, []
         for i in range(0, len(of_visit), ROUNDS_AT_ONCE):
             state, number = delayed(self.state, traverse=False, pure=False), self.state.n_steps
             for begin, end in of_visit[i:i + ROUNDS_AT_ONCE]:
                 steps = self.rounds.steps(done[begin:end], number)
                 number += end - begin
-                state = combined(SoftState.average, [
+                state = combined(RoundState.average, [
                     delayed(advance, pure=False)(
                         rounds, block, order, state, steps, begin, n_steps)
                     for block, order in pairs])
             self.state = state.compute()
-            losses += self.state.losses
-            self.state = replace(self.state, losses=())
-            self.gamma = steps.gamma[-1]
+            metrics += self.state.metrics
+            self.state = replace(self.state, metrics=())
             self.progress.activity.at(done[end - 1])
-        return losses
+        return metrics
 
     def _tree(self):
         """The tree that routes hard, with the best leaf values and without empty leaves."""

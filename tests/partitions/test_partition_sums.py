@@ -14,8 +14,10 @@ from ngdt._impurity import node_errors, node_impurities
 from ngdt._quantiles import LeafQuantiles
 from ngdt._scaling import Moments
 from ngdt.initializers import RandomComplete
-from ngdt.optimizers import Annealed
-from ngdt.optimizers._soft.rounds import ROUND_STEPS, SoftRounds, SoftState
+from ngdt.optimizers import SSGD, Annealed
+from ngdt.optimizers._rounds import RoundState
+from ngdt.optimizers._sgd.rounds import SGDRounds
+from ngdt.optimizers._soft.rounds import SoftRounds
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -102,18 +104,19 @@ def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
                     [difference.sum(), (difference**2).sum()], atol=1e-9)
 
 
+@pytest.mark.parametrize("optimizer", [Annealed(steps=24, batch_size=25), SSGD(batch_size=25)])
 @pytest.mark.parametrize(("loss", "form"), [
     ("log", np.asarray), ("log", sparse.csr_array), ("squared", np.asarray)])
-def test_a_replica_alone_trains_as_without_rounds(loss, form):
+def test_a_replica_alone_trains_as_without_rounds(optimizer, loss, form):
     """The state has all that steps change: rounds of one replica are one uninterrupted training."""
     random = np.random.default_rng(0)
     X = random.normal(size=(600, 3)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] > 0).astype(float) if loss == "log" else X[:, 0] * X[:, 1]
     problem = make_problem(form(X), y, loss)
-    optimizer = Annealed(steps=3 * ROUND_STEPS, batch_size=25)
     tree = RandomComplete(max_depth=3).initialize(problem)
     prior = np.bincount(y.astype(int)) / len(y) if loss == "log" else None
-    rounds = SoftRounds(optimizer, tree, problem, 600, 1, prior)
+    kind = SGDRounds if isinstance(optimizer, SSGD) else SoftRounds
+    rounds = kind(optimizer, tree, problem, 600, 1, prior)
     done, order = np.arange(24) / 24, random.permutation(600).astype(np.int32)
     whole = rounds.advance(problem, order, rounds.start(), rounds.steps(done, 0))
     state = rounds.start()
@@ -121,16 +124,18 @@ def test_a_replica_alone_trains_as_without_rounds(loss, form):
         steps = rounds.steps(done[8 * k:8 * k + 8], 8 * k)
         state = rounds.advance(problem, order[200 * k:200 * k + 200], state, steps)
     assert state.n_steps == whole.n_steps == 24
-    assert len(state.losses) == 3
-    for one, other in zip(state.arrays, whole.arrays, strict=True):
+    assert np.shape(state.metrics) == (3, len(rounds.metrics))
+    for one, other, before in zip(
+            state.arrays, whole.arrays, rounds.start().arrays, strict=True):
         assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+        assert one.dtype == before.dtype
     assert not np.allclose(state.arrays[0], rounds.start().arrays[0], atol=0.1)
     assert isinstance(rounds.tree_of(state), Tree)
 
 
 def test_replicas_are_averaged_by_the_weight_of_their_samples():
-    states = [SoftState([np.full(2, value, np.float32)], 8, weight, (value,))
+    states = [RoundState([np.full(2, value, np.float32)], 8, weight, ((value,),))
               for value, weight in ((1.0, 1.0), (5.0, 3.0))]
-    mean = SoftState.average(states)
+    mean = RoundState.average(states)
     assert_array_equal(mean.arrays[0], [4.0, 4.0])
-    assert (mean.n_steps, mean.weight, mean.losses) == (8, 4.0, (4.0,))
+    assert (mean.n_steps, mean.weight, mean.metrics) == (8, 4.0, ((4.0,),))

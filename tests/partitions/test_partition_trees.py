@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import ngdt
-from ngdt.optimizers import TAO, Annealed
+from ngdt.optimizers import SGD, SSGD, TAO, Annealed
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -45,6 +45,28 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
         max_depth=5, optimizer=Annealed(steps=120), random_state=0).fit(X, y)
     assert fitted.score(X, y) > alone.score(X, y) - 0.02
     assert not fitted.baseline_kept_
+
+
+@pytest.mark.parametrize("optimizer", [SSGD(epochs=15), SGD(epochs=15)], ids=str)
+def test_sgd_is_as_accurate_as_in_memory(optimizer, digits_in_parts, all_digits):
+    X, y = all_digits
+    parameters = {"max_depth": 6, "optimizer": optimizer, "validation_fraction": None}
+    alone = ngdt.ObliqueTreeClassifier(random_state=0, **parameters).fit(X, y)
+    model = classifier(**parameters).fit(*digits_in_parts)
+    assert model.score(X, y) > alone.score(X, y) - 0.02
+    assert model.n_iter_ == 15
+    assert np.diff(model.history_["bound"])[[0, -1]].max() < 0
+
+
+def test_regression_by_ssgd():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(900, 2))
+    y = np.stack([X[:, 0] > X[:, 1], X[:, 0] < 0], axis=1) + 0.1 * random.normal(size=(900, 2))
+    parameters = {"optimizer": SSGD(epochs=30), "validation_fraction": None, "random_state": 0}
+    alone = ngdt.ObliqueTreeRegressor(3, leaf="constant", **parameters).fit(X, y)
+    model = ObliqueTreeRegressor(3, **parameters).fit(
+        *(da.from_array(each, chunks=(300, 2)) for each in (X, y)))
+    assert model.score(X, y) > alone.score(X, y) - 0.02
 
 
 def test_predictions_are_lazy_and_those_in_memory(fitted, digits_in_parts, all_digits):
@@ -195,6 +217,7 @@ def test_empty_partitions_and_unknown_sizes():
     ({"optimizer": TAO()}, "cannot train on the partitions"),
     ({"optimizer": ["annealed"]}, "cannot train on the partitions"),
     ({"optimizer": Annealed(n_teachers=2)}, "n_teachers=0"),
+    ({"optimizer": SSGD(renew="epoch")}, "renew='step'"),
     ({"leaf": "linear"}, "leaf='linear' is not available"),
     ({"max_time": 5.0}, "max_time is not available"),
     ({"warm_start": True}, "warm_start is not available"),

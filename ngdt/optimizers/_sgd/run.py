@@ -29,7 +29,7 @@ class SGDRun:
     def __init__(self, params, tree, problem, space):
         self.params, self.tree, self.problem = params, tree, problem
         self.scaling = space.scaling
-        self.rule, self.renew = params._assignment()
+        self.renew = params._assignment()[1]
         self.random = np.random.RandomState(problem.random_state)
         self.training_samples = problem.training_samples
         self.validation_samples = problem.validation_samples
@@ -37,16 +37,13 @@ class SGDRun:
         self.nu = self._nu(probe, space.spread)
         self.batch_size = int(min(params.batch_size, len(self.training_samples)))
         self.n_steps = -(-len(self.training_samples) // self.batch_size)
-        self.epochs = params.epochs
-        if self.epochs == "auto":
-            steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * problem.X.shape[1])
-            self.epochs = int(np.clip(-(-steps // self.n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
+        self.epochs = number_of_epochs(params, self.n_steps, problem.X.shape[1])
         learning_rate = params.learning_rate
         if learning_rate == "auto":
             learning_rate = 0.1 if problem.loss.is_classifier else 0.03
         self.rate = learning_rate * np.sqrt(self.nu)
         self.leaf_rate = self._leaf_rate()
-        self.trainer = self._trainer(space.norm_limit)
+        self.trainer = trainer_of(params, tree, problem, space, self.nu, self.batch_size)
         self._shrink_weights(probe)
         self.progress = Progress(params, problem, self.epochs)
         self.best = None
@@ -64,54 +61,6 @@ class SGDRun:
         if self.params.leaf_learning_rate == "auto":
             return 10.0 if self.problem.loss.is_classifier else 1.0
         return float(self.params.leaf_learning_rate)
-
-    def _trainer(self, norm_limit):
-        problem, params = self.problem, self.params
-        inference = params.inference
-        if inference == "auto":
-            inference = "fast" if problem.loss.is_classifier else "full"
-        # Leaf values of regression are in the units of the targets, which may be any number of
-        # standard deviations from zero. Logarithms need the limit: their exponentials are summed.
-        is_log = problem.loss.is_classifier or problem.loss.has_log_link
-        leaf_limit = params.leaf_limit if is_log else np.inf
-        weights, thresholds = self.scaling.to_unit_norm(
-            self.tree.densify().weights, self.tree.thresholds)
-        trained = TrainedTree(
-            self.tree,
-            weights.astype(np.float32),
-            thresholds.copy(),
-            np.clip(self.tree.values, -leaf_limit, leaf_limit),
-            problem.loss,
-            nu=self.nu,
-            leaf_limit=leaf_limit,
-            max_leaf_step=self._max_leaf_step(),
-        )
-        samples = TrainingSamples(
-            problem.data,
-            problem.y,
-            problem.sample_weight / problem.sample_weight[self.training_samples].mean(),
-            self.scaling,
-            norm_limit,
-        )
-        return SGDTrainer(
-            trained,
-            samples,
-            radius=RADIUS[inference],
-            best_assignment=self.rule == "best",
-            batch_size=self.batch_size,
-            n_threads=usable_threads(problem.n_jobs),
-        )
-
-    def _max_leaf_step(self):
-        """Step of a leaf value along its mean gradient that does not overshoot the optimum.
-
-        The squared loss has curvature 2; the Poisson loss has that of the prediction.
-        """
-        loss = self.problem.loss
-        if loss.is_classifier:
-            return np.inf
-        curvature = loss.decode(self.tree.values).max() if loss.has_log_link else 2.0
-        return 0.5 / max(2.0, curvature)
 
     def _shrink_weights(self, samples):
         """Shrink the weight vectors until almost all samples that can have a gradient have one."""
@@ -140,7 +89,7 @@ class SGDRun:
             self.trainer.assign(self.training_samples)
         order = self.random.permutation(self.training_samples)
         for steps, done in pace.pieces(epoch):
-            decay = 0.5 * (1.0 + np.cos(np.pi * done))
+            decay = cosine(done)
             metrics = self.trainer.epoch(
                 order[steps.start * self.batch_size:steps.stop * self.batch_size],
                 self.rate * decay, self.leaf_rate * decay, resume=steps.start > 0)
@@ -205,3 +154,77 @@ class SGDRun:
         weights, thresholds, values = parameters
         weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
         return self.tree.replace(weights=weights, thresholds=thresholds, values=values)
+
+
+def number_of_epochs(params, n_steps, n_features):
+    """Number of epochs of so many steps.
+
+    Parameters
+    ----------
+    params : SGD
+    n_steps, n_features : int
+
+    Returns
+    -------
+    int
+    """
+    if params.epochs != "auto":
+        return params.epochs
+    steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * n_features)
+    return int(np.clip(-(-steps // n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
+
+
+def cosine(done):
+    """Share of a learning rate at finished shares of the run."""
+    return 0.5 * (1.0 + np.cos(np.pi * done))
+
+
+def trainer_of(params, tree, problem, space, nu, batch_size):
+    """What moves a tree.
+
+    Parameters
+    ----------
+    params : SGD
+    tree : Tree
+        The initial tree.
+    problem : Problem
+        With the samples to visit.
+    space : InputScale
+    nu : float
+        Largest squared norm of a weight vector.
+    batch_size : int
+
+    Returns
+    -------
+    SGDTrainer
+    """
+    loss, inference = problem.loss, params.inference
+    if inference == "auto":
+        inference = "fast" if loss.is_classifier else "full"
+    # Leaf values of regression are in the units of the targets, which may be any number of
+    # standard deviations from zero. Logarithms need the limit: their exponentials are summed.
+    leaf_limit = params.leaf_limit if loss.is_classifier or loss.has_log_link else np.inf
+    weights, thresholds = space.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
+    trained = TrainedTree(
+        tree, weights.astype(np.float32), thresholds.copy(),
+        np.clip(tree.values, -leaf_limit, leaf_limit), loss, nu=nu, leaf_limit=leaf_limit,
+        max_leaf_step=_max_leaf_step(loss, tree))
+    samples = TrainingSamples(
+        problem.data, problem.y,
+        problem.sample_weight / problem.sample_weight[problem.training_samples].mean(),
+        space.scaling, space.norm_limit)
+    return SGDTrainer(
+        trained, samples, radius=RADIUS[inference],
+        best_assignment=params._assignment()[0] == "best", batch_size=batch_size,
+        n_threads=usable_threads(problem.n_jobs))
+
+
+def _max_leaf_step(loss, tree):
+    """Step of a leaf value along its mean gradient that does not overshoot the optimum.
+
+    The squared loss has curvature 2; the Poisson loss has that of the prediction.
+    """
+    if loss.is_classifier:
+        return np.inf
+    curvature = loss.decode(tree.values).max() if loss.has_log_link else 2.0
+    return 0.5 / max(2.0, curvature)
