@@ -1,73 +1,22 @@
-"""One fit on partitions: from collections to the fitted attributes of an estimator."""
+"""One fit of a tree on partitions: from collections to the fitted attributes of an estimator."""
 
 import warnings
-from itertools import chain
 
-import dask
 import numpy as np
-from dask import delayed
 from sklearn.base import is_classifier
-from sklearn.utils import check_random_state
 
-from ngdt._activity import SILENT
-from ngdt._folds import AUTO_VALIDATION_FRACTION, problem_of, problem_with_moments
-from ngdt._resolve import is_auto, resolve_baseline, resolve_init, resolve_loss, sample_count
-from ngdt._sample_summary import SampleSummary
-from ngdt._scaling import Moments
+from ngdt._folds import AUTO_VALIDATION_FRACTION
+from ngdt._resolve import is_auto, resolve_baseline
 from ngdt._selection import MIN_GAIN_SE, TrainingResult
-from ngdt._targets import RegressionTargets
 from ngdt._tree import Tree
-from ngdt._validation import error_prefix
-from ngdt.dask._blocks import Division, encode, glance, join, partitions_of
+from ngdt.dask._blocks import Division
+from ngdt.dask._reading import Reading, resolve_optimizer, seed_of
 from ngdt.dask._sums import Description, saved, within_limits
-from ngdt.dask._training import ROUNDS, Partitions, Training
-from ngdt.estimators._description import fitted_attributes
-from ngdt.initializers._random_complete import default_depth
-from ngdt.optimizers import Annealed, OptimizerResult
+from ngdt.dask._training import Training
+from ngdt.optimizers import OptimizerResult
 
-# Numbers of samples, and of values of X, from which the encoding, the initial tree and the greedy
-# baseline are made.
-MAX_SAMPLES, MIN_SAMPLES, MAX_VALUES = 100_000, 15_000, 12_000_000
-# Partitions that are trained on at the same time by default.
-N_AT_ONCE = 4
-# Losses whose best leaf values and errors follow from sums over the samples of a leaf.
-LOSSES = ("log", "bounded", "squared")
-# Shares of the work that are shown: of the first readings, and of the training.
-READING_WORK, TRAINING_WORK = 0.05, 0.85
-
-
-def resolve_optimizer(estimator):
-    """The optimizer that the parameters of an estimator mean; None keeps the initial tree.
-
-    Raises
-    ------
-    ValueError
-        If a parameter asks for what partitions cannot give; the message names it.
-    """
-    name = type(estimator).__name__
-    for parameter, way_out in (
-            ("max_time", "use fewer steps, as in optimizer=Annealed(steps=1000)"),
-            ("warm_start", "pass the tree: init=estimator.tree_"),
-            ("checkpoint", "the training goes on without it if a worker ends")):
-        if getattr(estimator, parameter):
-            raise ValueError(f"{parameter} is not available in ngdt.dask.{name}: {way_out}")
-    if estimator.leaf == "linear":
-        raise ValueError(
-            f"leaf='linear' is not available in ngdt.dask.{name}: use leaf='constant'")
-    given = estimator.optimizer
-    if isinstance(given, str):
-        named = {"auto": Annealed} | {kind.name: kind for kind in ROUNDS}
-        given = named[given]() if given in named else given
-    if given is None:
-        return None
-    if type(given) not in ROUNDS:
-        names = ", ".join(repr(kind.name) for kind in ROUNDS)
-        raise ValueError(
-            f"optimizer={estimator.optimizer!r} cannot train on the partitions of a dask "
-            f"collection: use one of {names} or an object of their classes, or the estimators of "
-            "ngdt on data in memory")
-    ROUNDS[type(given)].check(given)
-    return given
+# Share of the work that is shown.
+TRAINING_WORK = 0.85
 
 
 class Fit:
@@ -94,97 +43,23 @@ class Fit:
     """
 
     def __init__(self, estimator, X, y, sample_weight, observers, n_at_once, fresh):
-        self.estimator, self.n_at_once, self.fresh = estimator, n_at_once or N_AT_ONCE, fresh
-        self.optimizer, self.loss = resolve_optimizer(estimator), _resolve_loss(estimator)
+        self.estimator, self.fresh = estimator, fresh
+        self.optimizer = resolve_optimizer(estimator)
         self.division = _division(estimator, self.optimizer)
-        parts = partitions_of(X, y, sample_weight)
-        reading = observers["activity"].part(READING_WORK, "reading partitions")
-        glances = self._look_at(parts, X.shape[1])
-        self.totals = None      # weight of each class
-        self._learn(glances, observers)
-        self._make_blocks(parts, glances)
-        reading.finish()
+        self.data = Reading(
+            estimator, X, y, sample_weight, self.division, n_at_once, observers)
+        self.partitions = self.data.partitions
         result = self._train()
         self.interrupted = result.interrupted
-        self.fitted |= self._described(result)
-
-    def _look_at(self, parts, n_columns):
-        """Read all partitions once: sums of the targets, and some of the samples."""
-        n_drawn = int(np.clip(MAX_VALUES // max(1, n_columns), MIN_SAMPLES, MAX_SAMPLES))
-        reader = delayed(_reader(self.estimator), traverse=False, pure=False)
-        look = delayed(glance, pure=False)
-        # Up to twice the mean, so that a larger partition can give its share.
-        found = dask.compute(*(
-            look(reader, self.division, -(-2 * n_drawn // len(parts)), *part, number)
-            for number, part in enumerate(parts)))
-        n_training = sum(each.n_training for each in found)
-        if n_training == 0:
-            raise ValueError("X has no samples of positive weight to train on")
-        share = min(1.0, n_drawn / n_training)
-        return [each.first(round(share * each.n_training)) for each in found]
-
-    def _learn(self, glances, observers):
-        """The encoding and the problem of the sample; the limits for all samples."""
-        estimator, drawn = self.estimator, [each for each in glances if each.n_drawn]
-        known = self._known_targets([each for each in glances if each.weight > 0])
-        self.problem, self.fitted = estimator._checked_problem(
-            join([each.X for each in drawn]), np.concatenate([each.y for each in drawn]),
-            np.concatenate([each.sample_weight for each in drawn]), False, known)
-        if is_auto(estimator.max_depth):    # as in memory, where no trees compete
-            self.problem = self.problem.replace(max_depth=default_depth(self.problem))
-        # A number that is missing elsewhere only becomes the mean of the sample, too.
-        self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)
-        n_samples = sum(each.n_present for each in glances)
-        least = {"min_samples_split": 2, "min_samples_leaf": 1}
-        limits = {name: sample_count(getattr(estimator, name), n_samples, low)
-                  for name, low in least.items()}
-        share = self.problem.X.shape[0] / n_samples
-        self.limits = self.problem.replace(**limits)
-        self.problem = self.problem.replace(**observers, **{
-            name: max(low, round(share * limits[name])) for name, low in least.items()})
-
-    def _known_targets(self, glances):
-        """All labels, or the standardisation of the targets, from sums over the partitions."""
-        if not is_classifier(self.estimator):
-            moments = Moments.merge([each.y_moments for each in glances],
-                                    [each.weight for each in glances])
-            return RegressionTargets.of_moments(moments.mean, moments.std)
-        labels = np.concatenate([each.y_values for each in glances])
-        classes, label = np.unique(labels, return_inverse=True)
-        self.totals = np.bincount(label, np.concatenate([each.y_weights for each in glances]))
-        return classes
-
-    def _make_blocks(self, parts, glances):
-        """The blocks of the partitions, and the scaling of all samples."""
-        factor = self._class_weight()
-        template = problem_of(self.problem, np.empty(0, dtype=np.intp)).replace(
-            callback=None, verbose=0, activity=SILENT)
-        reader, template, division = (delayed(each, traverse=False, pure=False) for each in (
-            _reader(self.estimator, **self.fitted), template, self.division))
-        make = delayed(encode, pure=False)
-        full = [number for number, each in enumerate(glances) if each.n_samples]
-        self.partitions = Partitions(
-            [make(reader, template, division, factor, *parts[number], number) for number in full],
-            np.array([glances[number].n_training for number in full]),
-            self.n_at_once if self.n_at_once > 0 else len(full))
-        self.moments = Moments.merge(*zip(*self.partitions.total(
-            _moments, _concatenated), strict=True))
-        self.problem = problem_with_moments(self.problem, self.moments)
-
-    def _class_weight(self):
-        """Factor of the weights of each class, from its weight in all partitions; or None."""
-        if self.totals is None:
-            return None
-        weighted = self.fitted["_targets"].apply_class_weight(
-            self.estimator.class_weight, np.arange(len(self.totals)), self.totals)
-        factor = weighted / np.where(self.totals > 0, self.totals, 1.0)
-        self.totals = weighted
-        return factor
+        found = self.partitions.total(
+            Description.of, Description.add, result.tree, *self.data.units)
+        self.fitted = self.data.fitted | self.data.described(
+            result, found, self.partitions.sums(result.tree))
 
     def _train(self):
         """The trained tree or the baseline, whichever is better on the test samples."""
         optimizers = [] if self.optimizer is None else [self.optimizer]
-        init, problem = self._initial(optimizers), self.problem.doing(TRAINING_WORK)
+        init, problem = self.data.initial(optimizers), self.data.problem.doing(TRAINING_WORK)
         tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
         if tree.slopes is not None and self.estimator.leaf != "constant":
             warnings.warn(
@@ -192,56 +67,24 @@ class Fit:
                 "leaf='constant', or the estimators of ngdt on data in memory", stacklevel=7)
         result = OptimizerResult(self._with_leaves(tree))
         if optimizers and tree.n_internal:
-            prior = None if self.totals is None else self.totals / self.totals.sum()
             result = Training(
-                self.optimizer, problem.refit_leaves(tree), problem, self.partitions, prior,
-                bool(self.division.fraction)).run()
-        tree = within_limits(result.tree, self.limits, self.partitions.sums)
+                self.optimizer, problem.refit_leaves(tree), problem, self.partitions,
+                self.data.prior, bool(self.division.fraction)).run()
+        tree = within_limits(result.tree, self.data.limits, self.partitions.sums)
         kept = False
         if optimizers and self.division.fraction and not isinstance(init, Tree):
             baseline = resolve_baseline(init, optimizers, self.fresh)
             other = self._with_leaves(
-                initial if baseline is None else baseline.initialize(self.problem))
-            other = within_limits(other, self.limits, self.partitions.sums)
+                initial if baseline is None else baseline.initialize(self.data.problem))
+            other = within_limits(other, self.data.limits, self.partitions.sums)
             gain, squares = self.partitions.total(saved, sum, other, tree)
             kept = not gain > MIN_GAIN_SE * np.sqrt(squares)
         history = {"optimizer": [type(self.optimizer).__name__] * len(
             result.history.get("loss", ()))} | result.history
         return TrainingResult(other if kept else tree, history, kept, result.interrupted)
 
-    def _initial(self, optimizers):
-        """The initializer, or the initial tree."""
-        init = resolve_init(self.estimator, optimizers, self.fitted.get("classes_"))
-        if not isinstance(init, Tree):
-            init.check(self.problem)
-            return init
-        with error_prefix("init"):
-            self.problem.check_shapes(init)
-        return self.fitted["_targets"].scale_leaf_values(init, self.loss)
-
     def _with_leaves(self, tree):
         return self.partitions.sums(tree).fit_leaves(tree)
-
-    def _described(self, result):
-        """Fitted attributes that depend on the tree."""
-        targets, moments = self.fitted["_targets"], self.moments
-        found = self.partitions.total(
-            Description.of, Description.add, result.tree, targets, moments)
-        summary = SampleSummary(
-            targets.unscale_leaf_values(result.tree, self.loss), moments.mean, moments.std,
-            moments.low, moments.high, found.left, found.right)
-        count = self.partitions.sums(result.tree).count.sum(axis=0)
-        return fitted_attributes(
-            result, self.fitted["_table"], summary, count, found.weight, found.quantiles)
-
-
-def _resolve_loss(estimator):
-    loss = resolve_loss(estimator, estimator._default_loss)
-    if loss.name not in LOSSES:
-        raise ValueError(
-            f"loss={estimator.loss!r}: best leaf values do not follow from sums over partitions. "
-            f"Use one of {', '.join(LOSSES)}, or the estimators of ngdt on data in memory")
-    return loss
 
 
 def _division(estimator, optimizer):
@@ -249,23 +92,7 @@ def _division(estimator, optimizer):
     fraction = estimator.validation_fraction
     if is_auto(fraction):
         fraction = AUTO_VALIDATION_FRACTION
-    seed = check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max)
-    return Division(None if optimizer is None else fraction,
-                    not isinstance(estimator.init, Tree), is_classifier(estimator), int(seed))
+    return Division(None if optimizer is None else fraction, not isinstance(estimator.init, Tree),
+                    is_classifier(estimator), seed_of(estimator))
 
 
-def _reader(estimator, **attributes):
-    """An estimator to be sent, which reads tables as a given one does."""
-    reader = type(estimator)(categorical_features=estimator.categorical_features)
-    vars(reader).update(estimator._columns() | attributes)
-    return reader
-
-
-def _moments(block):
-    """The moments of a block, and its weight, as a list of one pair."""
-    weight = block.weights.sum(axis=0)
-    return [(Moments.of(block.problem.X, weight), weight.sum())] if weight.any() else []
-
-
-def _concatenated(parts):
-    return list(chain.from_iterable(parts))

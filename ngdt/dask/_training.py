@@ -1,5 +1,6 @@
 """Training on partitions: rounds of replicas, and sums in between."""
 
+from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -56,15 +57,35 @@ class Partitions:
             From a list of its results to one of the same kind.
         *args : objects
         """
+        return self.lazy_total(function, add, *args).compute()
+
+    def lazy_total(self, function, add, *args):
+        """What `total` computes, Delayed."""
         args = [delayed(each, traverse=False, pure=False) for each in args]
         found = [delayed(function, pure=False)(block, *args) for block in self.blocks]
-        return combined(add, found).compute()
+        return combined(add, found)
 
     def sums(self, tree):
         """The `LeafSums` of a tree; those of the last one are kept."""
         if self._last[0] is not tree:
             self._last = tree, self.total(LeafSums.of, LeafSums.add, tree)
         return self._last[1]
+
+    def drawn(self, draw):
+        """The same blocks, of which each has what one tree draws from it.
+
+        Parameters
+        ----------
+        draw : Draw
+
+        Returns
+        -------
+        Partitions
+        """
+        part = copy(self)
+        part.blocks, part._last = [delayed(draw.of, pure=False)(each) for each in self.blocks], (
+            None, None)
+        return part
 
     def visits(self, seed):
         """The partitions in random order, some at a time, as lists of indices."""
