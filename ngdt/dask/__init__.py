@@ -2,7 +2,10 @@
 
 try:
     from ngdt.dask._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+    from ngdt.dask._forests import ObliqueForestClassifier, ObliqueForestRegressor
 except ModuleNotFoundError as error:
     raise ImportError('ngdt.dask needs dask: pip install "ngdt[dask]"') from error
 
-__all__ = ["ObliqueTreeClassifier", "ObliqueTreeRegressor"]
+__all__ = [
+    "ObliqueForestClassifier", "ObliqueForestRegressor", "ObliqueTreeClassifier",
+    "ObliqueTreeRegressor"]

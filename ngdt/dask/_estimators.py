@@ -1,39 +1,18 @@
 """The trees for dask collections."""
 
-from functools import partial
-from typing import ClassVar
-
 import numpy as np
-from dask import compute, is_dask_collection
-from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.validation import check_is_fitted
 
 from ngdt import estimators
+from ngdt.dask._collections import DaskEstimator
 from ngdt.dask._fit import Fit
 
 
-class DaskTree:
+class DaskTree(DaskEstimator):
     """What the trees for dask collections share."""
-
-    _in_memory_class: ClassVar[type]
-
-    def in_memory(self):
-        """The estimator of ngdt with the same parameters and fitted attributes.
-
-        Returns
-        -------
-        ngdt.ObliqueTreeClassifier or ngdt.ObliqueTreeRegressor
-        """
-        parameters = self.get_params(deep=False)
-        estimator = self._in_memory_class(**parameters | {"n_jobs": None})
-        vars(estimator).update({
-            name: value for name, value in vars(self).items() if name not in parameters})
-        return estimator
 
     def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, fresh, **options):
         """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
-        estimator = self._in_memory_class(**self.get_params(deep=False) | {"n_jobs": None})
+        estimator = self._unfitted()
         observers = {"activity": activity, "callback": callback, "deadline": deadline}
         done = Fit(estimator, X, y, sample_weight, observers, self.n_jobs, fresh)
         vars(self).update(estimator._columns() | done.fitted)
@@ -59,7 +38,7 @@ class DaskTree:
         dask array of int32, shape (n_samples,)
             Lazy. Of samples in memory, an ndarray.
         """
-        return self._by_blocks("apply", X, check_input, np.int32)
+        return self._by_blocks("apply", X, np.int32, (), check_input)
 
     def predict(self, X, check_input=True):
         """Predictions.
@@ -75,49 +54,7 @@ class DaskTree:
         dask array of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
             Lazy. Of samples in memory, an ndarray.
         """
-        check_is_fitted(self)
-        dtype = getattr(self, "classes_", np.empty(0)).dtype
-        shape = () if self.n_outputs_ == 1 else (self.n_outputs_,)
-        return self._by_blocks("predict", X, check_input, dtype, shape)
-
-    def score(self, X, y, sample_weight=None):
-        """Accuracy or, of a regressor, the coefficient of determination.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
-        y : dask array or series, or array-like, of shape (n_samples,) or (n_samples, n_outputs)
-            Targets and predictions of all samples have to fit into the memory of this process.
-        sample_weight : as y, of shape (n_samples,), default=None
-
-        Returns
-        -------
-        float
-        """
-        # Not that of scikit-learn: partitions of data frames do not know how many rows they have.
-        predicted, y, sample_weight = compute(self.predict(X), y, sample_weight)
-        metric = accuracy_score if is_classifier(self) else r2_score
-        return metric(y, predicted, sample_weight=sample_weight)
-
-    def _by_blocks(self, name, X, check_input, dtype, shape=()):
-        """The result of a method: of the partitions of a collection, when they are computed."""
-        if not is_dask_collection(X):
-            return getattr(super(), name)(X, check_input)
-        check_is_fitted(self)
-        empty = np.empty((0, *shape), dtype=dtype)
-        model = self.in_memory().set_params(callback=None)  # which may hold what cannot be sent
-        vars(model).pop("_skl_callbacks", None)
-        predict = partial(_unless_empty, getattr(model, name), empty, check_input)
-        if hasattr(X, "divisions"):
-            return X.map_partitions(predict, meta=empty)
-        X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        columns = {"chunks": (X.chunks[0], shape)} if shape else {"drop_axis": 1}
-        return X.map_blocks(predict, dtype=dtype, meta=empty, **columns)
-
-
-def _unless_empty(method, empty, check_input, X):
-    """Predictions for a partition, which may have no samples."""
-    return method(X, check_input) if X.shape[0] else empty
+        return self._predicted(X, check_input)
 
 
 class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
@@ -183,9 +120,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
         dask array of shape (n_samples, n_classes)
             Lazy. Of samples in memory, an ndarray.
         """
-        check_is_fitted(self)
-        return self._by_blocks(
-            "predict_proba", X, check_input, np.float64, (self.n_classes_,))
+        return self._probabilities("predict_proba", X, check_input)
 
     def predict_log_proba(self, X, check_input=True):
         """Logarithm of the probability of each label.
@@ -201,9 +136,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
         dask array of shape (n_samples, n_classes)
             Lazy. Of samples in memory, an ndarray.
         """
-        check_is_fitted(self)
-        return self._by_blocks(
-            "predict_log_proba", X, check_input, np.float64, (self.n_classes_,))
+        return self._probabilities("predict_log_proba", X, check_input)
 
 
 class ObliqueTreeRegressor(DaskTree, estimators.ObliqueTreeRegressor):

@@ -1,7 +1,5 @@
 """One fit of a tree on partitions: from collections to the fitted attributes of an estimator."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import is_classifier
 
@@ -10,7 +8,7 @@ from ngdt._resolve import is_auto, resolve_baseline
 from ngdt._selection import MIN_GAIN_SE, TrainingResult
 from ngdt._tree import Tree
 from ngdt.dask._blocks import Division
-from ngdt.dask._reading import Reading, resolve_optimizer, seed_of
+from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
 from ngdt.dask._sums import Description, saved, within_limits
 from ngdt.dask._training import Training
 from ngdt.optimizers import OptimizerResult
@@ -61,10 +59,7 @@ class Fit:
         optimizers = [] if self.optimizer is None else [self.optimizer]
         init, problem = self.data.initial(optimizers), self.data.problem.doing(TRAINING_WORK)
         tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
-        if tree.slopes is not None and self.estimator.leaf != "constant":
-            warnings.warn(
-                "ngdt.dask replaced the linear leaves of the initial tree by constant ones. Use "
-                "leaf='constant', or the estimators of ngdt on data in memory", stacklevel=7)
+        warn_of_slopes(tree, self.estimator, stacklevel=8)
         result = OptimizerResult(self._with_leaves(tree))
         if optimizers and tree.n_internal:
             result = Training(

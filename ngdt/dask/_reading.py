@@ -1,5 +1,6 @@
 """What trees and forests on partitions have in common: from collections to blocks."""
 
+import warnings
 from itertools import chain
 
 import dask
@@ -224,6 +225,14 @@ class Reading:
 def seed_of(estimator):
     """A seed for draws on the workers."""
     return int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
+
+
+def warn_of_slopes(tree, estimator, stacklevel):
+    """Warn that linear leaves of an initial tree become constant, unless they are asked to."""
+    if tree.slopes is not None and estimator.leaf != "constant":
+        warnings.warn(
+            "ngdt.dask replaced the linear leaves of the initial tree by constant ones. Use "
+            "leaf='constant', or the estimators of ngdt on data in memory", stacklevel=stacklevel)
 
 
 def _resolve_loss(estimator):

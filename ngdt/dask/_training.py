@@ -68,8 +68,12 @@ class Partitions:
     def sums(self, tree):
         """The `LeafSums` of a tree; those of the last one are kept."""
         if self._last[0] is not tree:
-            self._last = tree, self.total(LeafSums.of, LeafSums.add, tree)
+            self.keep(tree, self.total(LeafSums.of, LeafSums.add, tree))
         return self._last[1]
+
+    def keep(self, tree, sums):
+        """Keep the `LeafSums` of a tree."""
+        self._last = tree, sums
 
     def drawn(self, draw):
         """The same blocks, of which each has what one tree draws from it.

@@ -188,7 +188,7 @@ class ObliqueForest(TableEstimator):
             growth = Growth(
                 problem.replace(deadline=deadline, activity=activity), fitted, tasks,
                 lambda trees: self._attributes(fitted, before + self._estimators(trees, fitted)))
-            seeds = _seeds(problem.random_state, len(before), self.n_estimators)
+            seeds = seeds_of(problem.random_state, len(before), self.n_estimators)
             self._grow(growth, sampling, seeds, fitted)
             before += self._estimators(growth.trees, fitted)
         self._set_fitted(fitted, before)
@@ -392,7 +392,7 @@ class ObliqueForest(TableEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_kernel"}
 
 
-def _seeds(seed, first, end):
+def seeds_of(seed, first, end):
     """Seeds of the trees of a forest: those of the first trees do not depend on their number."""
     return [
         int(np.random.SeedSequence([seed, t]).generate_state(1)[0] >> 1)

@@ -71,11 +71,7 @@ class Recipe:
         part.check_shapes(result.tree)
         tree = result.tree if features is None else (
             widen(result.tree, features, problem.X.shape[1]))
-        compact = tree.compact()
-        # Many samples take up to twice as long with sparse weights: they have to be worth it.
-        if 2 * compact.nbytes < tree.nbytes:
-            tree = compact
-        result = replace(result, tree=tree)
+        result = replace(result, tree=stored(tree))
         parameters = {"max_depth": problem.max_depth, "random_state": seed}
         return TrainedTree(
             describe(problem.part(weight), result, fitted) | parameters,
@@ -108,6 +104,15 @@ def _of_features(optimizer, features):
         return optimizer
     places = np.flatnonzero(np.isin(features, optimizer.features))
     return LinearLeaves(**{**optimizer.get_params(deep=False), "features": places})
+
+
+def stored(tree):
+    """The tree as it is kept: with sparse weights where they save half of it.
+
+    Many samples take up to twice as long with sparse weights: they have to be worth it.
+    """
+    compact = tree.compact()
+    return compact if 2 * compact.nbytes < tree.nbytes else tree
 
 
 @dataclass(frozen=True)

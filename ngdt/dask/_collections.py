@@ -1,0 +1,87 @@
+"""What estimators for dask collections have in common."""
+
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from dask import compute, is_dask_collection
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
+
+
+class DaskEstimator:
+    """A model of ngdt that is trained on partitions, and predicts them when they are computed."""
+
+    _in_memory_class: ClassVar[type]
+
+    def in_memory(self):
+        """The estimator of ngdt with the same parameters and fitted attributes.
+
+        Returns
+        -------
+        estimator of ngdt
+            Of the class of the same name.
+        """
+        parameters = self.get_params(deep=False)
+        estimator = self._in_memory_class(**parameters | {"n_jobs": None})
+        vars(estimator).update({
+            name: value for name, value in vars(self).items() if name not in parameters})
+        return estimator
+
+    def _unfitted(self):
+        """An estimator of ngdt with the same parameters, on one core."""
+        return self._in_memory_class(**self.get_params(deep=False) | {"n_jobs": None})
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy or, of a regressor, the coefficient of determination.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        y : dask array or series, or array-like, of shape (n_samples,) or (n_samples, n_outputs)
+            Targets and predictions of all samples have to fit into the memory of this process.
+        sample_weight : as y, of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        # Not that of scikit-learn: partitions of data frames do not know how many rows they have.
+        predicted, y, sample_weight = compute(self.predict(X), y, sample_weight)
+        metric = accuracy_score if is_classifier(self) else r2_score
+        return metric(y, predicted, sample_weight=sample_weight)
+
+    def _predicted(self, X, *args):
+        """What `predict` returns."""
+        check_is_fitted(self)
+        dtype = getattr(self, "classes_", np.empty(0)).dtype
+        shape = () if self.n_outputs_ == 1 else (self.n_outputs_,)
+        return self._by_blocks("predict", X, dtype, shape, *args)
+
+    def _probabilities(self, name, X, *args):
+        """What a method returns that has a column for each class."""
+        check_is_fitted(self)
+        return self._by_blocks(name, X, np.float64, (self.n_classes_,), *args)
+
+    def _by_blocks(self, name, X, dtype, shape, *args):
+        """The result of a method: of the partitions of a collection, when they are computed."""
+        if not is_dask_collection(X):
+            return getattr(super(), name)(X, *args)
+        check_is_fitted(self)
+        empty = np.empty((0, *shape), dtype=dtype)
+        model = self.in_memory()
+        if hasattr(model, "callback"):      # which may hold what cannot be sent
+            model.callback = None
+        vars(model).pop("_skl_callbacks", None)
+        predict = partial(_unless_empty, getattr(model, name), empty, args)
+        if hasattr(X, "divisions"):
+            return X.map_partitions(predict, meta=empty)
+        X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+        columns = {"chunks": (X.chunks[0], shape)} if shape else {"drop_axis": 1}
+        return X.map_blocks(predict, dtype=dtype, meta=empty, **columns)
+
+
+def _unless_empty(method, empty, args, X):
+    """Predictions for a partition, which may have no samples."""
+    return method(X, *args) if X.shape[0] else empty

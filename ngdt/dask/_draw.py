@@ -1,0 +1,84 @@
+"""What a tree of a forest draws from each partition."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from ngdt.dask._blocks import Block
+from ngdt.forest._sampling import Sampling
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The samples and the features of a tree.
+
+    Attributes
+    ----------
+    sampling : Sampling
+        Its number of samples is not used.
+    share : float or None
+        Number of samples that are drawn, relative to those that there are. None stands for all, not
+        drawn.
+    seed : int
+        Of the tree.
+    """
+
+    sampling: Sampling
+    share: float | None
+    seed: int
+
+    @property
+    def distinct(self):
+        """Expected share of the samples that are drawn at least once."""
+        if self.share is None:
+            return 1.0
+        return 1.0 - np.exp(-self.share) if self.sampling.bootstrap else self.share
+
+    @property
+    def features(self):
+        """Features of the tree, or None for all."""
+        return self.sampling.features(self.seed)
+
+    def weight(self, sample_weight, number):
+        """The sample weights of the tree in the partition of this number.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of shape (n_samples,)
+        number : int
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        n_samples = np.count_nonzero(sample_weight)
+        if self.share is None or n_samples == 0:
+            return sample_weight
+        sampling = replace(self.sampling, n_drawn=max(1, round(self.share * n_samples)))
+        seed = np.random.SeedSequence([self.seed, number]).generate_state(1)[0]
+        return sample_weight * sampling.counts(sample_weight, int(seed))
+
+    def of(self, block):
+        """The block with the sample weights of the tree.
+
+        Parameters
+        ----------
+        block : Block
+
+        Returns
+        -------
+        Block
+        """
+        weight = self.weight(block.problem.sample_weight, block.number)
+        return Block(
+            block.problem.replace(sample_weight=weight), block.test_weight, block.number)
+
+    def training_block(self, block):
+        """`of` with the features of the tree only."""
+        drawn, features = self.of(block), self.features
+        if features is None:
+            return drawn
+        X = drawn.problem.X[:, features]
+        return replace(drawn, problem=drawn.problem.replace(
+            X=X if sparse.issparse(X) else np.ascontiguousarray(X)))

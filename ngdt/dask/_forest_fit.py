@@ -1,0 +1,151 @@
+"""One fit of a forest on partitions."""
+
+import dask
+import numpy as np
+from sklearn.base import is_classifier
+
+from ngdt._selection import TrainingResult
+from ngdt._tree import Tree
+from ngdt.dask._blocks import Division
+from ngdt.dask._draw import Draw
+from ngdt.dask._forest_training import ForestTraining
+from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
+from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
+from ngdt.forest._base import seeds_of
+from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples, widen
+from ngdt.forest._training import stored
+from ngdt.pruning._unused import keep_reached
+
+# Share of the work that is shown.
+TRAINING_WORK = 0.9
+
+
+class ForestFit:
+    """One fit of a forest on partitions.
+
+    Parameters
+    ----------
+    estimator : ObliqueForestClassifier or ObliqueForestRegressor
+        Of ngdt, with the parameters; not fitted. It gets the number and the names of the columns.
+    X, y, sample_weight : dask collections, or None
+    observers : dict
+        Fields of the problem.
+    n_at_once : int or None
+        Number of partitions that are trained on at the same time; -1 stands for all.
+
+    Attributes
+    ----------
+    fitted : dict
+        The fitted attributes.
+    interrupted : bool
+        Whether Ctrl-C ended the training.
+    was_cut : bool
+        False: there is no deadline.
+    """
+
+    was_cut = False
+
+    def __init__(self, estimator, X, y, sample_weight, observers, n_at_once):
+        self.optimizer, self.interrupted = resolve_optimizer(estimator), False
+        _check(estimator)
+        division = Division(None, False, is_classifier(estimator), seed_of(estimator))
+        self.data = Reading(estimator, X, y, sample_weight, division, n_at_once, observers)
+        self.draws = self._draws(estimator)
+        self.parts = [self.data.partitions.drawn(draw) for draw in self.draws]
+        trees, histories = self._trained(estimator)
+        results = [
+            TrainingResult(tree, history, False, self.interrupted)
+            for tree, history in zip(self._finished(trees), histories, strict=True)]
+        members = [estimator._tree(attributes, self.data.fitted)
+                   for attributes in self._described(results)]
+        self.fitted = estimator._attributes(self.data.fitted | {"candidates_": {}}, members)
+
+    def _draws(self, estimator):
+        """What each tree draws."""
+        fitted, n_samples = self.data.fitted, int(self.data.partitions.n_training.sum())
+        table = fitted["_table"]
+        n_drawn = number_of_samples(estimator.max_samples, n_samples, estimator.bootstrap)
+        sampling = Sampling(
+            estimator.bootstrap, None, number_of_columns(estimator.max_features, len(table.names)),
+            np.array([feature.column for feature in table.features]))
+        seeds = seeds_of(self.data.problem.random_state, 0, estimator.n_estimators)
+        return [Draw(sampling, None if n_drawn is None else n_drawn / n_samples, seed)
+                for seed in seeds]
+
+    def _trained(self, estimator):
+        """The trees, of all features, and the metrics of their epochs."""
+        data, optimizers = self.data, [] if self.optimizer is None else [self.optimizer]
+        self.init = data.initial(optimizers)
+        if isinstance(self.init, Tree):
+            warn_of_slopes(self.init, estimator, stacklevel=7)
+            if self.draws[0].features is not None:
+                raise ValueError(
+                    "init is a tree of all features: use max_features=None, or an initializer")
+        problem = data.problem.doing(TRAINING_WORK)
+        trees, histories = [self._initial(draw) for draw in self.draws], [{}] * len(self.draws)
+        split = [k for k, tree in enumerate(trees) if optimizers and tree.n_internal]
+        if split:
+            training = ForestTraining(
+                self.optimizer, [trees[k] for k in split], [self.draws[k] for k in split], problem,
+                data.partitions, data.prior)
+            for k, trained in zip(split, training.run(), strict=True):
+                trees[k], histories[k] = trained
+            self.interrupted = training.progress.interrupted
+        name = type(self.optimizer).__name__
+        return [
+            tree if draw.features is None else widen(tree, draw.features, problem.X.shape[1])
+            for tree, draw in zip(trees, self.draws, strict=True)
+        ], [{"optimizer": [name] * len(each.get("loss", ()))} | each for each in histories]
+
+    def _initial(self, draw):
+        """The initial tree, of the features that it draws."""
+        if isinstance(self.init, Tree):
+            return self.init
+        problem = self.data.problem
+        part = problem.part(draw.weight(problem.sample_weight, 0), draw.features)
+        return self.init.initialize(part.replace(random_state=draw.seed))
+
+    def _finished(self, trees):
+        """The trees with the best leaf values, without empty leaves, and within the limits."""
+        self._sum(trees)
+        fitted = []
+        for tree, part in zip(trees, self.parts, strict=True):
+            sums = part.sums(tree)
+            fitted.append(keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0))
+        self._sum(fitted)
+        return [stored(within_limits(tree, self.data.limits, part.sums))
+                for tree, part in zip(fitted, self.parts, strict=True)]
+
+    def _sum(self, trees):
+        """Compute the sums of all trees in one reading of the partitions."""
+        found = dask.compute(*(
+            part.lazy_total(LeafSums.of, LeafSums.add, tree)
+            for part, tree in zip(self.parts, trees, strict=True)))
+        for part, tree, sums in zip(self.parts, trees, found, strict=True):
+            part.keep(tree, sums)
+
+    def _described(self, results):
+        """Fitted attributes and parameters of the estimator of each tree."""
+        found = dask.compute(*(
+            part.lazy_total(Description.of, Description.add, result.tree, *self.data.units)
+            for part, result in zip(self.parts, results, strict=True)))
+        parameters = {"init": self.init, "optimizer": self.optimizer,
+                      "max_depth": self.data.problem.max_depth}
+        return [
+            self.data.described(result, each, part.sums(result.tree))
+            | parameters | {"random_state": draw.seed}
+            for result, each, part, draw in zip(
+                results, found, self.parts, self.draws, strict=True)]
+
+
+def _check(estimator):
+    """Raise a ValueError that names a parameter of forests that asks for what there is not."""
+    name = type(estimator).__name__
+    if estimator.oob_score:
+        raise ValueError(
+            f"oob_score is not available in ngdt.dask.{name}: score samples that were not trained "
+            "on")
+    if estimator.class_weight == "balanced_subsample":
+        raise ValueError(
+            f"class_weight='balanced_subsample' is not available in ngdt.dask.{name}: use "
+            "'balanced'")

@@ -1,0 +1,154 @@
+"""The forests for dask collections."""
+
+import numpy as np
+
+from ngdt import forest
+from ngdt.dask._collections import DaskEstimator
+from ngdt.dask._forest_fit import ForestFit
+
+
+class DaskForest(DaskEstimator):
+    """What the forests for dask collections share."""
+
+    def _fit_checked(self, X, y, sample_weight, deadline, activity, tasks):
+        """Train, set the fitted attributes, and return how the training ended."""
+        estimator = self._unfitted()
+        observers = {"activity": activity, "deadline": deadline}
+        done = ForestFit(estimator, X, y, sample_weight, observers, self.n_jobs)
+        vars(self).update(estimator._columns() | done.fitted)
+        return done
+
+    def apply(self, X):
+        """Leaf of each tree that each sample reaches.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of int32, shape (n_samples, n_trees)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        n_trees = len(getattr(self, "estimators_", ()))
+        return self._by_blocks("apply", X, np.int32, (n_trees,))
+
+    def predict(self, X):
+        """Predictions: the label with the largest mean probability, or the mean of the trees.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        return self._predicted(X)
+
+
+class ObliqueForestClassifier(DaskForest, forest.ObliqueForestClassifier):
+    """Classification forest that is trained where the partitions of dask collections are.
+
+    All trees are trained at the same time. Each goes from partition to partition, and takes the
+    steps of its optimizer on the samples that it draws there. Leaves follow from sums over all
+    partitions. See :ref:`distributed`.
+
+    It has the parameters and, once fitted, the attributes of
+    :class:`ngdt.ObliqueForestClassifier`, with these differences:
+
+    Parameters
+    ----------
+    init : as in memory, default="auto"
+        The initial trees, which are made from at most 100 000 of the samples.
+    optimizer : {"auto", "annealed", "sgd", "ssgd"}, Annealed, SGD, SSGD or None, default="auto"
+        "auto" is "annealed"; no other trees compete with these.
+    loss : {"log", "bounded"}, Loss or None, default=None
+    bootstrap, max_samples
+        Samples are drawn from each partition by itself, from each the same share, and at least one.
+    leaf : {"auto", "constant"}, default="auto"
+    class_weight : dict, "balanced" or None, default=None
+    n_jobs : int or None, default=None
+        Number of partitions that are visited at the same time; None is 4, -1 all. The trees depend
+        on it, and not on the workers.
+    oob_score, max_time, warm_start, checkpoint
+        Not available. Workers that end in a training need no checkpoint.
+    **parameters
+        All others are those in memory.
+
+    See Also
+    --------
+    ngdt.ObliqueForestClassifier : The same for samples in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ngdt.dask import ObliqueForestClassifier
+    >>> from ngdt.optimizers import Annealed
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = (da.from_array(each, chunks=50) for each in load_iris(return_X_y=True))
+    >>> forest = ObliqueForestClassifier(
+    ...     5, max_depth=3, optimizer=Annealed(steps=100), random_state=0).fit(X, y)
+    >>> forest.predict(X).chunks
+    ((50, 50, 50),)
+    >>> bool((forest.predict(X) == y).mean().compute() > 0.9)
+    True
+    """
+
+    _in_memory_class = forest.ObliqueForestClassifier
+
+    def predict_proba(self, X):
+        """Mean of the probabilities that the trees give each label.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_classes)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        return self._probabilities("predict_proba", X)
+
+    def predict_log_proba(self, X):
+        """Logarithm of the mean probability of each label.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_classes)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        return self._probabilities("predict_log_proba", X)
+
+
+class ObliqueForestRegressor(DaskForest, forest.ObliqueForestRegressor):
+    """Regression forest that is trained where the partitions of dask collections are.
+
+    As :class:`ngdt.dask.ObliqueForestClassifier`. It has the parameters and, once fitted, the
+    attributes of :class:`ngdt.ObliqueForestRegressor`, with the differences that are listed there;
+    the loss is "squared".
+
+    See Also
+    --------
+    ngdt.ObliqueForestRegressor : The same for samples in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ngdt.dask import ObliqueForestRegressor
+    >>> from ngdt.optimizers import Annealed
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = (da.from_array(each, chunks=150) for each in load_diabetes(return_X_y=True))
+    >>> forest = ObliqueForestRegressor(
+    ...     5, max_depth=2, optimizer=Annealed(steps=100), random_state=0).fit(X, y)
+    >>> forest.predict(X).shape
+    (442,)
+    """
+
+    _in_memory_class = forest.ObliqueForestRegressor
