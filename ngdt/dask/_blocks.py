@@ -152,7 +152,10 @@ def partitions_of(X, y, sample_weight):
 
 def _partitions(collection, X):
     if hasattr(collection, "divisions"):        # a data frame or a series
-        return list(collection.to_delayed())
+        # Only the columns that are used are read, but partitions are not merged: dask would merge
+        # those of y, which are smaller, and not those of X.
+        simplified = collection.simplify() if hasattr(collection, "simplify") else collection
+        return list(simplified.to_delayed(optimize_graph=False))
     chunks = {axis: -1 for axis in range(1, collection.ndim) if collection.numblocks[axis] > 1}
     rows, own = getattr(X, "chunks", collection.chunks)[0], collection.chunks[0]
     if np.isfinite(sum(rows)) and np.isfinite(sum(own)) and rows != own:

@@ -162,6 +162,21 @@ def test_frames_with_categories_and_gaps():
     assert model.predict_quantiles(frame[:2]).shape == (2, 3)
 
 
+def test_tables_in_files(tmp_path):
+    """Of a table in several files, columns of X and y are read by themselves."""
+    pytest.importorskip("pyarrow")
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({name: random.normal(size=600) for name in "abcdefgh"})
+    frame["label"] = (frame["a"] > frame["b"]).astype(int)
+    dd.from_pandas(frame, npartitions=6).to_parquet(tmp_path)
+    table = dd.read_parquet(tmp_path)
+    X, y = table.drop(columns="label"), table["label"]
+    model = classifier(max_depth=2, init="info_gain", optimizer=None).fit(X, y)
+    assert model.n_node_samples[0] == 600
+    assert model.score(X, y) > 0.7
+
+
 def test_weights_and_limits(digits_in_parts, all_digits):
     X, y = digits_in_parts
     weight = da.where(y < 5, 1.0, 0.0)
