@@ -198,6 +198,22 @@ def check_batches(estimator):
             "leaf='constant', or fit")
 
 
+def expects_samples(optimizers):
+    """Whether `partial_fit` runs the schedule of soft training over all samples to come.
+
+    Raises
+    ------
+    ValueError
+        If there are other optimizers besides.
+    """
+    expecting = [getattr(optimizer, "expected_samples", None) for optimizer in optimizers]
+    if any(expecting) and len(optimizers) > 1:
+        raise ValueError(
+            f"optimizer={optimizers} is a list: expected_samples is for Annealed alone, as in "
+            "optimizer=Annealed(expected_samples=...)")
+    return any(expecting)
+
+
 def sample_count(given, n_samples, least):
     """A number of samples, from a number or a share of all samples."""
     return given if isinstance(given, Integral) else max(least, ceil(given * n_samples))

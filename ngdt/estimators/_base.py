@@ -21,6 +21,7 @@ from ngdt._deadline import NO_DEADLINE, Deadline
 from ngdt._limits import sequence_of
 from ngdt._loss import Loss
 from ngdt._resolve import (
+    expects_samples,
     is_auto,
     keep_linear_leaves,
     resolve_baseline,
@@ -28,7 +29,7 @@ from ngdt._resolve import (
     resolve_leaves,
     resolve_optimizers,
 )
-from ngdt._selection import race, train, training_in_time
+from ngdt._selection import TrainingResult, race, train, training_in_time
 from ngdt._structure import decision_path
 from ngdt._tree import Tree
 from ngdt._validation import error_prefix
@@ -42,6 +43,7 @@ from ngdt.explanation._tree import explain_tree
 from ngdt.initializers import Initializer
 from ngdt.initializers._random_complete import default_depth
 from ngdt.optimizers import Optimizer
+from ngdt.optimizers._soft.stream import Stream
 
 
 class ObliqueTree(TableEstimator):
@@ -191,10 +193,30 @@ class ObliqueTree(TableEstimator):
             optimizers = keep_linear_leaves(
                 self, init, optimizers, linear_leaves, in_batches=not limit)
             init = encoder.scale_leaf_values(init, problem.loss)
+        if not limit and expects_samples(optimizers):
+            return self._fit_part(problem, init, optimizers[0], fitted, resume)
         result = train(
             problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
             validation_fraction=validation_fraction, limit=limit)
         return self._set_fitted(problem, result, fitted)
+
+    def _fit_part(self, problem, init, optimizer, fitted, resume):
+        """Go on with soft training on a part of the samples that are expected."""
+        optimizer.check(problem)
+        stream = getattr(self, "_stream", None)
+        if not resume:
+            stream = Stream.of(
+                init if isinstance(init, Tree) else init.initialize(problem), problem)
+        elif stream is None:
+            raise ValueError(
+                "optimizer=Annealed(expected_samples=...) goes on with what its first partial_fit "
+                "began, but the present tree is not of one, or was loaded from a file of ngdt.save:"
+                " use optimizer='ssgd', or a clone of the estimator")
+        fitted["_stream"], result = stream.advance(optimizer, problem)
+        history = {"optimizer": [type(optimizer).__name__] * len(
+            result.history.get("loss", ()))}
+        return self._set_fitted(problem, TrainingResult(
+            result.tree, history | result.history, interrupted=result.interrupted), fitted)
 
     def _set_fitted(self, problem, result, fitted):
         """Set all fitted attributes together, and return whether Ctrl-C was pressed."""
@@ -205,6 +227,7 @@ class ObliqueTree(TableEstimator):
             # The tree is trained, and the rest takes little time.
             interrupted = True
             fitted |= describe(problem, result, fitted)
+        vars(self).pop("_stream", None)
         vars(self).update(fitted)
         if not interrupted:
             problem.checkpoint.remove()

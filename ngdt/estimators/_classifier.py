@@ -252,9 +252,10 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         """Run the optimizer on these samples, from the present tree.
 
         The first call makes the initial tree, as `fit` does. There are no validation samples. Not
-        available with ``optimizer=None``. With "auto", the optimizer is "ssgd". Soft training is
-        not suited to samples that come in batches: it runs its whole schedule at each call, and
-        keeps only branches and leaves that the given samples reach.
+        available with ``optimizer=None``. With "auto", the optimizer is "ssgd". With
+        ``Annealed(expected_samples=...)``, soft training goes on from call to call. Without
+        `expected_samples`, it runs its whole schedule at each call, and keeps only branches and
+        leaves that the given samples reach.
 
         Parameters
         ----------
@@ -273,7 +274,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         Raises
         ------
         ValueError
-            With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches.
+            With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches. With
+            `expected_samples`, if so many have been given, or if the present tree is not of a
+            `partial_fit` with it.
 
         Warns
         -----

@@ -183,7 +183,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         """Run the optimizer on these samples, from the present tree.
 
         The first call makes the initial tree, as `fit` does. There are no validation samples. Not
-        available with ``optimizer=None``.
+        available with ``optimizer=None``. With ``Annealed(expected_samples=...)``, soft training
+        goes on from call to call.
 
         Parameters
         ----------
@@ -200,7 +201,9 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         Raises
         ------
         ValueError
-            With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches.
+            With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches. With
+            `expected_samples`, if so many have been given, or if the present tree is not of a
+            `partial_fit` with it.
 
         Warns
         -----

@@ -106,6 +106,7 @@ def attributes_of(thing):
     if not isinstance(thing, BaseEstimator):
         return {}
     parameters = argument_names(type(thing))
-    # Nor can a file hold the callbacks of scikit-learn.
+    # Nor can a file hold the callbacks of scikit-learn. What `partial_fit` keeps between two calls
+    # belongs to one training, too.
     return {name: value for name, value in thing.__getstate__().items()
-            if name not in (*parameters, "_skl_callbacks")}
+            if name not in (*parameters, "_skl_callbacks", "_stream")}

@@ -70,6 +70,11 @@ class Annealed(SoftOptimizer):
         Samples per mini-batch. "auto" is a sixteenth of the samples, but at most 250.
     steps : int or "auto", default="auto"
         Number of mini-batches, rounded to whole epochs. "auto" is 2250, but at most 300 epochs.
+    expected_samples : int or None, default=None
+        For `partial_fit`: number of samples that all its calls together will be given, each counted
+        as often as it is given. The schedules run over them, from call to call, and a part is
+        visited as often as `fit` would visit so many samples. None runs the whole schedule in each
+        call. `fit` does not use it.
     n_teachers : int, default=0
         If positive, a tree of regression is trained on smooth targets: the mean prediction of as
         many softly routed trees with linear leaves, each trained on a bootstrap sample. They have
@@ -112,6 +117,7 @@ class Annealed(SoftOptimizer):
         "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "expected_samples": [Interval(Integral, 1, None, closed="left"), None],
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "slope_penalty": [Interval(Real, 0, None, closed="left")],
         "pseudo_count": [Interval(Real, 0, None, closed="neither")],
@@ -129,6 +135,7 @@ class Annealed(SoftOptimizer):
         weight_decay="auto",
         batch_size="auto",
         steps="auto",
+        expected_samples=None,
         n_teachers=0,
         slope_penalty=3.0,
         pseudo_count=0.1,
@@ -142,6 +149,7 @@ class Annealed(SoftOptimizer):
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.steps = steps
+        self.expected_samples = expected_samples
         self.n_teachers = n_teachers
         self.slope_penalty = slope_penalty
         self.pseudo_count = pseudo_count

@@ -10,6 +10,9 @@ from ngdt.optimizers._rounds import Rounds, RoundState, Steps
 from ngdt.optimizers._soft.run import SoftRun, unit_weight
 from ngdt.optimizers._threads import one_blas_thread
 
+# Least probability whose logarithm is a leaf value.
+TINY = np.finfo(np.float32).tiny
+
 
 class SoftRounds(Rounds):
     """What all rounds of a training by `Annealed` have in common.
@@ -23,6 +26,11 @@ class SoftRounds(Rounds):
         As of `Rounds`.
     prior : ndarray or None
         Share of each class in all samples, for classification.
+
+    Attributes
+    ----------
+    leaf_steps : int
+        Steps over which leaves of classes are running means: those of an epoch.
     """
 
     metrics = ("loss", "gamma")
@@ -32,6 +40,7 @@ class SoftRounds(Rounds):
         self.schedule = optimizer._schedule(n_samples, problem)
         whole = self.schedule.batch_size
         super().__init__(optimizer, tree, problem, n_samples, n_replicas, whole)
+        self.leaf_steps = self.steps_per_epoch
         self._rate_factor = np.sqrt(max(1.0, whole / self.batch_size))
         self.prior, self.prior_weight = prior, self.schedule.pseudo_count / n_samples
         # Stands for its shapes only.
@@ -45,8 +54,8 @@ class SoftRounds(Rounds):
     def check(optimizer):
         if optimizer.leaf == "linear" or optimizer.n_teachers:
             raise ValueError(
-                f"optimizer={optimizer!r}: partitions have no linear leaves and no teachers. Use "
-                "leaf='constant' and n_teachers=0")
+                f"optimizer={optimizer!r}: there are no linear leaves and no teachers for samples "
+                "in parts. Use leaf='constant' and n_teachers=0")
 
     @property
     def epochs(self):
@@ -61,8 +70,8 @@ class SoftRounds(Rounds):
 
     def steps(self, done, first):
         schedule, number = self.schedule, first + 1 + np.arange(len(done))
-        # Leaves of classes are running means over an epoch, at first over the steps so far.
-        leaf_rate = 1.0 / np.minimum(number, self.steps_per_epoch) if (
+        # Leaves of classes are running means over some steps, at first over all so far.
+        leaf_rate = 1.0 / np.minimum(number, self.leaf_steps) if (
             schedule.leaves is None) else self._rate_factor * schedule.leaves.rate(done)
         return Steps((schedule.gamma(done), self._rate_factor * schedule.rate(done),
                       1.0 - schedule.decay(done), leaf_rate))
@@ -79,6 +88,13 @@ class SoftRounds(Rounds):
     def tree_of(self, state):
         self._replica.restore(state)
         return self._replica.with_splits()
+
+    def soft_tree_of(self, state):
+        """`tree_of` with the leaf values that the steps have trained."""
+        tree, model = self.tree_of(state), self._replica.model
+        values = np.asarray(model.parameters, dtype=np.float64).reshape(tree.values.shape)
+        return tree.replace(values=np.log(np.maximum(values, TINY)) if model.is_likelihood else (
+            values))
 
 
 class _Replica(SoftRun):
