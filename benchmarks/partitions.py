@@ -2,6 +2,7 @@
 
     python benchmarks/partitions.py                      10^5 to 10^7 rows, made when they are read
     python benchmarks/partitions.py --folder /tmp/rows   the same, from files that are mapped
+        --format parquet                                 or from other files: parquet, zarr
     python benchmarks/partitions.py --data mnist         accuracy next to the fit in memory
 
 Rows are float32, of four classes: normal features, and a random oblique tree of 16 leaves says the
@@ -24,6 +25,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 import ngdt
+import ngdt.dask
 from ngdt.dask import ObliqueTreeClassifier
 from ngdt.optimizers import OPTIMIZERS
 
@@ -40,6 +42,21 @@ def rows(seed, n, n_features):
         node = 2 * node + 1 + right[np.arange(n), node]
     wrong = random.random(n) < 0.05
     return X, np.where(wrong, random.integers(N_CLASSES, size=n), node % N_CLASSES)
+
+
+def in_files(X, y, folder, form):
+    """The collections, written to files and read from them."""
+    folder = folder / f"{form}{len(X)}"
+    if form == "zarr":
+        for name, each in (("X", X), ("y", y)):
+            da.to_zarr(each, str(folder / name), overwrite=True)
+        return da.from_zarr(str(folder / "X")), da.from_zarr(str(folder / "y"))
+    import dask.dataframe as dd
+    names = [f"x{number}" for number in range(X.shape[1])]
+    table = dd.from_dask_array(X, columns=names)
+    table.assign(label=dd.from_dask_array(y)).to_parquet(folder, overwrite=True)
+    table = dd.read_parquet(folder)
+    return table[names], table["label"]
 
 
 def collections(n_rows, n_features, chunk, folder):
@@ -105,12 +122,17 @@ def scale(args):
     print(f"{'rows':>10}{'seconds':>9}{'cpu':>8}{'peak MiB':>10}{'accuracy':>10}{'steps':>8}"
           f"{'MB moved':>10}")
     for n_rows in args.rows:
-        X, y = collections(n_rows, args.features, args.chunk, args.folder)
+        is_mapped = args.format == "npy"
+        X, y = collections(
+            n_rows, args.features, args.chunk, args.folder if is_mapped else None)
+        n_parts = X.numblocks[0]
+        if not is_mapped:
+            X, y = in_files(X, y, args.folder, args.format)
         watch, begin = Watch(), time.perf_counter()
         watch.start()
         model = ObliqueTreeClassifier(random_state=0, n_jobs=args.replicas).fit(X, y)
         seconds, cpu = time.perf_counter() - begin, watch.end()
-        steps, megabytes = moved(model, min(args.replicas, X.numblocks[0]))
+        steps, megabytes = moved(model, min(args.replicas, n_parts))
         print(f"{n_rows:>10}{seconds:>9.1f}{cpu:>8.1f}{watch.peak:>10.0f}"
               f"{model.score(X_test, y_test):>10.4f}{steps:>8}{megabytes:>10.0f}", flush=True)
 
@@ -133,8 +155,11 @@ def accuracy(args):
     parts = da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk)
     for seed in range(args.seeds):
         parameters = {"optimizer": OPTIMIZERS[args.optimizer](), "random_state": seed}
-        alone = ngdt.ObliqueTreeClassifier(**parameters).fit(X, y)
-        model = ObliqueTreeClassifier(n_jobs=args.replicas, **parameters).fit(*parts)
+        kind = "ObliqueTreeClassifier"
+        if args.trees:
+            kind, parameters["n_estimators"] = "ObliqueForestClassifier", args.trees
+        alone = getattr(ngdt, kind)(**parameters).fit(X, y)
+        model = getattr(ngdt.dask, kind)(n_jobs=args.replicas, **parameters).fit(*parts)
         for name, each in (("memory", alone), ("partitions", model)):
             found[name].append(100 * each.score(X_test, y_test))
     for name, scores in found.items():
@@ -152,8 +177,10 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="1GB", help="limit of a worker")
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--format", choices=("npy", "parquet", "zarr"), default="npy")
     parser.add_argument("--data")
     parser.add_argument("--optimizer", default="annealed", help="for --data")
+    parser.add_argument("--trees", type=int, help="for --data: those of a forest")
     parser.add_argument("--seeds", type=int, default=3)
     args = parser.parse_args()
     if args.data:
