@@ -13,6 +13,7 @@ da = pytest.importorskip("dask.array", reason="dask is not installed")
 import ngdt.dask  # noqa: E402
 from ngdt.dask import ObliqueForestClassifier, ObliqueForestRegressor  # noqa: E402
 from ngdt.dask._draw import Draw  # noqa: E402
+from ngdt.dask._training import Partitions  # noqa: E402
 
 SHORT = {"max_depth": 4, "optimizer": Annealed(steps=120), "random_state": 0}
 
@@ -36,6 +37,27 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
     assert history["optimizer"] == ["Annealed"] * len(alone.estimators_[0].history_["loss"])
     assert history["loss"][-1] < 0.5 * history["loss"][0]
     assert len({tree.random_state for tree in fitted.estimators_}) == 4
+
+
+@pytest.mark.filterwarnings("ignore")       # of the cluster
+def test_the_same_forest_when_a_worker_dies(fitted, digits_in_parts, monkeypatch):
+    """One of two workers ends before the third epoch; the local scheduler made `fitted`."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    visits, epochs = Partitions.visits, []
+    with distributed.Client(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
+        def watched(self, seed):
+            epochs.append(seed)
+            if len(epochs) == 3:
+                cluster = client.cluster
+                cluster.sync(cluster.workers[0].close, executor_wait=False)
+            return visits(self, seed)
+
+        monkeypatch.setattr(Partitions, "visits", watched)
+        again = ObliqueForestClassifier(4, **SHORT).fit(*digits_in_parts)
+        assert len(client.scheduler_info()["workers"]) == 1
+    assert len(epochs) > 3
+    assert again._trees() == fitted._trees()
 
 
 def test_predictions_are_lazy_and_those_in_memory(fitted, digits_in_parts, tmp_path):
