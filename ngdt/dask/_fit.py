@@ -59,7 +59,7 @@ class Fit:
         optimizers = [] if self.optimizer is None else [self.optimizer]
         init, problem = self.data.initial(optimizers), self.data.problem.doing(TRAINING_WORK)
         tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
-        warn_of_slopes(tree, self.estimator, stacklevel=8)
+        warn_of_slopes(tree, self.estimator, stacklevel=9)
         result = OptimizerResult(self._with_leaves(tree))
         if optimizers and tree.n_internal:
             result = Training(

@@ -11,7 +11,9 @@ from ngdt.cli import main
 from ngdt.cli._demo import FORESTS, METHODS
 
 
-def test_demo_prints_a_table(capsys):
+def test_demo_prints_a_table(capsys, monkeypatch):
+    for forest in FORESTS.values():
+        monkeypatch.setattr(forest, "n_estimators", 2)
     assert main(["demo", "--depth", "4", "--no-picture"]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = {name: line for name in [*METHODS, *FORESTS] for line in lines if line.startswith(name)}
