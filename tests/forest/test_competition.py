@@ -330,7 +330,7 @@ def test_too_little_time_for_the_trial(forest, kinds, iris):
     assert len(model.estimators_) == 1
 
 
-@pytest.mark.parametrize("max_time", [1.0, 3.0])
+@pytest.mark.parametrize("max_time", [1.0, 2.0])
 def test_the_default_ends_in_time(max_time, digits):
     with pytest.warns(ConvergenceWarning, match="of 400 trees"):
         model = ObliqueForestClassifier(400, max_time=max_time, random_state=0).fit(*digits)

@@ -156,16 +156,25 @@ def test_slopes_are_drawn_to_those_of_the_tree(problem, penalty):
             atol=1e-6)
 
 
+@pytest.fixture(scope="module")
+def diabetes():
+    """Samples, a tree, and its predictions."""
+    X, y = load_diabetes(return_X_y=True)
+    tree = ObliqueTreeRegressor(2, optimizer=LinearLeaves(), standardize=True, random_state=0)
+    return X, y, tree, tree.fit(X, y).predict(X)
+
+
 @settings(deadline=None, max_examples=10)
 @given(st.integers(0, 100))
-def test_shift_and_scale_change_predictions_as_they_should(seed):
-    X, y = load_diabetes(return_X_y=True)
+def test_shift_and_scale_of_features_change_no_prediction(diabetes, seed):
+    X, y, tree, expected = diabetes
     random = np.random.default_rng(seed)
-    factor, shift = np.exp(random.normal(size=X.shape[1])), random.normal(size=X.shape[1])
-    tree = ObliqueTreeRegressor(2, optimizer=LinearLeaves(), standardize=True, random_state=0)
-    expected = tree.fit(X, y).predict(X)
-    moved = tree.fit(factor * X + shift, y).predict(factor * X + shift)
-    np.testing.assert_allclose(moved, expected, rtol=1e-6)
+    moved = np.exp(random.normal(size=X.shape[1])) * X + random.normal(size=X.shape[1])
+    np.testing.assert_allclose(tree.fit(moved, y).predict(moved), expected, rtol=1e-6)
+
+
+def test_shift_and_scale_of_the_target_are_those_of_predictions(diabetes):
+    X, y, tree, expected = diabetes
     np.testing.assert_allclose(
         tree.fit(X, 7.0 * y - 3.0).predict(X), 7.0 * expected - 3.0, rtol=1e-6)
 
