@@ -196,7 +196,9 @@ class _Race:
         self.deadline = problem.deadline.share(RACE_TIME)
         begin = monotonic()
         self.prunings = _Prunings(problem.doing(PRUNING_WORK), folds, models, PRUNING_TIME)
-        _ = self.prunings.initial   # made now, so that its time is known
+        # Made now, so that its time is known.
+        _ = self.prunings.initial if any(
+            each.init == "initial" for each in candidates) else self.prunings.pruned
         self._seconds_of_prunings = monotonic() - begin
         self.errors = {candidate: [] for candidate in candidates}
         self.trees = {}     # of each candidate, that of its last fold
