@@ -23,8 +23,7 @@ class DaskEstimator:
         estimator of ngdt
             Of the class of the same name.
         """
-        parameters = self.get_params(deep=False)
-        estimator = self._in_memory_class(**parameters | {"n_jobs": None})
+        estimator, parameters = self._unfitted(), self.get_params(deep=False)
         vars(estimator).update({
             name: value for name, value in vars(self).items() if name not in parameters})
         return estimator

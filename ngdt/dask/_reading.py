@@ -222,6 +222,7 @@ class Reading:
         self.totals = weighted
         return factor
 
+
 def seed_of(estimator):
     """A seed for draws on the workers."""
     return int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
