@@ -28,7 +28,7 @@ class _Branch:
         self.split = self.children = None
 
 
-def grow(problem, data):
+def grow(problem, data, least_error=0.0):
     """Grow a tree with axis-aligned splits for linear leaves.
 
     A node has the linear model of its samples, drawn to that of the node above. Of the splits that
@@ -40,6 +40,8 @@ def grow(problem, data):
     problem : Problem
     data : ScaledSamples
         Features for splits and models.
+    least_error : float, default=0.0
+        Sum of squared errors of a node's model up to which the node is not split.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def grow(problem, data):
     waiting = [root]
     while waiting and problem.deadline.fits():
         branch = waiting.pop()
-        if _split(branch, problem, data, random):
+        if _split(branch, problem, data, random, least_error):
             waiting += branch.children
     nodes, leaves, left, right = number_depth_first(root, lambda branch: branch.children)
     weights = sparse.csr_array(
@@ -65,7 +67,7 @@ def grow(problem, data):
                 np.zeros((len(leaves), problem.n_outputs))).densify()
 
 
-def _split(branch, problem, data, random):
+def _split(branch, problem, data, random, least_error):
     """Give a branch its split and children, if it can have any."""
     n, least = len(branch.samples), max(MIN_SAMPLES_LEAF, problem.min_samples_leaf)
     if branch.depth == problem.max_depth or n < max(2 * least, problem.min_samples_split):
@@ -76,7 +78,8 @@ def _split(branch, problem, data, random):
         least = max(1, least * _MAX_SAMPLES // n)
     Z, y, weight = data.read(samples), data.y[samples], data.weight[samples]
     residual = y - branch.value - Z @ branch.slope.T
-    if weight @ (residual**2).sum(axis=1) <= _TINY * (weight @ (y**2).sum(axis=1)):
+    if weight @ (residual**2).sum(axis=1) <= max(
+            least_error * len(samples) / n, _TINY * (weight @ (y**2).sum(axis=1))):
         return False
     found = _best_models(branch, Z, y, residual, weight, least)
     if found is None:

@@ -123,7 +123,7 @@ class CrossValidatedModels:
     @cached_property
     def tree(self):
         """The tree for all training samples."""
-        return _Grown(self.problem, self.params).pruned(self._alpha, self._penalty)
+        return _Grown(self.problem, self.params, self._alpha).pruned(self._alpha, self._penalty)
 
     def fold_tree(self, k):
         """The tree without the samples of a fold."""
@@ -131,29 +131,42 @@ class CrossValidatedModels:
 
 
 class _Grown:
-    """A tree that was grown to the end, and the models of its nodes."""
+    """A tree before it is pruned, and the models of its nodes.
 
-    def __init__(self, problem, params):
+    Parameters
+    ----------
+    problem : Problem
+    params : ModelTree
+    alpha : float, default=0.0
+        Cost of a leaf that the tree is pruned with, if it is known. Splits that it would remove may
+        be left out.
+    """
+
+    def __init__(self, problem, params, alpha=0.0):
         self.problem = problem
         classes, is_auto = problem.loss.is_classifier, params.penalty == "auto"
         # The features on the paths are known after the tree has been grown from all of them.
         by_path = isinstance(params.features, str) and params.features == "path"
         linear = LinearLeaves(features="auto" if by_path else params.features)
         self.data = ScaledSamples(problem, linear.used_features(None, problem))
-        self.tree = _greedy(problem) if classes else grow(problem, self.data)
-        if by_path:
-            linear = LinearLeaves(features="path")
-            self.data = ScaledSamples(problem, linear.used_features(self.tree, problem))
         self.alphas, penalties = (
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
         samples = problem.training_samples
+        self._unit = 1.0 if classes else self._squared_error_of_mean(samples)
+        # No split saves more than the error of its node. With other features or a given penalty,
+        # the models that the tree is grown by do not tell the errors of those that it gets.
+        least_error = max(alpha, self.alphas[0]) * self._unit if (
+            is_auto and not by_path) else 0.0
+        self.tree = _greedy(problem) if classes else grow(problem, self.data, least_error)
+        if by_path:
+            linear = LinearLeaves(features="path")
+            self.data = ScaledSamples(problem, linear.used_features(self.tree, problem))
         self.models = fit_models(
             self.tree, self.data, samples, problem.apply(self.tree, samples),
             penalties if is_auto else np.array([float(params.penalty)]),
             root_penalties=ROOT_PENALTIES if is_auto and not classes else None)
         self._sequences = [
             sequence_of_costs(self.tree, losses) for losses in self.models.losses.T]
-        self._unit = 1.0 if classes else self._squared_error_of_mean(samples)
 
     def _squared_error_of_mean(self, samples):
         """Squared error of a sample where the mean is predicted."""
