@@ -23,9 +23,13 @@ class SamplesByLeaf:
         self._start = offsets[np.concatenate([first, position[::-1]])]
         self._stop = offsets[np.concatenate([last, position[::-1]]) + 1]
 
+    def bounds(self, children):
+        """Where the samples that reach each node, or leaf ~j, start and stop."""
+        return self._start[children], self._stop[children]
+
     def slice_of(self, child):
         """Slice of the samples that reach a node, or a leaf ~j."""
-        return slice(self._start[child], self._stop[child])
+        return slice(*self.bounds(child))
 
 
 def _leaf_order(tree):

@@ -14,6 +14,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._samples import Samples
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
+from ngdt.optimizers._tao.node_problems import node_problems
 from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, NodeProblem
 from ngdt.problem import Problem
 from ngdt.testing.strategies import problems
@@ -162,7 +163,7 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
     tree = run.tree
     decision = tree.decision_path(case.X).toarray()
     for nodes in run.levels:
-        found = {entry.node: entry for entry, *_ in run._node_problems(nodes)}
+        found = {entry.node: entry for entry, *_ in node_problems(run, nodes)}
         for node in nodes:
             here = np.flatnonzero(decision[:, node]).astype(np.int32)
             left, right = (own_losses(problem, tree.values[tree.apply_samples(
@@ -212,7 +213,7 @@ def test_two_wrong_sides_are_no_reason_to_care():
     problem = Problem(np.array([[-1.0], [1.0], [-0.5], [0.5]]), y, LogLoss(), 3, np.ones(4))
     run = _run(tree, problem, TAO())
     run.tree = tree     # as it was before leaves were fitted
-    ((found, *_),) = run._node_problems(np.array([0]))
+    ((found, *_),) = node_problems(run, np.array([0]))
     assert sorted(found.samples) == [0, 1]
 
 

@@ -46,7 +46,7 @@ cdef class NewtonFit:
         self.F = F
         self.samples, self.target, self.cost = samples, target, cost
         self.n_samples, self.n_features = len(samples), len(weights)
-        self.weights = np.append(weights, intercept)
+        self.weights = np.concatenate([weights, [intercept]])
         self.goal, self.gradient, self.direction, self.raw = (
             np.empty((4, self.n_features + 1)))
         self.margin, self.change = np.empty(self.n_samples), np.zeros(self.n_samples)

@@ -39,9 +39,9 @@ def restore(run, state):
             raise ValueError("the tree or its leaves do not fit the training samples")
         return SamplesByLeaf(tree, run.training_samples, leaf)
 
-    run.samples_by_leaf = sorted_samples(state["tree"], state["leaf"])
-    run.tree, run.reached = state["tree"], run.samples_by_leaf.leaf.copy()
-    run.weights = compact_weights(run.tree.weights)
+    by_leaf = sorted_samples(state["tree"], state["leaf"])
+    run.tree, run.weights = state["tree"], compact_weights(state["tree"].weights)
+    run._sort(by_leaf)
     objective, tree, leaf = state["best"]
     run.best = objective, tree, sorted_samples(tree, leaf)
     run.lowest, run.converged = list(state["lowest"]), bool(state["converged"])

@@ -15,7 +15,8 @@ from ngdt.losses import LOSSES, Loss, get_loss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.optimizers._tao.leaves import refit_leaves
-from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver, NodeProblem
+from ngdt.optimizers._tao.node_problems import node_problems
+from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver
 from ngdt.optimizers._tao.state import restore, state_of
 from ngdt.optimizers._tao.weights import compact_weights, dense_vector, replace_weights
 from ngdt.optimizers._threads import one_blas_thread
@@ -24,7 +25,6 @@ from ngdt.pruning._unused import keep_reached
 
 # Passes over which the objective must have fallen. That of a surrogate need not fall in each.
 _PATIENCE_PASSES = {"error": 1, "surrogate": 3}
-_TINY = np.finfo(np.float64).tiny     # C divided by it is finite
 
 
 class TAO(Optimizer):
@@ -206,8 +206,8 @@ class TAORun:
         self.total_weight = problem.sample_weight[self.training_samples].sum()
         depth = tree.node_depths()
         self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
-        self.in_threads = Parallel(problem.n_jobs, require="sharedmem") if (
-            problem.n_jobs > 1) else _in_this_thread
+        self.threads = Parallel(problem.n_jobs, require="sharedmem") if (
+            problem.n_jobs > 1) else None
         self.progress, self.converged = Progress(params, problem, params.max_passes), False
         self._refit_leaves(problem.apply(tree, self.training_samples))
         self.best, self.lowest = (np.inf, self.tree, self.samples_by_leaf), [np.inf]
@@ -261,9 +261,9 @@ class TAORun:
         """Training loss of a tree."""
         samples = self.training_samples
         values = self.problem.predictions(tree, samples)
-        return self.problem.sample_weight[samples] @ self._losses(values, samples)
+        return self.problem.sample_weight[samples] @ self.losses(values, samples)
 
-    def _losses(self, values, samples):
+    def losses(self, values, samples):
         """Losses of samples with these leaf values, by which the better side is chosen."""
         problem, loss = self.problem, self.params.loss
         if loss == "zero_one" or (loss is None and problem.loss.is_classifier):
@@ -273,76 +273,58 @@ class TAORun:
 
     def _refit_leaves(self, leaf):
         """Sort the samples by their leaves, and refit each leaf whose loss does not rise by it."""
-        self.samples_by_leaf = SamplesByLeaf(self.tree, self.training_samples, leaf)
-        # During a pass: the leaf that each sample reaches from its node of the last fitted level.
-        self.reached = self.samples_by_leaf.leaf.copy()
+        self._sort(SamplesByLeaf(self.tree, self.training_samples, leaf))
         self.tree = refit_leaves(
             self.tree, self.problem, self.samples_by_leaf.leaf, self.samples_by_leaf.samples,
-            self._losses)
+            self.losses)
+
+    def _sort(self, by_leaf):
+        """Take the samples by leaf that a pass starts from."""
+        problem, self.samples_by_leaf = self.problem, by_leaf
+        # During a pass: the leaf that each sample reaches from its node of the last fitted level.
+        self.reached = by_leaf.leaf.copy()
+        start, stop = by_leaf.bounds(np.arange(self.tree.n_internal))
+        weight, y = problem.sample_weight[by_leaf.samples], problem.y[by_leaf.samples]
+        self.node_weights = np.array([
+            weight[slice(*bounds)].sum() for bounds in zip(start, stop, strict=True)])
+        # Of a mixed node, some neighbouring samples differ in their targets.
+        changes = 1 + np.flatnonzero((y[1:] != y[:-1]).any(axis=1))
+        self.is_mixed = np.searchsorted(changes, start, side="right") < np.searchsorted(
+            changes, stop)
 
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
-        problems = self._node_problems(nodes) if self.deadline.fits() else []
+        problems = node_problems(self, nodes) if self.deadline.fits() else []
+        if not problems:
+            return
         # A task is several nodes: to start a task takes as long as to fit a small node.
         n_tasks = 4 * self.problem.n_jobs
         fitted = self.in_threads(
-            delayed(self._fit_each)(problems[k::n_tasks]) for k in range(n_tasks))
+            self._fit_each, [(problems[k::n_tasks],) for k in range(n_tasks)])
         thresholds, vectors = self.tree.thresholds.copy(), {}
         for node, vector, threshold in chain.from_iterable(fitted):
             vectors[node], thresholds[node] = vector, threshold
         self.weights = compact_weights(replace_weights(self.weights, vectors))
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
 
+    def in_threads(self, function, calls):
+        """Results of some calls. To start a thread for one job would take milliseconds."""
+        if self.threads is None:
+            return [function(*arguments) for arguments in calls]
+        return self.threads(delayed(function)(*arguments) for arguments in calls)
+
     def _fit_each(self, problems):
         return [self._fit_node(*problem) for problem in problems if self._fits(problem[0])]
 
     def _fits(self, problem):
         """Whether there is time for a node; the deepest nodes, with few samples, come first."""
+        if not self.deadline.is_set:
+            return True
         seconds = (monotonic() - self.begin) / max(1, self.n_fitted)
         self.n_fitted += len(problem.samples)
         return self.deadline.fits(seconds * len(problem.samples))
 
-    def _node_problems(self, nodes):
-        """The `NodeProblem` of each node, unless it is pure or all its costs are zero.
-
-        With each come the slice of all its samples, and the leaves that these reach if they go left
-        or right.
-        """
-        problem, tree, by_leaf = self.problem, self.tree, self.samples_by_leaf
-        slices = [by_leaf.slice_of(node) for node in nodes]
-        counts = np.array([s.stop - s.start for s in slices])
-        positions = np.concatenate([np.arange(s.start, s.stop) for s in slices])
-        if len(positions) == 0:
-            return []
-        samples = by_leaf.samples[positions]
-        # On the side that a sample took before, its leaf is known from the level below. On the
-        # other side, it is computed.
-        middle = np.array([by_leaf.slice_of(child).stop for child in tree.children_left[nodes]])
-        is_right = positions >= np.repeat(middle, counts)
-        other_child = np.where(is_right, *(
-            np.repeat(children[nodes], counts)
-            for children in (tree.children_left, tree.children_right)))
-        own = self.reached[positions]
-        parts = (np.array_split(array, problem.n_jobs) for array in (samples, other_child))
-        other = np.concatenate(self.in_threads(
-            delayed(tree.apply_samples)(self.data, *part) for part in zip(*parts, strict=True)))
-        leaves = np.where(is_right, [other, own], [own, other])
-        left, right = (
-            self._losses(problem.predictions(tree, samples, leaf), samples) for leaf in leaves)
-        gain = problem.sample_weight[samples] * (left - right)    # by going right
-        problems, end = [], 0
-        for node, position, count in zip(nodes, slices, counts, strict=True):
-            begin, end = end, end + count
-            used = begin + np.flatnonzero(gain[begin:end])
-            if len(used) and np.ptp(problem.y[samples[begin:end]], axis=0).any():
-                share = problem.sample_weight[samples[begin:end]].sum() / self.total_weight
-                C = self.params.C / max(share**self.params.alpha, _TINY)
-                problems.append((NodeProblem(
-                    node, samples[used], np.sign(gain[used]), np.abs(gain[used]),
-                    min(C, 1.0 / _TINY)), position, leaves[:, begin:end]))
-        return problems
-
-    def _fit_node(self, problem, position, leaves):
+    def _fit_node(self, problem, position, was_right, other):
         """Fit one node: its id, nonzero weights and threshold; the present split may be kept.
 
         Several threads run this at once. Each writes `self.reached` at the samples of its own node
@@ -361,7 +343,7 @@ class TAORun:
                     new = old
         if new[0] is not weights:
             right = self._goes_right(self.samples_by_leaf.samples[position], *new)
-            self.reached[position] = np.where(right, leaves[1], leaves[0])
+            np.copyto(self.reached[position], other, where=right != was_right)
         features = np.flatnonzero(new[0])
         return problem.node, (features, new[0][features]), new[1]
 
@@ -376,12 +358,10 @@ class TAORun:
     def _metrics(self):
         problem, by_leaf, tree = self.problem, self.samples_by_leaf, self.tree
         sample_weight = problem.sample_weight[by_leaf.samples]
-        loss = sample_weight @ self._losses(
+        loss = sample_weight @ self.losses(
             problem.predictions(tree, by_leaf.samples, by_leaf.leaf), by_leaf.samples)
-        weighted_n_node_samples = np.array([
-            sample_weight[by_leaf.slice_of(node)].sum() for node in range(tree.n_internal)])
-        reached = np.flatnonzero(weighted_n_node_samples)
-        share = (weighted_n_node_samples[reached] / self.total_weight) ** self.params.alpha
+        reached = np.flatnonzero(self.node_weights)
+        share = (self.node_weights[reached] / self.total_weight) ** self.params.alpha
         penalty = share @ self.solver.penalties(self.weights[reached])
         validation, samples = np.nan, problem.validation_samples
         if len(samples):
@@ -391,8 +371,3 @@ class TAORun:
             "objective": self.params.C * loss + penalty, "loss": loss / self.total_weight,
             "n_nonzero": (self.weights[reached] != 0).sum(), "n_nodes": len(reached),
             "validation": validation}
-
-
-def _in_this_thread(calls):
-    """As `joblib.Parallel` with one job, without the milliseconds that it takes to start."""
-    return [function(*args, **kwargs) for function, args, kwargs in calls]

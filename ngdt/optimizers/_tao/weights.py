@@ -1,5 +1,7 @@
 """Split weights of a tree under training, dense or sparse."""
 
+import math
+
 import numpy as np
 from scipy import sparse
 
@@ -47,8 +49,8 @@ def compact_weights(weights):
     -------
     ndarray or CSR array of shape (n_internal, n_features)
     """
-    is_sparse = (weights != 0).sum() < SPARSE_SHARE * np.prod(weights.shape)
-    if is_sparse:
+    n_nonzero = weights.count_nonzero() if sparse.issparse(weights) else np.count_nonzero(weights)
+    if n_nonzero < SPARSE_SHARE * math.prod(weights.shape):
         return sparse.csr_array(weights)
     return weights.toarray() if sparse.issparse(weights) else weights
 
