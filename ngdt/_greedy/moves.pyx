@@ -2,15 +2,17 @@
 
 A list holds what passes from the right to the left side of a split as its threshold grows, see
 `Moves`. Where values were counted by grid point, it is the table of counts: its cost is that of the
-table. Elsewhere the values are sorted, in time linear in their number.
+table. Elsewhere the values are sorted, in time linear in their number: by intervals of equal width
+and insertion or, where many share one, by radix.
 
-What is sorted is a 64-bit word: 32 bits of key above the 32-bit number of an entry. Radix sort is
+What is sorted is a 64-bit word: 32 bits of key above the 32-bit number of an entry. All sorting is
 stable, so equal keys keep the order of their entries.
 """
 
 import numpy as np
 
 cimport cython
+from libc.math cimport isfinite
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -19,21 +21,28 @@ from ngdt._greedy.criterion cimport REST, Criterion, Moves
 
 cdef enum:
     MAX_INSERTION_LENGTH = 24   # measured: up to it, insertion sort is faster
+    MAX_PAIRS = 8               # of values that share an interval, per value
+
+
+cdef void _insertion_sort(uint64_t *keys, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i, k
+    cdef uint64_t word
+    for i in range(1, n):
+        word = keys[i]
+        k = i
+        while k > 0 and (keys[k - 1] >> 32) > (word >> 32):
+            keys[k] = keys[k - 1]
+            k -= 1
+        keys[k] = word
 
 
 cdef void sort_keys(uint64_t *keys, uint64_t *scratch, Py_ssize_t n) noexcept nogil:
     """Sort words by their upper halves."""
     cdef Py_ssize_t count[256]
     cdef Py_ssize_t i, k, digit, start, size
-    cdef uint64_t word, varying = 0
+    cdef uint64_t varying = 0
     if n <= MAX_INSERTION_LENGTH:
-        for i in range(1, n):
-            word = keys[i]
-            k = i
-            while k > 0 and (keys[k - 1] >> 32) > (word >> 32):
-                keys[k] = keys[k - 1]
-                k -= 1
-            keys[k] = word
+        _insertion_sort(keys, n)
         return
     for i in range(n):
         varying |= keys[i] ^ keys[0]
@@ -65,6 +74,45 @@ cdef inline uint64_t _ordered_bits(double z) noexcept nogil:
     return bits | (<uint64_t> 1 << 63)
 
 
+cdef inline uint64_t _word(double z, Py_ssize_t e) noexcept nogil:
+    """The upper half of the bits of z, above the number of its entry."""
+    return (_ordered_bits(z) >> 32 << 32) | <uint64_t> e
+
+
+cdef bint _sort_by_intervals(
+    const double *z, uint64_t *order, uint64_t *scratch, Py_ssize_t n
+) noexcept nogil:
+    """Write words that list z by as many intervals of equal width as there are values.
+
+    Return False if there are no such intervals, or too many values share one.
+    """
+    cdef int32_t *end = <int32_t *> scratch     # of each interval, as far as it is filled
+    cdef int32_t *interval = end + n            # of each value
+    cdef double low = z[0], high = z[0], nan_if_any = 0.0, factor
+    cdef Py_ssize_t i, k, size, position = 0, n_pairs = 0
+    for i in range(n):
+        low, high = min(low, z[i]), max(high, z[i])
+        nan_if_any += z[i] - z[i]   # infinities count as well
+    factor = (n - 1) / (high - low)
+    if not isfinite(high - low + factor + nan_if_any):
+        return False
+    memset(end, 0, n * sizeof(int32_t))
+    for i in range(n):
+        interval[i] = <int32_t> ((z[i] - low) * factor)
+        end[interval[i]] += 1
+    for k in range(n):
+        size = end[k]
+        end[k] = <int32_t> position
+        position += size
+        n_pairs += size * size
+    if n_pairs > MAX_PAIRS * n:
+        return False
+    for i in range(n):
+        order[end[interval[i]]] = _word(z[i], i)
+        end[interval[i]] += 1
+    return True
+
+
 cdef void sort_doubles(
     const double *z, uint64_t *order, uint64_t *scratch, Py_ssize_t n
 ) noexcept nogil:
@@ -75,9 +123,12 @@ cdef void sort_doubles(
     """
     cdef Py_ssize_t i, start, end
     cdef uint64_t upper
-    for i in range(n):
-        order[i] = (_ordered_bits(z[i]) >> 32 << 32) | <uint64_t> i
-    sort_keys(order, scratch, n)
+    if n > MAX_INSERTION_LENGTH and _sort_by_intervals(z, order, scratch, n):
+        _insertion_sort(order, n)
+    else:
+        for i in range(n):
+            order[i] = _word(z[i], i)
+        sort_keys(order, scratch, n)
     start = 0
     while start < n:
         upper = order[start] >> 32

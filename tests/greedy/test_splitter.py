@@ -26,6 +26,7 @@ def columns(n, rng):
         "background inside the range": np.where(rng.random(n) < 0.6, 0.2, normal),
         "equal in the upper bits": 1e9 + 1e-4 * normal,
         "heavy tails": np.exp(40 * normal),
+        "crowds among even numbers": np.where(rng.random(n) < 0.05, 1e-9 * normal, whole + normal),
         "subnormal": whole * 5e-324,
         "the whole range": np.sign(normal) * 1.7e308 * rng.random(n),
         "two far values": np.where(normal > 0, 1.7e308, -1.7e308),
@@ -57,6 +58,18 @@ def test_finds_the_best_split_of_every_kind_of_feature(n, n_classes, form):
             continue
         assert split.gain == pytest.approx(expected[0], rel=1e-9), name
         assert (split.direction, split.threshold) == expected[1:], name
+
+
+@pytest.mark.parametrize("n", [5, 50])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_projections_that_are_not_finite_have_no_threshold(n, odd):
+    splitter = make_problem(np.zeros((n, 1)), np.arange(n) % 2).splitter
+    samples, z = splitter.used_samples(), np.linspace(0.0, 1.0, n)
+    assert splitter.best_threshold(samples, z) is not None
+    for position in (0, n // 2, n - 1):
+        z = np.linspace(0.0, 1.0, n)
+        z[position] = odd
+        assert splitter.best_threshold(samples, z) is None
 
 
 @pytest.mark.parametrize("n", [23, 200])
