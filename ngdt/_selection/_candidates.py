@@ -33,8 +33,8 @@ FEW_DEPTH, FEW_LEAVES = 6, 16
 # Steps of soft training of few samples, where more were no more accurate, and in a race of many
 # samples. With 500 steps there, others won on SatImage that were worse than 2250 steps.
 FEW_STEPS, RACE_STEPS = 500, 1000
-# Passes of TAO. More changed the accuracy by less than 0.1 points.
-N_PASSES = 5
+# Passes of TAO in a race and in the end. More changed the accuracy by less than 0.1 points.
+RACE_PASSES, N_PASSES = 2, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,13 @@ def _logistic_candidates(problem, few, leaf, linear_leaves):
 
 
 def _tao(C, *finish, name="tao"):
-    return Candidate(f"{name} C={C:g}", (TAO(C=C, max_passes=N_PASSES), *finish))
+    race, final = _passes(C, *finish)
+    return Candidate(f"{name} C={C:g}", race, final=final)
+
+
+def _passes(C, *finish):
+    """TAO and what follows it, in a race and in the end."""
+    return [(TAO(C=C, max_passes=n_passes), *finish) for n_passes in (RACE_PASSES, N_PASSES)]
 
 
 def _regression_candidates(problem, few, leaf, linear_leaves):
@@ -184,16 +190,16 @@ def _linear_candidates(problem, few, linear_leaves, only):
     if problem.X.shape[1] > MAX_MODEL_FEATURES:
         return [Candidate("linear", (linear_leaves,), "pruned")]
     finish = () if linear_leaves.penalty == "auto" else (linear_leaves,)
-    tao = TAO(C=10.0, max_passes=N_PASSES)
+    race, final = _passes(10.0, *finish)
     found = [Candidate("model tree", (), "model"),
-             Candidate("model tree, tao", (tao, *finish), "model")]
+             Candidate("model tree, tao", race, "model", final)]
     annealed = Annealed(leaf="linear", steps=FEW_STEPS if few else "auto")
     inits = _complete(problem, LINEAR_DEPTHS[:1] if few else LINEAR_DEPTHS)
     for init, depth in inits:
         name = f"annealed depth={depth}, linear"
         found.append(Candidate(name, (annealed, *finish), init))
         if not few and depth == TAO_DEPTH:
-            found.append(Candidate(f"{name}, tao", (annealed, tao, *finish), init))
+            found.append(Candidate(f"{name}, tao", (annealed, *final), init))
             if only:
                 taught = Annealed(leaf="linear", n_teachers=N_TEACHERS)
                 found.append(Candidate(f"{name}, taught", (taught, *finish), init))
