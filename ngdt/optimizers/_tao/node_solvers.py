@@ -55,7 +55,7 @@ class NewtonSolver:
     """
 
     def __init__(self, params, problem):
-        self.scaling, self.X = problem.scaling, problem.X
+        self.scaling, self.X, self.is_sparse = problem.scaling, problem.X, problem.data.is_sparse
         self.penalty = _PENALTY[params.penalty]
         self.make_solver = partial(
             LinearSolver, loss=params.node_loss, penalty=params.penalty, deadline=problem.deadline)
@@ -90,7 +90,7 @@ class NewtonSolver:
 
     def _minimise(self, samples, target, cost, weights, intercept):
         """Weights and intercept in scaled space whose penalised loss is not above that of these."""
-        X = self.X[samples] if sparse.issparse(self.X) else None
+        X = self.X[samples] if self.is_sparse else None
         if X is None or not 0 < X.nnz < X.shape[1]:
             return self.solver.fit(samples, target, cost, weights, intercept)[:2]
         # A fit goes through all features many times. Features without values have no weights.

@@ -7,6 +7,9 @@ from scipy import sparse
 
 from ngdt._tree import SPARSE_SHARE
 
+# Number of weights up to which they are dense: to make a sparse array takes longer than a product.
+_MAX_SMALL = 2**15
+
 
 def replace_weights(weights, vectors):
     """Weights with the vectors of some nodes replaced.
@@ -49,8 +52,9 @@ def compact_weights(weights):
     -------
     ndarray or CSR array of shape (n_internal, n_features)
     """
+    size = math.prod(weights.shape)
     n_nonzero = weights.count_nonzero() if sparse.issparse(weights) else np.count_nonzero(weights)
-    if n_nonzero < SPARSE_SHARE * math.prod(weights.shape):
+    if size > _MAX_SMALL and n_nonzero < SPARSE_SHARE * size:
         return sparse.csr_array(weights)
     return weights.toarray() if sparse.issparse(weights) else weights
 
