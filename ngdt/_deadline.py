@@ -60,9 +60,9 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds left; 0 from the deadline on."""
-        if self.is_stopped:
+        if self._record.is_stopped:
             return 0.0
-        return max(0.0, self.end - monotonic()) if self.is_set else inf
+        return max(0.0, self.end - monotonic()) if self.end < inf else inf
 
     @property
     def has_cut(self) -> bool:

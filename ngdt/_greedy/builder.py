@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 from typing import Protocol
 
 import numpy as np
@@ -126,16 +127,17 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     # equal gains, the counter puts the leaf that was added first to the front.
     splittable, counter = [], count()
     n_levels = limits.max_depth or max(1, len(samples).bit_length())
+    max_depth = inf if limits.max_depth is None else limits.max_depth
+    least = max(limits.min_samples_split, 2 * limits.min_samples_leaf)
     n_searched = 0
 
     def find_split(node):
         nonlocal n_searched
-        if limits.max_depth is not None and node.depth >= limits.max_depth:
-            return
-        if len(node.samples) < limits.min_samples_split or not limits.deadline.fits():
+        n = len(node.samples)
+        if n < least or node.depth >= max_depth or not limits.deadline.fits():
             return
         split = strategy.split(node.samples, limits.min_samples_leaf)
-        n_searched += len(node.samples)
+        n_searched += n
         limits.activity.at(n_searched / (n_levels * len(samples)))
         if split is not None and split.gain >= min_gain:
             node.split = split
@@ -148,12 +150,12 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
         while splittable and (max_leaf_nodes is None or n_leaves < max_leaf_nodes):
             _, _, node = heappop(splittable)
             n_left = strategy.partition(node.samples, node.split)
-            node.children = tuple(
-                Node(samples, node.depth + 1)
-                for samples in (node.samples[:n_left], node.samples[n_left:]))
+            left = Node(node.samples[:n_left], node.depth + 1)
+            right = Node(node.samples[n_left:], node.depth + 1)
+            node.children = left, right
             n_leaves += 1
-            for child in node.children:
-                find_split(child)
+            find_split(left)
+            find_split(right)
     except KeyboardInterrupt as error:
         if root.children is None:
             raise
