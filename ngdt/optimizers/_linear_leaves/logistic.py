@@ -30,7 +30,7 @@ _LARGEST = 1e30
 _MAX_WHITENED = 500
 # Gradient at which a model is good enough, in standard errors of the coefficients, and limit of the
 # number of steps.
-TOLERANCE, _MAX_STEPS = 3e-3, 100
+TOLERANCE, _MAX_STEPS = 2e-2, 100
 
 
 class LogisticNode:
