@@ -89,6 +89,20 @@ def test_it_splits_by_the_feature_whose_slope_changes(form):
         tree.tree_.slopes[:, 0, ::2]).max()
 
 
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 12.0, np.inf])
+def test_only_splits_that_pruning_removes_are_not_grown(alpha, monkeypatch):
+    X, y = roof(200)
+    problem = make_problem(X, y + (X[:, 0] > 0.5), "squared")
+    part = model_tree._Grown(problem, ModelTree(), alpha)
+    monkeypatch.setattr(model_tree, "_ALPHAS", np.array([0.0]))
+    whole = model_tree._Grown(problem, ModelTree())
+    assert part.tree.n_leaves < whole.tree.n_leaves
+    found, expected = (each.pruned(alpha, 1) for each in (part, whole))
+    assert (found.n_leaves > 1) == (alpha < np.inf)
+    np.testing.assert_array_equal(found.thresholds, expected.thresholds)
+    np.testing.assert_array_equal(found.children_left, expected.children_left)
+
+
 def test_a_linear_truth_needs_no_split():
     X, _ = roof()
     tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0)

@@ -5,7 +5,7 @@ from scipy import sparse
 
 from ngdt._structure import number_depth_first
 from ngdt._tree import Tree
-from ngdt.optimizers._linear_leaves.ridge import RidgeNode, Sums
+from ngdt.optimizers._linear_leaves.ridge import PSEUDO_COUNT, RidgeNode, Sums
 
 # Least number of samples in a leaf: fewer do not support slopes.
 MIN_SAMPLES_LEAF = 5
@@ -122,8 +122,15 @@ def _best_models(branch, Z, y, residual, weight, least):
         sides += [whole - right, right]
     errors, values, slopes = _fit(sides, branch.slope)
     best = errors.reshape(-1, 2).sum(axis=1).argmin()
-    models = [(values[k], slopes[k]) for k in (2 * best, 2 * best + 1)]
+    models = [(_drawn(values[k], sides[k], branch), slopes[k]) for k in (2 * best, 2 * best + 1)]
     return splits[best], models
+
+
+def _drawn(value, sums, branch):
+    """The value of a child whose mean prediction is drawn to the branch, as by `RidgeNode.fit`."""
+    predicted = branch.value + branch.slope @ (sums.z / sums.weight)
+    share = PSEUDO_COUNT / (sums.weight + PSEUDO_COUNT)
+    return value + share * (predicted - sums.y / sums.weight)
 
 
 def _best_splits(values, order, targets, weight, least):
