@@ -11,8 +11,13 @@ from ngdt.dask._draw import Draw
 from ngdt.dask._forest_training import ForestTraining
 from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
 from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
-from ngdt.forest._base import seeds_of
-from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples, widen
+from ngdt.forest._sampling import (
+    Sampling,
+    number_of_columns,
+    number_of_samples,
+    seeds_of,
+    widen,
+)
 from ngdt.forest._training import stored
 from ngdt.pruning._unused import keep_reached
 
@@ -64,9 +69,10 @@ class ForestFit:
         """What each tree draws."""
         fitted, n_samples = self.data.fitted, int(self.data.partitions.n_training.sum())
         table = fitted["_table"]
-        n_drawn = number_of_samples(estimator.max_samples, n_samples, estimator.bootstrap)
+        bootstrap = bool(estimator.bootstrap)      # "auto" is True
+        n_drawn = number_of_samples(estimator.max_samples, n_samples, bootstrap)
         sampling = Sampling(
-            estimator.bootstrap, None, number_of_columns(estimator.max_features, len(table.names)),
+            bootstrap, None, number_of_columns(estimator.max_features, len(table.names)),
             np.array([feature.column for feature in table.features]))
         seeds = seeds_of(self.data.problem.random_state, 0, estimator.n_estimators)
         return [Draw(sampling, None if n_drawn is None else n_drawn / n_samples, seed)

@@ -66,7 +66,8 @@ class ObliqueForestClassifier(DaskForest, forest.ObliqueForestClassifier):
         "auto" is "annealed"; no other trees compete with these.
     loss : {"log", "bounded"}, Loss or None, default=None
     bootstrap, max_samples
-        Samples are drawn from each partition by itself, from each the same share, and at least one.
+        "auto" is True. Samples are drawn from each partition by itself, from each the same share,
+        and at least one.
     leaf : {"auto", "constant"}, default="auto"
     class_weight : dict, "balanced" or None, default=None
     n_jobs : int or None, default=None

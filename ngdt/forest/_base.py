@@ -37,7 +37,7 @@ from ngdt.forest._ensemble import Ensemble
 from ngdt.forest._kinds import default_kinds
 from ngdt.forest._out_of_bag import out_of_bag_predictions
 from ngdt.forest._pruned import held_out_samples, members, smaller_estimator
-from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples
+from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples, seeds_of
 from ngdt.forest._training import Growth, Recipe
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
@@ -60,7 +60,7 @@ class ObliqueForest(TableEstimator):
     _parameter_constraints: ClassVar[dict] = {
         **TableEstimator._parameter_constraints,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "bootstrap": ["boolean"],
+        "bootstrap": ["boolean", StrOptions({"auto"})],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
@@ -84,7 +84,7 @@ class ObliqueForest(TableEstimator):
         init: "str | Initializer | Tree | BaseEstimator" = "auto",
         optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["auto"] = "auto",
         max_samples: int | float | None = None,
         max_features: int | float | Literal["sqrt", "log2"] | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
@@ -201,30 +201,36 @@ class ObliqueForest(TableEstimator):
 
     def _sampling(self, problem, fitted):
         """How samples and features are drawn for each tree."""
-        table = fitted["_table"]
+        table, bootstrap = fitted["_table"], self.bootstrap
+        if bootstrap == "auto":
+            # Trees of other initializers and optimizers may be equal if their samples are.
+            bootstrap = bool(self.oob_score) or not self._kinds_compete
         n_drawn = number_of_samples(
-            self.max_samples, np.count_nonzero(problem.sample_weight), self.bootstrap)
+            self.max_samples, np.count_nonzero(problem.sample_weight), bootstrap)
         if self.oob_score and n_drawn is None:
             raise ValueError(
                 "oob_score needs samples that a tree is not trained on: use bootstrap=True or "
                 "max_samples")
         return Sampling(
-            bootstrap=self.bootstrap, n_drawn=n_drawn,
+            bootstrap=bootstrap, n_drawn=n_drawn,
             n_columns=number_of_columns(self.max_features, len(table.names)),
             column_of=np.array([feature.column for feature in table.features]),
             encoder=fitted["_targets"] if self.class_weight == "balanced_subsample" else None)
 
+    @property
+    def _kinds_compete(self):
+        return is_auto(self.optimizer) and is_auto(self.init)
+
     def _grow(self, growth, sampling, seeds, fitted):
         """Train a tree for each seed."""
         problem, linear_leaves = growth.problem, resolve_leaves(self, fitted["_table"])
-        if not (is_auto(self.optimizer) and is_auto(self.init)):
+        if not self._kinds_compete:
             recipe = self._recipe(problem, sampling, linear_leaves, fitted)
             growth.add([(recipe, seed) for seed in seeds])
             return
         recipes = {
             kind.name: Recipe(kind.init, kind.optimizers, sampling, kind.max_depth)
-            for kind in default_kinds(
-                problem, self.leaf, linear_leaves, sampling.n_columns)}
+            for kind in default_kinds(problem, self.leaf, linear_leaves, sampling.n_columns)}
         fitted["candidates_"] = compete(growth, recipes, seeds, fitted["candidates_"])
 
     def _recipe(self, problem, sampling, linear_leaves, fitted):
@@ -390,10 +396,3 @@ class ObliqueForest(TableEstimator):
     def __getstate__(self):
         # The kernel holds copies of the leaves, and is soon made anew.
         return {name: value for name, value in super().__getstate__().items() if name != "_kernel"}
-
-
-def seeds_of(seed, first, end):
-    """Seeds of the trees of a forest: those of the first trees do not depend on their number."""
-    return [
-        int(np.random.SeedSequence([seed, t]).generate_state(1)[0] >> 1)
-        for t in range(first, end)]

@@ -58,13 +58,15 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         compete if `init` is "auto", too: trees that are trained softly, trees that are trained by
         TAO, and random trees with oblique or with axis-aligned splits. A few of each are trained,
         and the forest gets the numbers of each kind for which its squared error is least, as
-        estimated on samples that trees have not drawn. Without such samples, for fewer than 8
-        trees, and with another `init`, "auto" is "annealed" up to 4096 features, "ssgd" beyond.
+        estimated by trees of two thirds of the samples on the others. For fewer than 8 trees, and
+        with another `init`, "auto" is "annealed" up to 4096 features, "ssgd" beyond.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss.
-    bootstrap : bool, default=True
+    bootstrap : bool or "auto", default="auto"
         Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
-        all samples, or on `max_samples` different ones.
+        all samples, or on `max_samples` different ones. "auto" is False where kinds of trees
+        compete, which differ without it, and True with `oob_score`, or if `init` or `optimizer` is
+        given.
     max_samples : int, float or None, default=None
         Number of samples that are drawn for each tree; a float is a share of all. None draws as
         many as there are.
@@ -196,7 +198,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         init: "str | Initializer | Tree | BaseEstimator" = "auto",
         optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["auto"] = "auto",
         max_samples: int | float | None = None,
         max_features: int | float | Literal["sqrt", "log2"] | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,

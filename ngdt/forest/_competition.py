@@ -1,10 +1,11 @@
-"""Which kinds of trees a forest is made of by default: those with the least out-of-bag error.
+"""Which kinds of trees a forest is made of by default: those with the least error in a trial.
 
-A few trees of each kind are trained, on the same samples for all kinds. The squared error of a
-forest is a quadratic function of how many trees it has of each kind. Its coefficients are means of
-products of errors over pairs of trees, on samples that neither was trained on. So the error of any
-forest, of one kind or several, of few trees or many, is estimated without bias from the few trees
-that there are, and the numbers of trees are those with the least estimate.
+A few trees of each kind are trained on two thirds of the samples, which are the same for all kinds.
+The squared error of a forest is a quadratic function of how many trees it has of each kind. Its
+coefficients are means of products of errors over pairs of trees, on samples that neither was
+trained on. So the error of any forest, of one kind or several, of few trees or many, is estimated
+without bias from the few trees that there are, and the numbers of trees are those with the least
+estimate. The trees of the forest itself may draw of all samples.
 """
 
 from dataclasses import dataclass, replace
@@ -22,12 +23,14 @@ N_TRIAL, N_TRIAL_OF_MANY, MANY_SAMPLES = 6, 4, 2000
 MIN_TREES = 8
 # Largest number of samples, and of values of X, of the trial.
 MAX_SAMPLES, MAX_VALUES = 30_000, 12_000_000
+# Share of the samples of which a tree of the trial may draw. The others tell its error.
+TRIAL_SHARE = 2 / 3
 # Share of the time until the deadline for the trial.
 TRIAL_TIME = 0.4
 
 
 def compete(growth, recipes, seeds, previous):
-    """Train the trees of a forest of the kinds with the least out-of-bag error.
+    """Train the trees of a forest of the kinds with the least estimated error.
 
     Parameters
     ----------
@@ -47,10 +50,8 @@ def compete(growth, recipes, seeds, previous):
         One entry per kind: ``candidate`` is its name, ``error`` the estimated error of a forest of
         this kind, and ``n_trees`` the number of trees that the forest gets.
     """
-    names, sampling = list(recipes), next(iter(recipes.values())).sampling
-    if previous or sampling.n_drawn is None or len(seeds) < MIN_TREES or (
-            not _predicts_means(growth.problem.loss)):
-        table = previous or _table(names[:1], [np.nan], [0])
+    if previous or len(seeds) < MIN_TREES or not _predicts_means(growth.problem.loss):
+        table = previous or _table(list(recipes)[:1], [np.nan], [0])
         counts = _in_proportion(table["n_trees"], len(seeds))
         growth.add(_tasks(recipes, table["candidate"], counts, seeds))
         return table | {"n_trees": [a + b for a, b in zip(table["n_trees"], counts, strict=True)]}
@@ -67,11 +68,7 @@ def compete(growth, recipes, seeds, previous):
     table = _table(names, errors, counts)
     if growth.problem.verbose > 1:
         _report(table)
-    kept = [trees[:n] if trial.is_whole else [] for trees, n in zip(
-        trial.trees, counts, strict=True)]
-    growth.trees += chain.from_iterable(kept)
-    missing = [n - len(trees) for n, trees in zip(counts, kept, strict=True)]
-    growth.add(_tasks(recipes, names, missing, seeds[n_trial:] if trial.is_whole else seeds))
+    growth.add(_tasks(recipes, names, counts, seeds))
     return table
 
 
@@ -81,14 +78,14 @@ def _predicts_means(loss):
 
 
 class _Trial:
-    """A few trees of each kind, on the same samples for all kinds."""
+    """A few trees of each kind. Those of one seed draw of the same samples."""
 
     def __init__(self, growth, recipes, seeds, n_trees):
         whole = growth.problem
         problem = draw(whole, min(MAX_SAMPLES, MAX_VALUES // whole.X.shape[1]))
-        self.is_whole = problem is whole
-        share = len(problem.training_samples) / len(whole.training_samples)
-        recipes = [_scaled(recipe, share) for recipe in recipes.values()]
+        n_candidates = max(1, round(TRIAL_SHARE * len(problem.training_samples)))
+        share = n_candidates / len(whole.training_samples)
+        recipes = [_scaled(recipe, n_candidates, share) for recipe in recipes.values()]
         self.problem, self.targets = problem, growth.fitted["_targets"]
         self.sampling, self.seeds = recipes[0].sampling, seeds
         n_trial = len(recipes) * len(seeds)
@@ -103,18 +100,22 @@ class _Trial:
         self.trees = [trial.trees[n * k:n * (k + 1)] for k in range(len(trial.trees) // n)]
 
     def error_model(self):
-        outside = np.array([
-            self.sampling.counts(self.problem.sample_weight, seed) == 0 for seed in self.seeds])
+        weight = self.problem.sample_weight
+        outside = np.ones((len(self.seeds), len(weight)), dtype=bool)
+        for each, seed in zip(outside, self.seeds, strict=True):
+            each[self.sampling.candidates(weight, seed)] = False
         errors = [errors_of(self.problem, [
             self.targets.scale_leaf_values(tree.attributes["tree_"], self.problem.loss)
             for tree in trees]) for trees in self.trees]
-        return ErrorModel.of(errors, outside, self.problem.sample_weight)
+        return ErrorModel.of(errors, outside, weight)
 
 
-def _scaled(recipe, share):
-    """The recipe for a share of the samples."""
-    n_drawn = max(1, round(share * recipe.sampling.n_drawn))
-    return replace(recipe, sampling=replace(recipe.sampling, n_drawn=n_drawn))
+def _scaled(recipe, n_candidates, share):
+    """The recipe for trees that draw of this number of samples, a share of all."""
+    n_drawn = recipe.sampling.n_drawn
+    return replace(recipe, sampling=replace(
+        recipe.sampling, n_candidates=n_candidates,
+        n_drawn=None if n_drawn is None else max(1, round(share * n_drawn))))
 
 
 def _tasks(recipes, names, counts, seeds):

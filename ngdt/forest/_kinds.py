@@ -6,7 +6,7 @@ import numpy as np
 
 from ngdt._selection._candidates import MAX_SOFT_FEATURES
 from ngdt._selection._race import MAX_TRAINED_DEPTH
-from ngdt.initializers import InfoGain, Initializer, RandomComplete, RandomOblique
+from ngdt.initializers import Initializer, RandomComplete, RandomOblique
 from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import SSGD, TAO, Annealed
 from ngdt.optimizers._linear_leaves.models import node_type
@@ -72,7 +72,7 @@ def _class_kinds(problem, p, finish):
     n_candidates = max(1, round(np.sqrt(p)))
     oblique = RandomOblique(max(n_candidates, MIN_CANDIDATES), min(N_NONZERO, p))
     random, tao = RandomOblique(n_candidates, 1), TAO(C=1.0, max_passes=N_PASSES)
-    return [_soft_kind(problem, finish), *_deep_kind(problem, finish),
+    return [_soft_kind(problem, random, finish), *_deep_kind(problem, finish),
             Kind("tao", random, (tao, *finish), MAX_TRAINED_DEPTH),
             Kind("random oblique", oblique, finish), Kind("random", random, finish)]
 
@@ -82,7 +82,7 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
     oblique = RandomOblique(N_REGRESSION_CANDIDATES, min(N_REGRESSION_NONZERO, p))
     # As many features as random forests try, but drawn with repetition.
     random, tao = RandomOblique(min(p, MAX_FEATURES), 1), TAO(C=10.0, max_passes=N_PASSES)
-    soft = _soft_kind(problem, finish)
+    soft = _soft_kind(problem, random, finish)
     if leaf != "constant" and node_type(problem.loss) is not None and _is_soft(problem):
         # Training fits the leaves itself, with penalties of its own.
         refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
@@ -103,11 +103,11 @@ def _deep_kind(problem, finish):
     return [Kind("annealed, deep", RandomComplete(DEEP), (Annealed(), *finish))]
 
 
-def _soft_kind(problem, finish):
-    """Trees whose splits are all trained together by gradients."""
+def _soft_kind(problem, random, finish):
+    """Trees whose splits are all trained together by gradients, or from random trees by SSGD."""
     if _is_soft(problem):
         return Kind("annealed", RandomComplete(), (Annealed(), *finish))
-    return Kind("ssgd", InfoGain(), (SSGD(), *finish))
+    return Kind("ssgd", random, (SSGD(), *finish), MAX_TRAINED_DEPTH)
 
 
 def _is_soft(problem):

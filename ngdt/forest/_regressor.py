@@ -52,14 +52,16 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         compete if `init` is "auto", too: trees that are trained softly, trees that are trained by
         TAO, and random trees with oblique or with axis-aligned splits. A few of each are trained,
         and the forest gets the numbers of each kind for which its squared error is least, as
-        estimated on samples that trees have not drawn. Without such samples, for fewer than 8
-        trees, for the absolute, quantile and Huber loss, and with another `init`, "auto" is "tao"
-        with ``C=10``.
+        estimated by trees of two thirds of the samples on the others. For fewer than 8 trees, for
+        the absolute, quantile and Huber loss, and with another `init`, "auto" is "tao" with
+        ``C=10``.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss.
-    bootstrap : bool, default=True
+    bootstrap : bool or "auto", default="auto"
         Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
-        all samples, or on `max_samples` different ones.
+        all samples, or on `max_samples` different ones. "auto" is False where kinds of trees
+        compete, which differ without it, and True with `oob_score`, or if `init` or `optimizer` is
+        given.
     max_samples : int, float or None, default=None
         Number of samples that are drawn for each tree; a float is a share of all. None draws as
         many as there are.

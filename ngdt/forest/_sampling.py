@@ -27,6 +27,8 @@ class Sampling:
         Column of each feature.
     encoder : ClassTargets or None
         Balances the classes of the samples of each tree, unless it is None.
+    n_candidates : int or None
+        Number of samples, chosen by the seed, of which a tree may draw. None stands for all.
     """
 
     bootstrap: bool
@@ -34,6 +36,14 @@ class Sampling:
     n_columns: int | None
     column_of: np.ndarray
     encoder: object = None
+    n_candidates: int | None = None
+
+    def candidates(self, sample_weight, seed):
+        """Indices of the samples of which a tree may draw, whatever else is drawn."""
+        present = np.flatnonzero(sample_weight)
+        if self.n_candidates is None:
+            return present
+        return np.random.default_rng([seed, 2]).choice(present, self.n_candidates, replace=False)
 
     def counts(self, sample_weight, seed):
         """How often each sample is drawn.
@@ -48,11 +58,11 @@ class Sampling:
         -------
         ndarray of int, shape (n_samples,)
         """
-        present = np.flatnonzero(sample_weight)
+        drawn = self.candidates(sample_weight, seed)
         if self.n_drawn is not None:
-            present = np.random.default_rng([seed, 0]).choice(
-                present, self.n_drawn, replace=self.bootstrap)
-        return np.bincount(present, minlength=len(sample_weight))
+            drawn = np.random.default_rng([seed, 0]).choice(
+                drawn, self.n_drawn, replace=self.bootstrap)
+        return np.bincount(drawn, minlength=len(sample_weight))
 
     def weight(self, problem, seed):
         """The sample weights of a tree.
@@ -87,6 +97,13 @@ class Sampling:
         columns = np.unique(self.column_of)
         drawn = np.random.default_rng([seed, 1]).choice(columns, self.n_columns, replace=False)
         return np.flatnonzero(np.isin(self.column_of, drawn))
+
+
+def seeds_of(seed, first, end):
+    """Seeds of the trees of a forest: those of the first trees do not depend on their number."""
+    return [
+        int(np.random.SeedSequence([seed, t]).generate_state(1)[0] >> 1)
+        for t in range(first, end)]
 
 
 def widen(tree, features, n_features):

@@ -227,6 +227,35 @@ def test_errors_tell_how_good_a_forest_is(forest, kinds, iris):
 
 
 @BOTH
+def test_errors_are_those_of_samples_that_a_tree_is_not_trained_on(
+        forest, kinds, iris, monkeypatch):
+    def of(errors, outside, weight):
+        # Deep trees of random targets have little error on the samples that they saw.
+        squares = np.square(errors[0]).sum(axis=2)
+        assert (outside.sum(axis=1) == 50).all()
+        assert len(np.unique(outside, axis=0)) == len(outside) == 6
+        assert squares[~outside].mean() < 0.2 * squares[outside].mean()
+        found.append(original(errors, outside, weight))
+        return found[-1]
+
+    found, original = [], ErrorModel.of
+    monkeypatch.setattr(ErrorModel, "of", of)
+    kinds(FINE)
+    forest(8, random_state=0).fit(iris[0], np.random.default_rng(0).integers(3, size=150))
+    assert len(found) == 1
+
+
+@BOTH
+@pytest.mark.parametrize(("parameters", "is_drawn"), [
+    ({}, False), ({"bootstrap": True}, True), ({"oob_score": True}, True),
+    ({"n_estimators": 7}, False), ({"init": GOOD.init}, True), ({"optimizer": None}, True)],
+    ids=str)
+def test_which_forests_draw_their_samples(forest, parameters, is_drawn, kinds, iris):
+    model = forest(**{"n_estimators": 12, "random_state": 0} | parameters).fit(*iris)
+    assert all((tree.n_node_samples[0] < 150) == is_drawn for tree in model.estimators_)
+
+
+@BOTH
 def test_forests_of_several_kinds(forest, kinds, iris):
     kinds(FINE, GOOD)
     model = forest(21, random_state=0).fit(*iris)
@@ -247,14 +276,11 @@ def test_max_features_holds_for_all_kinds(forest, kinds, iris):
 
 
 @BOTH
-@pytest.mark.parametrize("parameters", [
-    {"n_estimators": 7}, {"bootstrap": False}, {"max_samples": None, "bootstrap": False}], ids=str)
-def test_the_first_kind_is_taken_if_none_can_be_compared(forest, parameters, kinds, iris):
-    model = forest(**{"n_estimators": 9, "random_state": 0, **parameters}).fit(*iris)
-    n = model.n_estimators
+def test_few_trees_are_of_the_first_kind(forest, kinds, iris):
+    model = forest(7, random_state=0).fit(*iris)
     assert model.candidates_["candidate"] == ["bad"]
-    assert model.candidates_["n_trees"] == [n]
-    assert [tree.init for tree in model.estimators_] == [BAD.init] * n
+    assert model.candidates_["n_trees"] == [7]
+    assert [tree.init for tree in model.estimators_] == [BAD.init] * 7
 
 
 @pytest.mark.parametrize("loss", ["absolute_error", "quantile", "huber"])

@@ -39,6 +39,23 @@ def test_without_drawing_all_samples_are_used():
         WEIGHT > 0).astype(int).tolist()
 
 
+@pytest.mark.parametrize(("bootstrap", "n_drawn"), [(True, 3), (False, 3), (False, None)])
+def test_samples_are_drawn_of_the_candidates_of_the_seed(bootstrap, n_drawn):
+    seen = np.zeros(7)
+    for seed in range(300):
+        own = sampling(bootstrap=bootstrap, n_drawn=n_drawn, n_candidates=3)
+        candidates = own.candidates(WEIGHT, seed)
+        # Other kinds of trees have the same ones.
+        np.testing.assert_array_equal(candidates, sampling(n_candidates=3).candidates(WEIGHT, seed))
+        assert len(set(candidates)) == 3
+        counts = own.counts(WEIGHT, seed)
+        assert set(np.flatnonzero(counts)) <= set(candidates)
+        assert counts.sum() == 3
+        seen[candidates] += 1
+    assert not seen[WEIGHT == 0].any()
+    np.testing.assert_allclose(seen[WEIGHT > 0], 180, rtol=0.2)
+
+
 def test_a_seed_gives_one_draw():
     one, again, other = (sampling().counts(np.ones(100), seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
