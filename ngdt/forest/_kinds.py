@@ -22,6 +22,10 @@ N_PASSES = 5
 # number of samples on. Ten of them, trained on four fifths of the training samples of Connect4,
 # were 0.6 points more accurate on the other fifth, for 3.7 times the time.
 DEEP, MANY_SAMPLES = 10, 20_000
+# Bound of the loss of softly trained trees of classes. A tree with 0.5, the default, is as good.
+# But twelve with 0.2 had less squared error on held-out samples of nine of ten training sets, by up
+# to 15 %.
+Q = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +104,13 @@ def _deep_kind(problem, finish):
             RandomComplete().depth(problem) >= DEEP) or (
             problem.max_depth is not None and problem.max_depth < DEEP):
         return []
-    return [Kind("annealed, deep", RandomComplete(DEEP), (Annealed(), *finish))]
+    return [Kind("annealed, deep", RandomComplete(DEEP), (Annealed(q=Q), *finish))]
 
 
 def _soft_kind(problem, random, finish):
     """Trees whose splits are all trained together by gradients, or from random trees by SSGD."""
     if _is_soft(problem):
-        return Kind("annealed", RandomComplete(), (Annealed(), *finish))
+        return Kind("annealed", RandomComplete(), (Annealed(q=Q), *finish))
     return Kind("ssgd", random, (SSGD(), *finish), MAX_TRAINED_DEPTH)
 
 
