@@ -22,9 +22,9 @@ from ngdt.optimizers import Optimizer
 class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     """Forest of oblique classification trees, each trained as a whole.
 
-    Each tree is trained on samples, and if wanted features, of its own, by any initializer and
-    optimizers of this package. The forest predicts the mean of their probabilities. It is more
-    accurate than a single tree, and larger and slower by the number of trees.
+    Each tree is trained by itself, and if wanted on samples and features of its own, by any
+    initializer and optimizers of this package. The forest predicts the mean of their probabilities.
+    It is more accurate than a single tree, and larger and slower by the number of trees.
 
     Parameters
     ----------

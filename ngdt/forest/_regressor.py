@@ -16,9 +16,9 @@ from ngdt.forest._quantiles import pooled_quantiles
 class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     """Forest of oblique regression trees, each trained as a whole.
 
-    Each tree is trained on samples, and if wanted features, of its own, by any initializer and
-    optimizers of this package. The forest predicts the mean of their predictions. It is more
-    accurate than a single tree, and larger and slower by the number of trees.
+    Each tree is trained by itself, and if wanted on samples and features of its own, by any
+    initializer and optimizers of this package. The forest predicts the mean of their predictions.
+    It is more accurate than a single tree, and larger and slower by the number of trees.
 
     Parameters
     ----------
