@@ -12,6 +12,7 @@ from ngdt.initializers import InfoGain, Initializer, RandomComplete
 from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 from ngdt.optimizers._linear_leaves.models import node_type
+from ngdt.optimizers._soft.annealed import TAUGHT_LOSSES
 
 # Number of samples from which fewer candidates compete, since each takes longer.
 MANY_SAMPLES = 2000
@@ -220,7 +221,7 @@ def _constant_candidates(problem, few, has_models):
         found += [
             Candidate(f"annealed depth={depth}, tao", (Annealed(), tao, *finish), init)
             for init, depth in _complete(problem, CONSTANT_DEPTHS)]
-        if not has_models:
+        if not has_models and problem.loss.name in TAUGHT_LOSSES:
             found += [
                 Candidate(f"annealed depth={depth}, taught", (taught,), init)
                 for init, depth in _complete(problem, TAUGHT_DEPTHS)]

@@ -195,6 +195,7 @@ TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
     (table(100, loss="squared"), REGRESSION),
     (table(2000, loss="squared"), [
         *REGRESSION, *SOFT, *(f"annealed depth={d}, taught" for d in (5, 6, 7))]),
+    (table(2000, loss="absolute_error"), [*REGRESSION, *SOFT]),
 ])
 def test_candidates(given, expected):
     assert names(given) == expected

@@ -25,6 +25,8 @@ _MAX_BATCH_SIZE, _N_BATCHES = 250, 16
 _HUBER_LIMIT = 3.0
 # Losses whose best intercept is the best constant for what the slopes leave.
 _LINEAR_LOSSES = ("squared", "huber", "absolute_error", "quantile")
+# Losses that make a tree of smooth targets predict what that of the targets would.
+TAUGHT_LOSSES = ("squared", "huber")
 
 
 class Annealed(SoftOptimizer):
@@ -164,7 +166,7 @@ class Annealed(SoftOptimizer):
             raise ValueError(
                 f"leaf='linear' is for regression with the losses {', '.join(_LINEAR_LOSSES)}, not "
                 f"for loss={problem.loss}: use leaf='constant'")
-        if self.n_teachers and problem.loss.name not in ("squared", "huber"):
+        if self.n_teachers and problem.loss.name not in TAUGHT_LOSSES:
             raise ValueError(
                 f"n_teachers is for regression with the squared or the Huber loss, not for "
                 f"loss={problem.loss}: use n_teachers=0")
