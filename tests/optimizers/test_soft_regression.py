@@ -13,8 +13,9 @@ from ngdt import ObliqueTreeRegressor
 from ngdt.initializers import RandomComplete
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed
+from ngdt.optimizers._soft import teachers
 from ngdt.optimizers._soft.run import SoftRun, unit_weight
-from ngdt.optimizers._soft.teachers import smooth_targets, soft_predictions
+from ngdt.optimizers._soft.teachers import soft_predictions
 from ngdt.problem import Problem
 from reference.soft import decisions, reach
 
@@ -233,19 +234,68 @@ def test_soft_predictions_are_means_over_the_leaves():
         soft_predictions(training, samples), np.einsum("bl,blt->bt", mu, leaves), rtol=1e-5)
 
 
-@LEAVES
-def test_teachers_smooth_the_targets_of_training_samples_only(leaf):
+def half_used(form=np.asarray):
+    """A problem with noise in which every second sample is for validation, and targets without."""
     X, y = linear_steps(1200)
     noisy = y + np.random.default_rng(1).normal(size=len(y))
-    weight = (np.arange(len(y)) % 2).astype(float)
-    problem = Problem(X, noisy[:, None], SquaredLoss(), 1, weight, 1.0 - weight, max_depth=4)
-    targets = smooth_targets(annealed("linear", steps=500), problem, 5)
-    used = weight > 0
-    np.testing.assert_array_equal(targets[~used, 0], noisy[~used])
-    assert np.square(targets[used, 0] - y[used]).mean() < 0.7 * np.square(noisy - y)[used].mean()
-    result = run(annealed(leaf, n_teachers=5), problem)
-    assert result.tree == run(annealed(leaf, n_teachers=5), problem).tree
-    assert result.tree != run(annealed(leaf), problem).tree
+    weight = np.where(np.arange(len(y)) % 2, np.arange(len(y)) % 3 + 1.0, 0.0)
+    return Problem(form(X), noisy[:, None], SquaredLoss(), 1, weight, (weight == 0) * 1.0,
+                   max_depth=4), y
+
+
+def test_teachers_smooth_the_targets_of_training_samples_only():
+    problem, y = half_used()
+    taught = Annealed(steps=500, n_teachers=5).taught(problem)
+    used, targets, noisy = problem.sample_weight > 0, taught.y[:len(y), 0], problem.y[:, 0]
+    np.testing.assert_array_equal(targets[~used], noisy[~used])
+    assert np.square(targets - y)[used].mean() < 0.7 * np.square(noisy - y)[used].mean()
+    assert noisy[used].min() <= taught.y[len(y):].min() <= taught.y.max() <= noisy.max()
+
+
+@LEAVES
+def test_a_tree_with_teachers_is_one_trained_on_what_they_predict(leaf):
+    problem, _ = half_used()
+    start = RandomComplete().initialize(problem)
+    optimizer, alone = annealed(leaf, n_teachers=2), annealed(leaf, slope_penalty=0.1)
+    tree = optimizer.optimize(start, problem).tree
+    assert tree == alone.optimize(start, optimizer.taught(problem)).tree
+    assert tree != alone.optimize(start, problem).tree
+
+
+@pytest.mark.parametrize(("form", "limit", "copies"), [
+    (np.asarray, 1200, 2), (np.asarray, 1199, 1), (np.asarray, 599, 0),
+    (sparse.csr_array, 1200, 0)])
+def test_synthetic_samples_are_training_samples_with_features_of_others(
+        form, limit, copies, monkeypatch):
+    monkeypatch.setattr(teachers, "_MAX_SYNTHETIC", limit)
+    problem, y = half_used(form)
+    taught, n = Annealed(steps=20, n_teachers=1).taught(problem), len(y)
+    used = np.flatnonzero(problem.sample_weight)
+    assert taught.X.shape[0] == n + copies * len(used)
+    assert taught.X.dtype == problem.X.dtype
+    assert (taught.X[:n] != problem.X).sum() == 0
+    np.testing.assert_array_equal(taught.sample_weight[:n], problem.sample_weight)
+    np.testing.assert_array_equal(
+        taught.sample_weight[n:], np.tile(problem.sample_weight[used], copies) / 4)
+    assert not taught.validation_weight[n:].any()
+    if copies:
+        X, own = taught.X[n:], np.tile(problem.X[used], (copies, 1))
+        assert 0.15 < (own != X).mean() < 0.25
+        for mine, all_values in zip(X.T, problem.X[used].T, strict=True):
+            assert np.isin(mine, all_values).all()
+
+
+def test_ctrl_c_ends_teaching(monkeypatch):
+    problem, _ = half_used()
+    train = teachers.SoftRun.train
+
+    def stop(self):
+        train(self)
+        self.progress.interrupted = True
+
+    monkeypatch.setattr(teachers.SoftRun, "train", stop)
+    with pytest.raises(KeyboardInterrupt):
+        Annealed(steps=20, n_teachers=2).taught(problem)
 
 
 @FORMS
