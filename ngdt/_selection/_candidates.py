@@ -12,15 +12,19 @@ from ngdt.initializers import InfoGain, Initializer, RandomComplete
 from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 from ngdt.optimizers._linear_leaves.models import node_type
-from ngdt.optimizers._soft.annealed import TAUGHT_LOSSES
+from ngdt.optimizers._soft.annealed import TAUGHT_LOSSES, TAUGHT_PENALTY
+from ngdt.optimizers._soft.teachers import TEACHERS_WORK
 
 # Number of samples from which fewer candidates compete, since each takes longer.
 MANY_SAMPLES = 2000
 # Depths of soft regression trees with linear leaves; the depth of the one that TAO trains further;
-# depths of those with constant leaves that TAO trains further, and that have teachers.
-LINEAR_DEPTHS, TAO_DEPTH, CONSTANT_DEPTHS, TAUGHT_DEPTHS = (2, 3, 4), 3, (3, 4), (5, 6, 7)
-# Number of teachers, and largest number of features for model trees.
-N_TEACHERS, MAX_MODEL_FEATURES = 10, 128
+# depths of those with constant leaves that TAO trains further.
+LINEAR_DEPTHS, TAO_DEPTH, CONSTANT_DEPTHS = (2, 3, 4), 3, (3, 4)
+# Number of teachers, and depths of soft regression trees with teachers, with linear and with
+# constant leaves.
+N_TEACHERS, TAUGHT_LINEAR_DEPTH, TAUGHT_DEPTH = 10, 4, 7
+# Largest number of features for model trees.
+MAX_MODEL_FEATURES = 128
 # Largest number of coefficients of a model for classes, with few and with many samples; values of
 # 1 / penalty for trees of a single leaf, and the penalty of deeper ones.
 FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
@@ -51,12 +55,15 @@ class Candidate:
         most 8 with at least one split, and "model" the model tree.
     final : tuple of Optimizer or None
         Replace the optimizers where the tree is trained on all samples.
+    n_teachers : int
+        If positive, the optimizers are given what so many teachers predict: `Annealed.taught`.
     """
 
     name: str
     optimizers: tuple = ()
     init: Initializer | str = "initial"
     final: tuple | None = None
+    n_teachers: int = 0
 
     @property
     def is_single_leaf(self):
@@ -88,8 +95,12 @@ class Candidate:
         optimizers = self.final if final and self.final is not None else self.optimizers
         tree = tree_of(self.init) if isinstance(self.init, str) else self.init.initialize(problem)
         history = empty_history(optimizers)
+        share = 1 / max(1, len(optimizers))
+        if self.n_teachers:
+            problem = Annealed(n_teachers=self.n_teachers).taught(problem)
+            share *= 1 - TEACHERS_WORK
         for optimizer in optimizers:
-            result = optimize(optimizer, tree, problem.doing(1 / len(optimizers)))
+            result = optimize(optimizer, tree, problem.doing(share))
             tree = result.tree
             append_metrics(history, type(optimizer).__name__, result.history)
             if result.interrupted:
@@ -178,15 +189,14 @@ def _passes(C, *finish):
 
 def _regression_candidates(problem, few, leaf, linear_leaves):
     """The trees for regression."""
-    linear = [] if leaf == "constant" else (
-        _linear_candidates(problem, few, linear_leaves, leaf == "linear"))
+    linear = [] if leaf == "constant" else _linear_candidates(problem, few, linear_leaves)
     if leaf == "linear":
         return linear
     has_models = any(each.init == "model" for each in linear)
     return _constant_candidates(problem, few, has_models) + linear
 
 
-def _linear_candidates(problem, few, linear_leaves, only):
+def _linear_candidates(problem, few, linear_leaves):
     """The regression trees with linear leaves that compete."""
     if problem.X.shape[1] > MAX_MODEL_FEATURES:
         return [Candidate("linear", (linear_leaves,), "pruned")]
@@ -201,9 +211,8 @@ def _linear_candidates(problem, few, linear_leaves, only):
         found.append(Candidate(name, (annealed, *finish), init))
         if not few and depth == TAO_DEPTH:
             found.append(Candidate(f"{name}, tao", (annealed, *final), init))
-            if only:
-                taught = Annealed(leaf="linear", n_teachers=N_TEACHERS)
-                found.append(Candidate(f"{name}, taught", (taught, *finish), init))
+    if not few:
+        found += _taught_candidates(problem, TAUGHT_LINEAR_DEPTH, "linear", finish)
     return found
 
 
@@ -217,15 +226,22 @@ def _constant_candidates(problem, few, has_models):
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found.append(Candidate("ssgd", (SSGD(), *finish), InfoGain()))
     elif not few:
-        tao, taught = TAO(C=10.0, max_passes=N_PASSES), Annealed(n_teachers=N_TEACHERS)
+        tao = TAO(C=10.0, max_passes=N_PASSES)
         found += [
             Candidate(f"annealed depth={depth}, tao", (Annealed(), tao, *finish), init)
             for init, depth in _complete(problem, CONSTANT_DEPTHS)]
         if not has_models and problem.loss.name in TAUGHT_LOSSES:
-            found += [
-                Candidate(f"annealed depth={depth}, taught", (taught,), init)
-                for init, depth in _complete(problem, TAUGHT_DEPTHS)]
+            found += _taught_candidates(problem, TAUGHT_DEPTH, "constant")
     return found
+
+
+def _taught_candidates(problem, depth, leaf, finish=()):
+    """The soft tree with teachers, of a smaller depth if that is the limit of the problem."""
+    annealed = Annealed(leaf=leaf, slope_penalty=TAUGHT_PENALTY)
+    chain, kind = (annealed, TAO(C=10.0, max_passes=N_PASSES), *finish), {
+        "constant": "tao", "linear": "linear, tao"}[leaf]
+    return [Candidate(f"annealed depth={depth}, {kind}, taught", chain, init, n_teachers=N_TEACHERS)
+            for init, depth in _complete(problem, (min(depth, problem.max_depth or depth),))]
 
 
 def _complete(problem, depths):

@@ -30,6 +30,9 @@ MAX_LAG_SE = 1.5
 # most from the samples of the fold, lacks a third of all: with smaller leads, others were worse
 # than it on five tables, by 0.3 points on average.
 MIN_GAIN_SE = 1.0
+# The same over a tree with teachers. It errs least by chance: where a single sample was all of the
+# lead of a model tree, this one was worse on others.
+MIN_TAUGHT_GAIN_SE = 2.0
 # Numbers of samples, and of values of X, above which the race has only some of the samples. With
 # 15 000 of the 54 000 samples of Connect4, it chose a tree of half the depth, 2.4 points worse.
 MIN_DRAWN_SAMPLES, MAX_RACE_SAMPLES, MAX_RACE_VALUES = 15_000, 100_000, 12_000_000
@@ -229,11 +232,13 @@ class _Race:
                 return [leaf]
         ranked = sorted(
             self.candidates, key=lambda each: (-len(self.errors[each]), self.mean_error(each)[0]))
-        for pruned in alive:
-            if pruned.is_pruned and len(self.folds) == 1 and (
-                    self._lead(ranked[0], pruned) <= MIN_GAIN_SE):
-                ranked.remove(pruned)
-                ranked.insert(0, pruned)
+        if len(self.folds) == 1:
+            preferred = [(each, MIN_TAUGHT_GAIN_SE) for each in ranked if each.n_teachers]
+            preferred += [(each, MIN_GAIN_SE) for each in ranked if each.is_pruned]
+            for each, least in preferred:
+                if self.errors[each] and self._lead(best, each) <= least:
+                    ranked.remove(each)
+                    ranked.insert(0, each)
         return ranked
 
     def _lead(self, candidate, other):

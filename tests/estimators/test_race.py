@@ -81,14 +81,19 @@ class StandsForPruned(Candidate):
 
 
 @pytest.mark.parametrize(
-    ("n", "ahead", "wins"), [(300, 1, True), (3000, 1, False), (3000, 3, True)])
-def test_on_one_fold_only_a_clear_lead_beats_the_pruned_tree(monkeypatch, n, ahead, wins):
+    ("kind", "n_teachers", "n", "ahead", "wins"), [
+        (StandsForPruned, 0, 300, 1, True), (StandsForPruned, 0, 3000, 1, False),
+        (StandsForPruned, 0, 3000, 3, True), (Candidate, 1, 300, 1, True),
+        (Candidate, 1, 3000, 3, False), (Candidate, 1, 3000, 5, True)])
+def test_on_one_fold_only_a_clear_lead_beats_the_pruned_tree_and_one_with_teachers(
+        monkeypatch, kind, n_teachers, n, ahead, wins):
     given = problem(n)
     x = np.sort(given.X[np.concatenate(_folds.fold_samples(given)), 0])
     # In standard errors, the lead is the square root of the number of samples that it consists of.
     few, more = (np.mean(x[k:k + 2]) for k in (40, 40 + ahead))
+    monkeypatch.setattr(Annealed, "taught", lambda self, problem: problem)
     monkeypatch.setattr(_race, "default_candidates", lambda *_: [
-        StandsForPruned("pruned", (Step(more),), "initial", (Step(more),)),
+        kind("preferred", (Step(more),), "initial", (Step(more),), n_teachers),
         Candidate("other", (Step(few),), "initial", (Step(few),))])
     assert race(given).candidates["chosen"] == [not wins, wins]
 
@@ -194,7 +199,9 @@ TAOS = [f"tao C={C}" for C in ("0.03", "0.1", "0.3", "1", "10")]
         "pruned", "tao C=0.1", "annealed depth=6"]),
     (table(100, loss="squared"), REGRESSION),
     (table(2000, loss="squared"), [
-        *REGRESSION, *SOFT, *(f"annealed depth={d}, taught" for d in (5, 6, 7))]),
+        *REGRESSION, *SOFT, "annealed depth=7, tao, taught"]),
+    (table(2000, loss="squared", max_depth=3), [
+        *REGRESSION, SOFT[0], "annealed depth=3, tao, taught"]),
     (table(2000, loss="absolute_error"), [*REGRESSION, *SOFT]),
 ])
 def test_candidates(given, expected):
@@ -204,15 +211,14 @@ def test_candidates(given, expected):
 LOGISTIC = [f"logistic C={C}" for C in ("0.01", "0.1", "1", "10")]
 FEW_LINEAR = ["model tree", "model tree, tao", "annealed depth=2, linear"]
 LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=3, linear, tao",
-          "annealed depth=4, linear"]
+          "annealed depth=4, linear", "annealed depth=4, linear, tao, taught"]
 
 
 @pytest.mark.parametrize(("given", "leaf", "expected"), [
     (table(100, loss="squared"), "auto", ["pruned", "single leaf", *FEW_LINEAR]),
     (table(100, loss="squared"), "linear", FEW_LINEAR),
     (table(2000, loss="squared"), "auto", ["pruned", "single leaf", *SOFT, *LINEAR]),
-    (table(2000, loss="squared"), "linear", [
-        *LINEAR[:5], "annealed depth=3, linear, taught", *LINEAR[5:]]),
+    (table(2000, loss="squared"), "linear", LINEAR),
     (table(100, p=129, loss="squared"), "linear", ["linear"]),
     (table(100, p=129, loss="squared"), "auto", [*REGRESSION, "linear"]),
     (table(100, loss="huber"), "auto", REGRESSION),
