@@ -1,11 +1,11 @@
 """Which kinds of trees a forest is made of by default: those with the least error in a trial.
 
-A few trees of each kind are trained on two thirds of the samples, which are the same for all kinds.
-The squared error of a forest is a quadratic function of how many trees it has of each kind. Its
-coefficients are means of products of errors over pairs of trees, on samples that neither was
-trained on. So the error of any forest, of one kind or several, of few trees or many, is estimated
-without bias from the few trees that there are, and the numbers of trees are those with the least
-estimate. The trees of the forest itself may draw of all samples.
+A few trees of each kind are trained without a third of the samples, the same for all kinds. The
+squared error of a forest is a quadratic function of how many trees it has of each kind. Its
+coefficients are means of products of errors over pairs of trees, on samples that were held out of
+both. So the error of any forest of these samples, of one kind or several, of few trees or many, is
+estimated without bias from the few trees that there are, and the numbers of trees are those with
+the least estimate. The trees of the forest itself may draw of all samples.
 """
 
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from itertools import chain
 import numpy as np
 from scipy.special import softmax
 
+from ngdt._folds import fold_samples
 from ngdt._selection import draw
 from ngdt.forest._training import Growth
 
@@ -23,8 +24,6 @@ N_TRIAL, N_TRIAL_OF_MANY, MANY_SAMPLES = 6, 4, 2000
 MIN_TREES = 8
 # Largest number of samples, and of values of X, of the trial.
 MAX_SAMPLES, MAX_VALUES = 30_000, 12_000_000
-# Share of the samples of which a tree of the trial may draw. The others tell its error.
-TRIAL_SHARE = 2 / 3
 # Share of the time until the deadline for the trial.
 TRIAL_TIME = 0.4
 
@@ -50,7 +49,8 @@ def compete(growth, recipes, seeds, previous):
         One entry per kind: ``candidate`` is its name, ``error`` the estimated error of a forest of
         this kind, and ``n_trees`` the number of trees that the forest gets.
     """
-    if previous or len(seeds) < MIN_TREES or not _predicts_means(growth.problem.loss):
+    if previous or len(seeds) < MIN_TREES or not (
+            _predicts_means(growth.problem.loss) and fold_samples(growth.problem)):
         table = previous or _table(list(recipes)[:1], [np.nan], [0])
         counts = _in_proportion(table["n_trees"], len(seeds))
         growth.add(_tasks(recipes, table["candidate"], counts, seeds))
@@ -78,22 +78,22 @@ def _predicts_means(loss):
 
 
 class _Trial:
-    """A few trees of each kind. Those of one seed draw of the same samples."""
+    """A few trees of each kind. Those of one seed are trained without the same fold."""
 
     def __init__(self, growth, recipes, seeds, n_trees):
         whole = growth.problem
         problem = draw(whole, min(MAX_SAMPLES, MAX_VALUES // whole.X.shape[1]))
-        n_candidates = max(1, round(TRIAL_SHARE * len(problem.training_samples)))
-        share = n_candidates / len(whole.training_samples)
-        recipes = [_scaled(recipe, n_candidates, share) for recipe in recipes.values()]
+        folds = fold_samples(problem)
         self.problem, self.targets = problem, growth.fitted["_targets"]
-        self.sampling, self.seeds = recipes[0].sampling, seeds
+        self.held_out = [folds[j % len(folds)] for j in range(len(seeds))]
         n_trial = len(recipes) * len(seeds)
         trial = Growth(problem.replace(
             deadline=problem.deadline.share(TRIAL_TIME), verbose=0).doing(
                 n_trial / (n_trial + n_trees), "comparing kinds of trees"),
             growth.fitted, growth.tasks, growth.attributes)
-        trial.add([(recipe, seed) for recipe in recipes for seed in seeds], "trial of kinds")
+        trial.add([
+            (_without(recipe, fold, problem, whole), seed) for recipe in recipes.values()
+            for fold, seed in zip(self.held_out, seeds, strict=True)], "trial of kinds")
         self.interrupted, self.all_trees = trial.interrupted, trial.trees
         # Those of each kind of which all were trained.
         n = len(seeds)
@@ -101,20 +101,23 @@ class _Trial:
 
     def error_model(self):
         weight = self.problem.sample_weight
-        outside = np.ones((len(self.seeds), len(weight)), dtype=bool)
-        for each, seed in zip(outside, self.seeds, strict=True):
-            each[self.sampling.candidates(weight, seed)] = False
+        outside = np.zeros((len(self.held_out), len(weight)), dtype=bool)
+        for each, fold in zip(outside, self.held_out, strict=True):
+            each[fold] = True
         errors = [errors_of(self.problem, [
             self.targets.scale_leaf_values(tree.attributes["tree_"], self.problem.loss)
             for tree in trees]) for trees in self.trees]
         return ErrorModel.of(errors, outside, weight)
 
 
-def _scaled(recipe, n_candidates, share):
-    """The recipe for trees that draw of this number of samples, a share of all."""
+def _without(recipe, fold, problem, whole):
+    """The recipe for trees that draw none of a fold of the problem, and from the others as many
+    samples, relative to all, as from the whole problem.
+    """
     n_drawn = recipe.sampling.n_drawn
+    share = (len(problem.training_samples) - len(fold)) / len(whole.training_samples)
     return replace(recipe, sampling=replace(
-        recipe.sampling, n_candidates=n_candidates,
+        recipe.sampling, held_out=fold,
         n_drawn=None if n_drawn is None else max(1, round(share * n_drawn))))
 
 
@@ -151,7 +154,7 @@ class ErrorModel:
     Attributes
     ----------
     products : ndarray of shape (n_kinds, n_kinds)
-        Mean product of the errors of two trees of these kinds, with different training samples.
+        Mean product of the errors of two different trees of these kinds.
     spread : ndarray of shape (n_kinds,)
         By how much the mean squared error of one tree is larger than such a product.
     """
@@ -168,7 +171,7 @@ class ErrorModel:
         errors : sequence of ndarray of shape (n_trees, n_samples, n_outputs)
             Prediction minus target, of the trees of each kind.
         outside : ndarray of bool, shape (n_trees, n_samples)
-            Whether a tree was not trained on a sample. It is the same for all kinds.
+            Whether a sample was held out of a tree. It is the same for all kinds.
         sample_weight : ndarray of shape (n_samples,)
         """
         root = np.sqrt(sample_weight)[:, None]

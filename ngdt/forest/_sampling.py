@@ -27,8 +27,8 @@ class Sampling:
         Column of each feature.
     encoder : ClassTargets or None
         Balances the classes of the samples of each tree, unless it is None.
-    n_candidates : int or None
-        Number of samples, chosen by the seed, of which a tree may draw. None stands for all.
+    held_out : ndarray of int, or None
+        Samples that are never drawn.
     """
 
     bootstrap: bool
@@ -36,14 +36,7 @@ class Sampling:
     n_columns: int | None
     column_of: np.ndarray
     encoder: object = None
-    n_candidates: int | None = None
-
-    def candidates(self, sample_weight, seed):
-        """Indices of the samples of which a tree may draw, whatever else is drawn."""
-        present = np.flatnonzero(sample_weight)
-        if self.n_candidates is None:
-            return present
-        return np.random.default_rng([seed, 2]).choice(present, self.n_candidates, replace=False)
+    held_out: np.ndarray | None = None
 
     def counts(self, sample_weight, seed):
         """How often each sample is drawn.
@@ -58,7 +51,9 @@ class Sampling:
         -------
         ndarray of int, shape (n_samples,)
         """
-        drawn = self.candidates(sample_weight, seed)
+        drawn = np.flatnonzero(sample_weight)
+        if self.held_out is not None:
+            drawn = np.setdiff1d(drawn, self.held_out)
         if self.n_drawn is not None:
             drawn = np.random.default_rng([seed, 0]).choice(
                 drawn, self.n_drawn, replace=self.bootstrap)

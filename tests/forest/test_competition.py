@@ -232,8 +232,7 @@ def test_errors_are_those_of_samples_that_a_tree_is_not_trained_on(
     def of(errors, outside, weight):
         # Deep trees of random targets have little error on the samples that they saw.
         squares = np.square(errors[0]).sum(axis=2)
-        assert (outside.sum(axis=1) == 50).all()
-        assert len(np.unique(outside, axis=0)) == len(outside) == 6
+        assert (outside.sum(axis=0) == 2).all()     # two of the six trees, for a pair
         assert squares[~outside].mean() < 0.2 * squares[outside].mean()
         found.append(original(errors, outside, weight))
         return found[-1]

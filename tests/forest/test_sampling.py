@@ -40,20 +40,11 @@ def test_without_drawing_all_samples_are_used():
 
 
 @pytest.mark.parametrize(("bootstrap", "n_drawn"), [(True, 3), (False, 3), (False, None)])
-def test_samples_are_drawn_of_the_candidates_of_the_seed(bootstrap, n_drawn):
-    seen = np.zeros(7)
-    for seed in range(300):
-        own = sampling(bootstrap=bootstrap, n_drawn=n_drawn, n_candidates=3)
-        candidates = own.candidates(WEIGHT, seed)
-        # Other kinds of trees have the same ones.
-        np.testing.assert_array_equal(candidates, sampling(n_candidates=3).candidates(WEIGHT, seed))
-        assert len(set(candidates)) == 3
-        counts = own.counts(WEIGHT, seed)
-        assert set(np.flatnonzero(counts)) <= set(candidates)
-        assert counts.sum() == 3
-        seen[candidates] += 1
-    assert not seen[WEIGHT == 0].any()
-    np.testing.assert_allclose(seen[WEIGHT > 0], 180, rtol=0.2)
+def test_samples_that_are_held_out_are_never_drawn(bootstrap, n_drawn):
+    own = sampling(bootstrap=bootstrap, n_drawn=n_drawn, held_out=np.array([0, 1, 6]))
+    drawn = sum(own.counts(WEIGHT, seed) for seed in range(300))
+    assert np.flatnonzero(drawn).tolist() == [2, 3, 4]
+    np.testing.assert_allclose(drawn[[2, 3, 4]], 300, rtol=0.2)
 
 
 def test_a_seed_gives_one_draw():
