@@ -3,12 +3,13 @@
 import argparse
 from pathlib import Path
 
-from experiments import gto, ideas, kernels, norouzi, record, tao
+from experiments import gto, hehn, ideas, kernels, norouzi, record, tao
 from experiments.runner import RESULTS, run
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (
     record.EXPERIMENT, norouzi.DEPTHS, norouzi.LEAVES, norouzi.EPOCHS, tao.EXPERIMENT,
-    gto.EXPERIMENT, kernels.EXPERIMENT, ideas.EXPERIMENT)}
+    gto.EXPERIMENT, hehn.END_TO_END, hehn.STEEPNESS, hehn.LOAD, hehn.SPATIAL,
+    kernels.EXPERIMENT, ideas.EXPERIMENT)}
 
 
 def main(arguments=None):

@@ -1,7 +1,8 @@
 """Figures of the experiments: from the rows of one CSV file to a picture in a folder."""
 
-from math import ceil
+from math import ceil, isqrt
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.data import TITLES
@@ -13,14 +14,19 @@ STYLES = {
     "random": {"color": "#E69F00", "linestyle": "--", "marker": "v"},
     "oc1": {"color": "#009E73", "linestyle": "--", "marker": "^", "label": "OC1"},
     "co2": {"color": "#CC79A7", "linestyle": "--", "marker": "D", "label": "CO2"},
-    "non-greedy": {"color": "#D55E00", "marker": "o", "label": "non-greedy (stable SGD)"},
+    "non-greedy": {"color": "#D55E00", "marker": "o", "label": "non-greedy, as in the paper"},
+    "ssgd": {"color": "#56B4E9", "marker": "X", "label": "non-greedy, SSGD()"},
+    "greedy": {"color": "#CC79A7", "linestyle": "--", "marker": "D", "label": "Greedy E2EDT"},
+    "finetuned": {"color": "#D55E00", "marker": "o", "label": "Finetune E2EDT"},
+    "end-to-end": {"color": "#D55E00", "marker": "o", "label": "end-to-end forest"},
+    "random forest": {"color": "0.45", "linestyle": "--", "marker": "s"},
     "annealed": {"color": "#0072B2", "marker": "P", "label": "annealed (ours)"},
 }
 
 
-def accuracy_by_depth(rows, folder):
-    """Test accuracy above, training accuracy below, for each data set."""
-    names = [name for name in TITLES if name in set(rows["data"])]
+def accuracy_by_depth(rows, folder, name="depths"):
+    """Test accuracy above, training accuracy below, for each data set; the name is the file's."""
+    names = [each for each in TITLES if each in set(rows["data"])]
     n_blocks = ceil(len(names) / 5)
     n_columns = ceil(len(names) / n_blocks)
     figure = Figure(figsize=(2.6 * n_columns + 0.4, 4.6 * n_blocks + 0.5), layout="constrained")
@@ -42,7 +48,7 @@ def accuracy_by_depth(rows, folder):
         panel.set_ylabel("accuracy, %")
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=len(handles),
                   fontsize=9)
-    figure.savefig(folder / "depths.png", dpi=110)
+    figure.savefig(folder / f"{name}.png", dpi=110)
 
 
 def _accuracy(ax, rows, column):
@@ -120,6 +126,47 @@ def accuracy_by_components(rows, folder):
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
                   fontsize=9)
     figure.savefig(folder / "kernels.png", dpi=110)
+
+
+def accuracy_by_evaluations(rows, folder):
+    """Test accuracy of forests of 1, 3, 5, 10 and all trees by the splits that a sample passes."""
+    names = [name for name in TITLES if name in set(rows["data"])]
+    figure = Figure(figsize=(3.2 * len(names) + 0.4, 3.4), layout="constrained")
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    for name, ax in zip(names, axes, strict=True):
+        for method, style in STYLES.items():
+            line = rows[(rows["data"] == name) & (rows["method"] == method)].sort_values("n_trees")
+            if len(line):
+                ax.plot(line["evaluations"], line["accuracy"],
+                        **{"label": method, "markersize": 4, **style})
+        ax.set(title=TITLES[name], xlabel="splits that a sample passes", xscale="log")
+        _plain(ax)
+    axes[0].set_ylabel("test accuracy, %")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  fontsize=9)
+    figure.savefig(folder / "load.png", dpi=110)
+
+
+def smooth_weights(rows, folder):
+    """Weights of splits of images: a column for each penalty, a row for each split."""
+    names = [name for name in TITLES if name in set(rows["data"])]
+    penalties, splits = sorted(rows["spatial_penalty"].unique()), sorted(rows["split"].unique())
+    shape = len(names) * len(splits), len(penalties)
+    figure = Figure(figsize=(2.0 * shape[1] + 0.4, 2.1 * shape[0]), layout="constrained")
+    axes = figure.subplots(*shape, squeeze=False)
+    for ax in axes.flat:
+        ax.set(xticks=[], yticks=[])
+    for row in rows.itertuples():
+        line = names.index(row.data) * len(splits) + splits.index(row.split)
+        ax = axes[line, penalties.index(row.spatial_penalty)]
+        weights = np.array(row.weights.split(), dtype=float)
+        ax.imshow(weights.reshape(2 * (isqrt(len(weights)),)), cmap="RdBu_r", vmin=-100, vmax=100)
+        if row.split == splits[0]:
+            ax.set_title(f"penalty {row.spatial_penalty:g}: {row.test:.1f} %", fontsize=9)
+        if row.spatial_penalty == penalties[0]:
+            part = "root" if row.split == 0 else "left child"
+            ax.set_ylabel(f"{TITLES[row.data]}, {part}", fontsize=9)
+    figure.savefig(folder / "spatial.png", dpi=110)
 
 
 def _plain(ax):

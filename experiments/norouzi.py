@@ -16,7 +16,7 @@ from ngdt.inference import loss_augmented_inference
 from ngdt.optimizers import SGD, SSGD
 
 DATA = ("segment", "satimage", "pendigits", "letter", "usps", "connect4", "mnist", "fashion_mnist")
-COMPARED = ("axis-aligned", "random", "oc1", "co2", "non-greedy", "annealed")
+COMPARED = ("axis-aligned", "random", "oc1", "co2", "non-greedy", "ssgd", "annealed")
 
 
 def depth_jobs(quick):

@@ -32,7 +32,8 @@ def test_all_experiments_run(quick):
         keys = rows[list(experiment.keys)].astype(str).drop_duplicates()
         assert list(keys.itertuples(index=False, name=None)) == jobs
         assert rows["versions"].str.contains("ngdt").all()
-    assert {path.stem for path in quick.glob("*.png")} == {"depths", "epochs", "kernels", "leaves"}
+    assert {path.stem for path in quick.glob("*.png")} == {
+        "depths", "end_to_end", "epochs", "kernels", "leaves", "load", "spatial"}
 
 
 def test_finished_jobs_are_not_run_again(quick):
