@@ -116,6 +116,7 @@ def test_default_kinds():
     first, tao, oblique, random = kinds
     assert isinstance(first.init, RandomComplete)
     assert isinstance(first.optimizers[0], Annealed)
+    assert first.optimizers[0].q < Annealed().q
     assert isinstance(tao.optimizers[0], TAO)
     assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (5, 3)
     assert (random.init.n_candidates, random.init.n_nonzero) == (5, 1)
