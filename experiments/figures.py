@@ -104,10 +104,8 @@ def epochs_by_depth(rows, folder):
 
 def accuracy_by_components(rows, folder):
     """Test accuracy of kernel splits against the number of components; dotted: without kernel."""
-    names = [name for name in TITLES if name in set(rows["data"])]
-    figure = Figure(figsize=(2.6 * len(names) + 0.4, 3.2), layout="constrained")
-    axes = figure.subplots(1, len(names), squeeze=False)[0]
-    for name, ax in zip(names, axes, strict=True):
+    figure, panels = _row_of_panels(rows, 2.6, 3.2)
+    for name, ax in panels.items():
         group = rows[rows["data"] == name]
         for test in group[group["kernel"] == "linear"]["test"]:
             ax.axhline(test, color="0.45", linestyle=":", label="linear splits")
@@ -122,18 +120,14 @@ def accuracy_by_components(rows, folder):
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
         _plain(ax)
-    axes[0].set_ylabel("test accuracy, %")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
-                  fontsize=9)
+    _label_row(figure, "test accuracy, %")
     figure.savefig(folder / "kernels.png", dpi=110)
 
 
 def accuracy_by_evaluations(rows, folder):
     """Test accuracy of forests of 1, 3, 5, 10 and all trees by the splits that a sample passes."""
-    names = [name for name in TITLES if name in set(rows["data"])]
-    figure = Figure(figsize=(3.2 * len(names) + 0.4, 3.4), layout="constrained")
-    axes = figure.subplots(1, len(names), squeeze=False)[0]
-    for name, ax in zip(names, axes, strict=True):
+    figure, panels = _row_of_panels(rows, 3.2, 3.4)
+    for name, ax in panels.items():
         for method, style in STYLES.items():
             line = rows[(rows["data"] == name) & (rows["method"] == method)].sort_values("n_trees")
             if len(line):
@@ -141,9 +135,7 @@ def accuracy_by_evaluations(rows, folder):
                         **{"label": method, "markersize": 4, **style})
         ax.set(title=TITLES[name], xlabel="splits that a sample passes", xscale="log")
         _plain(ax)
-    axes[0].set_ylabel("test accuracy, %")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
-                  fontsize=9)
+    _label_row(figure, "test accuracy, %")
     figure.savefig(folder / "load.png", dpi=110)
 
 
@@ -167,6 +159,21 @@ def smooth_weights(rows, folder):
             part = "root" if row.split == 0 else "left child"
             ax.set_ylabel(f"{TITLES[row.data]}, {part}", fontsize=9)
     figure.savefig(folder / "spatial.png", dpi=110)
+
+
+def _row_of_panels(rows, width, height):
+    """A figure, and its panels by the data sets, from left to right; sizes in inches."""
+    names = [name for name in TITLES if name in set(rows["data"])]
+    figure = Figure(figsize=(width * len(names) + 0.4, height), layout="constrained")
+    return figure, dict(zip(names, figure.subplots(1, len(names), squeeze=False)[0], strict=True))
+
+
+def _label_row(figure, label):
+    """Name the vertical axis, and the lines below all panels."""
+    first = figure.axes[0]
+    first.set_ylabel(label)
+    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  fontsize=9)
 
 
 def _plain(ax):
