@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, is_classifier
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._activity import watching
 from ngdt._deadline import Deadline
 from ngdt._loss import Loss
+from ngdt._parallel import map_ranges
 from ngdt._resolve import is_auto, resolve_init, resolve_leaves, resolve_optimizers
 from ngdt._samples import Samples
 from ngdt._structure import decision_path
@@ -316,11 +316,8 @@ class ObliqueForest(TableEstimator):
 
     def _in_threads(self, kernel, data, out):
         """Let a kernel write its output for all samples, by ranges of them."""
-        n_threads = max(1, min(
-            effective_n_jobs(self.n_jobs), data.n_samples // _SAMPLES_PER_THREAD))
-        ends = np.linspace(0, data.n_samples, n_threads + 1).astype(np.intp).tolist()
-        Parallel(n_threads, require="sharedmem")(
-            delayed(kernel)(data, *ends[i:i + 2], out) for i in range(n_threads))
+        map_ranges(lambda first, stop: kernel(data, first, stop, out), data.n_samples,
+                   self.n_jobs, _SAMPLES_PER_THREAD)
         return out
 
     def _predictions(self, X):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from joblib import Parallel
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers import StopAt, hard_problems, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._parallel import Threads
 from ngdt._samples import Samples
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
@@ -139,7 +139,7 @@ def test_an_axis_aligned_node_is_exact(case):
 
 def _run(tree, problem, optimizer):
     from ngdt.optimizers._tao.tao import TAORun
-    return TAORun(optimizer, tree, problem)
+    return TAORun(optimizer, tree, problem, Threads(1))
 
 
 def _settled(tree, problem):
@@ -352,18 +352,18 @@ def test_same_tree_for_any_number_of_threads(kind):
 
 
 @pytest.mark.parametrize(("n_jobs", "own", "expected"), [
-    (3, None, {3}), (3, 1, set()), (1, 2, {2}), (1, 10**7, {3})])
+    (3, None, {3}), (3, 1, {1}), (1, 2, {2}), (1, 10**7, {3})])
 def test_own_number_of_threads_comes_before_the_estimators(n_jobs, own, expected, monkeypatch):
     used = set()
 
-    def parallel(n_jobs, **kwargs):
-        used.add(n_jobs)
-        return Parallel(n_jobs, **kwargs)
+    def threads(n_threads):
+        used.add(n_threads)
+        return Threads(n_threads)
 
-    monkeypatch.setattr("ngdt.optimizers._tao.tao.Parallel", parallel)
+    monkeypatch.setattr("ngdt.optimizers._tao.tao.Threads", threads)
     X, y = load_iris(return_X_y=True)
     ObliqueTreeClassifier(max_depth=2, optimizer=TAO(n_jobs=own), n_jobs=n_jobs).fit(X, y)
-    assert used == expected     # none at all for a single thread
+    assert used == expected
 
 
 # -- solvers ------------------------------------------------------------------------------------

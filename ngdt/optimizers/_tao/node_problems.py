@@ -57,6 +57,5 @@ def node_problems(run, nodes):
 
 def _route(run, samples, start):
     """Leaf that each sample reaches from the node, or ~leaf, where it starts."""
-    parts = [(samples, start)] if run.threads is None else zip(
-        *(np.array_split(each, run.problem.n_jobs) for each in (samples, start)), strict=True)
-    return np.concatenate(run.in_threads(partial(run.tree.apply_samples, run.data), parts))
+    return np.concatenate(run.threads.map(partial(run.tree.apply_samples, run.data), *(
+        np.array_split(each, run.threads.n_threads) for each in (samples, start))))

@@ -7,10 +7,11 @@ from time import monotonic
 from typing import ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._algorithm import Progress
+from ngdt._parallel import Threads
 from ngdt.losses import LOSSES, Loss, get_loss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
@@ -188,9 +189,9 @@ class TAO(Optimizer):
         """
         n_jobs = problem.n_jobs if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         problem = problem.replace(n_jobs=min(n_jobs, tree.n_leaves))
-        run = TAORun(self, tree, problem)
         # The nodes are fitted by several threads; BLAS must not start further ones in each.
-        with one_blas_thread:
+        with Threads(problem.n_jobs) as threads, one_blas_thread:
+            run = TAORun(self, tree, problem, threads)
             run.train()
         return run.progress.result(run.result(), converged=run.converged)
 
@@ -198,16 +199,14 @@ class TAO(Optimizer):
 class TAORun:
     """One training run: the present tree, the best one so far, and the leaves of the samples."""
 
-    def __init__(self, params, tree, problem):
+    def __init__(self, params, tree, problem, threads):
         before = monotonic()
-        self.params, self.problem, self.tree = params, problem, tree
+        self.params, self.problem, self.tree, self.threads = params, problem, tree, threads
         self.weights = compact_weights(tree.weights)
         self.data, self.training_samples = problem.data, problem.training_samples
         self.total_weight = problem.sample_weight[self.training_samples].sum()
         depth = tree.node_depths()
         self.levels = [np.flatnonzero(depth == d) for d in range(tree.max_depth)]
-        self.threads = Parallel(problem.n_jobs, require="sharedmem") if (
-            problem.n_jobs > 1) else None
         self.progress, self.converged = Progress(params, problem, params.max_passes), False
         self._refit_leaves(problem.apply(tree, self.training_samples))
         self.best, self.lowest = (np.inf, self.tree, self.samples_by_leaf), [np.inf]
@@ -297,21 +296,17 @@ class TAORun:
         problems = node_problems(self, nodes) if self.deadline.fits() else []
         if not problems:
             return
-        # A task is several nodes: to start a task takes as long as to fit a small node.
-        n_tasks = 4 * self.problem.n_jobs
-        fitted = self.in_threads(
-            self._fit_each, [(problems[k::n_tasks],) for k in range(n_tasks)])
+        # A task is several nodes, since to start a task takes as long as to fit a small node. The
+        # largest nodes come first: where the last task is small, no thread waits long for it.
+        problems.sort(key=lambda each: len(each[0].samples), reverse=True)
+        n_tasks = 4 * self.threads.n_threads
+        fitted = self.threads.map(
+            self._fit_each, [problems[k::n_tasks] for k in range(n_tasks)])
         thresholds, vectors = self.tree.thresholds.copy(), {}
         for node, vector, threshold in chain.from_iterable(fitted):
             vectors[node], thresholds[node] = vector, threshold
         self.weights = compact_weights(replace_weights(self.weights, vectors))
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
-
-    def in_threads(self, function, calls):
-        """Results of some calls. To start a thread for one job would take milliseconds."""
-        if self.threads is None:
-            return [function(*arguments) for arguments in calls]
-        return self.threads(delayed(function)(*arguments) for arguments in calls)
 
     def _fit_each(self, problems):
         return [self._fit_node(*problem) for problem in problems if self._fits(problem[0])]
