@@ -21,7 +21,7 @@ from ngdt._scaling import Scaling
 from ngdt.inference import loss_augmented_inference
 from ngdt.initializers import RandomComplete
 from ngdt.losses import LogLoss
-from ngdt.optimizers import SSGD, Annealed
+from ngdt.optimizers import SSGD, TAO, Annealed
 from ngdt.optimizers._tao.linear import LinearSolver
 from ngdt.problem import Problem
 
@@ -178,23 +178,37 @@ def memory():
 
 
 def threads():
-    """Speed-up of an epoch by two threads, compared with two independent processes."""
+    """Speed-up by two threads, compared with two independent processes."""
     X, y, _, _ = classification("mnist", 0)
     greedy = ObliqueTreeClassifier(10, optimizer=None).fit(X[:20000], y[:20000]).tree_
     for name, init, optimizer in (("annealed", "random_complete", Annealed(steps=1000)),
-                                  ("ssgd", greedy, SSGD(epochs=4))):
-        seconds = {1: [], 2: []}
-        for _ in range(3):
-            for n_jobs, found in seconds.items():
-                marks = []
-                ObliqueTreeClassifier(
-                    10, init=init, optimizer=optimizer, validation_fraction=None, n_jobs=n_jobs,
-                    random_state=0, callback=lambda _, marks=marks: marks.append(
-                        time.perf_counter())).fit(X, y)
-                found.extend(np.diff(marks))
-        for what in (np.median, np.min):
-            print(f"{name}, {what.__name__}: {what(seconds[1]) / what(seconds[2]):.2f} x")
+                                  ("ssgd", greedy, SSGD(epochs=4)),
+                                  ("tao", greedy, TAO(max_passes=4))):
+        n = 20_000 if name == "tao" else len(X)
+        model = ObliqueTreeClassifier(
+            10, init=init, optimizer=optimizer, validation_fraction=None, random_state=0)
+        _report_threads(name, lambda n_jobs, model=model, n=n: _seconds_of_epochs(
+            X[:n], y[:n], model.set_params(n_jobs=n_jobs)))
+    tree = ObliqueTreeClassifier(init=greedy, optimizer=None).fit(X, y)
+    _report_threads("predictions", lambda n_jobs: [
+        _seconds(partial(tree.set_params(n_jobs=n_jobs).predict, X)) for _ in range(10)])
     print(f"two processes: {2 * _in_processes(1) / _in_processes(2):.2f} x", flush=True)
+
+
+def _report_threads(name, measure):
+    """Ratios of the seconds that a function measures for each of two numbers of threads."""
+    seconds = {1: [], 2: []}
+    for _ in range(3):
+        for n_jobs, found in seconds.items():
+            found.extend(measure(n_jobs))
+    for what in (np.median, np.min):
+        print(f"{name}, {what.__name__}: {what(seconds[1]) / what(seconds[2]):.2f} x", flush=True)
+
+
+def _seconds_of_epochs(X, y, model):
+    marks = []
+    model.set_params(callback=lambda _: marks.append(time.perf_counter())).fit(X, y)
+    return np.diff(marks)
 
 
 def _work(_):

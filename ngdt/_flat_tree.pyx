@@ -128,26 +128,32 @@ cdef class FlatTree:
                 leaf[i] = self.leaf_below(&x, start[i] if has_start else root)
         return out
 
-    def _route_finite(self, Samples data, double[:, ::1] out=None):
-        """Leaf of each sample, or None where a value of the data may not be finite.
+    def _route_finite(
+        self, Samples data, Py_ssize_t first, Py_ssize_t stop, int32_t[::1] leaf not None,
+        double[:, ::1] out=None
+    ):
+        """Write the leaves of the samples from `first` to `stop - 1`; whether they are finite.
 
         The root multiplies all values by finite weights, so that NaN or infinity makes its score
-        one, too. So can finite values that are huge. Sparse weights skip values: None.
+        one, too. So can finite values that are huge. Sparse weights skip values: False.
         Predictions of linear leaves are written to `out`, while the sample is in the cache.
         """
         if self.n_internal == 0 or self.is_sparse:
-            return None
+            return False
         self._check_width(data)
-        cdef Reader reader = Reader(data, False)
-        leaves = np.empty(data.n_samples, dtype=np.int32)
-        cdef int32_t[::1] leaf = leaves
-        cdef Py_ssize_t i, n = data.n_samples
-        cdef double score
+        if not 0 <= first <= stop <= data.n_samples == leaf.shape[0]:
+            raise ValueError(
+                f"samples {first} to {stop} of {data.n_samples}, with room for {leaf.shape[0]}")
         cdef bint finite = True, predicts = out is not None
+        if predicts and (out.shape[0] != leaf.shape[0] or out.shape[1] != self.n_outputs):
+            raise ValueError(f"out has the shape ({out.shape[0]}, {out.shape[1]})")
+        cdef Reader reader = Reader(data, False)
+        cdef Py_ssize_t i
+        cdef double score
         cdef Sample x
         with nogil:
-            for i in range(n):
-                if i + 1 < n:
+            for i in range(first, stop):
+                if i + 1 < stop:
                     reader.prefetch(i + 1)
                 x = reader.get(i)
                 score = self.score(&x, 0)
@@ -157,7 +163,7 @@ cdef class FlatTree:
                 leaf[i] = self.leaf_below(&x, self.child(0, score))
                 if predicts:
                     self.predict_linear(&x, leaf[i], &out[i, 0])
-        return leaves if finite else None
+        return finite
 
     def _predict_linear(
             self, const int32_t[::1] leaf, Samples data not None, const int32_t[::1] samples):

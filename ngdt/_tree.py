@@ -9,6 +9,7 @@ import numpy as np
 
 from ngdt import _structure
 from ngdt._from_sklearn import convert
+from ngdt._parallel import map_ranges
 from ngdt._tree_json import read_tree
 from ngdt._tree_storage import StoredTree
 from ngdt._validation import check_matrix
@@ -17,6 +18,8 @@ from ngdt._validation import check_matrix
 SPARSE_SHARE = 0.125
 # Samples per internal node from which a copy with dense weights is worth its cost.
 SAMPLES_PER_NODE_TO_DENSIFY = 32
+# Values of X from which a further thread is worth its start.
+VALUES_PER_THREAD = 2**17
 
 
 class Tree(StoredTree):
@@ -245,13 +248,24 @@ class Tree(StoredTree):
             return self.values[leaf]
         return self._predict_linear(np.asarray(leaf, dtype=np.int32), data, samples)
 
-    def _predict_finite(self, data, predict):
+    def _apply(self, data, n_jobs):
+        """Leaf that each sample reaches, by several threads."""
+        tree = self._form_for(data, data.n_samples) if self.is_sparse else self
+        return np.concatenate(map_ranges(
+            lambda first, stop: tree._route(data, np.arange(first, stop, dtype=np.int32), None),
+            data.n_samples, n_jobs, _samples_per_thread(data)))
+
+    def _predict_finite(self, data, predict, n_jobs):
         """Leaves and, if wanted, predictions in one pass; None where data may not be finite."""
-        if predict and self.slopes is not None:
-            predictions = np.empty((data.n_samples, self.n_outputs))
-            return self._route_finite(data, predictions), predictions
-        leaf = self._route_finite(data)
-        return leaf, self.values[leaf] if predict and leaf is not None else None
+        is_linear = predict and self.slopes is not None
+        leaf = np.empty(data.n_samples, dtype=np.int32)
+        predictions = np.empty((data.n_samples, self.n_outputs)) if is_linear else None
+        is_finite = map_ranges(
+            lambda first, stop: self._route_finite(data, first, stop, leaf, predictions),
+            data.n_samples, n_jobs, _samples_per_thread(data))
+        if not all(is_finite):
+            return None, None
+        return leaf, self.values[leaf] if predict and not is_linear else predictions
 
     def predict(self, X):
         """Prediction of the leaf that each sample reaches: its values, for constant leaves.
@@ -312,6 +326,10 @@ class Tree(StoredTree):
         ndarray of int32, shape (n_internal,)
         """
         return self._node_depths.copy()
+
+
+def _samples_per_thread(data):
+    return max(1, VALUES_PER_THREAD // max(1, data.n_features))
 
 
 def check_is_tree(tree):

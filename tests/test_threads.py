@@ -1,5 +1,6 @@
 """How many threads share mini-batches, and how many BLAS uses meanwhile."""
 
+import copy
 import subprocess
 import sys
 import sysconfig
@@ -9,9 +10,13 @@ from contextlib import ExitStack
 import joblib
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_diabetes
 from threadpoolctl import threadpool_info
 
-from ngdt import ObliqueTreeClassifier
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._parallel import Threads, map_ranges
 from ngdt.optimizers import SSGD, Annealed
 from ngdt.optimizers import _threads as threads
 
@@ -69,3 +74,41 @@ def test_threads_that_wait_for_one_that_cannot_start_return(monkeypatch, optimiz
     with pytest.raises(RuntimeError, match="start new thread"):
         ObliqueTreeClassifier(2, optimizer=optimizer, n_jobs=3).fit(X, X[:, 0] > 0)
     assert [thread.is_alive() for thread in started] == [False]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3, -1])
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 29])
+def test_ranges_follow_each_other_and_cover_all(n, n_jobs):
+    ranges = map_ranges(lambda first, stop: (first, stop), n, n_jobs, 4)
+    assert [first for first, _ in ranges] == [0, *(stop for _, stop in ranges[:-1])]
+    assert ranges[-1][1] == n
+    assert len(ranges) == 1 or min(stop - first for first, stop in ranges) >= 4
+
+
+def test_errors_of_a_range_are_raised():
+    def fail(first, _):
+        raise ValueError(f"range {first}")
+
+    with pytest.raises(ValueError, match="range 0"):
+        map_ranges(fail, 10, 2, 1)
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+@pytest.mark.parametrize("form", ["dense", "csr", "sparse weights", "overflow"])
+def test_predictions_do_not_depend_on_the_number_of_threads(monkeypatch, form, leaf):
+    monkeypatch.setattr("ngdt._tree.VALUES_PER_THREAD", 8)
+    X, y = load_diabetes(return_X_y=True)
+    one = ObliqueTreeRegressor(
+        3, init="random_complete", optimizer=None, leaf=leaf, random_state=0).fit(X, y)
+    if form == "sparse weights":
+        tree = one.tree_
+        one.tree_ = tree.replace(weights=sparse.csr_array(tree.weights * (np.arange(10) == 2)))
+    if form == "overflow":
+        X = X * 1e308       # scores are not finite, and the samples are checked by themselves
+    X = sparse.csr_array(X) if form == "csr" else X
+    three = copy.copy(one).set_params(n_jobs=3)
+    threads = []
+    monkeypatch.setattr("ngdt._parallel.Threads", lambda n: threads.append(n) or Threads(n))
+    assert_array_equal(three.predict(X), one.predict(X))
+    assert_array_equal(three.apply(X), one.apply(X))
+    assert set(threads) == {3}

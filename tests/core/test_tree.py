@@ -606,3 +606,12 @@ def test_damaged_sparse_samples(damage):
 def test_an_estimator_is_told_where_its_tree_is(estimator, where):
     with pytest.raises(TypeError, match=where):
         check_is_tree(estimator.fit([[0.0], [1.0]], [0, 1]))
+
+
+@pytest.mark.parametrize(("stop", "room", "shape"), [
+    (4, 3, None), (3, 2, None), (-1, 3, None), (3, 3, (2, 1)), (3, 3, (3, 2))])
+def test_routing_writes_only_where_there_is_room(stop, room, shape):
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]], slopes=np.ones((2, 1, 1)))
+    out = None if shape is None else np.empty(shape)
+    with pytest.raises(ValueError, match="shape" if shape else "room for"):
+        tree._route_finite(Samples(np.ones((3, 1))), 0, stop, np.empty(room, np.int32), out)
