@@ -75,6 +75,11 @@ class Candidate:
         """Whether the tree is the pruned greedy tree."""
         return self.init == "pruned" and not self.optimizers
 
+    @property
+    def is_soft(self):
+        """Whether soft training comes first."""
+        return any(isinstance(each, Annealed) for each in self.optimizers[:1])
+
     def fit(self, problem, tree_of, *, final=False):
         """Train the tree.
 

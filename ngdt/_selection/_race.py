@@ -1,6 +1,6 @@
 """The default: several trees compete, and the best one on samples of its own is trained again."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic
 
 import numpy as np
@@ -33,6 +33,9 @@ MIN_GAIN_SE = 1.0
 # The same over a tree with teachers. It errs least by chance: where a single sample was all of the
 # lead of a model tree, this one was worse on others.
 MIN_TAUGHT_GAIN_SE = 2.0
+# Lead over all other softly trained trees from which none with teachers, which take most of the
+# time of a race, is trained.
+MAX_SOFT_LAG_SE = 3.0
 # Numbers of samples, and of values of X, above which the race has only some of the samples. With
 # 15 000 of the 54 000 samples of Connect4, it chose a tree of half the depth, 2.4 points worse.
 MIN_DRAWN_SAMPLES, MAX_RACE_SAMPLES, MAX_RACE_VALUES = 15_000, 100_000, 12_000_000
@@ -93,19 +96,19 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
     of_all = _Prunings(problem, _folds(problem, validation_fraction), models) if (
         sample.X is not problem.X) else contest.prunings
 
-    def tree_of(name):
+    def tree_of(training, name):
         """A pruned tree of all samples if there is time for it, else of the sample."""
         seconds = contest.seconds_of_prunings(problem)
-        return (of_all if problem.deadline.fits(seconds) else contest.prunings).tree(name)
+        return (of_all if problem.deadline.fits(seconds) else contest.prunings).tree(
+            name, training, seconds)
 
     winner, tree, history, least = contest.candidates[0], None, {"optimizer": []}, np.inf
     interrupted = False
     try:
         for candidate in contest.run(problem.verbose > 1)[:MAX_TRAININGS]:
             sample.activity.finish()
-            result = candidate.fit(
-                problem.doing(1.0 - RACE_WORK, f"training {candidate.name} on all samples"),
-                tree_of, final=True)
+            training = problem.doing(1.0 - RACE_WORK, f"training {candidate.name} on all samples")
+            result = candidate.fit(training, partial(tree_of, training), final=True)
             error = _training_error(result[0], problem)
             interrupted = result[2]
             if error < least:
@@ -157,11 +160,18 @@ class _Prunings:
     @cached_property
     def pruned(self):
         """The pruned greedy trees."""
-        # A few folds compare trees well enough, but choose the size of one less well.
+        return CrossValidatedPruning(self.problem, InfoGain(), self.folds, self.share)
+
+    def _chosen(self, training, seconds):
+        """The pruned tree for all training samples, if there is time for it by more folds.
+
+        A few folds compare trees well enough, but choose the size of one less well.
+        """
         folds = pruning_folds(self.problem) if self.folds else []
-        return CrossValidatedPruning(
-            self.problem, InfoGain(), self.folds, self.share,
-            folds if len(folds) > len(self.folds) else None)
+        if len(folds) <= len(self.folds) or not training.deadline.fits(
+                seconds * (len(folds) + 1) / (len(self.folds) + 1)):
+            return self.pruned.tree
+        return CrossValidatedPruning(training, InfoGain(), folds).tree
 
     @cached_property
     def initial(self):
@@ -176,11 +186,14 @@ class _Prunings:
         """The model trees."""
         return CrossValidatedModels(self.problem, self.folds, self.params, MODEL_TIME)
 
-    def tree(self, name):
-        """The tree for all training samples."""
+    def tree(self, name, training, seconds):
+        """The tree for all training samples, which `training` is the problem of.
+
+        With `folds`, it takes as many `seconds`.
+        """
         if name == "model":
             return self.models.tree
-        return self.pruned.tree if name == "pruned" else self.initial.initial_tree
+        return self._chosen(training, seconds) if name == "pruned" else self.initial.initial_tree
 
     def fold_tree(self, name, k):
         """The tree without the samples of a fold."""
@@ -216,7 +229,7 @@ class _Race:
             begin = monotonic()
             self._run_fold(k, samples, alive)
             alive = [each for each in alive if len(self.errors[each]) == k + 1]
-            best = min(alive, key=lambda each: np.concatenate(self.errors[each]).sum())
+            best = self._best(alive)
             if verbose:
                 self._report(k, alive)
             alive = [each for each in alive if each is best or each.is_single_leaf
@@ -241,6 +254,14 @@ class _Race:
                     ranked.insert(0, each)
         return ranked
 
+    def _soft_trees_lag(self, candidates):
+        """Whether there are softly trained trees, and all are far behind the best one."""
+        soft = [each for each in candidates if each.is_soft]
+        return bool(soft) and self._lead(*map(self._best, (candidates, soft))) > MAX_SOFT_LAG_SE
+
+    def _best(self, candidates):
+        return min(candidates, key=lambda each: np.concatenate(self.errors[each]).sum())
+
     def _lead(self, candidate, other):
         """How far a candidate is ahead of another one, in standard errors."""
         return standard_errors_saved(*(
@@ -254,6 +275,8 @@ class _Race:
         for i, candidate in enumerate(candidates):
             if i > 0 and not self.deadline.fits():
                 break
+            if candidate.n_teachers and self._soft_trees_lag(candidates[:i]):
+                continue
             problem = fold.replace(
                 deadline=self.deadline.share(1 / (len(candidates) - i))).doing(
                     1 / len(candidates), candidate.name)
@@ -270,7 +293,7 @@ class _Race:
         if not self.trees:
             return self.candidates[0], (
                 self.prunings.fold_tree("pruned", 0) if self.folds else
-                self.prunings.tree("initial"))
+                self.prunings.initial.initial_tree)
         best = min(self.trees, key=lambda each: (
             -len(self.errors[each]), self.mean_error(each)[0]))
         return best, self.trees[best]

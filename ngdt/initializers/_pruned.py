@@ -74,8 +74,6 @@ class CrossValidatedPruning:
     share : float or None
         Of the time until the deadline, for the trees without each fold. None gives all trees the
         same.
-    alpha_folds : list of ndarray of int32, default=None
-        Test samples of other folds, by which `ccp_alpha` is chosen. None stands for `folds`.
 
     Attributes
     ----------
@@ -87,7 +85,7 @@ class CrossValidatedPruning:
         do anything with a single leaf.
     """
 
-    def __init__(self, problem, init, folds, share=None, alpha_folds=None):
+    def __init__(self, problem, init, folds, share=None):
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, verbose=0, callback=None)
         self.init, self._parts = init, []
@@ -95,8 +93,6 @@ class CrossValidatedPruning:
             self._parts += self._grow(folds, share)
             self.ccp_alpha, self.initial_alpha = (
                 self._choose(self._parts, folds) if folds else (0.0, 0.0))
-            if alpha_folds is not None:
-                self.ccp_alpha, _ = self._choose([*self._grow(alpha_folds, share)], alpha_folds)
         except KeyboardInterrupt as error:
             if not self._parts:
                 raise

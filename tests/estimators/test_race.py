@@ -284,8 +284,8 @@ def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_s
     y = (np.arange(600) + np.arange(600) // 7) % 2      # a tree has to cut off sample by sample
     given = make_problem(X, y, max_depth=None)
     prunings = _race._Prunings(given, [], None)
-    assert prunings.tree("pruned").max_depth > 8
-    assert prunings.tree("initial").max_depth == 8
+    assert prunings.tree("pruned", given, 0.0).max_depth > 8
+    assert prunings.tree("initial", given, 0.0).max_depth == 8
     shallow = _race._Prunings(make_problem(X, y, max_depth=5), [], None)
     assert shallow.pruned is shallow.initial
 
@@ -301,7 +301,7 @@ def test_more_folds_choose_the_size_of_the_pruned_tree(monkeypatch, n, n_folds):
     if n_folds > 1:
         assert np.sort(np.concatenate(folds)).tolist() == list(range(n))
     prunings = _race._Prunings(given, _folds.fold_samples(given), None)
-    assert prunings.tree("pruned") == Pruned().initialize(given)
+    assert prunings.tree("pruned", given, 0.0) == Pruned().initialize(given)
 
 
 def test_a_winner_is_as_if_it_had_been_asked_for():
