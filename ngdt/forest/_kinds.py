@@ -26,6 +26,10 @@ DEEP, MANY_SAMPLES = 10, 20_000
 # But twelve with 0.2 had less squared error on held-out samples of nine of ten training sets, by up
 # to 15 %.
 Q = 0.2
+# Steepness of their routing, which ends twice as hard as that of a single tree. Twelve such trees
+# had less squared error on held-out samples of all four image and letter sets, by 2 to 11 %, and of
+# 16 of 24 tables, by 1 % on average. On Connect4 they had 1 % more.
+GAMMA = (1.0, 14.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +108,21 @@ def _deep_kind(problem, finish):
             RandomComplete().depth(problem) >= DEEP) or (
             problem.max_depth is not None and problem.max_depth < DEEP):
         return []
-    return [Kind("annealed, deep", RandomComplete(DEEP), (Annealed(q=Q), *finish))]
+    return [Kind("annealed, deep", RandomComplete(DEEP), (_annealed(), *finish))]
 
 
 def _soft_kind(problem, random, finish):
     """Trees whose splits are all trained together by gradients, or from random trees by SSGD."""
     if _is_soft(problem):
-        return Kind("annealed", RandomComplete(), (Annealed(q=Q), *finish))
+        # The loss of regression is not bounded by q, and gained nothing by steeper routing.
+        annealed = _annealed() if problem.loss.is_classifier else Annealed()
+        return Kind("annealed", RandomComplete(), (annealed, *finish))
     return Kind("ssgd", random, (SSGD(), *finish), MAX_TRAINED_DEPTH)
+
+
+def _annealed():
+    """Soft training of the trees for classes."""
+    return Annealed(gamma=GAMMA, q=Q)
 
 
 def _is_soft(problem):
