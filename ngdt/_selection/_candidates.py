@@ -225,9 +225,10 @@ def _constant_candidates(problem, few, has_models):
     """The regression trees with constant leaves that compete."""
     finish = (ShrinkLeaves(),)
     found = [Candidate("pruned", (), "pruned"), Candidate("single leaf", (), SingleLeaf())]
-    if not has_models:      # next to which these did not change the accuracy
-        found += [Candidate("pruned, shrunk", finish, "pruned"),
-                  *(_tao(C, *finish) for C in (0.1, 10.0))]
+    if has_models:      # next to which no other was the best
+        return found
+    found += [Candidate("pruned, shrunk", finish, "pruned"),
+              *(_tao(C, *finish) for C in (0.1, 10.0))]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found.append(Candidate("ssgd", (SSGD(), *finish), InfoGain()))
     elif not few:
@@ -235,7 +236,7 @@ def _constant_candidates(problem, few, has_models):
         found += [
             Candidate(f"annealed depth={depth}, tao", (Annealed(), tao, *finish), init)
             for init, depth in _complete(problem, CONSTANT_DEPTHS)]
-        if not has_models and problem.loss.name in TAUGHT_LOSSES:
+        if problem.loss.name in TAUGHT_LOSSES:
             found += _taught_candidates(problem, TAUGHT_DEPTH, "constant")
     return found
 

@@ -217,7 +217,7 @@ LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=3, linear, ta
 @pytest.mark.parametrize(("given", "leaf", "expected"), [
     (table(100, loss="squared"), "auto", ["pruned", "single leaf", *FEW_LINEAR]),
     (table(100, loss="squared"), "linear", FEW_LINEAR),
-    (table(2000, loss="squared"), "auto", ["pruned", "single leaf", *SOFT, *LINEAR]),
+    (table(2000, loss="squared"), "auto", ["pruned", "single leaf", *LINEAR]),
     (table(2000, loss="squared"), "linear", LINEAR),
     (table(100, p=129, loss="squared"), "linear", ["linear"]),
     (table(100, p=129, loss="squared"), "auto", [*REGRESSION, "linear"]),
