@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from experiments.data import TITLES, split
 from experiments.fitting import Fit, hold_out
 from experiments.methods import tree
-from experiments.record import DEPTHS
+from experiments.record import DEPTHS, present_depths
 from experiments.runner import Experiment
 from ngdt.optimizers import SSGD, TAO, Annealed
 
@@ -108,6 +108,8 @@ IDEAS = {
     "9000 steps": soft(steps=9000),
     "4500 steps, batches of 125": soft(steps=4500, batch_size=125),
     "batches of 500": soft(batch_size=500),
+    "4500 steps, steepness up to 14": soft(steps=4500, gamma=(1.0, 14.0)),
+    "4500 steps, steepness up to 14, q = 0.2": soft(steps=4500, gamma=(1.0, 14.0), q=0.2),
     "steepness up to 5": soft(gamma=(1.0, 5.0)),
     "steepness up to 10": soft(gamma=(1.0, 10.0)),
     "q = 0.3": soft(q=0.3),
@@ -139,7 +141,7 @@ def jobs(quick):
     if quick:
         return [{"data": "digits", "idea": idea, "seed": 0} for idea in (BASE, "q = 0.3")]
     return [{"data": data, "idea": idea, "seed": seed}
-            for seed in range(3) for idea in IDEAS for data in DEPTHS
+            for seed in range(3) for idea in IDEAS for data in present_depths()
             if (data == "mnist" or idea != SHIFTED) and (data != "mnist" or seed == 0)]
 
 

@@ -14,7 +14,7 @@ DEPTHS = {"mnist": 8, "connect4": 8, "letter": 10, "pendigits": 8, "satimage": 6
 # Methods, and their names in the tables.
 COMPARED = {"pruned": "Pruned", "ssgd": "SSGD", "tao": "TAO",
             "annealed-2250": "Annealed, 2250 steps", "annealed": "Annealed, 4500 steps",
-            "annealed-6000": "Annealed, 6000 steps"}
+            "annealed-6000": "Annealed, 6000 steps", "annealed-steep": "Annealed, steep"}
 SEEDS = {method: 10 if method.startswith("annealed") else 3 for method in COMPARED}
 # As reported for DTSemNet by Panda et al. (ECAI 2024, table 3): mean and standard deviation of ten
 # runs, and the columns of DGT, TAO and CART there.
@@ -30,12 +30,17 @@ PUBLISHED = {
 }
 
 
+def present_depths():
+    """Depth for each data set that is here."""
+    return {name: depth for name, depth in DEPTHS.items()
+            if name not in DOWNLOADS or is_downloaded(name)}
+
+
 def jobs(quick):
     if quick:
         return [{"data": "digits", "rows": "all", "depth": 4, "seed": 0, "method": method}
                 for method in ("pruned", "annealed")]
-    depths = {name: depth for name, depth in DEPTHS.items()
-              if name not in DOWNLOADS or is_downloaded(name)}
+    depths = present_depths()
     return [
         {"data": name, "rows": rows, "depth": depth, "seed": seed, "method": method}
         for rows in ("strict", "all") for seed in range(max(SEEDS.values()))
