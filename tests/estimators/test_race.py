@@ -98,6 +98,27 @@ def test_on_one_fold_only_a_clear_lead_beats_the_pruned_tree_and_one_with_teache
     assert race(given).candidates["chosen"] == [not wins, wins]
 
 
+class StandsForSoft(Candidate):
+    is_soft = True
+
+
+@pytest.mark.parametrize(("behind", "is_trained"), [(0, True), (8, True), (10, False)])
+def test_none_has_teachers_where_all_other_soft_trees_lag_far_behind(
+        monkeypatch, behind, is_trained):
+    given = problem(3000)
+    x = np.sort(given.X[np.concatenate(_folds.fold_samples(given)), 0])
+    least, soft = (np.mean(x[k:k + 2]) for k in (40, 40 + behind))
+    monkeypatch.setattr(Annealed, "taught", lambda self, problem: problem)
+    taught = Step(least)
+    monkeypatch.setattr(_race, "default_candidates", lambda *_: [
+        Candidate("best", (Step(least),)), StandsForSoft("worse", (Step(0.9),)),
+        StandsForSoft("soft", (Step(soft),)), Candidate("taught", (taught,), n_teachers=1)])
+    table = race(given).candidates
+    assert table["n_folds"] == [1, 1, 1, int(is_trained)]
+    assert np.isnan(table["error"][3]) == (not is_trained)
+    assert bool(taught.seen) == is_trained
+
+
 def test_candidates_that_lag_behind_leave_the_race(compete):
     result, steps, _ = compete(problem(300), 0.10, 0.11, 0.5)
     assert result.candidates["n_folds"] == [3, 3, 1]
