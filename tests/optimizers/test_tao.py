@@ -139,7 +139,7 @@ def test_an_axis_aligned_node_is_exact(case):
 
 def _run(tree, problem, optimizer):
     from ngdt.optimizers._tao.tao import TAORun
-    return TAORun(optimizer, tree, problem, Threads(1))
+    return TAORun(optimizer, tree, problem, Threads(problem.n_jobs))
 
 
 def _settled(tree, problem):
