@@ -8,7 +8,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ngdt._scaling import power_of_two
-from ngdt._validation import error_prefix
+from ngdt._validation import check_size_of_weights, error_prefix
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,19 @@ class ClassTargets:
         if isinstance(class_weight, str):
             total = np.bincount(targets, weights=sample_weight, minlength=len(self.classes))
             # Classes of weight zero are not counted: they have no samples to give weight to.
-            by_class = total.sum() / np.count_nonzero(total) / np.where(total == 0, 1, total)
+            with np.errstate(over="ignore"):
+                by_class = total.sum() / np.count_nonzero(total) / np.where(total == 0, 1, total)
         else:
             with error_prefix("class_weight"):
                 by_class = compute_class_weight(
                     class_weight, classes=self.classes, y=self.classes)
             if (by_class < 0).any() or not np.isfinite(by_class).all():
                 raise ValueError("class_weight must be finite and not negative")
-        sample_weight = sample_weight * by_class[targets]
+        with np.errstate(over="ignore", invalid="ignore"):
+            sample_weight = sample_weight * by_class[targets]
         if not sample_weight.any():
             raise ValueError("class_weight and sample_weight leave no sample of positive weight")
+        check_size_of_weights("the product of class_weight and sample_weight", sample_weight)
         return sample_weight
 
     def scale_leaf_values(self, tree, loss):

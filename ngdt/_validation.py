@@ -11,6 +11,8 @@ from sklearn.utils import check_array
 # The form that the kernels take. float64 is what integers become; float32 stays as it is.
 CHECK_X_PARAMS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
+TINY = np.finfo(np.float64).tiny
+
 
 @contextmanager
 def error_prefix(parameter):
@@ -139,7 +141,7 @@ def check_weight(sample_weight, n_samples):
     Returns
     -------
     ndarray of float64, shape (n_samples,)
-        Not negative, not all zero.
+        Not negative, not all zero, of a finite sum, and not all subnormal.
     """
     if sample_weight is None:
         return np.ones(n_samples)
@@ -154,11 +156,28 @@ def check_weight(sample_weight, n_samples):
         raise ValueError("sample_weight must not be negative")
     if not weight.any():
         raise ValueError("sample_weight must not be zero for every sample")
+    check_size_of_weights("sample_weight", weight)
+    return weight
+
+
+def check_size_of_weights(name, weight):
+    """Refuse weights that computations would overflow with, or lose the digits of.
+
+    Parameters
+    ----------
+    name : str
+        What the weights are made of.
+    weight : ndarray of float64
+        Not negative, not all zero.
+    """
     with np.errstate(over="ignore"):
         if not np.isfinite(weight.sum()):
             raise ValueError(
-                "sample_weight must have a finite sum: divide the weights by the largest of them")
-    return weight
+                f"{name} must have a finite sum: divide the weights by the largest of them")
+    if weight.max() < TINY:
+        raise ValueError(
+            f"{name} must not be below {TINY:.2g} for every sample: divide the weights by the "
+            "largest of them")
 
 
 def check_finite(name, array):

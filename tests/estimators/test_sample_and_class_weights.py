@@ -49,6 +49,8 @@ def test_samples_of_no_weight_take_no_part(estimator, iris):
     ([[1.0]] * 150, "sample_weight must have shape"),
     ([-1.0] + [1.0] * 149, "sample_weight must not be negative"),
     ([0.0] * 150, "sample_weight must not be zero"),
+    ([1e307] * 150, "sample_weight must have a finite sum"),
+    ([1e-310] * 150, "sample_weight must not be below 2.2e-308 for every sample"),
     (["heavy"] * 150, "sample_weight: could not convert"),
     ([np.nan] * 150, "sample_weight contains NaN"),
     ([np.inf] * 150, "sample_weight contains infinity"),

@@ -81,6 +81,16 @@ def test_impossible_class_weights_are_refused(class_weight, message):
         ClassTargets.fit(y).apply_class_weight(class_weight, y, np.ones(2))
 
 
+@pytest.mark.parametrize(("class_weight", "weight", "message"), [
+    ({0: 1e200, 1: 1.0}, [1e200, 1.0, 0.0], "must have a finite sum"),
+    ("balanced", [1.0, 1e-310, 0.0], "must have a finite sum"),
+    ({0: 1e-200, 1: 1e-200}, [1e-120, 1e-120, 0.0], "must not be below 2.2e-308 for every sample")])
+def test_products_out_of_range_are_refused(class_weight, weight, message):
+    y = np.array([0, 1, 1])
+    with pytest.raises(ValueError, match=f"product of class_weight and sample_weight {message}"):
+        ClassTargets.fit(y).apply_class_weight(class_weight, y, np.array(weight))
+
+
 def test_trees_and_impurities_of_classes_stay():
     targets, tree = ClassTargets.fit(np.array([0, 1])), stump(np.eye(2))
     assert targets.scale_leaf_values(tree, LogLoss()) is tree
