@@ -103,7 +103,7 @@ cdef class FlatTree:
                 f"X has {data.n_features} features, but the tree was built for {self.n_features}")
         return 0
 
-    def _route(self, Samples data, const int32_t[::1] samples, const int32_t[::1] start):
+    def _route(self, Samples data not None, const int32_t[::1] samples, const int32_t[::1] start):
         """Leaf of each sample: `Tree.apply_samples` with the weights in the form they have."""
         cdef bint has_samples = samples is not None, has_start = start is not None
         cdef Py_ssize_t n = samples.shape[0] if has_samples else data.n_samples
@@ -129,8 +129,8 @@ cdef class FlatTree:
         return out
 
     def _route_finite(
-        self, Samples data, Py_ssize_t first, Py_ssize_t stop, int32_t[::1] leaf not None,
-        double[:, ::1] out=None
+        self, Samples data not None, Py_ssize_t first, Py_ssize_t stop,
+        int32_t[::1] leaf not None, double[:, ::1] out=None
     ):
         """Write the leaves of the samples from `first` to `stop - 1`; whether they are finite.
 
@@ -188,8 +188,8 @@ cdef class FlatTree:
         return out
 
     def _nearest(
-        self, Samples data, const int32_t[::1] samples not None, const int32_t[::1] column not None,
-        const double[::1] weight not None
+        self, Samples data not None, const int32_t[::1] samples not None,
+        const int32_t[::1] column not None, const double[::1] weight not None
     ):
         """How near samples come to the split of each node that they reach.
 
@@ -249,7 +249,7 @@ cdef class FlatTree:
                 leaf[i] = ~at
         return lefts, rights, leaves
 
-    def _scores(self, Samples data):
+    def _scores(self, Samples data not None):
         """Score of every sample at every node, shape (n_samples, n_internal)."""
         self._check_width(data)
         cdef Reader reader = Reader(data, self.is_sparse)

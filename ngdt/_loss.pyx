@@ -136,7 +136,7 @@ cdef class Loss:
         """
         return y
 
-    def fits(self, Loss other):
+    def fits(self, Loss other not None):
         """Whether leaf values mean the same for another loss.
 
         Parameters

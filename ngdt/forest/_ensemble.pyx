@@ -80,7 +80,8 @@ cdef class Ensemble:
     def __dealloc__(self):
         free(self._trees)
 
-    def mean(self, Samples data, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] out not None):
+    def mean(self, Samples data not None, Py_ssize_t begin, Py_ssize_t end,
+             double[:, ::1] out not None):
         """Write the mean prediction of the trees for the samples from `begin` to `end`.
 
         Parameters
@@ -134,7 +135,8 @@ cdef class Ensemble:
             for k in range(self.n_outputs):
                 out[i, k] += prediction[k]
 
-    def leaves(self, Samples data, Py_ssize_t begin, Py_ssize_t end, int32_t[:, ::1] out not None):
+    def leaves(self, Samples data not None, Py_ssize_t begin, Py_ssize_t end,
+               int32_t[:, ::1] out not None):
         """Write the leaf of each tree that the samples from `begin` to `end` reach.
 
         Parameters

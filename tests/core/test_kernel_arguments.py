@@ -8,6 +8,7 @@ from helpers import make_problem
 from ngdt import Tree
 from ngdt._greedy.splitter import Split
 from ngdt._samples import Samples
+from ngdt.forest._ensemble import Ensemble
 from ngdt.initializers._oc1.descent import Descent
 from ngdt.losses import PoissonLoss
 
@@ -34,6 +35,14 @@ def damaged(name, values):
     (lambda: Samples(WIDE), "columns that 32 bits count"),
     (lambda: Samples(damaged("indptr", [0, 3])), "no valid CSR matrix"),
     (lambda: Samples(damaged("indptr", [0, 2, 4, 9])), "no valid CSR matrix"),
+    (lambda: STUMP.apply_samples(None), "got NoneType"),
+    (lambda: STUMP._route_finite(None), "got NoneType"),
+    (lambda: STUMP._scores(None), "got NoneType"),
+    (lambda: STUMP._nearest(None, ALL, ONE, np.ones(1)), "got NoneType"),
+    (lambda: Ensemble([STUMP], False).mean(None, 0, 0, np.empty((0, 1))), "got NoneType"),
+    (lambda: Ensemble([STUMP], False).leaves(None, 0, 0, np.empty((0, 1), np.int32)),
+     "got NoneType"),
+    (lambda: PoissonLoss().fits(None), "got NoneType"),
     (lambda: DATA.project(ALL, np.ones(3)), "weights has 3 entries for 2"),
     (lambda: SPLITTER.best_threshold(ALL, np.ones(5)), "z has 5 values for 6 samples"),
     (lambda: SPLITTER.partition(ALL.copy(), Split(np.ones(3), 0.0, 1.0)), "3 entries for 2"),
