@@ -1,5 +1,7 @@
 """The split search against exhaustive search, over every kind of feature that it treats apart."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -70,6 +72,22 @@ def test_projections_that_are_not_finite_have_no_threshold(n, odd):
         z = np.linspace(0.0, 1.0, n)
         z[position] = odd
         assert splitter.best_threshold(samples, z) is None
+
+
+def test_crowds_take_little_longer_than_values_that_are_spread():
+    n, rng = 100_000, np.random.default_rng(0)
+    splitter = make_problem(np.zeros((n, 1)), rng.integers(0, 2, n)).splitter
+    samples, spread = splitter.used_samples(), rng.random(n)
+    crowd = 1e-9 * spread
+    crowd[0] = 1.0
+
+    def seconds(z):
+        began = perf_counter()
+        splitter.best_threshold(samples, z)
+        return perf_counter() - began
+
+    # If all samples of the crowd were moved past each other, many hundred times as long
+    assert min(seconds(crowd) for _ in range(3)) < 50 * min(seconds(spread) for _ in range(3))
 
 
 @pytest.mark.parametrize("n", [23, 200])
