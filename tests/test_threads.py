@@ -1,6 +1,7 @@
 """How many threads share mini-batches, and how many BLAS uses meanwhile."""
 
 import copy
+import os
 import subprocess
 import sys
 import sysconfig
@@ -38,16 +39,73 @@ def test_no_more_threads_than_cores(monkeypatch, optimizer, n_jobs, n_cores, use
     assert set(counts) == {used}
 
 
+def blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
 @pytest.mark.usefixtures("two_blas_threads")
 def test_blas_has_one_thread_until_the_last_fit_ends():
-    def n_threads():
-        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
-
     with ExitStack() as second:
         with threads.one_blas_thread:
             second.enter_context(threads.one_blas_thread)
-        assert n_threads() == {1}
-    assert n_threads() == {2}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_another_thread_than_the_first_may_leave_last():
+    def fit():
+        with threads.one_blas_thread:
+            entered.set()
+            end.wait()
+
+    entered, end = threading.Event(), threading.Event()
+    other = threading.Thread(target=fit)
+    with threads.one_blas_thread:
+        other.start()
+        entered.wait()
+    assert blas_threads() == {1}
+    end.set()
+    other.join()
+    assert blas_threads() == {2}
+
+
+def in_child(check):
+    """What a forked process finds."""
+    child = os.fork()
+    if not child:
+        os._exit(not check())
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_child_is_not_held_by_the_fits_of_other_threads():
+    entered, end = threading.Event(), threading.Event()
+
+    def fit():
+        with threads.one_blas_thread:
+            entered.set()
+            end.wait()
+
+    def leaves():
+        inside = blas_threads()
+        threads.one_blas_thread.__exit__()
+        return (inside, blas_threads()) == ({1}, {2})
+
+    other = threading.Thread(target=fit)
+    other.start()
+    entered.wait()
+    try:
+        assert in_child(lambda: blas_threads() == {2})
+        with threads.one_blas_thread:
+            assert in_child(leaves)
+        assert blas_threads() == {1}
+    finally:
+        end.set()
+        other.join()
+    assert blas_threads() == {2}
 
 
 @pytest.mark.skipif(

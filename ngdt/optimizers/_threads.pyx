@@ -11,13 +11,22 @@ So neither does the result, whichever thread takes which task.
 
 import os
 import threading
+from collections import Counter
 from functools import cache, partial
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
-# The search for loaded libraries takes milliseconds, longer than a fit of a small tree.
-_controller = cache(ThreadpoolController)
+
+@cache      # the search for loaded libraries takes milliseconds, longer than a fit of a small tree
+def _blas_libraries():
+    return [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
+
+
+def _set_threads(library, number):
+    # Of recent versions of threadpoolctl, `set_num_threads` does nothing for OpenBLAS in all
+    # threads but one, which the last to leave need not be.
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
 
 
 class _OneBLASThread:
@@ -28,25 +37,40 @@ class _OneBLASThread:
     """
 
     def __init__(self):
-        self._lock, self._n_inside, self._limit = threading.Lock(), 0, None
+        self._lock, self._before = threading.Lock(), []
+        self._n_inside = Counter()      # by thread: how often it has entered and not left
         if hasattr(os, "register_at_fork"):
-            # A child has none of the other threads, which could release the lock.
             os.register_at_fork(
                 before=self._lock.acquire, after_in_parent=self._lock.release,
-                after_in_child=self._lock.release)
+                after_in_child=self._forget_other_threads)
 
     def __enter__(self):
-        controller = _controller()
+        libraries = _blas_libraries()
         with self._lock:
             if not self._n_inside:
-                self._limit = controller.limit(limits=1, user_api="blas")
-            self._n_inside += 1
+                self._before = [(each, each.num_threads) for each in libraries]
+                for each in libraries:
+                    _set_threads(each, 1)
+            self._n_inside[threading.get_ident()] += 1
 
     def __exit__(self, *error):
         with self._lock:
-            self._n_inside -= 1
-            if not self._n_inside:
-                self._limit.restore_original_limits()
+            self._leave(threading.get_ident(), 1)
+
+    def _leave(self, thread, times):
+        self._n_inside[thread] -= times
+        self._n_inside = +self._n_inside    # without zeros
+        if not self._n_inside:
+            for library, number in self._before:
+                _set_threads(library, number)
+
+    def _forget_other_threads(self):
+        """In a child, which has none of them: they could neither leave nor release the lock."""
+        try:
+            for thread in set(self._n_inside) - {threading.get_ident()}:
+                self._leave(thread, self._n_inside[thread])
+        finally:
+            self._lock.release()
 
 
 # Context manager: BLAS uses one thread, where several threads of ours call it.
