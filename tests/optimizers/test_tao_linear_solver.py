@@ -130,6 +130,28 @@ def test_the_initial_weights_do_not_matter(loss, penalty):
         np.testing.assert_allclose(again[0], weights, atol=1e-3 * np.abs(weights).max())
 
 
+@LOSSES
+@PENALTIES
+def test_what_is_close_enough_to_the_optimum_stays_as_it_is(loss, penalty):
+    X, y, cost = blobs()
+    _, (weights, intercept, _) = solve(X, y, cost, loss, penalty)
+    start = weights * (1 + 1e-5 * np.random.default_rng(1).normal(size=len(weights))), intercept
+    _, again = solve(X, y, cost, loss, penalty, start, tol=0.1)
+    np.testing.assert_array_equal(again[0], start[0])
+    assert again[1] == intercept
+
+
+@pytest.mark.parametrize(("cost", "multiple"), [(0.4, 0.0), (0.625, 0.2)])
+def test_the_multiple_of_the_start_is_right_where_all_margins_are_one(cost, multiple):
+    # F = cost (1 - w)^2 + |w|
+    X = np.array([[-1.0], [1.0]])
+    solver = LinearSolver(Samples(X), Scaling.fit(X, np.ones(2), True), max_steps=0)
+    fitted, intercept, _ = solver.fit(
+        np.arange(2, dtype=np.int32), X[:, 0], np.full(2, 0.5 * cost), np.ones(1), 0.0)
+    assert fitted[0] == pytest.approx(multiple, rel=1e-2)
+    assert intercept == 0.0
+
+
 @given(st.integers(0, 2**16), st.sampled_from(["squared_hinge", "logistic"]),
        st.sampled_from(["l1", "l2"]), st.sampled_from([1e-3, 1.0, 1e3]), st.sampled_from([0, 1]),
        st.sampled_from([1e-9, 1.0, 1e9]))
