@@ -46,7 +46,7 @@ cdef class Columns:
     cdef double[::1] skip       # its commonest value, not to be read; or NaN
     cdef float[::1] _skip32
     cdef int32_t[::1] stored    # entries with another value, over all samples
-    cdef int32_t[::1] steps     # number of points of its grid, 0 if its values lie on none
+    cdef readonly int32_t[::1] steps    # number of points of its grid, 0 if its values lie on none
     cdef double[::1] low        # the grid: point c is near low + c / inverse
     cdef double[::1] inverse
     # The block: features first, first + 1, ...

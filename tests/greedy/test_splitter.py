@@ -7,7 +7,9 @@ import pytest
 from scipy import sparse
 
 from helpers import make_problem
+from ngdt._greedy.columns import Columns
 from ngdt._greedy.splitter import Split, Splitter
+from ngdt._samples import Samples
 from reference.splits import best_split, entropy, midpoint, variance
 
 IMPURITY = {"log": entropy, "squared": variance}
@@ -60,6 +62,26 @@ def test_finds_the_best_split_of_every_kind_of_feature(n, n_classes, form):
             continue
         assert split.gain == pytest.approx(expected[0], rel=1e-9), name
         assert (split.direction, split.threshold) == expected[1:], name
+
+
+@pytest.mark.parametrize(("spacing", "lowest"), [(1, 0), (1, -7), (0.1, 3), (1 / 77.7, -0.4)])
+@pytest.mark.parametrize("n_points", [2, 8, 9, 256, 4000])
+def test_evenly_spaced_values_have_a_grid_of_their_number(spacing, lowest, n_points):
+    rng = np.random.default_rng(0)
+    even = lowest + spacing * rng.permutation(np.arange(2 * n_points) // 2)
+    X = np.column_stack([even, np.full_like(even, lowest), rng.normal(size=len(even))])
+    steps = np.asarray(Columns(Samples(X), np.arange(len(X), dtype=np.int32)).steps)
+    assert steps[:2].tolist() == [n_points, 1]
+    assert steps[2] == 0 or n_points < 256      # few values may be near to some grid
+
+
+def test_values_that_share_a_point_if_counted_from_the_lowest_are_told_apart():
+    # The first two tell the spacing. In it, the others are apart as seen from zero, the commonest.
+    x = np.r_[np.zeros(9), -1.0, -2.3, 1.3, 1.6, np.tile([0.0, 0.0, -2.3, 1.3, 1.6], 20)]
+    splitter = make_problem(x[:, None], x > 1.45).splitter
+    split = splitter.split(splitter.used_samples())
+    assert split.threshold == midpoint(1.3, 1.6)
+    assert split.gain == pytest.approx(entropy((x > 1.45)[:, None], np.ones(len(x))))
 
 
 @pytest.mark.parametrize("n", [5, 50])
