@@ -15,6 +15,9 @@ from sklearn.pipeline import make_pipeline
 import ngdt._activity
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
 
+# A job that a shell has started in the background ignores it, and so do those that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 class Display:
     "Sends SIGINT where the phase is the one that is waited for."
     def __init__(self, phase, n_times, least):
