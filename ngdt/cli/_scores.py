@@ -1,6 +1,7 @@
 """Scores of predictions, with intervals."""
 
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 from scipy.stats import binomtest, bootstrap
@@ -8,6 +9,8 @@ from scipy.stats import binomtest, bootstrap
 # Number of samples of the bootstrap, and how many are drawn at a time: memory.
 N_RESAMPLES, BATCH = 999, 20
 LEVEL = 0.95
+# Its name has changed with SciPy 1.15.
+_GENERATOR = "rng" if "rng" in signature(bootstrap).parameters else "random_state"
 
 
 @dataclass(frozen=True)
@@ -98,5 +101,6 @@ def interval(statistic, data):
     with np.errstate(divide="ignore", invalid="ignore"):
         found = bootstrap(
             data, statistic, paired=True, vectorized=True, n_resamples=N_RESAMPLES, batch=BATCH,
-            confidence_level=LEVEL, method="percentile", rng=np.random.default_rng(0))
+            confidence_level=LEVEL, method="percentile",
+            **{_GENERATOR: np.random.default_rng(0)})
     return value, *map(float, found.confidence_interval)
