@@ -1,7 +1,10 @@
 """The point of a polytope that is nearest to a given one."""
 
+import warnings
+
 import numpy as np
-from scipy.optimize import nnls
+from scipy.linalg import LinAlgWarning
+from scipy.optimize import lsq_linear, nnls
 
 # Polytopes that are farther than this many times their most distant half-space count as empty.
 _FARTHEST = 1e7
@@ -77,12 +80,23 @@ def _shortest(A, b):
 
 def _least_distance(G, h):
     """The shortest u with G u >= h, whose rows have norm 1 and the largest h is 1; or None."""
-    m, p = G.shape
+    p = G.shape[1]
     target = np.zeros(p + 1)
     target[p] = 1.0
-    multipliers, residual = nnls(np.vstack([G.T, h]), target, maxiter=30 * (m + 1))
+    multipliers, residual = _nonnegative(np.vstack([G.T, h]), target)
     if residual < 1.0 / _FARTHEST:
         return None
     # Solved once more on the active constraints, where the residual has lost digits.
     active = multipliers > 0
     return np.linalg.lstsq(G[active], h[active], rcond=None)[0]
+
+
+def _nonnegative(A, b):
+    """The x without negative numbers for which A x is nearest to b, and the distance."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)
+            return nnls(A, b, maxiter=30 * (A.shape[1] + 1))
+    except RuntimeError:    # that of SciPy 1.12 to 1.14 may go round in circles
+        x = lsq_linear(A, b, (0.0, np.inf), method="bvls", tol=1e-15).x
+        return x, np.linalg.norm(A @ x - b)

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from explained import model_of
 from helpers import random_children
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt.explanation import _projection
 from ngdt.explanation._projection import project
 from ngdt.testing.strategies import problems
 
@@ -337,3 +338,20 @@ def test_numbers_with_two_values_change_from_one_to_the_other():
         change = explanation.smallest_change()
         assert change is None or [*change.values] == ["age"]
     assert n_changes > 10
+
+
+def test_the_nearest_point_is_found_without_scipys_nnls_as_well(monkeypatch):
+    random = np.random.default_rng(0)
+    cases = [(random.normal(size=(m, p)), random.normal(size=m), random.random(p))
+             for m in range(1, 7) for p in range(1, 5)]
+    expected = [project(*case) for case in cases]
+
+    def fails(*arguments, **options):
+        raise RuntimeError("Maximum number of iterations reached.")
+
+    monkeypatch.setattr(_projection, "nnls", fails)
+    for case, step in zip(cases, expected, strict=True):
+        found = project(*case)
+        assert (found is None) == (step is None)
+        if step is not None:
+            np.testing.assert_allclose(found, step, rtol=1e-9, atol=1e-12)
