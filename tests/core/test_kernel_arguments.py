@@ -36,7 +36,7 @@ def damaged(name, values):
     (lambda: Samples(damaged("indptr", [0, 3])), "no valid CSR matrix"),
     (lambda: Samples(damaged("indptr", [0, 2, 4, 9])), "no valid CSR matrix"),
     (lambda: STUMP.apply_samples(None), "got NoneType"),
-    (lambda: STUMP._route_finite(None), "got NoneType"),
+    (lambda: STUMP._route_finite(None, 0, 0, np.empty(0, np.int32)), "got NoneType"),
     (lambda: STUMP._scores(None), "got NoneType"),
     (lambda: STUMP._nearest(None, ALL, ONE, np.ones(1)), "got NoneType"),
     (lambda: Ensemble([STUMP], False).mean(None, 0, 0, np.empty((0, 1))), "got NoneType"),
