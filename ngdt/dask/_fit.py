@@ -60,11 +60,12 @@ class Fit:
         init, problem = self.data.initial(optimizers), self.data.problem.doing(TRAINING_WORK)
         tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
         warn_of_slopes(tree, self.estimator, stacklevel=9)
-        result = OptimizerResult(self._with_leaves(tree))
         if optimizers and tree.n_internal:
             result = Training(
                 self.optimizer, problem.refit_leaves(tree), problem, self.partitions,
                 self.data.prior, bool(self.division.fraction)).run()
+        else:
+            result = OptimizerResult(self._with_leaves(tree))
         tree = within_limits(result.tree, self.data.limits, self.partitions.sums)
         kept = False
         if optimizers and self.division.fraction and not isinstance(init, Tree):

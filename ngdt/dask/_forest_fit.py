@@ -123,11 +123,12 @@ class ForestFit:
                 for tree, part in zip(fitted, self.parts, strict=True)]
 
     def _sum(self, trees):
-        """Compute the sums of all trees in one reading of the partitions."""
+        """Compute the sums of all trees in one reading of the partitions, unless they are kept."""
+        new = [(part, tree) for part, tree in zip(self.parts, trees, strict=True)
+               if part.known(tree) is None]
         found = dask.compute(*(
-            part.lazy_total(LeafSums.of, LeafSums.add, tree)
-            for part, tree in zip(self.parts, trees, strict=True)))
-        for part, tree, sums in zip(self.parts, trees, found, strict=True):
+            part.lazy_total(LeafSums.of, LeafSums.add, tree) for part, tree in new))
+        for (part, tree), sums in zip(new, found, strict=True):
             part.keep(tree, sums)
 
     def _described(self, results):

@@ -102,6 +102,12 @@ class LeafSums:
         return np.average(loss.errors(tree.values[leaf], y), weights=weight)
 
 
+def splits_alike(tree, other):
+    """Whether two trees are the same but for the values of their leaves."""
+    return tree is other or (
+        tree.n_internal == other.n_internal and tree.replace(values=other.values) == other)
+
+
 def saved(block, tree, other):
     """Sums of what another tree saves of the errors on the test samples, and of the squares."""
     problem, samples = block.problem, np.flatnonzero(block.test_weight).astype(np.int32)

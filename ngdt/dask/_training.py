@@ -11,7 +11,7 @@ from dask import delayed
 from ngdt._activity import SILENT
 from ngdt._algorithm import Progress
 from ngdt.dask._blocks import combined
-from ngdt.dask._sums import TRAINING, LeafSums
+from ngdt.dask._sums import TRAINING, LeafSums, splits_alike
 from ngdt.optimizers import SGD, SSGD, Annealed
 from ngdt.optimizers._rounds import ROUND_STEPS, RoundState
 from ngdt.optimizers._sgd.rounds import SGDRounds
@@ -22,6 +22,8 @@ from ngdt.pruning._unused import keep_reached
 # Rounds that are computed together, without the client in between. What they have found is lost
 # with a worker that dies, and made anew.
 ROUNDS_AT_ONCE = 16
+# Trees whose sums are kept: the best one, the last one, and the one that they compete with.
+N_KNOWN = 3
 # The optimizers that train in rounds.
 ROUNDS = {Annealed: SoftRounds, SGD: SGDRounds, SSGD: SGDRounds}
 
@@ -44,7 +46,7 @@ class Partitions:
         self.blocks = list(dask.persist(*blocks)) if self.is_kept else blocks
         self.n_training = n_training
         self.n_at_once = min(n_at_once, len(blocks))
-        self._last = None, None
+        self._known = ()
 
     def total(self, function, add, *args):
         """The combination of what a function finds in each block.
@@ -66,14 +68,21 @@ class Partitions:
         return combined(add, found)
 
     def sums(self, tree):
-        """The `LeafSums` of a tree; those of the last one are kept."""
-        if self._last[0] is not tree:
-            self.keep(tree, self.total(LeafSums.of, LeafSums.add, tree))
-        return self._last[1]
+        """The `LeafSums` of a tree; those of the last few are kept."""
+        sums = self.known(tree)
+        if sums is None:
+            sums = self.total(LeafSums.of, LeafSums.add, tree)
+            self.keep(tree, sums)
+        return sums
+
+    def known(self, tree):
+        """The `LeafSums` of a tree if they are kept, else None."""
+        # A tree that differs in its leaf values only needs no further reading.
+        return next((sums for other, sums in self._known if splits_alike(tree, other)), None)
 
     def keep(self, tree, sums):
         """Keep the `LeafSums` of a tree."""
-        self._last = tree, sums
+        self._known = ((tree, sums), *self._known)[:N_KNOWN]
 
     def drawn(self, draw):
         """The same blocks, of which each has what one tree draws from it.
@@ -87,8 +96,8 @@ class Partitions:
         Partitions
         """
         part = copy(self)
-        part.blocks, part._last = [delayed(draw.of, pure=False)(each) for each in self.blocks], (
-            None, None)
+        part.blocks, part._known = [
+            delayed(draw.of, pure=False)(each) for each in self.blocks], ()
         return part
 
     def visits(self, seed):

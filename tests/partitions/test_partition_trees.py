@@ -15,6 +15,8 @@ from ngdt.optimizers import SGD, SSGD, TAO, Annealed
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 # They import dask, so they come after the lines that skip.
+from dask import delayed  # noqa: E402
+
 import ngdt.dask  # noqa: E402
 from ngdt.dask import ObliqueTreeClassifier, ObliqueTreeRegressor  # noqa: E402
 
@@ -132,6 +134,23 @@ def test_partitions_in_turn(digits_in_parts, all_digits):
     """Fewer partitions at a time than there are, of which one is smaller than the others."""
     model = classifier(n_jobs=2, optimizer=Annealed(steps=300)).fit(*digits_in_parts)
     assert model.score(*all_digits) > 0.9
+
+
+def test_trees_that_differ_in_their_leaf_values_need_no_further_reading(all_digits):
+    X, y = all_digits[0][:600], all_digits[1][:600]
+    read = []
+
+    def part(number):
+        read.append(number)
+        return X[200 * number:200 * (number + 1)]
+
+    parts = da.concatenate([
+        da.from_delayed(delayed(part)(number), (200, 64), X.dtype) for number in range(3)])
+    model = classifier(max_depth=3, n_jobs=1, optimizer=Annealed(steps=60)).fit(
+        parts, da.from_array(y, chunks=200))
+    evaluations = np.isfinite(model.history_["validation"]).sum()
+    # Targets, scaling; baseline, comparison, description. An evaluation may drop empty leaves.
+    assert len(read) <= 3 * (5 + model.n_iter_ + 2 * evaluations)
 
 
 def test_sparse_partitions(digits_in_parts, all_digits):
