@@ -1,19 +1,24 @@
 """Trees on dask partitions: time, memory and accuracy against the number of rows.
 
     python benchmarks/partitions.py                      10^5 to 10^7 rows, made when they are read
+    python benchmarks/partitions.py --rows 1e8           more of them
     python benchmarks/partitions.py --folder /tmp/rows   the same, from files that are mapped
         --format parquet                                 or from other files: parquet, zarr
+    python benchmarks/partitions.py --output FILE.csv    rows are added to a table, too
     python benchmarks/partitions.py --data mnist         accuracy next to the fit in memory
 
 Rows are float32, of four classes: normal features, and a random oblique tree of 16 leaves says the
 class, for one row in twenty a wrong one. They never are in memory together. Prints a row per case:
-seconds of the fit, processor time of all processes, the peak of their memory together, accuracy on
-new rows, steps of a replica, and megabytes that replicas send and receive.
+seconds of the fit, processor time of all processes, and that of making rows; how often each
+partition was read, for X and for y together; the peak of the memory of all processes together, in
+which shared pages count once (pss) and once for each process (rss); accuracy on new rows, steps of
+a replica, and megabytes that replicas send and receive.
 
-In its own line: the greatest memory of the processes before the fit, of which imports take most.
+In its own line: the memory of the processes before the fit, of which imports take most.
 """
 
 import argparse
+import csv
 import os
 import threading
 import time
@@ -22,7 +27,8 @@ from pathlib import Path
 import dask.array as da
 import numpy as np
 import psutil
-from distributed import Client, LocalCluster
+from dask import delayed
+from distributed import Client, LocalCluster, get_worker
 
 import ngdt
 import ngdt.dask
@@ -64,19 +70,35 @@ def collections(n_rows, n_features, chunk, folder):
     n_chunks = -(-n_rows // chunk)
     sizes = np.diff(np.linspace(0, n_rows, n_chunks + 1).astype(int)).tolist()
     parts = [(number, size, n_features) for number, size in enumerate(sizes)]
-    if folder is None:
-        make = lambda part, which: rows(*part)[which]       # noqa: E731
-    else:
-        for part in parts:
-            for name, values in zip("Xy", rows(*part), strict=True):
-                np.save(folder / f"{name}{part[0]}.npy", values)
-        make = lambda part, which: np.load(                 # noqa: E731
-            folder / f"{'Xy'[which]}{part[0]}.npy", mmap_mode="r")
-    from dask import delayed
-    X, y = ([da.from_delayed(delayed(make)(part, which), (part[1], *shape), dtype)
-             for part in parts] for which, shape, dtype in (
+    read = read_file if folder else rows
+    for part in parts if folder else ():
+        for name, values in zip("Xy", rows(*part), strict=True):
+            np.save(folder / f"{name}{part[0]}.npy", values)
+    pairs = [delayed(counted)(read, part if folder is None else (folder, part[0]))
+             for part in parts]
+    X, y = ([da.from_delayed(pair[which], (part[1], *shape), dtype)
+             for pair, part in zip(pairs, parts, strict=True)] for which, shape, dtype in (
                  (0, (n_features,), np.float32), (1, (), np.int64)))
     return da.concatenate(X), da.concatenate(y)
+
+
+def read_file(folder, number):
+    return [np.load(folder / f"{name}{number}.npy", mmap_mode="r") for name in "Xy"]
+
+
+def counted(read, arguments):
+    """What is read, and the worker counts the readings and their processor time."""
+    worker, begin = get_worker(), time.thread_time()
+    found = read(*arguments)
+    number, seconds = getattr(worker, "readings", (0, 0.0))
+    worker.readings = number + 1, seconds + time.thread_time() - begin
+    return found
+
+
+def readings(client):
+    """Number of readings so far, and their processor time."""
+    return np.sum(list(client.run(
+        lambda dask_worker: getattr(dask_worker, "readings", (0, 0.0))).values()), axis=0)
 
 
 class Watch(threading.Thread):
@@ -84,7 +106,7 @@ class Watch(threading.Thread):
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.peak, self.ended, self.begin = 0.0, threading.Event(), self.processor_time()
+        self.peak, self.ended, self.begin = np.zeros(2), threading.Event(), self.processor_time()
 
     def processes(self):
         own = psutil.Process(os.getpid())
@@ -94,12 +116,14 @@ class Watch(threading.Thread):
         return sum(sum(each.cpu_times()[:2]) for each in self.processes())
 
     def memory(self):
-        # Pages that are shared, as those of files that are mapped, count once for each process.
-        return sum(each.memory_info().rss for each in self.processes()) / 2**20
+        """Megabytes (2^20) in which shared pages count once, and once for each process."""
+        found = [each.memory_full_info() for each in self.processes()]
+        return np.array([sum(getattr(each, kind) for each in found) for kind in (
+            "pss", "rss")]) / 2**20
 
     def run(self):
-        while not self.ended.wait(0.2):
-            self.peak = max(self.peak, self.memory())
+        while not self.ended.wait(0.5):
+            self.peak = np.maximum(self.peak, self.memory())
 
     def end(self):
         self.ended.set()
@@ -117,24 +141,49 @@ def moved(model, n_replicas):
     return steps, 2 * n_replicas * size * -(-steps // 8) / 1e6
 
 
-def scale(args):
+def scale(args, client):
     X_test, y_test = rows(10**6, N_TEST, args.features)
-    print(f"{'rows':>10}{'seconds':>9}{'cpu':>8}{'peak MiB':>10}{'accuracy':>10}{'steps':>8}"
-          f"{'MB moved':>10}")
-    for n_rows in args.rows:
+    for number, n_rows in enumerate(args.rows):
         is_mapped = args.format == "npy"
         X, y = collections(
             n_rows, args.features, args.chunk, args.folder if is_mapped else None)
         n_parts = X.numblocks[0]
         if not is_mapped:
             X, y = in_files(X, y, args.folder, args.format)
-        watch, begin = Watch(), time.perf_counter()
+        watch, begin, before = Watch(), time.perf_counter(), readings(client)
         watch.start()
         model = ObliqueTreeClassifier(random_state=0, n_jobs=args.replicas).fit(X, y)
         seconds, cpu = time.perf_counter() - begin, watch.end()
+        n_read, making = readings(client) - before
         steps, megabytes = moved(model, min(args.replicas, n_parts))
-        print(f"{n_rows:>10}{seconds:>9.1f}{cpu:>8.1f}{watch.peak:>10.0f}"
-              f"{model.score(X_test, y_test):>10.4f}{steps:>8}{megabytes:>10.0f}", flush=True)
+        found = {
+            "rows": n_rows, "features": args.features,
+            "from": args.format if args.folder else "made", "seconds": round(seconds, 1),
+            "cpu": round(cpu, 1), "making": round(making, 1),
+            "read": round(n_read / n_parts, 1) if is_mapped else "",
+            "pss_mib": round(watch.peak[0]), "rss_mib": round(watch.peak[1]),
+            "accuracy": round(model.score(X_test, y_test), 4), "steps": steps,
+            "mb_moved": round(megabytes)}
+        if number == 0:
+            print("".join(f"{name:>10}" for name in found))
+        print("".join(f"{value:>10}" for value in found.values()), flush=True)
+        if args.output:
+            add_to(args.output, found)
+
+
+def add_to(path, row):
+    """Add a row to a table, in which it takes the place of that of the same case."""
+    case, table = ("rows", "features", "from"), []
+    if path.exists():
+        with path.open(newline="") as file:
+            table = [each for each in csv.DictReader(file)
+                     if any(each[name] != str(row[name]) for name in case)]
+    table = sorted([*table, row], key=lambda each: (
+        int(each["features"]), each["from"], int(each["rows"])))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, row.keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
 
 
 def accuracy(args):
@@ -178,6 +227,7 @@ def main():
     parser.add_argument("--memory", default="1GB", help="limit of a worker")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--format", choices=("npy", "parquet", "zarr"), default="npy")
+    parser.add_argument("--output", type=Path, help="table of comma-separated values")
     parser.add_argument("--data")
     parser.add_argument("--optimizer", default="annealed", help="for --data")
     parser.add_argument("--trees", type=int, help="for --data: those of a forest")
@@ -188,8 +238,8 @@ def main():
     with LocalCluster(n_workers=args.workers, threads_per_worker=1, memory_limit=args.memory,
                       dashboard_address=None) as cluster, Client(cluster) as client:
         client.run(lambda: __import__("ngdt.dask"))
-        print(f"before: {Watch().memory():.0f} MiB")
-        scale(args)
+        print("before: {:.0f} MiB pss, {:.0f} rss".format(*Watch().memory()))
+        scale(args, client)
 
 
 if __name__ == "__main__":
