@@ -19,7 +19,7 @@ SPARSE_SHARE = 0.125
 # Samples per internal node from which a copy with dense weights is worth its cost.
 SAMPLES_PER_NODE_TO_DENSIFY = 32
 # Values of X from which a further thread is worth its start.
-VALUES_PER_THREAD = 2**17
+_VALUES_PER_THREAD = 2**17
 
 
 class Tree(StoredTree):
@@ -329,7 +329,7 @@ class Tree(StoredTree):
 
 
 def _samples_per_thread(data):
-    return max(1, VALUES_PER_THREAD // max(1, data.n_features))
+    return max(1, _VALUES_PER_THREAD // max(1, data.n_features))
 
 
 def check_is_tree(tree):

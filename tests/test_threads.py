@@ -154,7 +154,7 @@ def test_errors_of_a_range_are_raised():
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 @pytest.mark.parametrize("form", ["dense", "csr", "sparse weights", "overflow"])
 def test_predictions_do_not_depend_on_the_number_of_threads(monkeypatch, form, leaf):
-    monkeypatch.setattr("ngdt._tree.VALUES_PER_THREAD", 8)
+    monkeypatch.setattr("ngdt._tree._VALUES_PER_THREAD", 8)
     X, y = load_diabetes(return_X_y=True)
     one = ObliqueTreeRegressor(
         3, init="random_complete", optimizer=None, leaf=leaf, random_state=0).fit(X, y)
