@@ -112,9 +112,10 @@ def test_none_has_teachers_where_all_other_soft_trees_lag_far_behind(
     taught = Step(least)
     monkeypatch.setattr(_race, "default_candidates", lambda *_: [
         Candidate("best", (Step(least),)), StandsForSoft("worse", (Step(0.9),)),
-        StandsForSoft("soft", (Step(soft),)), Candidate("taught", (taught,), n_teachers=1)])
+        StandsForSoft("soft", (Step(soft),)), Candidate("taught", (taught,), n_teachers=1),
+        Candidate("another", (Step(least),), n_teachers=1)])
     table = race(given).candidates
-    assert table["n_folds"] == [1, 1, 1, int(is_trained)]
+    assert table["n_folds"] == [1, 1, 1, int(is_trained), int(is_trained)]
     assert np.isnan(table["error"][3]) == (not is_trained)
     assert bool(taught.seen) == is_trained
 

@@ -190,7 +190,7 @@ class TAO(Optimizer):
         n_jobs = problem.n_jobs if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         problem = problem.replace(n_jobs=min(n_jobs, tree.n_leaves))
         # The nodes are fitted by several threads; BLAS must not start further ones in each.
-        with Threads(problem.n_jobs) as threads, one_blas_thread:
+        with one_blas_thread, Threads(problem.n_jobs) as threads:
             run = TAORun(self, tree, problem, threads)
             run.train()
         return run.progress.result(run.result(), converged=run.converged)
