@@ -17,9 +17,9 @@ from ngdt.optimizers._soft.teachers import TEACHERS_WORK
 
 # Number of samples from which fewer candidates compete, since each takes longer.
 MANY_SAMPLES = 2000
-# Depths of soft regression trees with linear leaves; the depth of the one that TAO trains further;
-# depths of those with constant leaves that TAO trains further.
-LINEAR_DEPTHS, TAO_DEPTH, CONSTANT_DEPTHS = (2, 3, 4), 3, (3, 4)
+# Depths of soft regression trees with linear leaves, and of those with constant leaves, which TAO
+# trains further. Of linear leaves without teachers, it never made the best tree of six tables.
+LINEAR_DEPTHS, CONSTANT_DEPTHS = (2, 3, 4), (3, 4)
 # Number of teachers, and depths of soft regression trees with teachers, with linear and with
 # constant leaves.
 N_TEACHERS, TAUGHT_LINEAR_DEPTH, TAUGHT_DEPTH = 10, 4, 7
@@ -214,8 +214,6 @@ def _linear_candidates(problem, few, linear_leaves):
     for init, depth in inits:
         name = f"annealed depth={depth}, linear"
         found.append(Candidate(name, (annealed, *finish), init))
-        if not few and depth == TAO_DEPTH:
-            found.append(Candidate(f"{name}, tao", (annealed, *final), init))
     if not few:
         found += _taught_candidates(problem, TAUGHT_LINEAR_DEPTH, "linear", finish)
     return found

@@ -232,8 +232,8 @@ def test_candidates(given, expected):
 
 LOGISTIC = [f"logistic C={C}" for C in ("0.01", "0.1", "1", "10")]
 FEW_LINEAR = ["model tree", "model tree, tao", "annealed depth=2, linear"]
-LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=3, linear, tao",
-          "annealed depth=4, linear", "annealed depth=4, linear, tao, taught"]
+LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=4, linear",
+          "annealed depth=4, linear, tao, taught"]
 
 
 @pytest.mark.parametrize(("given", "leaf", "expected"), [
