@@ -250,10 +250,12 @@ class Tree(StoredTree):
 
     def _apply(self, data, n_jobs):
         """Leaf that each sample reaches, by several threads."""
-        tree = self._form_for(data, data.n_samples) if self.is_sparse else self
-        return np.concatenate(map_ranges(
-            lambda first, stop: tree._route(data, np.arange(first, stop, dtype=np.int32), None),
-            data.n_samples, n_jobs, _samples_per_thread(data)))
+        tree, n = self._form_for(data, data.n_samples) if self.is_sparse else self, data.n_samples
+        parts = map_ranges(
+            lambda first, stop: tree._route(
+                data, None if stop - first == n else np.arange(first, stop, dtype=np.int32), None),
+            n, n_jobs, _samples_per_thread(data))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _predict_finite(self, data, predict, n_jobs):
         """Leaves and, if wanted, predictions in one pass; None where data may not be finite."""
