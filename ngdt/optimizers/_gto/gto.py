@@ -1,13 +1,14 @@
 """Global tree optimization of Bennett (1994): all decisions of a fixed structure together."""
 
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval
 
 from ngdt._algorithm import OptimizerResult, Progress
+from ngdt._parallel import Threads
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._gto.linear_program import distinct, place_plane, warn_of_size
 from ngdt.optimizers._gto.multilinear import Multilinear
@@ -159,9 +160,8 @@ class _FrankWolfe:
     def _solve(self, prices):
         """Optimal planes for these prices; the present plane where all prices are zero."""
         left, right = prices
-        found = Parallel(n_jobs=self.problem.n_jobs, prefer="threads")(
-            delayed(place_plane)(self.X, left[:, node].copy(), right[:, node].copy())
-            for node in range(len(self.planes)))
+        with Threads(self.problem.n_jobs) as threads:
+            found = threads.map(partial(place_plane, self.X), left.T.copy(), right.T.copy())
         return np.stack([
             plane if new is None else new for plane, new in zip(self.planes, found, strict=True)])
 
