@@ -54,6 +54,25 @@ def enforce_limits(tree, problem):
     return _with_values(small, tree, problem, samples, before)
 
 
+def collapsed(tree, problem, is_leaf):
+    """A tree within all limits with some nodes turned into leaves, which are fitted.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+    is_leaf : ndarray of bool, shape (n_internal,)
+
+    Returns
+    -------
+    Tree
+    """
+    samples, _ = _present(problem)
+    small = collapse(
+        tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None]), is_leaf)
+    return _with_values(small, tree, problem, samples, problem.apply(tree, samples))
+
+
 def training_error(tree, problem):
     """Error of each node as a leaf, and of each leaf, with their best values.
 

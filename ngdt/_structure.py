@@ -122,6 +122,23 @@ def decision_path(tree, leaf):
     return paths(tree, np.flatnonzero(is_reached))[place[leaf]].astype(bool)
 
 
+def nodes_by_depth(tree):
+    """The internal nodes of each depth.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    list of ndarray of int
+        From the root down.
+    """
+    depth = tree.node_depths()
+    nodes = np.argsort(depth, kind="stable")
+    return np.split(nodes, np.flatnonzero(np.diff(depth[nodes])) + 1) if len(nodes) else []
+
+
 def levels(tree):
     """The path to each leaf, level by level from the root.
 
@@ -178,9 +195,9 @@ def sums_below(tree, at_leaf):
     ndarray of float64, shape (n_internal + n_leaves,) or (n_internal + n_leaves, n)
     """
     sums = np.concatenate([np.zeros((tree.n_internal, *at_leaf.shape[1:])), at_leaf])
-    for node, children in reversed(list(enumerate(child_ids(tree).tolist()))):
-        for child in children:
-            sums[node] += sums[child]
+    children = child_ids(tree)
+    for nodes in reversed(nodes_by_depth(tree)):
+        sums[nodes] = sums[children[nodes, 0]] + sums[children[nodes, 1]]
     return sums
 
 

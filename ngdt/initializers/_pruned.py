@@ -6,7 +6,7 @@ import numpy as np
 
 from ngdt._folds import problem_without, pruning_folds
 from ngdt._greedy.builder import GrowthInterrupted
-from ngdt._limits import enforce_limits
+from ngdt._limits import collapsed, enforce_limits
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._info_gain import InfoGain
 from ngdt.pruning._sequence import pruning_sequence
@@ -191,4 +191,4 @@ class _Subtrees:
 
     def pruned(self, ccp_alpha):
         """The tree pruned with one alpha."""
-        return enforce_limits(self.tree, self.problem.replace(ccp_alpha=ccp_alpha))
+        return collapsed(self.tree, self.problem, self.sequence.is_leaf(ccp_alpha))
