@@ -11,7 +11,7 @@ from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._structure import child_ids
 from ngdt.initializers import ModelTree
-from ngdt.initializers._model_tree import grow, model_tree
+from ngdt.initializers._model_tree import grow, model_tree, splits
 from ngdt.optimizers._linear_leaves.ridge import Sums
 
 
@@ -40,9 +40,9 @@ def test_splits_reduce_the_variance_most(node, least):
     Z, y, weight = node
     if len(Z) < 2 * least:
         return
-    order = np.argsort(Z, axis=0, kind="stable")
-    found = dict(grow._best_splits(
-        np.take_along_axis(Z, order, axis=0), order, (y,), weight, least))
+    columns = np.ascontiguousarray(Z.T)
+    order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+    found = grow._best_splits(columns, order, (y,), weight, least)
     best = {}
     for j, z in enumerate(Z.T):
         limits = [0.5 * (a + b) for a, b in zip(np.unique(z)[:-1], np.unique(z)[1:], strict=True)]
@@ -51,10 +51,22 @@ def test_splits_reduce_the_variance_most(node, least):
         if gains and max(gains) > 1e-9:
             best[j] = max(gains)
     expected = sorted(best.values(), reverse=True)[:2]
-    reached = [reduction(Z[:, j], limit, y, weight) for j, limit in found.items()]
+    reached = [
+        reduction(Z[:, j], columns[j, order[j, n_left - 1]], y, weight) for j, n_left in found]
     np.testing.assert_allclose(reached[:len(expected)], expected, rtol=1e-9)
-    for j, limit in found.items():
-        assert least <= (Z[:, j] > limit).sum() <= len(Z) - least
+    for j, n_left in found:
+        assert columns[j, order[j, n_left - 1]] < columns[j, order[j, n_left]]
+        assert least <= n_left <= len(Z) - least
+
+
+@given(nodes(), st.data())
+def test_both_sides_of_a_split_keep_their_order(node, data):
+    columns = np.ascontiguousarray(node[0].T)
+    order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+    is_right = np.array(data.draw(st.lists(
+        st.booleans(), min_size=columns.shape[1], max_size=columns.shape[1])))
+    for found, side in zip(splits.divide(order, is_right), (~is_right, is_right), strict=True):
+        np.testing.assert_array_equal(found, np.argsort(columns[:, side], axis=1, kind="stable"))
 
 
 @given(nodes())

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from ngdt._structure import number_depth_first
 from ngdt._tree import Tree
+from ngdt.initializers._model_tree.splits import best_splits, divide
 from ngdt.optimizers._linear_leaves.ridge import PSEUDO_COUNT, RidgeNode, Sums
 
 # Least number of samples in a leaf: fewer do not support slopes.
@@ -21,10 +22,14 @@ ROOT_PENALTIES = np.geomspace(0.1, 1e4, 16)
 
 
 class _Branch:
-    """A node: its samples, the model that it has as a leaf, and its split and children if any."""
+    """A node: its samples, the model that it has as a leaf, and its split and children if any.
 
-    def __init__(self, samples, depth, value, slope):
+    `order` are its samples by each feature, None if they have not been sorted.
+    """
+
+    def __init__(self, samples, depth, value, slope, order=None):
         self.samples, self.depth, self.value, self.slope = samples, depth, value, slope
+        self.order = order
         self.split = self.children = None
 
 
@@ -76,49 +81,80 @@ def _split(branch, problem, data, random, least_error):
     if n > _MAX_SAMPLES:
         samples = random.choice(samples, _MAX_SAMPLES, replace=False)
         least = max(1, least * _MAX_SAMPLES // n)
-    Z, y, weight = data.read(samples), data.y[samples], data.weight[samples]
+    X, y, weight = data.read_raw(samples), data.y[samples], data.weight[samples]
+    Z = data.scaled(X)
     residual = y - branch.value - Z @ branch.slope.T
     if weight @ (residual**2).sum(axis=1) <= max(
             least_error * len(samples) / n, _TINY * (weight @ (y**2).sum(axis=1))):
         return False
-    found = _best_models(branch, Z, y, residual, weight, least)
-    if found is None:
+    columns = np.ascontiguousarray(X.T, dtype=np.float64)
+    order = branch.order
+    if order is None:
+        order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+    splits = _best_splits(columns, order, (residual, y), weight, least)
+    if not splits:
         return False
-    (feature, limit), models = found
-    column = problem.X[:, [data.features[feature]]]
-    column = column.toarray() if sparse.issparse(column) else column
-    values = column[branch.samples, 0].astype(np.float64)
-    threshold = _raw_threshold(values, limit * data.scale[feature] + data.center[feature])
-    is_right = values > threshold
-    if not 0 < is_right.sum() < n:
-        return False
-    branch.split = feature, threshold
+    (feature, n_left), models = _best_models(branch, splits, order, Z, y, weight)
+    below, above = columns[feature, order[feature, n_left - 1:n_left + 1]]
+    middle = 0.5 * below + 0.5 * above
+    branch.split = feature, middle if middle < above else below
+    if samples is branch.samples:
+        is_right = _right_side(order, feature, n_left)
+        orders = divide(order, is_right)
+    else:
+        column = problem.X[:, [data.features[feature]]]
+        column = column.toarray() if sparse.issparse(column) else column
+        is_right, orders = column[branch.samples, 0] > branch.split[1], (None, None)
     branch.children = [
-        _Branch(branch.samples[side], branch.depth + 1, value, slope)
-        for side, (value, slope) in zip((~is_right, is_right), models, strict=True)]
+        _Branch(branch.samples[side], branch.depth + 1, value, slope, order)
+        for side, (value, slope), order in zip(
+            (~is_right, is_right), models, orders, strict=True)]
+    branch.order = None
     return True
 
 
-def _raw_threshold(values, limit):
-    """The middle between the values of both sides, so that rounding moves no sample."""
-    below, above = values[values <= limit], values[values > limit]
-    if not len(below) or not len(above):
-        return limit
-    middle = 0.5 * below.max() + 0.5 * above.min()
-    return middle if middle < above.min() else below.max()
+def _right_side(order, feature, n_left):
+    """Which samples are on the right of a split."""
+    is_right = np.zeros(order.shape[1], bool)
+    is_right[order[feature, n_left:]] = True
+    return is_right
 
 
-def _best_models(branch, Z, y, residual, weight, least):
-    """The split, in scaled features, after which linear models fit best, and both models."""
-    order = np.argsort(Z, axis=0, kind="stable")
-    values = np.take_along_axis(Z, order, axis=0)
-    splits = _best_splits(values, order, (residual, y), weight, least)
-    if not splits:
-        return None
+def _best_splits(columns, order, targets, weight, least):
+    """Splits of the features that reduce the variance of some targets most, one per feature.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (p, n)
+        Values of each feature.
+    order : ndarray of int32, shape (p, n)
+        The samples by each feature, ascending.
+    targets : sequence of ndarray of shape (n, n_outputs)
+        Each gets its own splits.
+    weight : ndarray of shape (n,)
+    least : int
+        Number of samples on each side.
+
+    Returns
+    -------
+    list of (feature, n_left)
+        Without repetition.
+    """
+    total = weight.sum()
+    deviations = np.stack(
+        [weight[:, None] * (each - weight @ each / total) for each in targets], axis=1)
+    gains, n_left = best_splits(columns, order, deviations, weight, total, least)
+    return list(dict.fromkeys(
+        (int(j), int(left[j])) for gain, left in zip(gains, n_left, strict=True)
+        for j in np.argsort(-gain, kind="stable")[:_N_SPLITS] if gain[j] > 0.0))
+
+
+def _best_models(branch, splits, order, Z, y, weight):
+    """The split after which linear models fit best, and both models."""
     whole, sides = Sums.of(Z, y, weight), []
-    for feature, limit in splits:
-        is_right = Z[:, feature] > limit
-        right = Sums.of(Z[is_right], y[is_right], weight[is_right])
+    for feature, n_left in splits:
+        right = order[feature, n_left:]
+        right = Sums.of(Z[right], y[right], weight[right])
         sides += [whole - right, right]
     errors, values, slopes = _fit(sides, branch.slope)
     best = errors.reshape(-1, 2).sum(axis=1).argmin()
@@ -128,50 +164,9 @@ def _best_models(branch, Z, y, residual, weight, least):
 
 def _drawn(value, sums, branch):
     """The value of a child whose mean prediction is drawn to the branch, as by `RidgeNode.fit`."""
-    predicted = branch.value + branch.slope @ (sums.z / sums.weight)
+    z, y = sums.means()
     share = PSEUDO_COUNT / (sums.weight + PSEUDO_COUNT)
-    return value + share * (predicted - sums.y / sums.weight)
-
-
-def _best_splits(values, order, targets, weight, least):
-    """Splits of the features that reduce the variance of some targets most, one per feature.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, p)
-        Values of each feature, ascending.
-    order : ndarray of int, shape (n, p)
-        The samples in that order.
-    targets : sequence of ndarray of shape (n, n_outputs)
-        Each gets its own splits.
-    weight : ndarray of shape (n,)
-    least : int
-        Number of samples on each side.
-
-    Returns
-    -------
-    list of (feature, limit)
-        Without repetition.
-    """
-    n, p = values.shape
-    inside, every = slice(least - 1, n - least), np.arange(p)
-    below, above = values[inside], values[least:n - least + 1]
-    is_equal = ~(below < above)
-    left_weight = np.cumsum(weight[order], axis=0)[inside]
-    right_weight = weight.sum() - left_weight
-    factor = 1.0 / left_weight + 1.0 / np.maximum(right_weight, np.finfo(float).tiny)
-    found = {}
-    for each in targets:
-        deviation = weight[:, None] * (each - weight @ each / weight.sum())
-        gain = sum(np.cumsum(column[order], axis=0)[inside] ** 2 for column in deviation.T) * factor
-        gain[is_equal] = 0.0
-        position = gain.argmax(axis=0)
-        gain, left, right = (array[position, every] for array in (gain, below, above))
-        middle = 0.5 * left + 0.5 * right
-        limit = np.where(middle < right, middle, left)
-        found |= {(int(j), float(limit[j])): None
-                  for j in np.argsort(-gain, kind="stable")[:_N_SPLITS] if gain[j] > 0.0}
-    return list(found)
+    return value + share * (branch.value + branch.slope @ z - y)
 
 
 def _fit(nodes, prior):

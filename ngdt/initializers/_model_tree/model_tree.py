@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from ngdt._folds import fold_samples, problem_without
-from ngdt._structure import child_ids
+from ngdt._structure import child_ids, nodes_by_depth
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._info_gain import InfoGain
 from ngdt.initializers._model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
@@ -187,30 +187,36 @@ class _Grown:
 
     def _tops(self, is_leaf):
         """The node at which the samples of each leaf stop: the first one that is a leaf."""
-        m = self.tree.n_internal
+        m, children = self.tree.n_internal, child_ids(self.tree)
+        stops = np.append(is_leaf, np.full(m + 1, True))
         top = np.full(2 * m + 1, -1)
-        top[0] = 0 if m == 0 or is_leaf[0] else -1
-        for node, children in enumerate(child_ids(self.tree)):
-            for child in children:
-                stops = child >= m or is_leaf[child]
-                top[child] = top[node] if top[node] >= 0 else (child if stops else -1)
+        top[0] = 0 if stops[0] else -1
+        for nodes in nodes_by_depth(self.tree):
+            for side in children[nodes].T:
+                top[side] = np.where(
+                    top[nodes] >= 0, top[nodes], np.where(stops[side], side, -1))
         return top[m:]
 
     def errors(self, samples, weight):
         """Sums of weighted errors, shape (n_alphas, n_penalties)."""
         leaf, Z = self.problem.apply(self.tree, samples), self.data.read(samples)
-        errors = np.zeros((len(self.alphas), len(self._sequences)))
-        for j in range(len(self._sequences)):
-            of_node = {}
-            for i, alpha in enumerate(self.alphas):
-                top = self._tops(self._is_leaf(alpha, j))[leaf]
-                for node in np.unique(top):
-                    if node not in of_node:
-                        here = np.flatnonzero(top == node)
-                        predictions = self.models.predict(node, Z[here])[:, j]
-                        of_node[node] = weight[here] @ self.problem.prediction_errors(
-                            predictions, samples[here])
-                    errors[i, j] += of_node[node]
+        shape, of_node = (len(self.alphas), len(self._sequences)), {}
+
+        def errors_of(node, here):
+            """The sums of one node for each penalty; many subtrees have the same node as a leaf."""
+            if node not in of_node:
+                predictions = self.models.predict(node, Z[here])
+                of_node[node] = [
+                    weight[here] @ self.problem.prediction_errors(predictions[:, j], samples[here])
+                    for j in range(shape[1])]
+            return of_node[node]
+
+        errors = np.zeros(shape)
+        for i, j in np.ndindex(shape):
+            top = self._tops(self._is_leaf(self.alphas[i], j))[leaf]
+            order = np.argsort(top, kind="stable")
+            for here in np.split(order, np.flatnonzero(np.diff(top[order])) + 1):
+                errors[i, j] += errors_of(top[here[0]], here)[j]
         return errors
 
     def pruned(self, alpha, penalty):

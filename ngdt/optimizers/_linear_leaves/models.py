@@ -43,13 +43,20 @@ class ScaledSamples:
         # Sparse data have a center of zero.
         self.center = problem.scaling.center[features]
 
-    def read(self, samples):
-        """The scaled features, shape (n, n_used_features)."""
+    def read_raw(self, samples):
+        """The features as they are, shape (n, n_used_features)."""
         X = self.X[samples]
         if X.shape[1] > len(self.features):
             X = X[:, self.features]
-        X = X.toarray() if sparse.issparse(X) else X
+        return X.toarray() if sparse.issparse(X) else X
+
+    def scaled(self, X):
+        """The features scaled."""
         return (X - self.center) / self.scale
+
+    def read(self, samples):
+        """The scaled features, shape (n, n_used_features)."""
+        return self.scaled(self.read_raw(samples))
 
 
 @dataclass(frozen=True)

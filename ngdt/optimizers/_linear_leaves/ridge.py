@@ -24,32 +24,22 @@ PSEUDO_COUNT = 5.0
 class Sums:
     """Weighted sums over the samples of a node, of which ridge regression needs no more.
 
-    Those of several nodes have one dimension more, the first.
-
     Attributes
     ----------
-    weight : float
-    z : ndarray of shape (p,)
-    y : ndarray of shape (n_outputs,)
-    zz : ndarray of shape (p, p)
-    zy : ndarray of shape (p, n_outputs)
-    yy : float
-        Products of features and targets.
+    products : ndarray of shape (1 + p + n_outputs, 1 + p + n_outputs)
+        Products of a one, the features and the targets with each other. Those of several nodes have
+        one dimension more, the first.
+    n_outputs : int
     """
 
-    weight: float
-    z: np.ndarray
-    y: np.ndarray
-    zz: np.ndarray
-    zy: np.ndarray
-    yy: float
+    products: np.ndarray
+    n_outputs: int
 
     @classmethod
     def of(cls, Z, y, weight):
         """The sums over some samples."""
-        weighted = weight[:, None] * Z
-        return cls(weight.sum(), weighted.sum(axis=0), weight @ y, weighted.T @ Z, weighted.T @ y,
-                   weight @ (y * y).sum(axis=1))
+        rows = np.concatenate((np.ones((len(y), 1)), Z, y), axis=1)
+        return cls((weight[:, None] * rows).T @ rows, y.shape[1])
 
     @classmethod
     def read(cls, data, samples):
@@ -66,20 +56,34 @@ class Sums:
     @classmethod
     def of_nodes(cls, nodes):
         """The sums of several nodes."""
-        return cls(*(np.array([getattr(sums, name) for sums in nodes]) for name in vars(nodes[0])))
+        return cls(np.array([sums.products for sums in nodes]), nodes[0].n_outputs)
 
     def __add__(self, other):
-        return Sums(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
+        return Sums(self.products + other.products, self.n_outputs)
 
     def __sub__(self, other):
-        return Sums(*(getattr(self, name) - getattr(other, name) for name in vars(self)))
+        return Sums(self.products - other.products, self.n_outputs)
+
+    @property
+    def weight(self):
+        """Sum of the weights."""
+        return self.products[..., 0, 0]
+
+    def means(self):
+        """Means of features and targets."""
+        means = self.products[..., 0, 1:] / self.weight[..., None]
+        return means[..., :-self.n_outputs], means[..., -self.n_outputs:]
 
     def centered(self):
-        """Means of features and targets, and products of their deviations from the means."""
-        z, y = self.z / self.weight[..., None], self.y / self.weight[..., None]
-        sums = self.z[..., None]
-        return (z, y, self.zz - sums * z[..., None, :], self.zy - sums * y[..., None, :],
-                np.maximum(self.yy - (self.y * y).sum(axis=-1), 0.0))
+        """Means of features and targets, and products of their deviations from the means.
+
+        Those of the targets are added up.
+        """
+        sums, k = self.products[..., 0, 1:, None], self.n_outputs
+        products = self.products[..., 1:, 1:] - sums * (
+            sums / self.weight[..., None, None]).swapaxes(-1, -2)
+        yy = np.maximum(products[..., -k:, -k:].trace(axis1=-2, axis2=-1), 0.0)
+        return (*self.means(), products[..., :-k, :-k], products[..., :-k, -k:], yy)
 
 
 class RidgeNode:
