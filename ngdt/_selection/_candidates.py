@@ -22,7 +22,7 @@ MANY_SAMPLES = 2000
 LINEAR_DEPTHS, CONSTANT_DEPTHS = (2, 3, 4), (3, 4)
 # Number of teachers, and depths of soft regression trees with teachers, with linear and with
 # constant leaves.
-N_TEACHERS, TAUGHT_LINEAR_DEPTH, TAUGHT_DEPTH = 10, 4, 7
+N_TEACHERS, TAUGHT_LINEAR_DEPTH, TAUGHT_DEPTH = 6, 6, 7
 # Largest number of training samples of a race for teachers of linear leaves. On five tables with
 # more, they never had the least error, and took half of the time.
 MAX_TAUGHT_SAMPLES = 8000
@@ -79,9 +79,10 @@ class Candidate:
         return self.init == "pruned" and not self.optimizers
 
     @property
-    def is_soft(self):
-        """Whether soft training comes first."""
-        return any(isinstance(each, Annealed) for each in self.optimizers[:1])
+    def is_soft_linear(self):
+        """Whether soft training with linear leaves comes first."""
+        return any(isinstance(each, Annealed) and each.leaf == "linear"
+                   for each in self.optimizers[:1])
 
     def fit(self, problem, tree_of, *, final=False):
         """Train the tree.

@@ -255,8 +255,11 @@ class _Race:
         return ranked
 
     def _soft_trees_lag(self, candidates):
-        """Whether there are softly trained trees, and all are far behind the best one."""
-        soft = [each for each in candidates if each.is_soft]
+        """Whether there are softly trained trees with linear leaves, all far behind the best one.
+
+        Those with constant leaves say little: they have a few levels, and the one with teachers 7.
+        """
+        soft = [each for each in candidates if each.is_soft_linear]
         return bool(soft) and self._lead(*map(self._best, (candidates, soft))) > MAX_SOFT_LAG_SE
 
     def _best(self, candidates):

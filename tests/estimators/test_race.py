@@ -99,7 +99,7 @@ def test_on_one_fold_only_a_clear_lead_beats_the_pruned_tree_and_one_with_teache
 
 
 class StandsForSoft(Candidate):
-    is_soft = True
+    is_soft_linear = True
 
 
 @pytest.mark.parametrize(("behind", "is_trained"), [(0, True), (8, True), (10, False)])
@@ -233,7 +233,7 @@ def test_candidates(given, expected):
 LOGISTIC = [f"logistic C={C}" for C in ("0.01", "0.1", "1", "10")]
 FEW_LINEAR = ["model tree", "model tree, tao", "annealed depth=2, linear"]
 LINEAR = [*FEW_LINEAR, "annealed depth=3, linear", "annealed depth=4, linear",
-          "annealed depth=4, linear, tao, taught"]
+          "annealed depth=6, linear, tao, taught"]
 
 
 @pytest.mark.parametrize(("given", "leaf", "expected"), [

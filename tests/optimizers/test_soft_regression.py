@@ -14,10 +14,8 @@ from ngdt.initializers import RandomComplete
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed
 from ngdt.optimizers._soft import teachers
-from ngdt.optimizers._soft.run import SoftRun, unit_weight
-from ngdt.optimizers._soft.teachers import soft_predictions
+from ngdt.optimizers._soft.run import SoftRun
 from ngdt.problem import Problem
-from reference.soft import decisions, reach
 
 LEAVES = pytest.mark.parametrize("leaf", ["constant", "linear"])
 LOSSES = pytest.mark.parametrize("loss", [SquaredLoss(), HuberLoss(0.5)], ids=str)
@@ -220,20 +218,6 @@ def test_bad_parameters_are_named(parameters, message):
 # --- teachers ------------------------------------------------------------------------------------
 
 
-def test_soft_predictions_are_means_over_the_leaves():
-    problem = iris_problem(SquaredLoss(), max_depth=3)
-    start = RandomComplete().initialize(problem)
-    training = SoftRun(
-        annealed("linear"), start, problem, problem.training_samples, unit_weight(problem), False)
-    training.train()
-    samples = np.arange(0, 150, 7, dtype=np.int32)
-    Z = np.column_stack([problem.scaling.transform(problem.X[samples]), np.ones(len(samples))])
-    mu = reach(start, decisions(start, Z @ training.weights.T, training.gamma))
-    leaves = (Z @ training.model.parameters.T).reshape(len(samples), start.n_leaves, 2)
-    np.testing.assert_allclose(
-        soft_predictions(training, samples), np.einsum("bl,blt->bt", mu, leaves), rtol=1e-5)
-
-
 def half_used(form=np.asarray):
     """A problem with noise in which every second sample is for validation, and targets without."""
     X, y = linear_steps(1200)
@@ -250,6 +234,24 @@ def test_teachers_smooth_the_targets_of_training_samples_only():
     np.testing.assert_array_equal(targets[~used], noisy[~used])
     assert np.square(targets - y)[used].mean() < 0.7 * np.square(noisy - y)[used].mean()
     assert noisy[used].min() <= taught.y[len(y):].min() <= taught.y.max() <= noisy.max()
+
+
+def test_targets_are_the_mean_of_what_trees_predict(monkeypatch):
+    problem, _ = half_used()
+    trees, trained = [], teachers._trained
+
+    def recorded(*arguments):
+        trees.append(trained(*arguments)[0])
+        return trees[-1], False
+
+    monkeypatch.setattr(teachers, "_trained", recorded)
+    taught = Annealed(steps=20, n_teachers=3).taught(problem)
+    used = problem.training_samples
+    expected = np.mean([np.clip(
+        tree.predict(problem.X[used]), problem.y[used].min(), problem.y[used].max())
+        for tree in trees], axis=0)
+    assert len(trees) == 3
+    np.testing.assert_allclose(taught.y[used, 0], expected.ravel(), rtol=1e-12)
 
 
 @LEAVES
@@ -287,13 +289,13 @@ def test_synthetic_samples_are_training_samples_with_features_of_others(
 
 def test_ctrl_c_ends_teaching(monkeypatch):
     problem, _ = half_used()
-    train = teachers.SoftRun.train
+    train = SoftRun.train
 
     def stop(self):
         train(self)
         self.progress.interrupted = True
 
-    monkeypatch.setattr(teachers.SoftRun, "train", stop)
+    monkeypatch.setattr(SoftRun, "train", stop)
     with pytest.raises(KeyboardInterrupt):
         Annealed(steps=20, n_teachers=2).taught(problem)
 
