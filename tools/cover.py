@@ -25,7 +25,9 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "build" / "coverage.json"
 COPY = ROOT / "build" / "coverage"
 KERNEL_TESTS = ["core", "greedy", "inference", "initializers", "optimizers",
-                "estimators/test_checkpoint.py", "forest/test_ensemble.py", "test_threads.py"]
+                "estimators/test_checkpoint.py", "estimators/test_input_data.py",
+                "estimators/test_max_time.py", "estimators/test_regression_losses.py",
+                "forest/test_ensemble.py", "test_threads.py"]
 MARKER = re.compile(r'\s*/\* "(ngdt/.+)":(\d+)$')
 END = re.compile(r"}$|\s*/\* function exit code \*/")
 LABEL = re.compile(r"\s*__pyx_L\w+:;$")      # also reached from the other branch

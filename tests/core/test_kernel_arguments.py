@@ -35,6 +35,8 @@ def damaged(name, values):
     (lambda: Samples(WIDE), "columns that 32 bits count"),
     (lambda: Samples(damaged("indptr", [0, 3])), "no valid CSR matrix"),
     (lambda: Samples(damaged("indptr", [0, 2, 4, 9])), "no valid CSR matrix"),
+    (lambda: Samples(damaged("indptr", [0, 1, 3, 9])), "no valid CSR matrix"),
+    (lambda: Samples(damaged("indptr", [0, 1, 0, 1])), "no valid CSR matrix"),
     (lambda: STUMP.apply_samples(None), "got NoneType"),
     (lambda: STUMP._route_finite(None, 0, 0, np.empty(0, np.int32)), "got NoneType"),
     (lambda: STUMP._scores(None), "got NoneType"),
