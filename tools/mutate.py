@@ -46,7 +46,8 @@ CHANGES = {
 # Strings and comments come first, so that nothing is found in them. Operators of two operands have
 # blanks around them, which a pointer and a sign have not.
 STRINGS = r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
-COMMENTS = {".pyx": r"#.*", ".c": r"/\*(?:.|\n)*?\*/|//.*|\#include.*|\#if.*"}
+C_COMMENTS = r"/\*(?:.|\n)*?\*/|//.*|\#include.*|\#if.*"
+COMMENTS = {".pyx": r"#.*", ".c": C_COMMENTS, ".h": C_COMMENTS}
 OPERATOR = r"(?<=\s)(?:[-+*|&]=|//|<<|>>|&&|\|\||[-+*/%<>&|]|[<>=!]=)(?=\s)"
 WORD = r"\b(?:and|or|not(?=\ )\ |True|False|f?min(?=\()|f?max(?=\())(?<!\.)"
 NUMBER = r"(?<![\w.:])(?:0\.0f?|1\.0f?|0\.5|2\.0|[012])(?![\w.])"
@@ -83,11 +84,19 @@ def words(path):
     return set(re.findall(r"[a-z0-9]+", path))
 
 
+def line_of(mutant, counted):
+    """The counted line that a mutant belongs to."""
+    if mutant.line not in counted and not mutant.file.endswith(".pyx"):
+        # Lines of a macro are counted where it is used, further below.
+        return min((line for line in counted if line > mutant.line), default=0)
+    # A statement has the number of its first line.
+    return max((line for line in counted if line <= mutant.line), default=0)
+
+
 def tests_of(mutant, coverage, most_seconds):
     """Test files that run the line of a mutant, and the seconds that they take."""
     lines, seconds = coverage["lines"].get(mutant.file, {}), coverage["seconds"]
-    # A statement has the number of its first line.
-    at = max((line for line in map(int, lines) if line <= mutant.line), default=0)
+    at = line_of(mutant, [*map(int, lines)])
     n_lines = Counter(test for tests in lines.values() for test in tests)
     start = min(seconds.values())       # of Python and pytest, which is paid once
     cost = {test: seconds[test] - start + 0.2 for test in lines.get(str(at), [])}

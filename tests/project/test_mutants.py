@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
      ["1 0", "!= =="]),
     ("a.c", "/* a + 1\n * 2 */\nfloat f(float *x) { return *x * 0.5f + 1.0f; } // 1\n",
      ["* /", "+ -", "1.0f 0.0f"]),
+    ("a.h", "#if A == 1\n#define F(x)  \\\n    x + 1\n#endif\n", ["+ -", "1 0"]),
 ])
 def test_operators_and_constants_are_found(monkeypatch, name, text, expected):
     monkeypatch.syspath_prepend(ROOT / "tools")
@@ -25,3 +26,12 @@ def test_operators_and_constants_are_found(monkeypatch, name, text, expected):
     assert [f"{each.old} {each.new}" for each in found] == expected
     lines = text.splitlines()
     assert all(lines[each.line - 1].startswith(each.old, each.column) for each in found)
+
+
+@pytest.mark.parametrize(("name", "line", "expected"), [
+    ("a.pyx", 5, 3), ("a.pyx", 7, 7), ("a.pyx", 1, 0), ("a.h", 5, 7), ("a.c", 7, 7), ("a.c", 9, 0)])
+def test_a_macro_is_counted_below_it_and_a_statement_above(monkeypatch, name, line, expected):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    pytest.importorskip("resource")
+    import mutate
+    assert mutate.line_of(mutate.Mutant(name, line, 0, "0", "1"), [3, 7]) == expected
