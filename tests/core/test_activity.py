@@ -37,10 +37,12 @@ def test_shares_of_parts_add_up(steps):
     left, right = whole.part(0.25, "left"), whole.part(0.75, "right")
     parts = [left.part(0.5), left.part(0.5, "below"), right.part(1.0), right]
     done = np.zeros(3)      # of the two parts of the left half, and of the right one
+    said = np.zeros(4)      # by each part; what one adds, others may have done before
     for k, share in steps:
         parts[k].at(share)
-        place = min(k, 2)
-        done[place] = max(done[place], min(share, 1.0))
+        before = done[2] if k == 3 else said[k]
+        said[k] = max(before, min(share, 1.0))
+        done[min(k, 2)] = min(1.0, done[min(k, 2)] + said[k] - before)
         assert display.shown[-1][1] == pytest.approx(done @ [0.125, 0.125, 0.75])
     for part in parts:
         part.finish()
