@@ -1,6 +1,7 @@
 """C code: compiled by a strict compiler, it predicts what the model predicts."""
 
 import ctypes
+import itertools
 import shutil
 import subprocess
 
@@ -28,11 +29,14 @@ FLAGS = ["-O1", "-Wall", "-Wextra", "-Werror", "-std=c99", "-pedantic", "-shared
 class Compiled:
     """The code of several models, named m0, m1, ..., as one library."""
 
+    numbers = itertools.count()
+
     def __init__(self, models, folder, **arguments):
         path = folder / "models.c"
         path.write_text("".join(
             export_c(model, name=f"m{i}", **arguments) for i, model in enumerate(models)))
-        library = path.with_suffix(f".{id(self)}.so")
+        # A library is loaded for good, and found by its name when another one is asked for.
+        library = path.with_suffix(f".{next(self.numbers)}.so")
         subprocess.run([COMPILER, *FLAGS, path, "-o", library, "-lm"], check=True)
         self.library = ctypes.CDLL(str(library))
         self.type = np.float32 if arguments.get("dtype") == "float" else np.float64
