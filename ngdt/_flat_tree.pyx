@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from libc.math cimport copysign, fabs, fmin, isfinite, isnan
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uintptr_t
 
 from ngdt._samples cimport Reader, Sample, Samples, check_ids
 
@@ -50,7 +50,7 @@ cdef class FlatTree:
         self._set_weights(dense, csr)
 
     cdef void _set_weights(self, dense, csr):
-        cdef Py_ssize_t address
+        cdef uintptr_t address
         self.is_sparse = dense is None
         self._dense, self._csr = dense, csr
         self._weights = dense

@@ -149,7 +149,8 @@ class LeafQuantiles:
         -------
         ndarray of int, shape (n,)
         """
-        return np.diff(self.offsets)[self.group[leaf]]
+        # In 32 bits, np.repeat takes no int64, of which the offsets in a file may be.
+        return np.diff(self.offsets).astype(np.intp)[self.group[leaf]]
 
     def take(self, leaf, shift=None):
         """The quantiles of some leaves.

@@ -16,6 +16,7 @@ from scipy import sparse
 from ngdt._validation import canonical_csr, check_csr
 
 cimport cython
+from libc.stdint cimport uintptr_t
 
 cdef extern from "dot.h" nogil:
     double ngdt_dense_f32_f64(const void *, const int32_t *, Py_ssize_t, const void *) noexcept
@@ -61,7 +62,7 @@ cdef class Samples:
         self.n_samples, self.n_features = X.shape
         self.max_stored = self.mean_stored = self.n_features
         self.is_sparse = False
-        cdef Py_ssize_t address = X.ctypes.data
+        cdef uintptr_t address = X.ctypes.data
         self._values = <const char *> address
         self._indices = NULL
         self._dot = ngdt_dense_f32_f64 if self.is_float32 else ngdt_dense_f64_f64
@@ -83,7 +84,7 @@ cdef class Samples:
         self.max_stored = np.diff(self._indptr).max(initial=0)
         self.mean_stored = <double> self._indptr[self.n_samples] / max(self.n_samples, 1)
         self.is_sparse = True
-        cdef Py_ssize_t address = data.ctypes.data
+        cdef uintptr_t address = data.ctypes.data
         self._values = <const char *> address
         address = indices.ctypes.data
         self._indices = <const int32_t *> address
@@ -220,7 +221,7 @@ cdef class Standardizer:
         dtype = np.float32 if data.is_float32 else np.float64
         self._center = np.ascontiguousarray(scaling.center, dtype=dtype)
         self._inverse = np.ascontiguousarray(1.0 / scaling.scale, dtype=dtype)
-        cdef Py_ssize_t address = self._center.ctypes.data
+        cdef uintptr_t address = self._center.ctypes.data
         self.center = <const void *> address
         address = self._inverse.ctypes.data
         self.inverse = <const void *> address

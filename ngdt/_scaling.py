@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy import sparse
 
+from ngdt._validation import stored_per_sample
 from ngdt._wide import is_wide
 
 # Largest absolute value of features that are not scaled. Its square fits float32.
@@ -74,7 +75,7 @@ class Moments:
 
     @classmethod
     def _of_sparse(cls, X, sample_weight):
-        used = np.repeat(sample_weight > 0, np.diff(X.indptr))
+        used = np.repeat(sample_weight > 0, stored_per_sample(X))
         values = np.where(used, X.data, 0.0)
         total, p = sample_weight.sum(), X.shape[1]
 
@@ -249,7 +250,7 @@ def _check_range(low, high, dtype):
 def _check_size(X, sample_weight):
     used = sample_weight > 0
     if sparse.issparse(X):
-        values, used = X.data, np.repeat(used, np.diff(X.indptr))
+        values, used = X.data, np.repeat(used, stored_per_sample(X))
     else:
         values, used = X, used[:, None]
     largest = max(values.max(initial=0.0, where=used), -values.min(initial=0.0, where=used))

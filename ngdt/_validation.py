@@ -130,6 +130,22 @@ def check_csr(name, matrix):
             f"{name} is no valid CSR matrix: indices do not fit its shape {matrix.shape}")
 
 
+def stored_per_sample(matrix):
+    """Number of stored values of each sample of a CSR matrix, as `numpy.repeat` takes it.
+
+    In 32 bits, that is no int64, in which the rows of a matrix may end.
+
+    Parameters
+    ----------
+    matrix : CSR matrix or array
+
+    Returns
+    -------
+    ndarray of intp, shape (n_samples,)
+    """
+    return np.diff(matrix.indptr).astype(np.intp, copy=False)
+
+
 def check_weight(sample_weight, n_samples):
     """Check the weights of samples; None stands for ones.
 

@@ -12,7 +12,7 @@ from ngdt._numbers import format_number
 from ngdt._scaling import power_of_two
 from ngdt._table.categories import Categories
 from ngdt._table.columns import column_indices
-from ngdt._validation import canonical_csr
+from ngdt._validation import canonical_csr, stored_per_sample
 
 # Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
 # training on CSR matrices takes ten times as long.
@@ -286,7 +286,7 @@ def _columns_with_gaps(numbers, present):
     if not _has_nonfinite(values):
         return np.empty(0, dtype=np.intp)
     if sparse.issparse(numbers):
-        is_gap = np.isnan(values) & np.repeat(present, np.diff(numbers.indptr))
+        is_gap = np.isnan(values) & np.repeat(present, stored_per_sample(numbers))
         return np.unique(numbers.indices[is_gap])
     return np.flatnonzero(np.isnan(numbers[present]).any(axis=0))
 

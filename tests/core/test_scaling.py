@@ -11,6 +11,7 @@ from scipy import sparse
 from helpers import FORMS
 from ngdt import Tree, _scaling
 from ngdt._scaling import Moments, Scaling
+from ngdt._validation import stored_per_sample
 from ngdt.losses import LogLoss
 from ngdt.problem import Problem
 
@@ -260,3 +261,12 @@ def test_moments_of_many_blocks(monkeypatch):
     for field in FIELDS:
         np.testing.assert_allclose(getattr(blocks, field), getattr(whole, field), rtol=1e-12)
     assert_moments(blocks, X, weight)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_counts_of_stored_values_are_as_numpy_repeats(dtype):
+    matrix = sparse.csr_array(np.diag([1.0, 0.0, 2.0]))
+    matrix.indptr = matrix.indptr.astype(dtype)
+    counts = stored_per_sample(matrix)
+    assert counts.dtype == np.intp
+    np.testing.assert_array_equal(counts, [1, 0, 1])

@@ -129,3 +129,11 @@ def test_quantiles_out_of_range_are_refused(quantiles, diabetes):
     tree = ObliqueTreeRegressor(1, optimizer=None).fit(*diabetes)
     with pytest.raises((ValueError, TypeError), match="quantiles"):
         tree.predict_quantiles(diabetes[0], quantiles)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_sizes_are_as_numpy_repeats(dtype):
+    leaves = LeafQuantiles.fit(np.array([0, 1, 1]), np.array([[1.0], [2.0], [4.0]]), np.ones(3), 2)
+    other = LeafQuantiles(leaves.targets, leaves.shares, leaves.offsets.astype(dtype), leaves.group)
+    assert other.sizes([1, 0]).dtype == np.intp
+    assert_array_equal(other.sizes([1, 0]), [2, 1])

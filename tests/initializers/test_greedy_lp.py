@@ -138,7 +138,7 @@ def test_a_node_that_no_plane_parts_is_split_along_an_axis():
 def test_weight_is_repetition_to_the_last_bit(load, form):
     X, y = load(return_X_y=True)
     random = np.random.default_rng(0)
-    weight = random.integers(0, 4, len(y))
+    weight = random.integers(0, 4, len(y), np.intp)
     again = random.permutation(np.repeat(np.arange(len(y)), weight))
     one = GreedyLP().initialize(make_problem(form(X), y, sample_weight=weight, max_depth=3))
     other = GreedyLP().initialize(make_problem(form(X[again]), y[again], max_depth=3))

@@ -82,7 +82,7 @@ def test_splits_where_nothing_is_gained(form):
 def test_weight_is_repetition(kind, loss):
     X, y = datasets.load_wine(return_X_y=True)
     rng = np.random.default_rng(0)
-    weight = rng.integers(0, 4, len(y))
+    weight = rng.integers(0, 4, len(y), np.intp)
     again = np.repeat(np.arange(len(y)), weight)
     # Limits that count samples are not among them.
     limits = {"min_impurity_decrease": 1e-3, "max_leaf_nodes": 9}

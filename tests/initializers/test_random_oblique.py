@@ -83,7 +83,7 @@ def test_all_sets_of_features_are_equally_probable():
 def test_weight_is_repetition(form, loss):
     X, y = load_wine(return_X_y=True)
     random = np.random.default_rng(0)
-    weight = random.integers(0, 4, len(y))
+    weight = random.integers(0, 4, len(y), np.intp)
     again = random.permutation(np.repeat(np.arange(len(y)), weight))
     one, other = (
         RandomOblique(20).initialize(

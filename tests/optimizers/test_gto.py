@@ -261,7 +261,7 @@ def test_it_stops_where_nothing_is_to_be_gained():
 def test_weight_is_repetition_to_the_last_bit(load, form):
     X, y = load(return_X_y=True)
     random = np.random.default_rng(0)
-    weight = random.integers(0, 4, len(y))
+    weight = random.integers(0, 4, len(y), np.intp)
     again = random.permutation(np.repeat(np.arange(len(y)), weight))
     one = make_problem(form(X), y, sample_weight=weight, max_leaf_nodes=3)
     other = make_problem(form(X[again]), y[again], max_leaf_nodes=3)

@@ -439,7 +439,7 @@ def test_sparse_data_give_the_same_decisions(node, dtype):
 @NODES
 def test_weight_k_is_k_samples(node):
     X, y = load_iris(return_X_y=True)
-    times = np.random.default_rng(0).integers(0, 3, 150)
+    times = np.random.default_rng(0).integers(0, 3, 150, np.intp)
     weighted = ObliqueTreeClassifier(max_depth=3, optimizer=TAO(node=node), standardize=False).fit(
         X, y, sample_weight=times)
     repeated = ObliqueTreeClassifier(max_depth=3, optimizer=TAO(node=node), standardize=False).fit(

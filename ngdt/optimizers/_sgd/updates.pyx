@@ -11,6 +11,7 @@ import numpy as np
 from ngdt.optimizers._state import fill
 
 from libc.math cimport fmax, fmin, sqrt
+from libc.stdint cimport uintptr_t
 
 from ngdt._samples cimport axpy
 
@@ -36,7 +37,7 @@ cdef class Batch:
         # Two paths, each at most max_depth long.
         self.max_updates = 2 * max_depth + 1
         self._slots = np.zeros(batch_size * sizeof(Slot), dtype=np.uint8)
-        cdef Py_ssize_t address = self._slots.ctypes.data
+        cdef uintptr_t address = self._slots.ctypes.data
         self.slots = <Slot *> address
         self.x = np.zeros((batch_size, max(1, max_stored)), dtype=np.float32)
         self.loss_gradient = np.empty((batch_size, n_outputs))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy
 
 from ngdt._inference cimport Topology
@@ -34,7 +35,7 @@ cdef class CSRRouting(DenseRouting):
         self.by_feature = weights
         self.row = np.empty((batch_size, topology.n_internal), dtype=np.float32)
         self._samples = np.zeros(batch_size * sizeof(Sample), dtype=np.uint8)
-        self.samples = <Sample *> <Py_ssize_t> self._samples.ctypes.data
+        self.samples = <Sample *> <uintptr_t> self._samples.ctypes.data
 
     def _shape_of_samples(self):
         return self.batch_size, max(1, self.data.max_stored)

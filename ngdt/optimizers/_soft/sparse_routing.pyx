@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uintptr_t
 from libc.string cimport memcpy, memset
 
 from ngdt._inference cimport Topology
@@ -57,7 +57,7 @@ cdef class SparseRouting(Routing):
         capacity = chunk * visits       # of a chunk
         self.x = np.zeros((batch_size, max(1, data.max_stored)), dtype=np.float32)
         self._samples = np.zeros(batch_size * sizeof(Sample), dtype=np.uint8)
-        self.samples = <Sample *> <Py_ssize_t> self._samples.ctypes.data
+        self.samples = <Sample *> <uintptr_t> self._samples.ctypes.data
         self.slot, self.left, self.right = np.empty((3, n_chunks, capacity), dtype=np.int32)
         self.p, self.state, self.reach = np.empty((3, n_chunks, capacity), dtype=np.float32)
         self.start, self.count = np.zeros((2, n_chunks, n_ids), dtype=np.int32)
