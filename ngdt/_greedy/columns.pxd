@@ -4,6 +4,7 @@ from ngdt._samples cimport Samples
 
 cdef extern from "differ.h" nogil:
     int ngdt_lowest_bit(uint64_t word)
+    uint64_t ngdt_first_lowest(uint64_t word)
 
 ctypedef fused count_t:
     # Weights of a node's samples: whole numbers, or any

@@ -16,7 +16,8 @@ from libc.math cimport isfinite
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ngdt._greedy.columns cimport Columns, Feature, count_t, ngdt_lowest_bit
+from ngdt._greedy.columns cimport (
+    Columns, Feature, count_t, ngdt_first_lowest, ngdt_lowest_bit)
 from ngdt._greedy.criterion cimport REST, Criterion, Moves
 
 cdef enum:
@@ -242,7 +243,7 @@ cdef class MoveList:
         if waiting:
             rest = columns.point(j, columns.skip[j])
         for first in range(0, columns.steps[j], 8):
-            word = (<uint64_t *> (seen + first))[0]
+            word = ngdt_first_lowest((<uint64_t *> (seen + first))[0])
             (<uint64_t *> (seen + first))[0] = 0
             while word:
                 point = first + ngdt_lowest_bit(word) // 8

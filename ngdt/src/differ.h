@@ -54,6 +54,13 @@ static __forceinline int ngdt_lowest_bit(uint64_t word)
 #define NGDT_INLINE __forceinline
 #endif
 
+/* Eight bytes of memory as a word with the first one lowest. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define ngdt_first_lowest(word) __builtin_bswap64(word)
+#else
+#define ngdt_first_lowest(word) (word)
+#endif
+
 /* Ask for the cache lines of [start, end). Has to be inlined: gcc takes a function that only
  * prefetches for one without effect, and drops the call. */
 static NGDT_INLINE void ngdt_prefetch_range(const void *start, const void *end)
