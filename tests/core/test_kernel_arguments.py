@@ -9,6 +9,7 @@ from ngdt import Tree
 from ngdt._greedy.splitter import Split
 from ngdt._samples import Samples
 from ngdt.forest._ensemble import Ensemble
+from ngdt.initializers._model_tree import splits
 from ngdt.initializers._oc1.descent import Descent
 from ngdt.losses import PoissonLoss
 
@@ -45,6 +46,14 @@ def damaged(name, values):
     (lambda: Ensemble([STUMP], False).leaves(None, 0, 0, np.empty((0, 1), np.int32)),
      "got NoneType"),
     (lambda: PoissonLoss().fits(None), "got NoneType"),
+    (lambda: splits.divide(None, np.zeros(1, bool)), "must not be None"),
+    (lambda: splits.best_splits(None, np.zeros((1, 1), np.int32), np.ones((1, 1, 1)), np.ones(1),
+                                1.0, 1), "must not be None"),
+    (lambda: splits.divide(np.zeros((1, 2), np.int32), np.zeros(1, bool)), "1 entries for 2"),
+    (lambda: splits.best_splits(np.ones((1, 2)), np.zeros((1, 2), np.int32), np.ones((1, 1, 1)),
+                                np.ones(2), 2.0, 1), "not for 2 samples of 1 features"),
+    (lambda: splits.best_splits(np.ones((1, 2)), np.zeros((1, 2), np.int32), np.ones((2, 1, 1)),
+                                np.ones(2), 2.0, 0), "least must be at least 1"),
     (lambda: DATA.project(ALL, np.ones(3)), "weights has 3 entries for 2"),
     (lambda: SPLITTER.best_threshold(ALL, np.ones(5)), "z has 5 values for 6 samples"),
     (lambda: SPLITTER.partition(ALL.copy(), Split(np.ones(3), 0.0, 1.0)), "3 entries for 2"),

@@ -10,8 +10,8 @@ ctypedef const int32_t[:, ::1] Order
 
 
 def best_splits(
-        Matrix Z, Order order, const double[:, :, ::1] deviations, const double[::1] weight,
-        double total, Py_ssize_t least):
+        Matrix Z not None, Order order not None, const double[:, :, ::1] deviations not None,
+        const double[::1] weight not None, double total, Py_ssize_t least):
     """The split of each feature that reduces the variance most.
 
     Parameters
@@ -46,6 +46,11 @@ def best_splits(
         Py_ssize_t i, j, g, k
         double left, factor, squares
         int32_t sample
+    if Z.shape[0] != p or Z.shape[1] != n or deviations.shape[0] != n or weight.shape[0] != n:
+        raise ValueError(f"Z, deviations and weight are not for {n} samples of {p} features")
+    if least < 1:
+        raise ValueError(f"least must be at least 1, got {least}")
+    # The samples in `order` are not checked: they come from a sort, and checks would cost as much.
     with nogil:
         for j in range(p):
             left = 0.0
@@ -69,7 +74,7 @@ def best_splits(
     return np.asarray(gains), np.asarray(n_left)
 
 
-def divide(Order order, const unsigned char[::1] is_right):
+def divide(Order order not None, const unsigned char[::1] is_right not None):
     """The sorted order of the samples on either side of a split.
 
     Parameters
@@ -90,6 +95,8 @@ def divide(Order order, const unsigned char[::1] is_right):
         int32_t[::1] number = np.empty(n, np.int32)
         Py_ssize_t i, j, n_below, n_above
         int32_t sample
+    if is_right.shape[0] != n:
+        raise ValueError(f"is_right has {is_right.shape[0]} entries for {n} samples")
     with nogil:
         n_below = n_above = 0
         for i in range(n):
