@@ -244,7 +244,7 @@ def main():
     parser.add_argument("--summary", action="store_true", help="run nothing")
     parser.add_argument("--data", nargs="*", help="data sets (default: all, small ones first)")
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=METHODS)
-    parser.add_argument("--folds", type=int, default=3)
+    parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
     parser.add_argument("--max-depth", type=int, default=8, help="of single trees; 0: no limit")
     parser.add_argument("--max-samples", type=int, default=10**9, help="skip larger data sets")

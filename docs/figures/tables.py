@@ -26,8 +26,8 @@ MARKS = {
     "default": {"marker": "o", "color": "#0072B2", "s": 34, "label": "ngdt default"},
 }
 METHODS = {
-    "default": "default", "pruned": "pruned tree", "forest": "forest", "boosting": "boosting",
-    "linear": "linear"}
+    "default": "default", "greedy": "greedy tree", "pruned": "pruned tree", "forest": "forest",
+    "boosting": "boosting", "linear": "linear"}
 
 
 def read():
@@ -80,10 +80,12 @@ def write(rows, task, path):
         table[name.capitalize()] = [
             f"**{value:.1f}**" if round(value, 1) == top else f"{value:.1f}"
             for value, top in zip(scores[method], best, strict=True)]
-    leaves, seconds = (
-        means(rows, task, column).loc[scores.index] for column in ("leaves", "seconds"))
+    leaves, seconds, microseconds = (
+        means(rows, task, column).loc[scores.index]
+        for column in ("leaves", "seconds", "microseconds"))
     table["Leaves"] = _pair(leaves["default"], leaves["pruned"], 0)
     table["Seconds"] = _pair(seconds["default"], seconds["forest"], 1)
+    table["Milliseconds"] = _pair(microseconds["default"] / 1000, microseconds["forest"] / 1000, 1)
     table.to_csv(path, index=False)
 
 
