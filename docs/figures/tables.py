@@ -70,34 +70,33 @@ def plot(rows, path):
     figure.savefig(path, dpi=110)
 
 
-def write(rows, task, path):
-    """The table of a task for the page."""
+def write(rows, task):
+    """The tables of a task for the page: scores, and what they cost."""
     scores = means(rows, task).sort_values("default", ascending=False)
     best = scores[list(METHODS)].round(1).max(axis=1)
-    table = pd.DataFrame({"Data": scores.index.str.replace("_", " ")}, index=scores.index)
-    table["Samples"] = rows.groupby("data").n_samples.first()
+    names = pd.DataFrame({"Data": scores.index.str.replace("_", " ")}, index=scores.index)
+    table = names.assign(Samples=rows.groupby("data").n_samples.first())
     for method, name in METHODS.items():
         table[name.capitalize()] = [
             f"**{value:.1f}**" if round(value, 1) == top else f"{value:.1f}"
             for value, top in zip(scores[method], best, strict=True)]
-    leaves, seconds, microseconds = (
-        means(rows, task, column).loc[scores.index]
-        for column in ("leaves", "seconds", "microseconds"))
-    table["Leaves"] = _pair(leaves["default"], leaves["pruned"], 0)
-    table["Seconds"] = _pair(seconds["default"], seconds["forest"], 1)
-    table["Milliseconds"] = _pair(microseconds["default"] / 1000, microseconds["forest"] / 1000, 1)
-    table.to_csv(path, index=False)
-
-
-def _pair(left, right, digits):
-    return [f"{a:.{digits}f} / {b:.{digits}f}" for a, b in zip(left, right, strict=True)]
+    table.to_csv(DOCS / f"user_guide/benchmarks_{task}.csv", index=False)
+    table = names
+    for title, column, unit, digits, methods in (
+            ("Leaves", "leaves", 1, 0, ("default", "pruned")),
+            ("Training, s", "seconds", 1, 2, ("default", "pruned", "forest")),
+            ("One row, ms", "microseconds", 1000, 1, ("default", "forest"))):
+        values = means(rows, task, column).loc[scores.index] / unit
+        for method in methods:
+            table[f"{title}: {METHODS[method]}"] = values[method].map(f"{{:.{digits}f}}".format)
+    table.to_csv(DOCS / f"user_guide/benchmarks_{task}_costs.csv", index=False)
 
 
 def main():
     rows = read()
     plot(rows, DOCS / "_static/tables.png")
     for task in ("classification", "regression"):
-        write(rows, task, DOCS / f"user_guide/benchmarks_{task}.csv")
+        write(rows, task)
 
 
 if __name__ == "__main__":
