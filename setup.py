@@ -61,7 +61,7 @@ EXTRA_SOURCES = {
     "ngdt/optimizers/_soft/leaf_model.pyx": ["ngdt/src/soft.c"],
     "ngdt/optimizers/_soft/loss_leaves.pyx": ["ngdt/src/soft.c"],
     "ngdt/optimizers/_soft/routing.pyx": ["ngdt/src/soft.c"],
-    "ngdt/optimizers/_soft/sparse_routing.pyx": ["ngdt/src/soft.c"],
+    "ngdt/optimizers/_soft/sparse_routing.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
     "ngdt/optimizers/_tao/conjugate_gradients.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/newton.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/sparse_descent.pyx": ["ngdt/src/dot.c"],

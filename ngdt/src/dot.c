@@ -126,6 +126,77 @@ void ngdt_axpy_f32(float a, const float *x, const int32_t *indices, ptrdiff_t n,
         w[indices[j]] += a * x[j];
 }
 
+/* Two rows share each load of the weights, and wait for their additions together. */
+CLONES void ngdt_rows_times_f32(const float *x, ptrdiff_t stride, const int32_t *row, ptrdiff_t n,
+                                const float *w, ptrdiff_t p, float offset, float *out)
+{
+    ptrdiff_t v = 0;
+    for (; v + 2 <= n; v += 2) {
+        const float *x0 = x + row[v] * stride, *x1 = x + row[v + 1] * stride;
+        v8f a0 = {0}, b0 = {0}, c0 = {0}, d0 = {0}, a1 = {0}, b1 = {0}, c1 = {0}, d1 = {0};
+        double rest0 = 0.0, rest1 = 0.0;
+        ptrdiff_t j = 0;
+        for (; j + 32 <= p; j += 32) {
+            v8f wa = LOAD_F32(w + j), wb = LOAD_F32(w + j + 8);
+            v8f wc = LOAD_F32(w + j + 16), wd = LOAD_F32(w + j + 24);
+            a0 += LOAD_F32(x0 + j) * wa;
+            a1 += LOAD_F32(x1 + j) * wa;
+            b0 += LOAD_F32(x0 + j + 8) * wb;
+            b1 += LOAD_F32(x1 + j + 8) * wb;
+            c0 += LOAD_F32(x0 + j + 16) * wc;
+            c1 += LOAD_F32(x1 + j + 16) * wc;
+            d0 += LOAD_F32(x0 + j + 24) * wd;
+            d1 += LOAD_F32(x1 + j + 24) * wd;
+        }
+        for (; j + 8 <= p; j += 8) {
+            a0 += LOAD_F32(x0 + j) * LOAD_F32(w + j);
+            a1 += LOAD_F32(x1 + j) * LOAD_F32(w + j);
+        }
+        for (; j < p; j++) {
+            rest0 += (double)x0[j] * (double)w[j];
+            rest1 += (double)x1[j] * (double)w[j];
+        }
+        a0 = (a0 + c0) + (b0 + d0);
+        a1 = (a1 + c1) + (b1 + d1);
+        out[v] = (float)(((double)ADD8(a0) + rest0) + (double)offset);
+        out[v + 1] = (float)(((double)ADD8(a1) + rest1) + (double)offset);
+    }
+    if (v < n)
+        out[v] = (float)(ngdt_dense_f32_f32(x + row[v] * stride, NULL, p, w) + (double)offset);
+}
+
+/* Four rows at once, so that the sums are read and written once for them. */
+CLONES static void add_four(const float *a, const float *restrict x0, const float *restrict x1,
+                            const float *restrict x2, const float *restrict x3, ptrdiff_t p,
+                            float *restrict w)
+{
+    for (ptrdiff_t j = 0; j < p; j++)
+        w[j] = (((w[j] + a[0] * x0[j]) + a[1] * x1[j]) + a[2] * x2[j]) + a[3] * x3[j];
+}
+
+ptrdiff_t ngdt_add_rows_f32(const float *a, const float *x, ptrdiff_t stride, const int32_t *row,
+                            ptrdiff_t n, ptrdiff_t p, float *w, float *sum)
+{
+    const float *rows[4];
+    float size[4];
+    ptrdiff_t waiting = 0, used = 0;
+    for (ptrdiff_t v = 0; v < n; v++) {
+        size[waiting] = a[v];
+        rows[waiting] = x + row[v] * stride;
+        if (a[v] == 0.0f)
+            continue;
+        *sum += a[v];
+        used++;
+        if (++waiting == 4) {
+            add_four(size, rows[0], rows[1], rows[2], rows[3], p, w);
+            waiting = 0;
+        }
+    }
+    for (ptrdiff_t v = 0; v < waiting; v++)
+        axpy_dense(size[v], rows[v], p, w);
+    return used;
+}
+
 #define ADD_ROW(NAME, TX)                                                                         \
     CLONES static void NAME##_dense(double a, const TX *restrict x, ptrdiff_t n,                  \
                                     double *restrict w)                                           \

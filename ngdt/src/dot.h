@@ -41,6 +41,14 @@ void ngdt_axpy_f32(float a, const float *x, const int32_t *indices, ptrdiff_t n,
 /* w += a * x for float64 w and x of the type in the name. */
 void ngdt_add_f32_f64(double a, const void *x, const int32_t *indices, ptrdiff_t n, double *w);
 void ngdt_add_f64_f64(double a, const void *x, const int32_t *indices, ptrdiff_t n, double *w);
+/* Of some rows of a dense matrix with p columns, `stride` apart: out[v] is the product of x[row[v]]
+ * and w, plus an offset, for v < n. The bits are those of ngdt_dense_f32_f32. */
+void ngdt_rows_times_f32(const float *x, ptrdiff_t stride, const int32_t *row, ptrdiff_t n,
+                         const float *w, ptrdiff_t p, float offset, float *out);
+/* w += a[v] * x[row[v]] for v < n, one after the other, but where a is zero. Adds all of a to *sum
+ * likewise, and returns for how many a is not zero. */
+ptrdiff_t ngdt_add_rows_f32(const float *a, const float *x, ptrdiff_t stride, const int32_t *row,
+                            ptrdiff_t n, ptrdiff_t p, float *w, float *sum);
 /* w *= a */
 void ngdt_scale_f32(float a, ptrdiff_t n, float *w);
 /* sum of squares */

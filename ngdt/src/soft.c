@@ -69,6 +69,52 @@ CLONES void ngdt_backward_node(float gamma, const float *restrict p, ptrdiff_t n
     }
 }
 
+CLONES void ngdt_cut(float cutoff, const float *restrict reach, ptrdiff_t n, float *restrict p)
+{
+    for (ptrdiff_t v = 0; v < n; v++) {
+        float to_right = reach[v] * p[v], to_left = reach[v] * (1.0f - p[v]);
+        float low = to_right < cutoff ? 0.0f : p[v], high = to_left < cutoff ? 1.0f : p[v];
+        p[v] = p[v] < 0.5f ? low : high;
+    }
+}
+
+/* Each visit is written, and the next one over it if it is left out: no branch to predict. */
+int ngdt_list_visits(int right, int first, int n, const float *p, int end, int nowhere,
+                     int32_t *slot, float *reach, int32_t *child)
+{
+    for (int v = first; v < first + n; v++) {
+        float share = right ? p[v] : 1.0f - p[v];
+        int is_visited = share > 0.0f;
+        child[v] = is_visited ? end : nowhere;
+        slot[end] = slot[v];
+        reach[end] = reach[v] * share;
+        end += is_visited;
+    }
+    return end;
+}
+
+void ngdt_lerp_visits(int first, int n, const float *p, const int32_t *left, const int32_t *right,
+                      float *state)
+{
+    for (int v = first; v < first + n; v++) {
+        float to_left = state[left[v]], to_right = state[right[v]];
+        state[v] = p[v] < 0.5f ? to_left + p[v] * (to_right - to_left)
+                               : to_right + (1.0f - p[v]) * (to_left - to_right);
+    }
+}
+
+void ngdt_backward_visits(float gamma, int first, int n, const float *p, const int32_t *left,
+                          const int32_t *right, float *state)
+{
+    for (int v = first; v < first + n; v++) {
+        float to_right = state[v] * p[v], to_left = state[v] * (1.0f - p[v]);
+        float difference = state[right[v]] - state[left[v]];
+        state[v] = -gamma * to_right * (1.0f - p[v]) * difference;
+        state[right[v]] = to_right;
+        state[left[v]] = to_left;
+    }
+}
+
 CLONES void ngdt_gather(const float *restrict table, const int32_t *restrict label, ptrdiff_t n,
                         float *restrict out)
 {

@@ -50,6 +50,23 @@ void ngdt_lerp(const float *p, const float *left, const float *right, ptrdiff_t 
 void ngdt_backward_node(float gamma, const float *p, ptrdiff_t n, float *node, float *left,
                         float *right);
 
+/* Visits: a sample, in a slot of the mini-batch, at a node. Those of a node follow each other, and
+ * each has the numbers of the visits of the children that it leads to. A side that is left out has
+ * probability 0 and the number `nowhere`, of a visit that has value 0. */
+
+/* Where less than `cutoff` of `reach`, the probability of getting there, would go to one side, p
+ * becomes 0 or 1. */
+void ngdt_cut(float cutoff, const float *reach, ptrdiff_t n, float *p);
+/* List the visits of the right child, or of the left one, from `end` on; returns the new end. In
+ * slot and reach, the n parents are the first from `first` on. */
+int ngdt_list_visits(int right, int first, int n, const float *p, int end, int nowhere,
+                     int32_t *slot, float *reach, int32_t *child);
+/* The same as ngdt_lerp and as ngdt_backward_node, for the visits of a node and their children. */
+void ngdt_lerp_visits(int first, int n, const float *p, const int32_t *left, const int32_t *right,
+                      float *state);
+void ngdt_backward_visits(float gamma, int first, int n, const float *p, const int32_t *left,
+                          const int32_t *right, float *state);
+
 /* out[b] = table[label[b]] */
 void ngdt_gather(const float *table, const int32_t *label, ptrdiff_t n, float *out);
 /* sums[c] += sum of x[b] over all b with label[b] == c, for 0 <= c < k */

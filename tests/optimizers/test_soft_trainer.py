@@ -344,10 +344,11 @@ def test_a_small_probability_is_not_lost_beside_a_large_one(routing, small):
 
 
 @LEAVES
-def test_ways_to_route_differ_by_rounding_only(leaves):
+@pytest.mark.parametrize("p", [20, 45, 77])     # whole vectors of 32 and of 8 numbers, and rests
+def test_ways_to_route_differ_by_rounding_only(leaves, p):
     results = []
     for routing in ("matrix", "visits", "csr", "lazy"):
-        case = Case(leaves, 13, q=0.5, n=90, p=20, m=20, centred=False)
+        case = Case(leaves, 13, q=0.5, n=90, p=p, m=20, centred=False)
         case.X[case.random.random(case.X.shape) < 0.6] = 0.0
         trainer, weights, model = case.kernel(routing, 30)
         for _ in range(2):

@@ -10,10 +10,26 @@ from ngdt._samples cimport Sample, Samples, axpy, training_sample
 from ngdt.optimizers._soft.leaf_model cimport LeafModel
 from ngdt.optimizers._soft.routing cimport Routing
 
+cdef extern from "dot.h" nogil:
+    void ngdt_rows_times_f32(
+        const float *x, Py_ssize_t stride, const int32_t *row, Py_ssize_t n, const float *w,
+        Py_ssize_t p, float offset, float *out) noexcept
+    Py_ssize_t ngdt_add_rows_f32(
+        const float *a, const float *x, Py_ssize_t stride, const int32_t *row, Py_ssize_t n,
+        Py_ssize_t p, float *w, float *sum) noexcept
+
 cdef extern from "soft.h" nogil:
     void ngdt_sigmoid(float gamma, Py_ssize_t n, float *s) noexcept
-    void ngdt_lerp(const float *p, const float *left, const float *right, Py_ssize_t n,
-                   float *out) noexcept
+    void ngdt_cut(float cutoff, const float *reach, Py_ssize_t n, float *p) noexcept
+    int ngdt_list_visits(
+        int right, int first, int n, const float *p, int end, int nowhere, int32_t *slot,
+        float *reach, int32_t *child) noexcept
+    void ngdt_lerp_visits(
+        int first, int n, const float *p, const int32_t *left, const int32_t *right,
+        float *state) noexcept
+    void ngdt_backward_visits(
+        float gamma, int first, int n, const float *p, const int32_t *left, const int32_t *right,
+        float *state) noexcept
 
 
 cdef class SparseRouting(Routing):
@@ -21,22 +37,22 @@ cdef class SparseRouting(Routing):
 
     Where less than `cutoff` would go to one side, all goes to the other, as in a hard tree. So a
     sample visits at most 1 / cutoff nodes per level, however many there are. Scores are dot
-    products one by one, slower than a matrix product of the same size by about ten times: it pays
-    on deep trees, and for sparse data.
+    products, slower than a matrix product of the same size by several times: it pays where most of
+    the work is skipped, in trees of many weights, and for sparse data.
 
     The visits of a chunk of slots are listed node by node, in one row per chunk. A visit has its
     slot and the visits of the children that it leads to. The first n are those of the root.
     """
 
     cdef readonly double cutoff
-    cdef int chunk
+    cdef int chunk, nowhere
     # by slot
     cdef float[:, ::1] x            # stored values, scaled
     cdef object _samples
     cdef Sample *samples
     # by chunk and visit
     cdef int32_t[:, ::1] slot
-    cdef int32_t[:, ::1] left       # visits of the children, -1 where not visited
+    cdef int32_t[:, ::1] left       # visits of the children, the last where not visited
     cdef int32_t[:, ::1] right
     cdef float[:, ::1] p
     cdef float[:, ::1] state        # V; then M and gradients
@@ -51,15 +67,18 @@ cdef class SparseRouting(Routing):
         super().__init__(topology, weights, model, data, scaling, batch_size)
         cdef Py_ssize_t n_ids = 2 * topology.n_internal + 1, n_chunks = -(-batch_size // chunk)
         self.cutoff, self.chunk = cutoff, chunk
-        visits = n_ids
-        if cutoff > 0:
-            visits = min(visits, (topology.max_depth + 1) * (1 + int(1 / cutoff)))
-        capacity = chunk * visits       # of a chunk
+        # A sample reaches as many nodes of a level as there are, but at most so many.
+        most = n_ids if cutoff == 0 else 1 + int(1 / cutoff)
+        visits = min(n_ids, sum(min(2**level, most) for level in range(topology.max_depth + 1)))
+        # Of a chunk: its visits, one that is written without being listed, and the one of value 0
+        # that stands for a child that is not visited.
+        capacity = chunk * visits + 2
+        self.nowhere = capacity - 1
         self.x = np.zeros((batch_size, max(1, data.max_stored)), dtype=np.float32)
         self._samples = np.zeros(batch_size * sizeof(Sample), dtype=np.uint8)
         self.samples = <Sample *> <uintptr_t> self._samples.ctypes.data
         self.slot, self.left, self.right = np.empty((3, n_chunks, capacity), dtype=np.int32)
-        self.p, self.state, self.reach = np.empty((3, n_chunks, capacity), dtype=np.float32)
+        self.p, self.state, self.reach = np.zeros((3, n_chunks, capacity), dtype=np.float32)
         self.start, self.count = np.zeros((2, n_chunks, n_ids), dtype=np.int32)
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
@@ -68,10 +87,8 @@ cdef class SparseRouting(Routing):
         self.samples[slot] = training_sample(&self.x[slot, 0], x.indices, x.n, 1.0)
 
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
-        cdef int c = first // self.chunk, m = self.topology.n_internal, i, v, v_left, v_right
+        cdef int c = first // self.chunk, m = self.topology.n_internal, i, v
         cdef int end = n
-        cdef int32_t *left = &self.left[c, 0]
-        cdef int32_t *right = &self.right[c, 0]
         cdef float *value = &self.state[c, 0]
         for i in range(n):
             self.slot[c, i] = first + i
@@ -84,14 +101,8 @@ cdef class SparseRouting(Routing):
             self._multiply_leaf(i - m, &self.slot[c, v], self.count[c, i])
             self.model.value(i - m, &self.slot[c, v], 0, self.count[c, i], &value[v])
         for i in range(m - 1, -1, -1):
-            for v in range(self.start[c, i], self.start[c, i] + self.count[c, i]):
-                v_left, v_right = left[v], right[v]
-                if v_left < 0:
-                    value[v] = value[v_right]
-                elif v_right < 0:
-                    value[v] = value[v_left]
-                else:
-                    ngdt_lerp(&self.p[c, v], &value[v_left], &value[v_right], 1, &value[v])
+            ngdt_lerp_visits(self.start[c, i], self.count[c, i], &self.p[c, 0], &self.left[c, 0],
+                             &self.right[c, 0], value)
         memcpy(root_value, value, n * sizeof(float))
 
     cdef void _multiply_leaf(self, int leaf, const int32_t *slots, int n) noexcept nogil:
@@ -108,76 +119,70 @@ cdef class SparseRouting(Routing):
 
     cdef int _visit(self, int c, int node, float gamma, int end) noexcept nogil:
         """Score the visits of a node and list those of its children from `end` on."""
-        cdef int first = self.start[c, node], last = first + self.count[c, node], v, side, child
-        cdef int32_t *slot = &self.slot[c, 0]
-        cdef int32_t *to
+        cdef int first = self.start[c, node], n = self.count[c, node], v
         cdef float *p = &self.p[c, 0]
         cdef float *reach = &self.reach[c, 0]
+        cdef int32_t *slot = &self.slot[c, 0]
         cdef const float *w = &self.weights[node, 0]
         cdef const Sample *x
-        cdef float share
-        for v in range(first, last):
-            x = &self.samples[slot[v]]
-            p[v] = <float> (x.dot(x.values, x.indices, x.n, w) + w[self.n_features])
-        ngdt_sigmoid(gamma, last - first, &p[first])
-        for side in range(2):
-            child = self.topology.right[node] if side else self.topology.left[node]
-            to = &self.right[c, 0] if side else &self.left[c, 0]
-            self.start[c, child] = end
-            for v in range(first, last):
-                share = reach[v] * (p[v] if side else 1.0 - p[v])
-                # The larger side is always visited, whatever the cutoff.
-                if share < self.cutoff and (p[v] < 0.5) == side:
-                    to[v] = -1
-                    continue
-                # A sample that is cut off from one side reaches the other with all it has.
-                if reach[v] - share < self.cutoff and (p[v] >= 0.5) == side:
-                    share = reach[v]
-                to[v] = end
-                slot[end] = slot[v]
-                reach[end] = share
-                end += 1
-            self.count[c, child] = end - self.start[c, child]
+        if self.data.is_sparse:
+            for v in range(first, first + n):
+                x = &self.samples[slot[v]]
+                p[v] = <float> (x.dot(x.values, x.indices, x.n, w) + w[self.n_features])
+        else:
+            ngdt_rows_times_f32(&self.x[0, 0], self.x.shape[1], slot + first, n, w,
+                                self.n_features, w[self.n_features], p + first)
+        ngdt_sigmoid(gamma, n, p + first)
+        ngdt_cut(<float> self.cutoff, reach + first, n, p + first)
+        end = self._list(c, node, self.topology.left[node], 0, end)
+        return self._list(c, node, self.topology.right[node], 1, end)
+
+    cdef int _list(self, int c, int node, int child, bint right, int end) noexcept nogil:
+        cdef int32_t *visits = &self.right[c, 0] if right else &self.left[c, 0]
+        self.start[c, child] = end
+        end = ngdt_list_visits(
+            right, self.start[c, node], self.count[c, node], &self.p[c, 0], end, self.nowhere,
+            &self.slot[c, 0], &self.reach[c, 0], visits)
+        self.count[c, child] = end - self.start[c, child]
         return end
 
     cdef void backward(
             self, int first, int n, float gamma, const float *grad_output) noexcept nogil:
-        cdef int c = first // self.chunk, i, v, left, right
+        cdef int c = first // self.chunk, i
         # Before a node is done: M in it, V in its children. After: its gradient, M in them.
-        cdef float *state = &self.state[c, 0]
-        cdef float p, grad_value
-        memcpy(state, grad_output, n * sizeof(float))
+        memcpy(&self.state[c, 0], grad_output, n * sizeof(float))
         for i in range(self.topology.n_internal):
-            for v in range(self.start[c, i], self.start[c, i] + self.count[c, i]):
-                left, right = self.left[c, v], self.right[c, v]
-                if left < 0:
-                    state[right] = state[v]
-                    state[v] = 0.0
-                elif right < 0:
-                    state[left] = state[v]
-                    state[v] = 0.0
-                else:
-                    p, grad_value = self.p[c, v], state[v]
-                    state[v] = -gamma * grad_value * p * (1.0 - p) * (state[right] - state[left])
-                    state[left] = grad_value * (1.0 - p)
-                    state[right] = grad_value * p
+            ngdt_backward_visits(
+                gamma, self.start[c, i], self.count[c, i], &self.p[c, 0], &self.left[c, 0],
+                &self.right[c, 0], &self.state[c, 0])
 
     cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil:
-        cdef int c, i, v
+        cdef int c, i
         cdef bint touched = False
-        cdef float size
         cdef Py_ssize_t stride = self.n_features + 1
         memset(out, 0, n_nodes * stride * sizeof(float))
         for i in range(n_nodes):
             for c in range((n + self.chunk - 1) // self.chunk):
-                for v in range(self.start[c, node + i],
-                               self.start[c, node + i] + self.count[c, node + i]):
-                    size = self.state[c, v]
-                    if size != 0.0:
-                        axpy(size, &self.samples[self.slot[c, v]], out)
-                        out[self.n_features] += size
-                        touched = True
+                if self._add_visits(c, node + i, out):
+                    touched = True
             out += stride
+        return touched
+
+    cdef bint _add_visits(self, int c, int node, float *out) noexcept nogil:
+        """Add what the visits of a chunk say of the gradient in the weights of a node."""
+        cdef int first = self.start[c, node], n = self.count[c, node], v
+        cdef bint touched = False
+        cdef float size
+        if not self.data.is_sparse:
+            return ngdt_add_rows_f32(
+                &self.state[c, first], &self.x[0, 0], self.x.shape[1], &self.slot[c, first], n,
+                self.n_features, out, out + self.n_features) > 0
+        for v in range(first, first + n):
+            size = self.state[c, v]
+            if size != 0.0:
+                axpy(size, &self.samples[self.slot[c, v]], out)
+                out[self.n_features] += size
+                touched = True
         return touched
 
     cdef void accumulate_leaves(self, int first, int n_leaves, int n) noexcept nogil:
