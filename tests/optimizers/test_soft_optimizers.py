@@ -216,6 +216,18 @@ def test_the_leaves_of_an_epoch_do_not_depend_on_its_mini_batches(loss):
     assert np.abs(leaves[0] - before).max() > 0.1
 
 
+@pytest.mark.parametrize(("n_features", "form", "cutoff"), [
+    (128, np.asarray, None), (129, np.asarray, 0.001), (129, sparse.csr_array, None)])
+def test_subtrees_are_skipped_in_dense_trees_of_many_weights(n_features, form, cutoff):
+    X = form(np.random.default_rng(0).normal(size=(60, n_features)))
+    problem = Problem(X, np.arange(60.0)[:, None] % 2, LogLoss(), 2, np.ones(60), max_depth=8,
+                      standardize=False)
+    found = {each: run(Annealed(steps=10, cutoff=each), problem).tree
+             for each in ("auto", None, 0.001)}
+    assert same_splits(found["auto"], found[cutoff])
+    assert not same_splits(found[None], found[0.001])
+
+
 @pytest.mark.parametrize("cutoff", [None, 0.05])
 def test_keep_zeros(cutoff):
     X, y = load_digits(return_X_y=True)

@@ -96,8 +96,8 @@ class Annealed(SoftOptimizer):
         Weight of the prior, in samples, in each leaf of classification while it is trained.
     cutoff : float in [0, 1), "auto" or None, default="auto"
         A subtree that a sample reaches with less than this probability is skipped, and its sibling
-        gets the whole probability. None visits every node, by matrix products. "auto" is 0.01 from
-        2048 internal nodes on, and None below. Sparse data are always routed node by node.
+        gets the whole probability. None visits every node, by matrix products. "auto" is 0.001 for
+        dense data where all splits together have at least 32 768 weights, and None otherwise.
 
     References
     ----------

@@ -30,9 +30,9 @@ from ngdt.pruning._unused import keep_reached
 # Number of evaluations of the hard tree, evenly over the last half of the epochs. Routing the
 # training set costs about as much as an epoch.
 _N_EVALUATIONS = 3
-# Probability below which a subtree is skipped, and number of internal nodes from which this is the
-# faster way.
-_CUTOFF, _MIN_CUTOFF_NODES = 0.01, 2**11
+# Probability below which a subtree is skipped, and number of weights of all splits from which this
+# is the faster way.
+_CUTOFF, _MIN_CUTOFF_WEIGHTS = 0.001, 2**15
 # Least sample weight. A mini-batch may hold samples of this weight only, and the inverse of its
 # weight must fit float32.
 _MIN_SAMPLE_WEIGHT = 1e-30
@@ -184,13 +184,15 @@ class SoftRun:
     def _trainer(self, keep_zeros):
         problem, schedule = self.problem, self.schedule
         topology, cutoff = Topology(self.tree), schedule.cutoff
+        is_sparse = sparse.issparse(problem.X)
         if cutoff == "auto":
-            cutoff = _CUTOFF if self.tree.n_internal >= _MIN_CUTOFF_NODES else None
+            n_weights = self.tree.n_internal * problem.X.shape[1]
+            pays = n_weights >= _MIN_CUTOFF_WEIGHTS and not is_sparse
+            cutoff = _CUTOFF if pays else None
         arguments = self.model, problem.data, self.scaling, schedule.batch_size
         options = dict(
             q=schedule.q, betas=(0.9, schedule.beta2), refit_every_step=schedule.refit_every_step,
             n_threads=usable_threads(problem.n_jobs))
-        is_sparse = sparse.issparse(problem.X)
         has_slopes = schedule.leaves is not None and schedule.leaves.is_linear
         is_plain = not (keep_zeros or schedule.spatial_penalty or has_slopes)
         if is_sparse and is_plain and cutoff is None:
