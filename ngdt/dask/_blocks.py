@@ -140,7 +140,11 @@ def partitions_of(X, y, sample_weight):
             raise TypeError(
                 f"{name} must be a dask array or data frame, got {type(collection).__name__}: use "
                 "dask.array.from_array or dask.dataframe.from_pandas, or the estimators of ngdt")
-    parts = {name: _partitions(collection, X) for name, collection in given.items()}
+    layers = [set(collection.__dask_graph__().layers) for collection in given.values()
+              if hasattr(collection, "chunks")]
+    has_common_source = len(set().union(*layers)) < sum(map(len, layers))
+    parts = {name: _partitions(collection, X, has_common_source)
+             for name, collection in given.items()}
     for name, part in parts.items():
         if len(part) != len(parts["X"]):
             raise ValueError(
@@ -150,7 +154,7 @@ def partitions_of(X, y, sample_weight):
     return list(zip(parts["X"], parts["y"], weights, strict=True))
 
 
-def _partitions(collection, X):
+def _partitions(collection, X, has_common_source):
     if hasattr(collection, "divisions"):        # a data frame or a series
         # Only the columns that are used are read, but partitions are not merged: dask would merge
         # those of y, which are smaller, and not those of X.
@@ -162,7 +166,10 @@ def _partitions(collection, X):
         if sum(rows) != sum(own):
             raise ValueError(f"X has {sum(rows)} samples, but y or sample_weight has {sum(own)}")
         chunks[0] = rows
-    return (collection.rechunk(chunks) if chunks else collection).to_delayed().ravel().tolist()
+    # Each array would be optimised by itself, and what X and y are made of read once for each.
+    found = (collection.rechunk(chunks) if chunks else collection).to_delayed(
+        optimize_graph=not has_common_source)
+    return found.ravel().tolist()
 
 
 def glance(estimator, division, n_drawn, X, y, sample_weight, number):

@@ -136,18 +136,19 @@ def test_partitions_in_turn(digits_in_parts, all_digits):
     assert model.score(*all_digits) > 0.9
 
 
-def test_trees_that_differ_in_their_leaf_values_need_no_further_reading(all_digits):
+@pytest.mark.parametrize("has_common_source", [False, True])
+def test_each_pass_reads_what_X_and_y_are_made_of_once(all_digits, has_common_source):
     X, y = all_digits[0][:600], all_digits[1][:600]
-    read = []
+    table, read = np.column_stack([X, y]), []
 
     def part(number):
         read.append(number)
-        return X[200 * number:200 * (number + 1)]
+        return table[200 * number:200 * (number + 1)]
 
     parts = da.concatenate([
-        da.from_delayed(delayed(part)(number), (200, 64), X.dtype) for number in range(3)])
+        da.from_delayed(delayed(part)(number), (200, 65), X.dtype) for number in range(3)])
     model = classifier(max_depth=3, n_jobs=1, optimizer=Annealed(steps=60)).fit(
-        parts, da.from_array(y, chunks=200))
+        parts[:, :64], parts[:, 64] if has_common_source else da.from_array(y, chunks=200))
     evaluations = np.isfinite(model.history_["validation"]).sum()
     # Targets, scaling; baseline, comparison, description. An evaluation may drop empty leaves.
     assert len(read) <= 3 * (5 + model.n_iter_ + 2 * evaluations)
