@@ -283,8 +283,8 @@ def _check_optimizer(optimizer, problem):
     """Raise a ValueError for parameters that networks do not have."""
     optimizer.check(problem)
     default, given = type(optimizer)().get_params(), optimizer.get_params()
-    for name in ("leaf", "leaf_learning_rate", "n_teachers", "spatial_penalty", "keep_zeros",
-                 "cutoff"):
+    for name in ("leaf", "leaf_learning_rate", "n_teachers", "mixing", "spatial_penalty",
+                 "keep_zeros", "cutoff"):
         if name in given and given[name] != default[name]:
             raise ValueError(
                 f"{type(optimizer).__name__}({name}={given[name]!r}) is for linear splits only: "

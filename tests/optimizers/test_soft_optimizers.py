@@ -276,6 +276,7 @@ def test_the_spatial_penalty_makes_weights_smooth():
     (Annealed(weight_decay=21.0, learning_rate=0.05), "weight_decay=21.0 .* at most .* 20"),
     (Annealed(batch_size=0), "'batch_size' parameter of Annealed"),
     (Annealed(steps=2.5), "'steps' parameter of Annealed"),
+    (Annealed(mixing=1.1), "'mixing' parameter of Annealed"),
     (Annealed(pseudo_count=0.0), "'pseudo_count' parameter of Annealed"),
     (Annealed(cutoff=1.0), "'cutoff' parameter of Annealed"),
     (Annealed(cutoff="never"), "'cutoff' parameter of Annealed"),
@@ -301,6 +302,11 @@ def test_bad_parameters_are_named(optimizer, message):
         estimator.fit(*load_iris(return_X_y=True))
 
 
+def test_sparse_samples_are_not_mixed(problem):
+    with pytest.raises(ValueError, match=r"mixing=0.4 is for dense data: use mixing=0"):
+        run(Annealed(mixing=0.4), problem.replace(X=sparse.csr_array(problem.X)))
+
+
 # --- weights, threads, forms of the data ---------------------------------------------------------
 
 
@@ -315,6 +321,20 @@ def test_n_jobs_changes_no_bit(optimizer, form, loss):
         assert result.tree == results[0].tree
         np.testing.assert_equal(result.history, results[0].history)
     assert run(optimizer, problem.replace(random_state=1)).tree != results[0].tree
+
+
+@LOSSES
+def test_mixing_depends_on_the_seed_only(loss):
+    problem = iris_problem(loss, max_depth=4)
+    one, other = (run(Annealed(steps=64, mixing=0.4), problem.replace(n_jobs=n_jobs)).tree
+                  for n_jobs in (1, 2))
+    assert one == other
+    assert not same_splits(one, run(Annealed(steps=64), problem).tree)
+    # The samples themselves are fitted in the end.
+    leaf = one.apply(problem.X)
+    values = problem.fit_leaves(
+        leaf[problem.training_samples], problem.training_samples, one.n_leaves)
+    np.testing.assert_allclose(one.values, values)
 
 
 @SHORT

@@ -403,6 +403,24 @@ def test_how_an_epoch_is_divided_into_calls_changes_no_bit(leaves, routing, n_th
     assert results[0] == results[1]
 
 
+@LEAVES
+@pytest.mark.parametrize("routing", ["matrix", "visits"])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_mixed_samples_are_what_mixed_rows_are(leaves, routing, n_threads):
+    case = case_for(routing, leaves, 15, n=150, m=20, q=0.5)
+    order, partner = case.order(), case.order()
+    share = case.random.random(case.n).astype(np.float32)
+    steps = schedule(*np.array([[2.0, 0.05, 0.99, 0.5]] * 2).T)
+    trainer, weights, model = case.kernel(routing, 75, n_threads)
+    loss = trainer.epoch(order, *steps, mixed=(partner, share))
+    case.X = case.X.copy()
+    case.X[order] += share[:, None] * (case.X[partner] - case.X[order])
+    expected, expected_weights, expected_model = case.kernel(routing, 75)
+    assert loss == pytest.approx(expected.epoch(order, *steps), rel=1e-5)
+    assert_close(weights, expected_weights, 1e-3)
+    assert_close(model.parameters, expected_model.parameters, 1e-3)
+
+
 @ROUTINGS
 def test_another_thread_makes_progress_during_an_epoch(routing):
     case = case_for(routing, "categorical", 6, n=1000, p=50, m=60, q=0.5)

@@ -252,6 +252,7 @@ def test_empty_partitions_and_unknown_sizes():
     ({"optimizer": TAO()}, "cannot train on the partitions"),
     ({"optimizer": ["annealed"]}, "cannot train on the partitions"),
     ({"optimizer": Annealed(n_teachers=2)}, "n_teachers=0"),
+    ({"optimizer": Annealed(mixing=0.4)}, "mixing=0"),
     ({"optimizer": SSGD(renew="epoch")}, "renew='step'"),
     ({"leaf": "linear"}, "leaf='linear' is not available"),
     ({"max_time": 5.0}, "max_time is not available"),

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt.optimizers._soft.run import LeafSchedule, SoftOptimizer, SoftSchedule
@@ -78,6 +79,10 @@ class Annealed(SoftOptimizer):
         Samples per mini-batch. "auto" is a sixteenth of the samples, but at most 250.
     steps : int or "auto", default="auto"
         Number of mini-batches, rounded to whole epochs. "auto" is 2250, but at most 300 epochs.
+    mixing : float, default=0.0
+        Whenever a sample is visited, it is moved towards a random other one, by a random share of
+        the way of at most this. Its target stays. 0 shows the samples as they are. With 0.4, trees
+        of a few thousand images were more accurate, most others less. Not for sparse data.
     expected_samples : int or None, default=None
         For `partial_fit`: number of samples that all its calls together will be given, each counted
         as often as it is given. The schedules run over them, from call to call, and a part is
@@ -128,6 +133,7 @@ class Annealed(SoftOptimizer):
         "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "mixing": [Interval(Real, 0, 1, closed="both")],
         "expected_samples": [Interval(Integral, 1, None, closed="left"), None],
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "slope_penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -146,6 +152,7 @@ class Annealed(SoftOptimizer):
         weight_decay="auto",
         batch_size="auto",
         steps="auto",
+        mixing=0.0,
         expected_samples=None,
         n_teachers=0,
         slope_penalty="auto",
@@ -160,6 +167,7 @@ class Annealed(SoftOptimizer):
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.steps = steps
+        self.mixing = mixing
         self.expected_samples = expected_samples
         self.n_teachers = n_teachers
         self.slope_penalty = slope_penalty
@@ -175,6 +183,9 @@ class Annealed(SoftOptimizer):
             raise ValueError(
                 f"leaf='linear' is for regression with the losses {', '.join(_LINEAR_LOSSES)}, not "
                 f"for loss={problem.loss}: use leaf='constant'")
+        if self.mixing and sparse.issparse(problem.X):
+            raise ValueError(
+                f"mixing={self.mixing} is for dense data: use mixing=0, or X.toarray()")
         if self.n_teachers and problem.loss.name not in TAUGHT_LOSSES:
             raise ValueError(
                 f"n_teachers is for regression with the squared or the Huber loss, not for "
@@ -244,6 +255,7 @@ class Annealed(SoftOptimizer):
             beta2=0.95,
             pseudo_count=self.pseudo_count,
             cutoff=self.cutoff,
+            mixing=self.mixing,
             leaves=None if problem.loss.is_classifier else self._leaf_schedule(),
         )
 

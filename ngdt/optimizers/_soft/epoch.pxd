@@ -7,6 +7,7 @@ from ngdt.optimizers._threads cimport MiniBatchLoop, Step, Worker
 
 cdef class SoftWorker(Worker):
     cdef float[:, ::1] gradient
+    cdef float[::1] other       # a sample to mix with, scaled
     cdef ngdt_adam adam, leaf_adam
     cdef double batch_weight    # sum of the sample weights
 
@@ -24,6 +25,9 @@ cdef class SoftTrainer(MiniBatchLoop):
     cdef public long long n_steps_before    # steps that the moments have seen
     cdef list workers               # one per thread
     cdef const double[::1] gamma, rate, keep, leaf_rate     # per step
+    # Per place in the order; empty where samples are not mixed.
+    cdef const int32_t[::1] partner
+    cdef const float[::1] share
     # Per slot, written by visits.
     cdef float[::1] root_value
     cdef float[::1] grad_output     # minus the derivative of the loss in it

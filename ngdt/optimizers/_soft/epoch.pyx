@@ -28,6 +28,7 @@ cdef int LEAVES_PER_TASK = 128
 cdef int SLOTS_AHEAD = 4            # of the sample that is read, which are prefetched
 # Likelihoods are held above this: the inverse, times weights and gamma, must fit float32.
 cdef float LEAST_LIKELIHOOD = 1e-20
+NOT_MIXED = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
 
 
 cdef class SoftWorker(Worker):
@@ -41,6 +42,7 @@ cdef class SoftWorker(Worker):
 
     def __init__(self, n_columns):
         self.gradient = np.empty((NODES_PER_TASK, n_columns), dtype=np.float32)
+        self.other = np.empty(n_columns, dtype=np.float32)
 
 
 cdef class SoftTrainer(MiniBatchLoop):
@@ -90,9 +92,11 @@ cdef class SoftTrainer(MiniBatchLoop):
         self.workers = [SoftWorker(weights.shape[1]) for _ in range(n_threads)]
 
     def epoch(self, const int32_t[::1] order, const double[::1] gamma, const double[::1] rate,
-              const double[::1] keep, const double[::1] leaf_rate, *, bint resume=False):
+              const double[::1] keep, const double[::1] leaf_rate, *, mixed=NOT_MIXED,
+              bint resume=False):
         """Visit the samples in the given order, one mini-batch per entry of the rates.
 
+        `mixed` has another sample for each, and the share of it in what the tree is shown instead.
         With `resume`, the epoch of the call before goes on.
 
         Returns
@@ -101,6 +105,7 @@ cdef class SoftTrainer(MiniBatchLoop):
             Mean loss over the visits, each before the step that it led to.
         """
         self.gamma, self.rate, self.keep, self.leaf_rate = gamma, rate, keep, leaf_rate
+        self.partner, self.share = mixed
         if not resume:
             self.sum_loss = self.sum_weight = 0.0
         self.run_epoch(order, rate.shape[0], self.workers)
@@ -147,6 +152,9 @@ cdef class SoftTrainer(MiniBatchLoop):
             if s + SLOTS_AHEAD < stop:
                 self.routing.data.prefetch_all(samples[s + SLOTS_AHEAD])
             self.routing.read(s, samples[s])
+            if self.partner.shape[0] > 0:
+                self.routing.mix(s, self.partner[step.start + s], self.share[step.start + s],
+                                 &(<SoftWorker> worker).other[0])
         self.routing.forward(first, n, gamma, &self.root_value[first])
         for s in range(first, stop):
             self.grad_output[s] = <float> self.slot_weight[s]

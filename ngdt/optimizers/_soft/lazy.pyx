@@ -170,7 +170,7 @@ cdef class LazyTrainer(SoftTrainer):
 
     def epoch(self, const int32_t[::1] order, const double[::1] gamma, const double[::1] rate,
               const double[::1] keep, const double[::1] leaf_rate, *, bint resume=False):
-        """As of `SoftTrainer`."""
+        """As of `SoftTrainer`, but sparse samples are not mixed."""
         cdef LazyWorker first = self.workers[0]
         cdef Py_ssize_t place, e
         cdef Sample x

@@ -52,10 +52,10 @@ class SoftRounds(Rounds):
 
     @staticmethod
     def check(optimizer):
-        if optimizer.leaf == "linear" or optimizer.n_teachers:
+        if optimizer.leaf == "linear" or optimizer.n_teachers or optimizer.mixing:
             raise ValueError(
-                f"optimizer={optimizer!r}: there are no linear leaves and no teachers for samples "
-                "in parts. Use leaf='constant' and n_teachers=0")
+                f"optimizer={optimizer!r}: there are no linear leaves, teachers and mixing for "
+                "samples in parts. Use leaf='constant', n_teachers=0 and mixing=0")
 
     @property
     def epochs(self):

@@ -14,6 +14,8 @@ cdef class Routing:
     cdef Standardizer standardizer
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil
+    cdef float *values(self, int slot) noexcept nogil
+    cdef void mix(self, int slot, Py_ssize_t other, float share, float *scaled) noexcept nogil
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil
     cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil
     cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil

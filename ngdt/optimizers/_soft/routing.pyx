@@ -58,6 +58,18 @@ cdef class Routing:
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         """Write a sample, scaled, into a slot of the mini-batch."""
 
+    cdef float *values(self, int slot) noexcept nogil:
+        """The sample of a slot."""
+        return NULL
+
+    cdef void mix(self, int slot, Py_ssize_t other, float share, float *scaled) noexcept nogil:
+        """Move the dense sample of a slot towards another one; `scaled` has room for that."""
+        cdef float *x = self.values(slot)
+        cdef Py_ssize_t j
+        self.standardizer.write(other, scaled)
+        for j in range(self.n_features):
+            x[j] += share * (scaled[j] - x[j])
+
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
         """Route n slots from `first` on; write V_root of each."""
 
@@ -103,6 +115,9 @@ cdef class DenseRouting(Routing):
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         self.standardizer.write(sample, &self.x[slot, 0])
+
+    cdef float *values(self, int slot) noexcept nogil:
+        return &self.x[slot, 0]
 
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
         cdef int m = self.topology.n_internal, i

@@ -78,6 +78,8 @@ class SoftSchedule:
         Weight of the prior in each leaf, in samples.
     refit_every_step : bool
         Whether leaves are set to their running means in every step, or once per epoch.
+    mixing : float
+        Largest share of another sample in what is shown of each. Positive for dense data only.
     spatial_penalty : float
         Factor of the squared differences between the weights of neighbouring pixels.
     image_shape : tuple or None
@@ -98,6 +100,7 @@ class SoftSchedule:
     beta2: float
     pseudo_count: float
     refit_every_step: bool = True
+    mixing: float = 0.0
     spatial_penalty: float = 0.0
     image_shape: tuple | None = None
     keep_zeros: bool = False
@@ -131,9 +134,8 @@ class SoftOptimizer(Optimizer):
         OptimizerResult
             The tree routes hard and has leaf values in closed form. Every branch is reached by a
             training sample. History, per epoch: ``loss``, the mean loss of the soft tree over the
-            samples as they were visited; ``gamma``; and
-            ``validation``, the mean error of the hard tree on the validation samples, NaN in epochs
-            in which it was not evaluated.
+            samples as they were visited; ``gamma``; and ``validation``, the mean error of the hard
+            tree on the validation samples, NaN in epochs in which it was not evaluated.
         """
         if tree.n_internal == 0:
             return OptimizerResult(tree)
@@ -145,8 +147,7 @@ class SoftOptimizer(Optimizer):
         """`optimize` for a tree with splits, on some of the samples.
 
         For algorithms that train many trees on parts of one problem. The caller computes the
-        weights once. It also limits the threads of BLAS once, since to start them takes longer than
-        to train a small stump.
+        weights once, and once limits the threads of BLAS, which a small stump would wait for.
 
         Parameters
         ----------
@@ -264,8 +265,7 @@ class SoftRun:
         return deadline.earlier(2.0 * (monotonic() - before))
 
     def _epoch(self, epoch, evaluated, pace):
-        schedule = self.schedule
-        batch_size = schedule.batch_size
+        schedule, batch_size = self.schedule, self.schedule.batch_size
         order = self.random.permutation(self.samples)
         batch_weight = np.add.reduceat(
             self.sample_weight[order], np.arange(pace.n_steps) * batch_size)
@@ -275,13 +275,15 @@ class SoftRun:
             # means over the mini-batches so far.
             seen = np.minimum(seen + epoch * seen[-1], seen[-1])
         leaf_share = batch_weight / seen
+        mixed = self._mixed(order)
         for steps, done in pace.pieces(epoch):
             gamma = schedule.gamma(done)
             leaf_rate = leaf_share[steps] if schedule.leaves is None else schedule.leaves.rate(done)
+            places = slice(steps.start * batch_size, steps.stop * batch_size)
             loss = self.trainer.epoch(
-                order[steps.start * batch_size:steps.stop * batch_size], gamma,
-                schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate,
-                resume=steps.start > 0)
+                order[places], gamma, schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate,
+                resume=steps.start > 0,
+                **({"mixed": tuple(each[places] for each in mixed)} if mixed else {}))
             self.gamma = gamma[-1]
         self.trainer.catch_up()
         self.model.end_epoch()
@@ -291,6 +293,13 @@ class SoftRun:
         self.progress.report({
             "loss": loss, "gamma": gamma[-1],
             "validation": self._evaluate_hard_tree() if evaluate else np.nan}, self._state)
+
+    def _mixed(self, order):
+        """Another sample to mix each one with, and the share of that; empty if they are not."""
+        if not self.schedule.mixing:
+            return ()
+        share = self.random.uniform(0.0, self.schedule.mixing, len(order)).astype(np.float32)
+        return self.random.permutation(order), share
 
     def _state(self):
         return {"gamma": self.gamma, "best": self.best, "random": random_state(self.random),
@@ -302,8 +311,7 @@ class SoftRun:
         self.trainer.restore(state["arrays"], state["n_steps"])
 
     def _evaluate_hard_tree(self):
-        """Mean error of the hard tree on the validation samples; keep the tree if it is the best.
-        """
+        """Mean error of the hard tree on the validation samples; the best one is kept."""
         tree, samples, problem = self._hard_tree(), self.validation_samples, self.problem
         errors = problem.validation_weight[samples] * problem.errors(tree, samples)
         if self.best is None or errors.sum() <= self.best[0]:
@@ -352,8 +360,7 @@ def with_slopes(tree, slopes, problem, samples, leaf):
     y, weight = problem.y[samples], problem.sample_weight[samples]
     residual = y - problem.predictions(tree, samples, leaf)
     values = problem.loss.fit_leaves(leaf, residual, weight, *shape)
-    ranges = np.zeros((*shape, 2))
-    ranges[..., 0], ranges[..., 1] = np.inf, -np.inf
+    ranges = np.tile([np.inf, -np.inf], (*shape, 1))
     np.minimum.at(ranges[..., 0], leaf, y)
     np.maximum.at(ranges[..., 1], leaf, y)
     ranges[np.bincount(leaf, minlength=len(ranges)) == 0] = 0.0     # no sample sees them

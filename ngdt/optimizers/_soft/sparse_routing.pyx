@@ -86,6 +86,9 @@ cdef class SparseRouting(Routing):
         self.standardizer.write(sample, &self.x[slot, 0])
         self.samples[slot] = training_sample(&self.x[slot, 0], x.indices, x.n, 1.0)
 
+    cdef float *values(self, int slot) noexcept nogil:
+        return &self.x[slot, 0]
+
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
         cdef int c = first // self.chunk, m = self.topology.n_internal, i, v
         cdef int end = n
