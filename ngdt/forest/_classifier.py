@@ -54,12 +54,13 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         all others and for none.
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Trains each tree from its initial tree: a name or an object (see :mod:`ngdt.optimizers`), or
-        a list, which is run in order. None keeps the initial trees. "auto" lets four kinds of trees
-        compete if `init` is "auto", too: trees that are trained softly, trees that are trained by
-        TAO, and random trees with oblique or with axis-aligned splits. A few of each are trained,
-        and the forest gets the numbers of each kind for which its squared error is least, as
-        estimated by trees of two thirds of the samples on the others. For fewer than 8 trees, and
-        with another `init`, "auto" is "annealed" up to 4096 features, "ssgd" beyond.
+        a list, which is run in order. None keeps the initial trees. "auto" lets several kinds of
+        trees compete if `init` is "auto", too: trees that are trained softly, on samples as they
+        are or mixed, trees that are trained by TAO, and random trees with oblique or with
+        axis-aligned splits. A few of each are trained, and the forest gets the numbers of each kind
+        for which its squared error is least, as estimated by trees of two thirds of the samples on
+        the others. For fewer than 8 trees, and with another `init`, "auto" is "annealed" up to 4096
+        features, "ssgd" beyond.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss.
     bootstrap : bool or "auto", default="auto"

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import ngdt.forest._base
@@ -112,14 +113,19 @@ def test_default_kinds():
     X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30) % 2
     problem = make_problem(X, y)
     kinds = default_kinds(problem, "constant", None)
-    assert [kind.name for kind in kinds] == ["annealed", "tao", "random oblique", "random"]
-    first, tao, oblique, random = kinds
+    assert [kind.name for kind in kinds] == [
+        "annealed", "annealed, mixed", "tao", "random oblique", "random"]
+    first, mixed, tao, oblique, random = kinds
     assert isinstance(first.init, RandomComplete)
     assert isinstance(first.optimizers[0], Annealed)
     assert first.optimizers[0].q < Annealed().q
+    assert mixed.optimizers[0].get_params() == first.optimizers[0].get_params() | {"mixing": 0.4}
     assert isinstance(tao.optimizers[0], TAO)
     assert (oblique.init.n_candidates, oblique.init.n_nonzero) == (5, 3)
     assert (random.init.n_candidates, random.init.n_nonzero) == (5, 1)
+    sparse_kinds = default_kinds(problem.replace(X=sparse.csr_array(X)), "constant", None)
+    assert [kind.name for kind in sparse_kinds] == [
+        "annealed", "tao", "random oblique", "random"]
     wide = make_problem(np.zeros((4, 5000)), [0, 1, 0, 1])
     assert isinstance(default_kinds(wide, "constant", None)[0].optimizers[0], SSGD)
 
@@ -131,7 +137,8 @@ def test_many_samples_have_deeper_soft_trees_too():
         problem = make_problem(X[:n], labels[:n], **limits)
         return [kind.name for kind in default_kinds(problem, "constant", None)]
 
-    assert names() == ["annealed", "annealed, deep", "tao", "random oblique", "random"]
+    assert names() == [
+        "annealed", "annealed, mixed", "annealed, deep", "tao", "random oblique", "random"]
     assert "annealed, deep" in names(max_depth=10)
     for shallow in (names(19_999), names(max_depth=9), names(labels=np.arange(20_000) % 26)):
         assert "annealed, deep" not in shallow
@@ -172,8 +179,7 @@ def test_default_kinds_with_linear_leaves():
 def test_default_kinds_of_few_columns(forest, max_features, diabetes):
     X, y = diabetes[0][:80], diabetes[1][:80] > 140
     model = forest(8, max_depth=2, max_features=max_features, random_state=0).fit(X, y)
-    assert len(model.candidates_["candidate"]) == (
-        4 if forest is ObliqueForestClassifier else 5)
+    assert len(model.candidates_["candidate"]) == 5
     for tree in model.estimators_:
         assert len(np.unique(tree.tree_.weights.nonzero()[1])) <= max_features
 
