@@ -4,8 +4,10 @@ A few trees of each kind are trained without a third of the samples, the same fo
 squared error of a forest is a quadratic function of how many trees it has of each kind. Its
 coefficients are means of products of errors over pairs of trees, on samples that were held out of
 both. So the error of any forest of these samples, of one kind or several, of few trees or many, is
-estimated without bias from the few trees that there are, and the numbers of trees are those with
-the least estimate. The trees of the forest itself may draw of all samples.
+estimated without bias from the few trees that there are. The numbers of trees with the least
+estimate depend on chance, and lean too much on the kinds that had luck: they are found for several
+weightings of the held-out samples by chance, the Bayesian bootstrap of Rubin (1981), and their
+means are taken. The trees of the forest itself may draw of all samples.
 """
 
 from dataclasses import dataclass, replace
@@ -20,6 +22,8 @@ from ngdt.forest._training import Growth
 
 # Number of trees of each kind in the trial: of few samples, and of many, whose errors tell more.
 N_TRIAL, N_TRIAL_OF_MANY, MANY_SAMPLES = 6, 4, 2000
+# Number of weightings, and of the parts of the samples that are weighted each as a whole.
+N_WEIGHTINGS, N_PARTS = 20, 50
 # Least number of trees of a forest for which there is a trial.
 MIN_TREES = 8
 # Largest number of samples, and of values of X, of the trial.
@@ -62,8 +66,10 @@ def compete(growth, recipes, seeds, previous):
     if trial.interrupted or not names:
         growth.interrupted, growth.trees = trial.interrupted, trial.all_trees[:len(seeds)]
         return {}
-    model = trial.error_model()
-    counts = model.best_counts(len(seeds)).tolist()
+    sums = trial.error_sums()
+    model = sums.model(np.ones(N_PARTS))
+    random = np.random.RandomState(growth.problem.random_state)
+    counts = sums.mean_best_counts(len(seeds), random)
     errors = [model.error(len(seeds) * one) for one in np.eye(len(names), dtype=np.intp)]
     table = _table(names, errors, counts)
     if growth.problem.verbose > 1:
@@ -99,7 +105,7 @@ class _Trial:
         n = len(seeds)
         self.trees = [trial.trees[n * k:n * (k + 1)] for k in range(len(trial.trees) // n)]
 
-    def error_model(self):
+    def error_sums(self):
         weight = self.problem.sample_weight
         outside = np.zeros((len(self.held_out), len(weight)), dtype=bool)
         for each, fold in zip(outside, self.held_out, strict=True):
@@ -107,7 +113,7 @@ class _Trial:
         errors = [errors_of(self.problem, [
             self.targets.scale_leaf_values(tree.attributes["tree_"], self.problem.loss)
             for tree in trees]) for trees in self.trees]
-        return ErrorModel.of(errors, outside, weight)
+        return ErrorSums.of(errors, outside, weight, N_PARTS)
 
 
 def _without(recipe, fold, problem, whole):
@@ -148,6 +154,76 @@ def _report(table):
 
 
 @dataclass(frozen=True)
+class ErrorSums:
+    """What tells the error of forests, summed over each of several parts of the samples.
+
+    Attributes
+    ----------
+    products : ndarray of shape (n_parts, n_kinds, n_kinds)
+        Products of the errors of two different trees of these kinds.
+    squares : ndarray of shape (n_parts, n_kinds)
+        Squared errors of trees.
+    n_products, n_squares : ndarray of shape (n_parts,)
+        Weights of these sums.
+    """
+
+    products: np.ndarray
+    squares: np.ndarray
+    n_products: np.ndarray
+    n_squares: np.ndarray
+
+    @classmethod
+    def of(cls, errors, outside, sample_weight, n_parts=1):
+        """Sum the errors of some trees of each kind.
+
+        Parameters
+        ----------
+        errors : sequence of ndarray of shape (n_trees, n_samples, n_outputs)
+            Prediction minus target, of the trees of each kind.
+        outside : ndarray of bool, shape (n_trees, n_samples)
+            Whether a sample was held out of a tree. It is the same for all kinds.
+        sample_weight : ndarray of shape (n_samples,)
+        n_parts : int, default=1
+        """
+        sums = []
+        for part in range(n_parts):
+            samples = slice(part, None, n_parts)
+            held_out, weight = outside[:, samples], sample_weight[samples]
+            factor = held_out[:, :, None] * np.sqrt(weight)[:, None]
+            own = np.array([(each[:, samples] * factor).reshape(len(outside), -1)
+                            for each in errors])
+            totals = own.sum(axis=1)
+            own = own.reshape(len(errors), -1)
+            squares = own @ own.T       # of trees with the same samples
+            n_outside = held_out.sum(axis=0)
+            sums.append((totals @ totals.T - squares, np.diag(squares),
+                         (n_outside * (n_outside - 1)) @ weight, n_outside @ weight))
+        return cls(*map(np.array, zip(*sums, strict=True)))
+
+    def model(self, part_weight):
+        """The errors that follow from parts of these weights."""
+        products = np.tensordot(part_weight, self.products, 1) / (part_weight @ self.n_products)
+        squares = part_weight @ self.squares / (part_weight @ self.n_squares)
+        return ErrorModel(products, squares - np.diag(products))
+
+    def mean_best_counts(self, n_trees, random):
+        """Numbers of trees of each kind: means of the best ones for parts of random weights.
+
+        Parameters
+        ----------
+        n_trees : int
+        random : RandomState
+
+        Returns
+        -------
+        list of int
+        """
+        weightings = random.exponential(size=(N_WEIGHTINGS, len(self.n_squares)))
+        total = sum(self.model(each).best_counts(n_trees) for each in weightings)
+        return _in_proportion(total.tolist(), n_trees)
+
+
+@dataclass(frozen=True)
 class ErrorModel:
     """Estimated squared error of forests of several kinds of trees.
 
@@ -162,37 +238,16 @@ class ErrorModel:
     products: np.ndarray
     spread: np.ndarray
 
-    @classmethod
-    def of(cls, errors, outside, sample_weight):
-        """Estimate the error from some trees of each kind.
-
-        Parameters
-        ----------
-        errors : sequence of ndarray of shape (n_trees, n_samples, n_outputs)
-            Prediction minus target, of the trees of each kind.
-        outside : ndarray of bool, shape (n_trees, n_samples)
-            Whether a sample was held out of a tree. It is the same for all kinds.
-        sample_weight : ndarray of shape (n_samples,)
-        """
-        root = np.sqrt(sample_weight)[:, None]
-        errors = [each * outside[:, :, None] * root for each in errors]
-        totals = np.array([each.sum(axis=0).ravel() for each in errors])
-        own = np.array([each.ravel() for each in errors])
-        n_outside = outside.sum(axis=0)
-        n_pairs = (n_outside * (n_outside - 1)) @ sample_weight
-        squares = own @ own.T       # of trees with the same samples
-        products = (totals @ totals.T - squares) / n_pairs
-        return cls(products, np.diag(squares) / (n_outside @ sample_weight) - np.diag(products))
-
     def error(self, counts):
         """Estimated error of the mean prediction of a forest.
 
         Parameters
         ----------
-        counts : ndarray of int, shape (n_kinds,)
+        counts : ndarray of int, shape (..., n_kinds)
             Number of trees of each kind.
         """
-        return (counts @ self.products @ counts + counts @ self.spread) / counts.sum() ** 2
+        squares = ((counts @ self.products) * counts).sum(axis=-1)
+        return (squares + counts @ self.spread) / counts.sum(axis=-1) ** 2
 
     def best_counts(self, n_trees):
         """Numbers of trees of each kind with the least estimated error.
@@ -208,11 +263,13 @@ class ErrorModel:
         -------
         ndarray of int, shape (n_kinds,)
         """
-        steps = np.eye(len(self.spread), dtype=np.intp)
-        best = min(n_trees * steps, key=self.error)
+        one = np.eye(len(self.spread), dtype=np.intp)
+        exchanges = (one[:, None] - one).reshape(-1, len(one))
+        best = min(n_trees * one, key=self.error)
         while True:
-            others = [best - one + other for one in steps for other in steps if (best >= one).all()]
-            found = min(others, key=self.error)
+            others = best + exchanges
+            others = others[(others >= 0).all(axis=1)]
+            found = others[np.argmin(self.error(others))]
             if not self.error(found) < self.error(best):
                 return best
             best = found

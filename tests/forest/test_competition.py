@@ -12,7 +12,7 @@ import ngdt.forest._base
 import ngdt.forest._competition
 from helpers import make_problem
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
-from ngdt.forest._competition import ErrorModel, _in_proportion, errors_of
+from ngdt.forest._competition import ErrorSums, _in_proportion, errors_of
 from ngdt.forest._kinds import Kind, default_kinds
 from ngdt.initializers import InfoGain, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, Optimizer, OptimizerResult
@@ -27,13 +27,17 @@ def random_case(seed, n_kinds=3, n_trees=4, n=30):
     return errors, random.random((n_trees, n)) < 0.5, random.random(n)
 
 
+def error_model(errors, outside, weight):
+    return ErrorSums.of(errors, outside, weight).model(np.ones(1))
+
+
 # --- the error model -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_products_are_means_over_pairs_of_trees(seed):
     errors, outside, weight = random_case(seed)
-    model = ErrorModel.of(errors, outside, weight)
+    model = ErrorSums.of(errors, outside, weight, 4).model(np.ones(4))
     for i, j in product(range(3), repeat=2):
         total = pairs = square = single = 0.0
         for s, t, sample in product(range(4), range(4), range(30)):
@@ -53,7 +57,7 @@ def test_products_are_means_over_pairs_of_trees(seed):
 def test_the_estimate_is_exact_for_the_trees_that_there_are():
     errors, outside, weight = random_case(0, n_kinds=1)
     everywhere = np.ones_like(outside)
-    model = ErrorModel.of(errors, everywhere, weight)
+    model = error_model(errors, everywhere, weight)
     mean = errors[0].mean(axis=0)
     exact = (weight @ (mean**2).sum(axis=1)) / weight.sum()
     assert model.error(np.array([4])) == pytest.approx(exact)
@@ -66,7 +70,7 @@ def test_the_estimate_of_many_trees_of_two_kinds():
     errors = level + np.array([0.5, 1.5])[:, None, None, None] * random.normal(
         size=(2, 60, 4000, 1))
     outside = random.random((4, 4000)) < 0.4
-    model = ErrorModel.of(errors[:, :4], outside, np.ones(4000))
+    model = error_model(errors[:, :4], outside, np.ones(4000))
     for counts in ([20, 0], [0, 20], [10, 10], [3, 37], [60, 60]):
         mean = sum(errors[k, :n].sum(axis=0) for k, n in enumerate(counts)) / sum(counts)
         assert model.error(np.array(counts)) == pytest.approx((mean**2).mean(), rel=0.1)
@@ -74,13 +78,28 @@ def test_the_estimate_of_many_trees_of_two_kinds():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_other_numbers_of_trees_have_a_smaller_error(seed):
-    model = ErrorModel.of(*random_case(seed))
+    model = error_model(*random_case(seed))
     best = model.best_counts(9)
     assert best.sum() == 9
     smallest = min(
         model.error(np.array(counts)) for counts in product(range(10), repeat=3)
         if sum(counts) == 9)
     assert model.error(best) == pytest.approx(smallest)
+
+
+def test_numbers_of_trees_are_means_over_weightings_of_the_samples():
+    # Two kinds that are equally good, up to the chance of 60 samples, and a third one that is not.
+    random = np.random.default_rng(0)
+    level = np.array([1.0, 1.0, 8.0])[:, None, None, None] * random.normal(size=(3, 1, 60, 1))
+    sums = ErrorSums.of(level + 0.1 * random.normal(size=(3, 4, 60, 1)),
+                        np.ones((4, 60), dtype=bool), np.ones(60), 12)
+    counts = sums.mean_best_counts(40, np.random.RandomState(0))
+    weightings = np.random.RandomState(0).exponential(size=(20, 12))
+    each = np.array([sums.model(weight).best_counts(40) for weight in weightings])
+    assert sum(counts) == 40
+    assert counts[2] <= 2
+    assert np.ptp(each[:, 0]) > 2
+    np.testing.assert_allclose(counts, each.mean(axis=0), atol=1)
 
 
 def test_errors_of_trees(iris):
@@ -130,18 +149,18 @@ def test_default_kinds():
     assert isinstance(default_kinds(wide, "constant", None)[0].optimizers[0], SSGD)
 
 
-def test_many_samples_have_deeper_soft_trees_too():
-    X, y = np.random.default_rng(0).normal(size=(20_000, 2)), np.arange(20_000) % 2
-
-    def names(n=20_000, labels=y, **limits):
-        problem = make_problem(X[:n], labels[:n], **limits)
-        return [kind.name for kind in default_kinds(problem, "constant", None)]
-
-    assert names() == [
-        "annealed", "annealed, mixed", "annealed, deep", "tao", "random oblique", "random"]
-    assert "annealed, deep" in names(max_depth=10)
-    for shallow in (names(19_999), names(max_depth=9), names(labels=np.arange(20_000) % 26)):
-        assert "annealed, deep" not in shallow
+@pytest.mark.parametrize(("n", "n_classes", "limits", "depth", "steps"), [
+    (7500, 2, {}, 8, "auto"), (10_000, 2, {}, 8, 3000), (19_999, 2, {}, 8, 4500),
+    (20_000, 2, {}, 10, 4500), (20_000, 2, {"max_depth": 9}, 9, 4500),
+    (20_000, 100, {}, 12, 4500), (20_000, 100, {"max_depth": 7}, 7, 4500)])
+def test_soft_trees_of_many_samples_are_deeper_and_trained_longer(
+        n, n_classes, limits, depth, steps):
+    problem = make_problem(np.zeros((n, 2)), np.arange(n) % n_classes, **limits)
+    first, second, *_ = default_kinds(problem, "constant", None)
+    assert first.init.depth(problem) == depth
+    assert first.optimizers[0].steps == steps
+    # Mixtures help with few samples only.
+    assert (second.name == "annealed, mixed") == (n < 20_000)
 
 
 def test_default_kinds_of_regression():
@@ -236,16 +255,16 @@ def test_errors_tell_how_good_a_forest_is(forest, kinds, iris):
 @BOTH
 def test_errors_are_those_of_samples_that_a_tree_is_not_trained_on(
         forest, kinds, iris, monkeypatch):
-    def of(errors, outside, weight):
+    def of(errors, outside, weight, n_parts):
         # Deep trees of random targets have little error on the samples that they saw.
         squares = np.square(errors[0]).sum(axis=2)
         assert (outside.sum(axis=0) == 2).all()     # two of the six trees, for a pair
         assert squares[~outside].mean() < 0.2 * squares[outside].mean()
-        found.append(original(errors, outside, weight))
+        found.append(original(errors, outside, weight, n_parts))
         return found[-1]
 
-    found, original = [], ErrorModel.of
-    monkeypatch.setattr(ErrorModel, "of", of)
+    found, original = [], ErrorSums.of
+    monkeypatch.setattr(ErrorSums, "of", of)
     kinds(FINE)
     forest(8, random_state=0).fit(iris[0], np.random.default_rng(0).integers(3, size=150))
     assert len(found) == 1

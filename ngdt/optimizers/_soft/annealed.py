@@ -21,7 +21,7 @@ _DECAY = 0.01
 # Number of mini-batches, and largest number of epochs.
 _N_STEPS, _MAX_EPOCHS = 2250, 300
 # Largest number of samples per mini-batch, and number of mini-batches per epoch of smaller data.
-_MAX_BATCH_SIZE, _N_BATCHES = 250, 16
+MAX_BATCH_SIZE, _N_BATCHES = 250, 16
 # Penalties on the slopes of linear leaves, in samples: of a tree, of teachers, and of a tree with
 # teachers. The targets of the latter have little noise, so that it needs next to none.
 _SLOPE_PENALTY, _TEACHER_PENALTY, TAUGHT_PENALTY = 3.0, 1.0, 0.1
@@ -232,7 +232,7 @@ class Annealed(SoftOptimizer):
     def _schedule(self, n_samples, problem):
         batch = self.batch_size
         if batch == "auto":
-            batch = min(_MAX_BATCH_SIZE, -(-n_samples // _N_BATCHES))
+            batch = min(MAX_BATCH_SIZE, -(-n_samples // _N_BATCHES))
         batch = min(batch, n_samples)
         rate = self.learning_rate
         if rate == "auto":
