@@ -49,7 +49,7 @@ def halves(all_digits):
 @pytest.fixture(scope="module")
 def greedy(halves):
     return DeepTreeClassifier(
-        NETWORK, stump=annealed(32), optimizer=annealed(80), **IMAGES).fit(*halves[:2])
+        NETWORK, stump=annealed(64), optimizer=annealed(160), **IMAGES).fit(*halves[:2])
 
 
 @pytest.fixture(scope="module")
