@@ -41,6 +41,11 @@ FEW_DEPTH, FEW_LEAVES = 6, 16
 # Steps of soft training of few samples, where more were no more accurate, and in a race of many
 # samples. With 500 steps there, others won on SatImage that were worse than 2250 steps.
 FEW_STEPS, RACE_STEPS = 500, 1000
+# Largest share of another sample in what a further soft tree is shown of each sample, least number
+# of features, which must have one scale, as pixels do, and number of samples from which there is
+# none. With 5100 to 10 000 samples, it won on USPS, MNIST and Fashion-MNIST, where it raised the
+# accuracy of the default by 0.9, 0.3 and 0.2 points. With fewer features it was never the best.
+MIXING, MIN_MIXED_FEATURES, MAX_MIXED_SAMPLES = 0.4, 64, 20_000
 # Passes of TAO in a race and in the end. More changed the accuracy by less than 0.1 points.
 RACE_PASSES, N_PASSES = 2, 5
 
@@ -158,8 +163,16 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         return [*found, Candidate("ssgd", (SSGD(),), InfoGain())]
     depths = _soft_depths(problem, few)
-    return found + [
-        _annealed(problem, depth, few) for depth in depths if not (linear and depth == 4)]
+    found += [_annealed(depth, few) for depth in depths if not (linear and depth == 4)]
+    if not few and _has_pixels(problem) and len(problem.training_samples) < MAX_MIXED_SAMPLES:
+        found.append(_annealed(depths[-1], few, mixing=MIXING))
+    return found
+
+
+def _has_pixels(problem):
+    """Whether there are many features of one scale."""
+    return (not sparse.issparse(problem.X) and problem.X.shape[1] >= MIN_MIXED_FEATURES
+            and np.ptp(problem.scaling.scale) == 0)
 
 
 def _wide_candidate(problem, steps):
@@ -267,8 +280,9 @@ def _soft_depths(problem, few):
     return [*(depth for depth in (2, 4) if depth < largest), largest]
 
 
-def _annealed(problem, depth, few):
+def _annealed(depth, few, mixing=0.0):
     init, name = RandomComplete(max_depth=depth), f"annealed depth={depth}"
     if few:
         return Candidate(name, (Annealed(steps=FEW_STEPS),), init)
-    return Candidate(name, (Annealed(steps=RACE_STEPS),), init, (Annealed(),))
+    return Candidate(name + ", mixed" * (mixing > 0), (Annealed(steps=RACE_STEPS, mixing=mixing),),
+                     init, (Annealed(mixing=mixing),))

@@ -294,6 +294,18 @@ def test_the_penalty_that_is_given():
     assert [each.optimizers[-1].penalty for each in given[:2]] == [5.0, 5.0]
 
 
+@pytest.mark.parametrize(("given", "is_mixed"), [
+    (table(2000, p=64), True), (table(2000, p=63), False), (table(1999, p=64), False),
+    (table(20_000, p=64), False), (table(2000, p=64, form=sparse.csr_array), False),
+    (make_problem(np.arange(2000.0)[:, None] * np.arange(1, 65), np.arange(2000) % 2,
+                  standardize=True), False)])
+def test_a_soft_tree_of_mixed_samples_competes_for_some_thousand_images(given, is_mixed):
+    last = default_candidates(given)[-1]
+    assert (last.name == "annealed depth=8, mixed") == is_mixed
+    for optimizers in (last.optimizers, last.final or last.optimizers):
+        assert (optimizers[0].mixing > 0) == is_mixed
+
+
 def test_few_samples_get_few_steps():
     for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(),))):
         annealed = default_candidates(table(n))[-1]
