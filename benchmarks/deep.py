@@ -24,15 +24,15 @@ N_VALIDATION = 10_000
 SHAPE = 1, 28, 28
 
 
-def annealed(steps):
-    return Annealed(steps=steps, learning_rate=0.002, weight_decay=0.0, q=0)
+def annealed(steps, learning_rate=0.002, weight_decay=0.0):
+    return Annealed(steps=steps, learning_rate=learning_rate, weight_decay=weight_decay, q=0)
 
 
 TREES = {
     # Features that all splits share.
     "trunk": {"trunk": CNN((8, 16), hidden=64, n_outputs=32), "optimizer": annealed(1500)},
     # The paper's network in each split.
-    "nodes": {"split": CNN(), "init": "balanced", "optimizer": annealed(1200)},
+    "nodes": {"split": CNN(), "init": "balanced", "optimizer": annealed(6000, 0.01, 0.4)},
 }
 
 
