@@ -5,8 +5,9 @@ from math import isfinite
 
 # As many significant digits tell any two float64 apart.
 _MAX_DIGITS = 17
-# A context of its own: that of the user may have any precision.
-_CONTEXT = Context(prec=50)
+# Precision of decimal contexts. Each call makes its own: that of the user may have any precision,
+# and operations write flags into a context, so that threads must not share one.
+_PRECISION = 50
 # Numbers with an exponent of ten in this range are written without it.
 _PLAIN_EXPONENTS = range(-4, 7)
 
@@ -50,10 +51,11 @@ def shortest(value, digits, fits=lambda rounded: True):
     Decimal('2019')
     """
     number = Decimal(float(value))      # all of its binary digits
+    context = Context(prec=_PRECISION)
     for n in range(digits, _MAX_DIGITS + 1):
-        unit = Decimal(1).scaleb(number.adjusted() - n + 1, _CONTEXT)
+        unit = Decimal(1).scaleb(number.adjusted() - n + 1, context)
         for rounding in (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
-            rounded = number.quantize(unit, rounding, _CONTEXT)
+            rounded = number.quantize(unit, rounding, context)
             if fits(float(rounded)):
                 return rounded
     return exact(value)
@@ -85,7 +87,7 @@ def format_number(number, digits=3):
         number = shortest(number, digits)
     if number == 0:
         return "0"
-    number = _CONTEXT.normalize(number)
+    number = Context(prec=_PRECISION).normalize(number)
     is_plain = number.adjusted() in _PLAIN_EXPONENTS or (
         0 < number.adjusted() < len(number.as_tuple().digits))
     return f"{number:{'f' if is_plain else 'e'}}"
