@@ -11,7 +11,7 @@ from ngdt.initializers import Initializer, RandomComplete, RandomOblique
 from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import SSGD, TAO, Annealed
 from ngdt.optimizers._linear_leaves.models import node_type
-from ngdt.optimizers._soft.annealed import MAX_BATCH_SIZE
+from ngdt.optimizers._soft.annealed import MAX_BATCH_SIZE, default_decay, default_rate
 
 # Number of features of a random oblique split of classes, and least number of those that are tried.
 N_NONZERO, MIN_CANDIDATES = 3, 5
@@ -28,6 +28,11 @@ DEEP, MANY_SAMPLES = 10, 20_000
 # tree. Twice the steps lowered squared errors by 13 % on Letter (15 000 samples), 3 % on MNIST and
 # 4 % on Fashion-MNIST, but not on sets of 7500 samples or fewer.
 EPOCHS, MIN_STEPS, MAX_STEPS = 75, 2250, 4500
+# Learning rate of such deep trees times n_features**RATE_POWER, where this is below the usual rate,
+# and share of the usual weight decay. On held-out samples, squared errors were 11 % less on MNIST,
+# 10 % on Fashion-MNIST, 5 % on Connect4 and 1 % on a table of 16 features. Only the rate: 12, 5, 2.
+# On Letter, half of the decay lost 2 %.
+RATE, RATE_POWER, DECAY = 0.29, 0.85, 0.5
 # Bound of the loss of softly trained trees of classes. A tree with 0.5, the default, is as good.
 # But twelve with 0.2 had less squared error on held-out samples of nine of ten training sets, by up
 # to 15 %.
@@ -90,7 +95,7 @@ def _class_kinds(problem, p, finish):
     n_candidates = max(1, round(np.sqrt(p)))
     oblique = RandomOblique(max(n_candidates, MIN_CANDIDATES), min(N_NONZERO, p))
     random, tao = RandomOblique(n_candidates, 1), TAO(C=1.0, max_passes=N_PASSES)
-    return [_soft_kind(problem, random, finish), *_mixed_kind(problem, finish),
+    return [_soft_kind(problem, p, random, finish), *_mixed_kind(problem, p, finish),
             Kind("tao", random, (tao, *finish), MAX_TRAINED_DEPTH),
             Kind("random oblique", oblique, finish), Kind("random", random, finish)]
 
@@ -100,7 +105,7 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
     oblique = RandomOblique(N_REGRESSION_CANDIDATES, min(N_REGRESSION_NONZERO, p))
     # As many features as random forests try, but drawn with repetition.
     random, tao = RandomOblique(min(p, MAX_FEATURES), 1), TAO(C=10.0, max_passes=N_PASSES)
-    soft = _soft_kind(problem, random, finish)
+    soft = _soft_kind(problem, p, random, finish)
     if leaf != "constant" and node_type(problem.loss) is not None and _is_soft(problem):
         # Training fits the leaves itself, with penalties of its own.
         refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
@@ -112,22 +117,22 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
             Kind("single leaf", SingleLeaf(), finish)]
 
 
-def _soft_kind(problem, random, finish):
+def _soft_kind(problem, p, random, finish):
     """Trees whose splits are all trained together by gradients, or from random trees by SSGD."""
     if not _is_soft(problem):
         return Kind("ssgd", random, (SSGD(), *finish), MAX_TRAINED_DEPTH)
     if problem.loss.is_classifier:
-        return Kind("annealed", _soft_init(problem), (_annealed(problem), *finish))
+        return Kind("annealed", _soft_init(problem), (_annealed(problem, p), *finish))
     # The loss of regression is not bounded by q, and gained nothing by steeper routing.
     return Kind("annealed", RandomComplete(), (Annealed(), *finish))
 
 
-def _mixed_kind(problem, finish):
+def _mixed_kind(problem, p, finish):
     """Softly trained trees that are shown mixtures of samples."""
     if not _is_soft(problem) or sparse.issparse(problem.X) or _is_large(problem):
         return []
     return [Kind("annealed, mixed", _soft_init(problem),
-                 (_annealed(problem, mixing=MIXING), *finish))]
+                 (_annealed(problem, p, mixing=MIXING), *finish))]
 
 
 def _soft_init(problem):
@@ -137,12 +142,16 @@ def _soft_init(problem):
     return RandomComplete(max(depth, limit) if _is_large(problem) else None)
 
 
-def _annealed(problem, mixing=0.0):
-    """Soft training of the trees for classes."""
-    steps = "auto"
+def _annealed(problem, p, mixing=0.0):
+    """Soft training of the trees for classes, of p columns each."""
+    steps, rate, weight_decay = "auto", "auto", "auto"
     if EPOCHS * len(problem.training_samples) > MIN_STEPS * MAX_BATCH_SIZE:
         steps = min(MAX_STEPS, EPOCHS * len(problem.training_samples) // MAX_BATCH_SIZE)
-    return Annealed(gamma=GAMMA, q=Q, steps=steps, mixing=mixing)
+    if _is_large(problem):
+        rate = min(default_rate(problem.loss, p), RATE / p**RATE_POWER)
+        weight_decay = DECAY * default_decay(problem) / rate
+    return Annealed(gamma=GAMMA, q=Q, learning_rate=rate, weight_decay=weight_decay, steps=steps,
+                    mixing=mixing)
 
 
 def _is_large(problem):

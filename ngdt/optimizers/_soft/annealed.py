@@ -234,12 +234,11 @@ class Annealed(SoftOptimizer):
         if batch == "auto":
             batch = min(MAX_BATCH_SIZE, -(-n_samples // _N_BATCHES))
         batch = min(batch, n_samples)
-        rate = self.learning_rate
+        rate, decay = self.learning_rate, default_decay(problem, self.leaf)
         if rate == "auto":
-            rate = _RATE if problem.loss.is_classifier else _REGRESSION_RATE
-            rate /= np.sqrt(problem.X.shape[1])
-        decay = rate * self.weight_decay if self.weight_decay != "auto" else (
-            _DECAY if self.leaf == "linear" or np.ptp(problem.scaling.scale) == 0 else _DECAY / 2)
+            rate = default_rate(problem.loss, problem.X.shape[1])
+        if self.weight_decay != "auto":
+            decay = rate * self.weight_decay
         if decay > 1:
             raise ValueError(
                 f"weight_decay={self.weight_decay} would remove more than all of the weights: use "
@@ -274,6 +273,16 @@ class Annealed(SoftOptimizer):
         if self.steps == "auto":
             return int(np.clip(round(_N_STEPS / steps_per_epoch), 1, _MAX_EPOCHS))
         return max(1, round(self.steps / steps_per_epoch))
+
+
+def default_rate(loss, n_features):
+    """Initial learning rate of the splits."""
+    return (_RATE if loss.is_classifier else _REGRESSION_RATE) / np.sqrt(n_features)
+
+
+def default_decay(problem, leaf="constant"):
+    """Share of the weights that the first step removes."""
+    return _DECAY if leaf == "linear" or np.ptp(problem.scaling.scale) == 0 else _DECAY / 2
 
 
 def _cosine(done):
