@@ -1,7 +1,7 @@
 """The methods that are compared: each a dict of candidates, among which validation chooses."""
 
 from ngdt import ObliqueTreeClassifier
-from ngdt.initializers import CO2
+from ngdt.initializers import CO2, RandomComplete
 from ngdt.optimizers import SSGD, TAO, Annealed
 
 TAO_L2 = (0.0003, 0.003, 0.03, 0.1)
@@ -37,6 +37,12 @@ def annealed(**parameters):
         "": tree(depth, seed, "random_complete", Annealed(**parameters))}
 
 
+def slow(depth, seed):
+    """As deep as said, trained as in a forest, for many samples of many pixels."""
+    return {"": tree(depth, seed, RandomComplete(depth), Annealed(
+        steps=4500, gamma=(1.0, 14.0), q=0.2, learning_rate=0.001))}
+
+
 def tao(penalty, costs):
     return lambda depth, seed: {
         f"C={C}": tree(depth, seed, "info_gain", TAO(C, penalty=penalty)) for C in costs}
@@ -56,4 +62,5 @@ METHODS = {
     "annealed-2250": annealed(steps=2250),
     "annealed-6000": annealed(steps=6000),
     "annealed-steep": annealed(steps=4500, gamma=(1.0, 14.0), q=0.2),
+    "annealed-slow": slow,
 }
