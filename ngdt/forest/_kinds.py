@@ -15,9 +15,12 @@ from ngdt.optimizers._soft.annealed import MAX_BATCH_SIZE, default_decay, defaul
 
 # Number of features of a random oblique split of classes, and least number of those that are tried.
 N_NONZERO, MIN_CANDIDATES = 3, 5
-# The same for regression, largest number of axis-aligned splits that are tried there, and of the
-# levels of trees that are trained with linear leaves.
-N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES, MAX_FEATURES, MAX_LINEAR_DEPTH = 2, 40, 100, 5
+# The same for regression, and largest number of axis-aligned splits that are tried there.
+N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES, MAX_FEATURES = 2, 40, 100
+# Largest number of levels of trees that are trained with linear leaves, and penalty on the slopes.
+# With these and half of the usual weight decay, six to eight such trees had less squared error on
+# held-out samples of all of 12 sets than with 5 levels, a penalty of 3 and the usual decay.
+MAX_LINEAR_DEPTH, SLOPE_PENALTY = 6, 1.0
 # Passes of TAO.
 N_PASSES = 5
 # Depth of softly trained trees for classes from this number of samples on. On held-out samples of
@@ -109,8 +112,9 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
     if leaf != "constant" and node_type(problem.loss) is not None and _is_soft(problem):
         # Training fits the leaves itself, with penalties of its own.
         refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
-        soft = Kind("annealed, linear", RandomComplete(), (Annealed(leaf="linear"), tao, *refit),
-                    MAX_LINEAR_DEPTH)
+        annealed = Annealed(leaf="linear", slope_penalty=SLOPE_PENALTY, weight_decay=(
+            DECAY * default_decay(problem, "linear") / default_rate(problem.loss, p)))
+        soft = Kind("annealed, linear", RandomComplete(), (annealed, tao, *refit), MAX_LINEAR_DEPTH)
     return [Kind("tao", oblique, (tao, *finish), MAX_TRAINED_DEPTH), soft,
             Kind("random oblique", oblique, finish), Kind("random", random, finish),
             # Next to others, it draws their predictions towards the mean.
