@@ -54,6 +54,7 @@ cdef class Descent:
         self._splitter = splitter
         self._columns, self._criterion = splitter._columns, splitter._criterion
         self._center, self._scale = center, scale
+        self._samples = np.empty(0, dtype=np.int32)
         self._weights = np.empty(splitter.n_features + 1)
         self._score, self._slope, self._turn = np.empty(n), np.empty(n), np.empty(n)
         self._turning = np.empty(n, dtype=np.int32)

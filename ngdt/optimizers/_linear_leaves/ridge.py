@@ -142,7 +142,7 @@ class RidgeNode:
         """Slopes for each penalty, shape (n_penalties, n_outputs, p), from those of the prior."""
         if self._is_solved_directly(penalties):
             # Eigenvectors would take some eight times as long.
-            prior = prior.reshape(-1, len(self.z))
+            prior = prior.reshape(prior.shape[-2:])
             products = self.products + penalties[0] * np.eye(len(self.z))
             return (prior + solve(products, self.zy - self.products @ prior.T).T)[None]
         s, V = self.spectrum
