@@ -69,7 +69,8 @@ def table(rows, kind):
     lines, compared = [], [method for method in COMPARED if method in set(rows["method"])]
     for name in [name for name in TITLES if name in set(rows["data"])]:
         group = rows[rows["data"] == name]
-        line = {"Data": TITLES[name], "Depth": group["depth"].iloc[0], "Rows": int(group["n_train"].median())}
+        line = {"Data": TITLES[name], "Depth": group["depth"].iloc[0],
+                "Rows": int(group["n_train"].median())}
         for method in compared:
             test = group["test"][group["method"] == method]
             line[COMPARED[method]] = mean_and_error(test) if len(test) else ""
