@@ -168,7 +168,10 @@ def pruning_folds(problem):
 def _divided(problem, n_folds):
     shuffled, rank, _ = _shuffled(
         problem.training_samples, strata_of(problem), problem.random_state)
-    return [np.sort(shuffled[rank % n_folds == k]).astype(np.int32) for k in range(n_folds)]
+    fold = rank % n_folds
+    if len(np.unique(fold)) < n_folds:      # every class has fewer samples than there are folds
+        fold = np.arange(len(shuffled)) % n_folds
+    return [np.sort(shuffled[fold == k]).astype(np.int32) for k in range(n_folds)]
 
 
 def _shuffled(samples, labels, seed):

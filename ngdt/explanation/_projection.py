@@ -68,7 +68,10 @@ def _shortest(A, b):
         return None
     if (b[norm == 0] < 0).any():
         return None
-    A, b = A[norm > 0] / norm[norm > 0, None], b[norm > 0] / norm[norm > 0]
+    with np.errstate(over="ignore"):
+        A, b = A[norm > 0] / norm[norm > 0, None], b[norm > 0] / norm[norm > 0]
+    if not np.isfinite(b).all():
+        return None
     unit = -b.min(initial=0.0)
     if unit == 0:
         return np.zeros(A.shape[1])

@@ -143,6 +143,13 @@ def test_projections_are_those_of_all_active_sets(data, p, limit):
         expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize("norm", [1e-10, 1e-100])
+def test_a_half_space_too_far_away_for_a_number_is_not_reached(norm):
+    A = np.array([[-norm, 0.0]])
+    assert project(A, np.array([-1e300]), np.ones(2)) is None
+    np.testing.assert_allclose(project(A, np.array([-norm]), np.ones(2)), [1.0, 0.0])
+
+
 def regions_by_hand(tree, meets_leaf, conditions):
     """All polytopes A z <= b in which a goal is met, by the paths from the root."""
     def walk(item, A, b):

@@ -29,6 +29,16 @@ def folds_of(problem, n_folds, seed=0):
     return [samples[fold == k] for k in range(n_folds)]
 
 
+@pytest.mark.parametrize("y", [
+    [0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 2, 2, 3], [0] * 5 + [1, 2], [0, 1] * 30], ids=str)
+def test_every_fold_has_samples_however_small_the_classes(y):
+    samples = np.arange(len(y), dtype=float)[:, None]
+    problem = make_problem(samples, np.array(y, dtype=float), LogLoss(), np.ones(len(y)))
+    folds = fold_samples(problem)
+    assert sorted(np.concatenate(folds)) == list(range(len(y)))
+    assert all(len(fold) for fold in folds)
+
+
 def candidates_of(tree, problem):
     alphas = np.unique(sequence_of(tree, problem).alphas)
     return [*np.sqrt(alphas[:-1] * alphas[1:]), np.inf]
