@@ -57,7 +57,7 @@ class WeightedSum:
         contributions = weights[features] * (x[features] - mean[features])
         return cls(
             [names[j] for j in features], x[features], mean[features], weights[features],
-            contributions, float(total), float(total) - fsum(contributions))._sorted()
+            contributions, float(total), float(total) - _sum(contributions))._sorted()
 
     @classmethod
     def of_contributions(cls, names, contributions, x, mean, total):
@@ -73,7 +73,7 @@ class WeightedSum:
         (used,) = np.nonzero(contributions)
         return cls(
             [names[j] for j in used], x[used], mean[used], np.full(len(used), np.nan),
-            contributions[used], float(total), float(total) - fsum(contributions),
+            contributions[used], float(total), float(total) - _sum(contributions),
             "mean prediction")._sorted()
 
     def _sorted(self):
@@ -110,4 +110,13 @@ class WeightedSum:
         -------
         float
         """
-        return fsum(self.contributions[n_terms:])
+        return _sum(self.contributions[n_terms:])
+
+
+def _sum(numbers):
+    """Their sum, rounded once; infinite or NaN where it overflows."""
+    try:
+        return fsum(numbers)
+    except (OverflowError, ValueError):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.sum(numbers))

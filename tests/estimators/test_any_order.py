@@ -372,6 +372,16 @@ def test_explanations_of_huge_numbers_are_written():
         assert "standard deviations" in str(model.explain([x])[0])
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("x", [[1e308, 1e308, -1e308], [1e300, -1e300, 1.0]], ids=str)
+def test_explanations_of_sums_that_overflow_are_written(x):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = ObliqueTreeRegressor(
+        1, init="info_gain", optimizer=None, leaf="linear", leaf_penalty=0.1)
+    model.fit(X, 1e10 * X.sum(axis=1))
+    assert "at the mean" in str(model.explain([x])[0])
+
+
 def _look_for_new_cases(seconds):
     end, number = time.monotonic() + seconds, int(os.environ.get("NGDT_FUZZ_SEED", 0))
     while time.monotonic() < end:
