@@ -52,9 +52,12 @@ def project(A, b, scale, low=-np.inf, high=np.inf):
             np.concatenate([b, -low[is_limited[0]], high[is_limited[1]]]))
         if found is None:
             return None
-        found *= scale
+        with np.errstate(over="ignore"):
+            found *= scale
         passed = np.array([found < low, found > high]) & ~is_limited
         if not passed.any():
+            if not np.isfinite(found).all():
+                return None
             step[moves] = np.clip(found, low, high)
             return step
         is_limited |= passed
@@ -78,7 +81,8 @@ def _shortest(A, b):
     with np.errstate(over="ignore"):
         h = np.maximum(-b / unit, -_NO_LIMIT)
     found = _least_distance(-A, h)
-    return None if found is None else unit * found
+    with np.errstate(over="ignore"):
+        return None if found is None else unit * found
 
 
 def _least_distance(G, h):

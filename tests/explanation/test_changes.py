@@ -150,6 +150,12 @@ def test_a_half_space_too_far_away_for_a_number_is_not_reached(norm):
     np.testing.assert_allclose(project(A, np.array([-norm]), np.ones(2)), [1.0, 0.0])
 
 
+def test_a_step_too_long_for_a_number_is_none():
+    A = np.array([[-1.0, 0.0], [0.9, -0.4]])
+    np.testing.assert_allclose(project(A, np.array([-1.0, -1.0]), np.ones(2)), [1.0, 4.75])
+    assert project(A, np.array([-1e308, -1e308]), np.ones(2)) is None
+
+
 def regions_by_hand(tree, meets_leaf, conditions):
     """All polytopes A z <= b in which a goal is met, by the paths from the root."""
     def walk(item, A, b):
