@@ -373,6 +373,16 @@ def test_explanations_of_huge_numbers_are_written():
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("n_columns", [3, 5])       # as many as samples, or more
+def test_products_that_overflow_make_a_leaf_constant(n_columns):
+    X = np.array([[-1e175], [-1e-204], [1e250]]) * np.ones(n_columns)
+    weight = np.array([1e116, 1e-136, 1e167])
+    model = ObliqueTreeRegressor(0, optimizer=None, leaf="linear", random_state=0)
+    model.fit(X, [0.1, 0.1, 0.1], sample_weight=weight)
+    np.testing.assert_allclose(model.predict(X), 0.1)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("x", [[1e308, 1e308, -1e308], [1e300, -1e300, 1.0]], ids=str)
 def test_explanations_of_sums_that_overflow_are_written(x):
     X = np.random.default_rng(0).normal(size=(30, 3))

@@ -117,6 +117,10 @@ class RidgeNode:
             sums = Sums.read(data, samples)
             self.weight = sums.weight
             self.z, self.y, self.products, self.zy, self.yy = sums.centered()
+            if not (np.isfinite(self.products).all() and np.isfinite(self.zy).all()):
+                # Where numbers overflow, the features count as constant.
+                self.products, self.zy = np.zeros_like(self.products), np.zeros_like(self.zy)
+                self.z = np.nan_to_num(self.z, posinf=0.0, neginf=0.0)
         else:
             self._decompose_samples(data, samples)
 
@@ -132,7 +136,11 @@ class RidgeNode:
         self.weight, root = weight.sum(), np.sqrt(weight)[:, None]
         self.z, self.y = weight @ Z / self.weight, weight @ y / self.weight
         Z, y = root * (Z - self.z), root * (y - self.y)
-        s, U = eigh(Z @ Z.T)
+        products = Z @ Z.T
+        if not np.isfinite(products).all():
+            Z, products = np.zeros_like(Z), np.zeros_like(products)
+            self.z = np.nan_to_num(self.z, posinf=0.0, neginf=0.0)
+        s, U = eigh(products)
         used = s > len(s) * np.finfo(float).eps * max(s[-1], 0.0)
         s = s[used]
         self.spectrum = s, Z.T @ (U[:, used] / np.sqrt(s))
