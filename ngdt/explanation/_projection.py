@@ -12,6 +12,7 @@ _FARTHEST = 1e7
 _NO_LIMIT = 1e100
 
 
+@np.errstate(over="ignore")
 def project(A, b, scale, low=-np.inf, high=np.inf):
     """The smallest step into a polytope, in units of the scale.
 
@@ -52,8 +53,7 @@ def project(A, b, scale, low=-np.inf, high=np.inf):
             np.concatenate([b, -low[is_limited[0]], high[is_limited[1]]]))
         if found is None:
             return None
-        with np.errstate(over="ignore"):
-            found *= scale
+        found *= scale
         passed = np.array([found < low, found > high]) & ~is_limited
         if not passed.any():
             if not np.isfinite(found).all():
@@ -65,24 +65,19 @@ def project(A, b, scale, low=-np.inf, high=np.inf):
 
 def _shortest(A, b):
     """The shortest u with A u <= b; or None, also where it overflows."""
-    with np.errstate(over="ignore"):
-        norm = np.linalg.norm(A, axis=1)
+    norm = np.linalg.norm(A, axis=1)
     if not (np.isfinite(norm).all() and np.isfinite(b).all()):
         return None
     if (b[norm == 0] < 0).any():
         return None
-    with np.errstate(over="ignore"):
-        A, b = A[norm > 0] / norm[norm > 0, None], b[norm > 0] / norm[norm > 0]
+    A, b = A[norm > 0] / norm[norm > 0, None], b[norm > 0] / norm[norm > 0]
     if not np.isfinite(b).all():
         return None
     unit = -b.min(initial=0.0)
     if unit == 0:
         return np.zeros(A.shape[1])
-    with np.errstate(over="ignore"):
-        h = np.maximum(-b / unit, -_NO_LIMIT)
-    found = _least_distance(-A, h)
-    with np.errstate(over="ignore"):
-        return None if found is None else unit * found
+    found = _least_distance(-A, np.maximum(-b / unit, -_NO_LIMIT))
+    return None if found is None else unit * found
 
 
 def _least_distance(G, h):
