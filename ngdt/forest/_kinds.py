@@ -112,8 +112,9 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
     if leaf != "constant" and node_type(problem.loss) is not None and _is_soft(problem):
         # Training fits the leaves itself, with penalties of its own.
         refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
-        annealed = Annealed(leaf="linear", slope_penalty=SLOPE_PENALTY, weight_decay=(
-            DECAY * default_decay(problem, "linear") / default_rate(problem.loss, p)))
+        annealed = Annealed(
+            leaf="linear", slope_penalty=SLOPE_PENALTY,
+            weight_decay=_weight_decay(problem, default_rate(problem.loss, p), "linear"))
         soft = Kind("annealed, linear", RandomComplete(), (annealed, tao, *refit), MAX_LINEAR_DEPTH)
     return [Kind("tao", oblique, (tao, *finish), MAX_TRAINED_DEPTH), soft,
             Kind("random oblique", oblique, finish), Kind("random", random, finish),
@@ -153,9 +154,14 @@ def _annealed(problem, p, mixing=0.0):
         steps = min(MAX_STEPS, EPOCHS * len(problem.training_samples) // MAX_BATCH_SIZE)
     if _is_large(problem):
         rate = min(default_rate(problem.loss, p), RATE / p**RATE_POWER)
-        weight_decay = DECAY * default_decay(problem) / rate
+        weight_decay = _weight_decay(problem, rate)
     return Annealed(gamma=GAMMA, q=Q, learning_rate=rate, weight_decay=weight_decay, steps=steps,
                     mixing=mixing)
+
+
+def _weight_decay(problem, rate, leaf="constant"):
+    """What removes the share `DECAY` of what a single tree would."""
+    return DECAY * default_decay(problem, leaf) / rate
 
 
 def _is_large(problem):
