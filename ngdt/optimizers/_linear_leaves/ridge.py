@@ -120,9 +120,9 @@ class RidgeNode:
             if not (np.isfinite(self.products).all() and np.isfinite(self.zy).all()):
                 # Where numbers overflow, the features count as constant.
                 self.products, self.zy = np.zeros_like(self.products), np.zeros_like(self.zy)
-                self.z = np.nan_to_num(self.z, posinf=0.0, neginf=0.0)
         else:
             self._decompose_samples(data, samples)
+        self.z = np.nan_to_num(self.z, copy=False, posinf=0.0, neginf=0.0)
 
     @cached_property
     def spectrum(self):
@@ -139,7 +139,6 @@ class RidgeNode:
         products = Z @ Z.T
         if not np.isfinite(products).all():
             Z, products = np.zeros_like(Z), np.zeros_like(products)
-            self.z = np.nan_to_num(self.z, posinf=0.0, neginf=0.0)
         s, U = eigh(products)
         used = s > len(s) * np.finfo(float).eps * max(s[-1], 0.0)
         s = s[used]
