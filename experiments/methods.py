@@ -38,7 +38,7 @@ def annealed(**parameters):
 
 
 def slow(depth, seed):
-    """As deep as said, trained as in a forest, for many samples of many pixels."""
+    """As deep as said, where the name stops at 8 levels, and trained as in a forest of images."""
     return {"": tree(depth, seed, RandomComplete(depth), Annealed(
         steps=4500, gamma=(1.0, 14.0), q=0.2, learning_rate=0.001))}
 

@@ -18,7 +18,8 @@ COMPARED = {"pruned": "Pruned", "ssgd": "SSGD", "tao": "TAO",
             "annealed-2250": "Annealed, 2250 steps", "annealed": "Annealed, 4500 steps",
             "annealed-6000": "Annealed, 6000 steps", "annealed-steep": "Annealed, steep",
             "annealed-slow": "Annealed, slow"}
-SLOW = {"annealed-slow": ("mnist",)}
+# Sets of the methods that are for some only: slow training is for many pixels.
+ONLY = {"annealed-slow": ("mnist",)}
 SEEDS = {method: 10 if method.startswith("annealed") else 3 for method in COMPARED}
 # As reported for DTSemNet by Panda et al. (ECAI 2024, table 3): mean and standard deviation of ten
 # runs, and the columns of DGT, TAO and CART there.
@@ -50,8 +51,7 @@ def jobs(quick):
         {"data": name, "rows": rows, "depth": depth, "seed": seed, "method": method}
         for rows in depths for seed in range(max(SEEDS.values()))
         for name, depth in depths[rows].items() for method in COMPARED
-        # Slow training is for many pixels. All samples of MNIST are the strict ones.
-        if seed < SEEDS[method] and name in SLOW.get(method, depths[rows])]
+        if seed < SEEDS[method] and name in ONLY.get(method, depths[rows])]
 
 
 def run(data, rows, depth, seed, method):
