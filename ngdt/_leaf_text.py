@@ -121,25 +121,6 @@ def log_odds_of(labels):
     return replace(labels, tree=odds, class_names=None, summary=summary)
 
 
-def class_at_mean(labels, leaf):
-    """Logits of a linear leaf for classes at the mean of its samples; None without samples.
-
-    Parameters
-    ----------
-    labels : TreeLabels
-    leaf : int
-
-    Returns
-    -------
-    ndarray of shape (n_classes,) or None
-    """
-    if labels.summary is None:
-        return None
-    tree = labels.tree
-    values = tree.values[leaf] + tree.slopes[leaf] @ labels.summary.leaf_means[leaf]
-    return values if tree.ranges is None else np.clip(values, *tree.ranges[leaf].T)
-
-
 def formula_of(labels, leaf, output=0, n_terms=None, digits=None):
     """The formula of a leaf for one output.
 
