@@ -15,6 +15,7 @@ from ngdt._tree import Tree
 from ngdt.estimators._classifier import ObliqueTreeClassifier
 from ngdt.estimators._data import ClassifierData
 from ngdt.forest._base import ObliqueForest
+from ngdt.forest._out_of_bag import out_of_bag_score
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
@@ -293,7 +294,5 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         self.oob_decision_function_ = predictions
         known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
         y, best = np.asarray(y).ravel()[known], self.classes_[predictions[known].argmax(axis=1)]
-        if callable(self.oob_score):
-            self.oob_score_ = self.oob_score(y, best)
-        else:
-            self.oob_score_ = accuracy_score(y, best, sample_weight=sample_weight[known])
+        self.oob_score_ = out_of_bag_score(
+            self.oob_score, accuracy_score, y, best, sample_weight[known])

@@ -48,3 +48,26 @@ def out_of_bag_predictions(problem, sampling, estimators):
             f"{unknown:.0%} of the samples were drawn for every tree and have no out-of-bag "
             "prediction: use more trees, or a smaller max_samples", stacklevel=5)
     return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)
+
+
+def out_of_bag_score(oob_score, metric, y, predictions, weight):
+    """The score of the samples that have an out-of-bag prediction.
+
+    Parameters
+    ----------
+    oob_score : bool or callable
+        A callable replaces the metric, and gets no weights.
+    metric : callable
+    y, predictions, weight : ndarray
+        Of these samples.
+
+    Returns
+    -------
+    object
+        What the metric returns; NaN if there is no sample.
+    """
+    if not len(y):
+        return np.nan
+    if callable(oob_score):
+        return oob_score(y, predictions)
+    return metric(y, predictions, sample_weight=weight)

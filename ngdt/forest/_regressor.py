@@ -7,9 +7,11 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from ngdt._quantiles import check_quantiles
+from ngdt._scaling import power_of_two
 from ngdt.estimators._data import RegressorData
 from ngdt.estimators._regressor import ObliqueTreeRegressor
 from ngdt.forest._base import ObliqueForest
+from ngdt.forest._out_of_bag import out_of_bag_score
 from ngdt.forest._quantiles import pooled_quantiles
 
 
@@ -221,8 +223,11 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
         self.oob_prediction_ = predictions[:, 0] if self.n_outputs_ == 1 else predictions
         y = np.asarray(y, dtype=np.float64).reshape(self.oob_prediction_.shape)[known]
-        if callable(self.oob_score):
-            self.oob_score_ = self.oob_score(y, self.oob_prediction_[known])
-        else:
-            self.oob_score_ = r2_score(
-                y, self.oob_prediction_[known], sample_weight=sample_weight[known])
+        self.oob_score_ = out_of_bag_score(
+            self.oob_score, _r2_score, y, self.oob_prediction_[known], sample_weight[known])
+
+
+def _r2_score(y, predictions, sample_weight):
+    """R2 of targets whose squares may be infinite."""
+    unit = power_of_two(max(np.abs(y).max(), np.abs(predictions).max()))
+    return r2_score(y / unit, predictions / unit, sample_weight=sample_weight)

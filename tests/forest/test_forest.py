@@ -283,6 +283,23 @@ def test_samples_in_every_bag(forest, iris):
     assert np.isfinite(model.oob_score_)
 
 
+def test_out_of_bag_score_of_targets_of_any_size(iris):
+    X, y = iris
+    model = greedy(ObliqueForestRegressor, 25, oob_score=True)
+    score = model.fit(X, y).oob_score_
+    for size in (1e-300, 1e200, 1e300):
+        assert model.fit(X, size * y).oob_score_ == pytest.approx(score)
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore:100% of the samples were drawn for every tree")
+def test_one_sample_in_every_bag(forest):
+    for score in (True, lambda true, predicted: 1 / len(true)):
+        model = greedy(forest, 2, oob_score=score).fit([[1.0]], [3])
+        assert np.isnan(model.oob_score_)
+        assert model.predict([[1.0]]) == 3
+
+
 def test_out_of_bag_predictions_of_several_targets(iris):
     X, y = iris
     model = greedy(ObliqueForestRegressor, 25, oob_score=True).fit(X, np.column_stack([y, X[:, 0]]))
