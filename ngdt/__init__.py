@@ -20,13 +20,18 @@ from ngdt._validation import did_you_mean as _did_you_mean
 from ngdt._version import __version__ as __version__
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.export import export_text
-from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt.forest import (
+    ObliqueBoostingRegressor,
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+)
 from ngdt.path import TAOPathCV, tao_path
 from ngdt.persistence import load, save
 from ngdt.plotting import plot_tree
 from ngdt.problem import Problem
 
 __all__ = [
+    "ObliqueBoostingRegressor",
     "ObliqueForestClassifier",
     "ObliqueForestRegressor",
     "ObliqueTreeClassifier",

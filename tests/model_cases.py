@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.datasets import make_friedman1
 
 from ngdt import (
+    ObliqueBoostingRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -127,6 +129,14 @@ def forest_by_default():
     return model.fit(numbers(2), targets(2)), numbers(2), targets(2)
 
 
+def boosting():
+    X, y = make_friedman1(200, 5, random_state=0)
+    model = ObliqueBoostingRegressor(
+        ObliqueForestRegressor(8, max_depth=2, init="random", optimizer="tao"), random_state=0)
+    assert len(model.fit(X, y).estimators_) == 2
+    return model, X, y
+
+
 def search():
     tree = ObliqueTreeClassifier(3, optimizer=TAO(max_passes=2))
     return TAOPathCV(tree, Cs=[1.0, 0.1], cv=2).fit(frame(), labels()), frame(), labels()
@@ -135,7 +145,8 @@ def search():
 # Functions that return a fitted model, X and y.
 MODELS = [
     tree_on_frame, linear_leaves, robust, counts, sparse_weights, by_default, categories_of_numbers,
-    from_an_estimator, in_batches, single_leaf, from_a_tree, forest, forest_by_default, search]
+    from_an_estimator, in_batches, single_leaf, from_a_tree, forest, forest_by_default, boosting,
+    search]
 
 
 def assert_same(a, b):

@@ -23,7 +23,8 @@ def save(model: Any, path: str | os.PathLike) -> None:
     ----------
     model : estimator of ngdt or Tree
         An `ObliqueTreeClassifier`, `ObliqueTreeRegressor`, `ObliqueForestClassifier`,
-        `ObliqueForestRegressor`, `TAOPathCV` or a tree of `ngdt.deep`, fitted or not, or a `Tree`.
+        `ObliqueForestRegressor`, `ObliqueBoostingRegressor`, `TAOPathCV` or a tree of `ngdt.deep`,
+        fitted or not, or a `Tree`.
         It is saved with its parameters and fitted attributes. `callback` and `checkpoint` are
         saved as None, and so are functions that make networks. An estimator of `ngdt.dask` is saved
         as the one of the same name in ngdt.
@@ -63,7 +64,8 @@ def save(model: Any, path: str | os.PathLike) -> None:
         model = model.in_memory()
     if type(model) not in MODELS:
         raise TypeError(
-            f"model must be a tree, a forest or a TAOPathCV of ngdt, got {type(model).__name__}. "
+            "model must be a tree, a forest or another estimator of ngdt, got "
+            f"{type(model).__name__}. "
             "Save what ngdt trained in it, such as pipeline[-1] or search.best_estimator_, or save "
             "all of it by skops.io.dump or joblib.dump")
     with error_prefix("path"):

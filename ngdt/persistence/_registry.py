@@ -18,7 +18,11 @@ from ngdt._targets import ClassTargets, RegressionTargets
 from ngdt._tree import Tree
 from ngdt.deep import CNN, DeepTreeClassifier, DeepTreeRegressor
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt.forest import (
+    ObliqueBoostingRegressor,
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+)
 from ngdt.initializers import INITIALIZERS
 from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.losses import LOSSES
@@ -28,7 +32,8 @@ from ngdt.path import TAOPathCV
 # What `save` takes.
 MODELS = (
     Tree, ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
-    ObliqueForestRegressor, TAOPathCV, DeepTreeClassifier, DeepTreeRegressor)
+    ObliqueForestRegressor, ObliqueBoostingRegressor, TAOPathCV, DeepTreeClassifier,
+    DeepTreeRegressor)
 
 CLASSES = {each.__name__: each for each in (
     *MODELS, *LOSSES.values(), *INITIALIZERS.values(), SingleLeaf, *OPTIMIZERS.values(), Table,

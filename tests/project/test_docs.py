@@ -98,7 +98,7 @@ def test_public_names_have_a_page_or_a_line_in_the_reference(name):
 
 @pytest.mark.parametrize("name", [
     "ObliqueTreeClassifier", "ObliqueTreeRegressor", "ObliqueForestClassifier",
-    "ObliqueForestRegressor", "TAOPathCV"])
+    "ObliqueForestRegressor", "ObliqueBoostingRegressor", "TAOPathCV"])
 def test_notebooks_link_to_the_reference(name):
     link = f"https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{name}.html"
     assert f'href="{link}"' in getattr(ngdt, name)()._repr_html_()

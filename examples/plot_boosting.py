@@ -1,0 +1,50 @@
+"""
+Boosting
+========
+
+The mean of many trees smooths the target: large values are predicted too small, and small ones too
+large. A second forest can be trained on what the first one misses.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_diabetes, make_friedman1
+
+from ngdt import ObliqueBoostingRegressor, ObliqueForestRegressor
+
+X, y = make_friedman1(500, n_features=5, noise=0.1, random_state=0)
+X_test, y_test = make_friedman1(2000, n_features=5, noise=0.0, random_state=1)
+
+# %%
+# Both have thirty trees. Boosting divides them: 18 for the first forest, which says of each
+# training sample what the trees that did not draw it predict, and 12 for the differences.
+
+forest = ObliqueForestRegressor(30, random_state=0)
+models = {"one forest": forest, "boosting": ObliqueBoostingRegressor(forest)}
+figure, axes = plt.subplots(1, 2, figsize=(7, 3.6), sharey=True, layout="constrained")
+for ax, (name, model) in zip(axes, models.items(), strict=True):
+    missed = y_test - model.fit(X, y).predict(X_test)
+    ax.scatter(y_test, missed, s=4, alpha=0.3, linewidths=0)
+    edges = np.quantile(y_test, np.linspace(0.0, 1.0, 9))
+    part = np.digitize(y_test, edges[1:-1])
+    ax.plot([y_test[part == k].mean() for k in range(8)],
+            [missed[part == k].mean() for k in range(8)], color="C1", marker="o", label="mean")
+    ax.axhline(0.0, color="0.5", linewidth=0.8)
+    ax.set(title=f"{name}: error {np.sqrt(np.mean(missed ** 2)):.2f}", xlabel="true value")
+axes[0].set_ylabel("true value minus prediction")
+axes[0].legend(frameon=False)
+plt.show()
+
+# %%
+# ``oob_errors_`` are the squared errors on training samples that made it decide so: of the first
+# forest, and of both.
+
+print(models["boosting"].oob_errors_)
+
+# %%
+# Where noise is what remains, a second forest would learn only that. The out-of-bag error shows it,
+# and the result is one forest of all trees.
+
+diabetes = load_diabetes()
+model = ObliqueBoostingRegressor(forest).fit(diabetes.data, diabetes.target)
+print(model.oob_errors_, [len(each.estimators_) for each in model.estimators_])

@@ -1,0 +1,193 @@
+"""Boosting: a forest, and a second one that corrects it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import ngdt
+from ngdt import ObliqueBoostingRegressor, ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt.initializers import RandomOblique
+
+FOREST = ObliqueForestRegressor(20, init=RandomOblique(5, 2), optimizer=None)
+CHECKED = ObliqueBoostingRegressor(ObliqueForestRegressor(
+    5, max_depth=3, init="random", optimizer=None))
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    """Targets that a forest smooths too much."""
+    return make_friedman1(600, 5, noise=0.1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def boosted(smooth):
+    return ObliqueBoostingRegressor(FOREST, random_state=0).fit(*smooth)
+
+
+@pytest.mark.filterwarnings("ignore:[0-9]+% of the samples were drawn for every tree")
+def test_the_second_forest_is_trained_on_what_the_first_misses(smooth, boosted):
+    X, y = smooth
+    first, second = boosted.estimators_
+    assert [len(each.estimators_) for each in (first, second)] == [12, 8]
+    missed = y - clone(first).fit(X, y).oob_prediction_
+    known = np.isfinite(missed)
+    assert 0 < (~known).sum() < 10
+    alone = clone(second).fit(X, np.where(known, missed, 0.0), known.astype(float))
+    np.testing.assert_array_equal(alone.predict(X), second.predict(X))
+    np.testing.assert_array_equal(boosted.predict(X), first.predict(X) + second.predict(X))
+    left = missed - alone.oob_prediction_
+    known &= np.isfinite(left)
+    before, after = (float(np.mean(each[known] ** 2)) for each in (missed, left))
+    assert boosted.oob_errors_ == pytest.approx([before, after])
+    assert after < before
+    gains = [y[known].var() - before, before - after]
+    expected = np.average([first.feature_importances_, second.feature_importances_], axis=0,
+                          weights=gains)
+    np.testing.assert_allclose(boosted.feature_importances_, expected)
+
+
+def test_it_is_more_accurate_than_a_forest_of_smooth_targets(smooth, boosted):
+    X, y = make_friedman1(1000, 5, noise=0.0, random_state=1)
+    forest = clone(FOREST).set_params(bootstrap=False, random_state=0).fit(*smooth)
+    errors = [np.mean((model.predict(X) - y) ** 2) for model in (boosted, forest)]
+    assert errors[0] < 0.9 * errors[1]
+
+
+def test_noise_is_left_to_one_forest(smooth):
+    X, _ = smooth
+    y = np.random.RandomState(0).randn(len(X))
+    model = ObliqueBoostingRegressor(FOREST, random_state=0).fit(X, y)
+    forest, = model.estimators_
+    assert len(forest.estimators_) == 20
+    assert not model.oob_errors_[1] < model.oob_errors_[0]
+    same = clone(FOREST).set_params(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    np.testing.assert_allclose(model.feature_importances_, same.feature_importances_)
+
+
+def test_defaults(smooth):
+    X, y = smooth
+    model = ObliqueBoostingRegressor(random_state=0).fit(X[:60], y[:60])
+    assert sum(len(each.estimators_) for each in model.estimators_) == 50
+    assert model.score(X[60:], y[60:]) > 0.6
+
+
+def test_several_targets(smooth):
+    X, y = smooth
+    model = ObliqueBoostingRegressor(FOREST, random_state=0).fit(X, np.c_[y, -2 * y])
+    assert len(model.estimators_) == model.n_outputs_ == 2
+    predicted = model.predict(X[:7])
+    np.testing.assert_allclose(predicted[:, 1], -2 * predicted[:, 0])
+
+
+def test_frames_and_sparse_matrices(smooth):
+    X, y = smooth
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["kind"] = pd.Categorical(np.where(y > 15, "high", "low"))
+    frame.loc[frame.index[::9], "a"] = np.nan
+    model = ObliqueBoostingRegressor(FOREST, random_state=0).fit(frame, y)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert model.n_features_in_ == len(model.feature_importances_) == 6
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    assert model.score(frame, y) > 0.8
+    matrix = sparse.csr_array(np.where(X > 0.4, X, 0.0))
+    model = model.fit(matrix, y)
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_allclose(model.predict(matrix), model.predict(matrix.toarray()))
+
+
+def test_samples_of_weight_zero_are_ignored(smooth):
+    X, y = smooth
+    weight = np.ones(len(y))
+    weight[::3] = 0.0
+    wrong = np.where(weight > 0, y, 1e6)
+    model = ObliqueBoostingRegressor(FOREST, random_state=0)
+    np.testing.assert_array_equal(
+        model.fit(X, wrong, weight).predict(X), model.fit(X, y, weight).predict(X))
+
+
+@pytest.mark.parametrize("n_estimators", [1, 2, 20])
+@pytest.mark.parametrize("n_samples", [1, 2, 5])
+def test_few_samples_and_trees(n_samples, n_estimators):
+    X, y = np.arange(2.0 * n_samples).reshape(-1, 2), 3.0 + np.arange(n_samples)
+    model = ObliqueBoostingRegressor(
+        clone(FOREST).set_params(n_estimators=n_estimators), random_state=0).fit(X, y)
+    predicted = model.predict(X)
+    assert np.isfinite(predicted).all()
+    assert np.abs(predicted - y).max() <= 2 * n_samples
+    if n_samples == 1:
+        assert predicted == pytest.approx(3.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e150, 1e160, 1e300])
+def test_targets_of_any_size(smooth, boosted, size):
+    X, y = smooth
+    model = ObliqueBoostingRegressor(FOREST, random_state=0).fit(X, size * y)
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(model.feature_importances_).all()
+    assert np.corrcoef(model.predict(X) / size, y)[0, 1] > 0.9
+    if size == 1e150:
+        np.testing.assert_allclose(model.predict(X) / size, boosted.predict(X), rtol=0.2)
+
+
+def test_seeds_and_threads(smooth, boosted):
+    X, y = smooth
+    for estimator, seed in ((FOREST, 0), (clone(FOREST).set_params(random_state=0), None),
+                            (clone(FOREST).set_params(n_jobs=2), 0)):
+        again = ObliqueBoostingRegressor(estimator, random_state=seed).fit(X, y)
+        np.testing.assert_array_equal(again.predict(X), boosted.predict(X))
+    other = ObliqueBoostingRegressor(FOREST, random_state=1).fit(X, y)
+    assert (other.predict(X) != boosted.predict(X)).any()
+
+
+def test_saved(smooth, boosted, tmp_path):
+    X, _ = smooth
+    ngdt.save(boosted, tmp_path / "model.ngdt")
+    for same in (ngdt.load(tmp_path / "model.ngdt"), pickle.loads(pickle.dumps(boosted))):
+        np.testing.assert_array_equal(same.predict(X), boosted.predict(X))
+        assert same.oob_errors_ == boosted.oob_errors_
+    assert boosted.get_nbytes() == sum(each.get_nbytes() for each in boosted.estimators_)
+
+
+def test_no_second_forest_without_time(smooth):
+    estimator = clone(FOREST).set_params(max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match="of 12 trees"):
+        model = ObliqueBoostingRegressor(estimator, random_state=0).fit(*smooth)
+    assert [len(each.estimators_) for each in model.estimators_] == [1]
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"loss": "absolute_error"}, "loss of estimator must be None or 'squared_error'"),
+    ({"checkpoint": "file"}, "checkpoint of estimator must be None"),
+    ({"warm_start": True}, "warm_start of estimator must be False"),
+    ({"bootstrap": False}, "must draw samples"),
+    ({"n_estimators": 0}, "'n_estimators' parameter of ObliqueForestRegressor"),
+])
+def test_messages(smooth, parameters, message):
+    model = ObliqueBoostingRegressor(clone(FOREST).set_params(**parameters))
+    with pytest.raises(ValueError, match=message):
+        model.fit(*smooth)
+    assert not hasattr(model, "estimators_")
+
+
+def test_wrong_estimator(smooth):
+    with pytest.raises(ValueError, match="'estimator' parameter of ObliqueBoostingRegressor"):
+        ObliqueBoostingRegressor(ObliqueForestClassifier()).fit(*smooth)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"), list(estimator_checks_generator(CHECKED)),
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else value.func.__name__)
+def test_scikit_learn_check(estimator, check, request):
+    if check.func.__name__.startswith("check_sample_weight_equivalence"):
+        request.node.add_marker(pytest.mark.xfail(reason=(
+            "a sample of weight k is drawn as one, k copies of it one by one")))
+    check(estimator)
