@@ -77,7 +77,7 @@ def _squared_error(tree, leaf, y, weight):
     np.add.at(at_leaf, leaf, moments)
     total, sums, squares = np.split(sums_below(tree, at_leaf), [1, 1 + y.shape[1]], axis=1)
     total = np.maximum(total, np.finfo(float).tiny)
-    return np.maximum(squares - sums**2 / total, 0.0).sum(axis=1)
+    return np.maximum(squares - sums * (sums / total), 0.0).sum(axis=1)
 
 
 def _least_loss(tree, leaf, y, weight, loss):

@@ -11,15 +11,19 @@ from ngdt._greedy.criterion cimport REST, Criterion, Cut, Moves
 cdef class Variance(Criterion):
     """Sum of squared deviations from the mean, over all targets.
 
-    Targets are scaled by a power of two, and centred in every node: what is left of a node's sum is
-    rounding, and no digits cancel however far the targets lie from zero.
+    Targets and weights are scaled by powers of two, so that no square overflows or vanishes.
+    Targets are centred in every node: what is left of a node's sum is rounding, and no digits
+    cancel however far the targets lie from zero.
     """
 
     def __init__(self, y, sample_weight, n_outputs):
-        super().__init__(y, sample_weight, n_outputs)
+        bits = [int(np.frexp(np.abs(each).max(initial=0.0))[1]) for each in (sample_weight, y)]
+        weight = np.maximum(np.ldexp(sample_weight, -bits[0]), np.finfo(float).tiny)
+        super().__init__(y, np.where(sample_weight > 0, weight, 0.0), n_outputs)
         self.n_targets = n_outputs
-        self._scale = 2.0 ** -float(np.frexp(np.abs(y).max(initial=0.0))[1].clip(-1000, 1000))
-        self.unit = (1.0 / self._scale) ** 2 if abs(np.log2(self._scale)) < 500 else 1.0
+        self._scale = 2.0 ** -float(np.clip(bits[1], -1000, 1000))
+        gain_bits = bits[0] + 2 * bits[1]
+        self.unit = 2.0 ** gain_bits if abs(gain_bits) < 1000 else 1.0
         self._deviation = np.empty((len(y), n_outputs))
         self._scratch = np.empty((3, n_outputs))
 

@@ -9,6 +9,7 @@ from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from helpers import make_problem, nested
+from ngdt import ObliqueTreeRegressor
 from ngdt._greedy.splitter import Splitter
 from ngdt._tree import Tree
 from ngdt.initializers._info_gain import InfoGain
@@ -101,6 +102,18 @@ def test_weights_have_no_unit():
         scaled = InfoGain().initialize(make_problem(X, y, sample_weight=np.full(len(y), scale)))
         np.testing.assert_array_equal(scaled.weights, tree.weights)
         np.testing.assert_array_equal(scaled.thresholds, tree.thresholds)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 2.0, 1e160, 1e300])
+def test_weights_of_any_size_for_regression(scale):
+    X, y = datasets.load_diabetes(return_X_y=True)
+    tree, scaled = (
+        ObliqueTreeRegressor(4, init="info_gain", optimizer=None).fit(X, y, np.full(len(y), each))
+        for each in (1.0, scale))
+    np.testing.assert_array_equal(scaled.tree_.weights, tree.tree_.weights)
+    np.testing.assert_array_equal(scaled.tree_.thresholds, tree.tree_.thresholds)
+    np.testing.assert_allclose(scaled.predict(X), tree.predict(X))
+    np.testing.assert_allclose(scaled.feature_importances_, tree.feature_importances_)
 
 
 def test_unsorted_csr_is_the_same_matrix():
