@@ -61,6 +61,7 @@ METHODS = {
     "annealed": annealed(steps=4500),
     "annealed-2250": annealed(steps=2250),
     "annealed-6000": annealed(steps=6000),
+    "annealed-9000": annealed(steps=9000),
     "annealed-steep": annealed(steps=4500, gamma=(1.0, 14.0), q=0.2),
     "annealed-slow": slow,
 }

@@ -16,7 +16,8 @@ ALL_DEPTHS = {"mnist": 10}
 # Methods, and their names in the tables.
 COMPARED = {"pruned": "Pruned", "ssgd": "SSGD", "tao": "TAO",
             "annealed-2250": "Annealed, 2250 steps", "annealed": "Annealed, 4500 steps",
-            "annealed-6000": "Annealed, 6000 steps", "annealed-steep": "Annealed, steep",
+            "annealed-6000": "Annealed, 6000 steps", "annealed-9000": "Annealed, 9000 steps",
+            "annealed-steep": "Annealed, steep",
             "annealed-slow": "Annealed, slow"}
 # Sets of the methods that are for some only: slow training is for many pixels.
 ONLY = {"annealed-slow": ("mnist",)}
