@@ -200,6 +200,32 @@ class ObliqueBoostingRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return sum(each.predict(X) for each in self.estimators_)
 
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.1, 0.5, 0.9)
+    ) -> np.ndarray:
+        """Quantiles of the targets for each sample.
+
+        Those of the last forest, see `ObliqueForestRegressor.predict_quantiles`, plus what the
+        first predicts. The targets of the second are differences from out-of-bag predictions, so
+        that their spread is that of new samples.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
+            In [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles) or, for several targets, \
+                (n_samples, n_quantiles, n_outputs)
+            In the order of `quantiles`; a larger quantile is never smaller.
+        """
+        check_is_fitted(self)
+        *others, last = self.estimators_
+        return last.predict_quantiles(X, quantiles) + sum(
+            each.predict(X)[:, np.newaxis] for each in others)
+
     def get_nbytes(self) -> int:
         """Size of the forests when they are stored.
 

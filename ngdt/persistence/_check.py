@@ -22,6 +22,7 @@ from ngdt.deep._base import DeepTree
 from ngdt.deep._structure import score_tree
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import ClassifierData
+from ngdt.forest import ObliqueBoostingRegressor, ObliqueForestRegressor
 from ngdt.forest._base import ObliqueForest
 from ngdt.forest._ensemble import Ensemble
 from ngdt.path import TAOPathCV
@@ -37,6 +38,8 @@ OF_CLASSES = {"classes_", "n_classes_"}
 OF_TREE = {
     "tree_", "history_", "n_iter_", "baseline_kept_", "_n_node_samples", "_sample_summary"}
 OF_FOREST = {"estimators_"}
+OF_BOOSTING = {
+    "estimators_", "oob_errors_", "feature_importances_", "n_features_in_", "n_outputs_"}
 OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
 OF_NETWORKS = {
     "_scaling", "_targets", "history_", "n_features_in_", "n_iter_", "n_outputs_", "tree_",
@@ -245,6 +248,24 @@ def _(forest: ObliqueForest):
                 "estimators_", f"a list of fitted {forest._tree_class.__name__}")
         require_tree("tree_ of estimators_", each.tree_, *size)
     require(isinstance(forest._kernel, Ensemble | None), "_kernel", "None")
+
+
+@check.register
+def _(model: ObliqueBoostingRegressor):
+    if not is_fitted(model, OF_BOOSTING, OF_FRAME):
+        return
+    forests = model.estimators_
+    require(isinstance(forests, list) and len(forests), "estimators_", "a list of forests")
+    for forest in forests:
+        require(type(forest) is ObliqueForestRegressor and hasattr(forest, "estimators_")
+                and forest.n_outputs_ == model.n_outputs_,
+                "estimators_", "a list of fitted ObliqueForestRegressor for the same targets")
+        _check_names(model, forest._table)
+    require_array(
+        "feature_importances_", model.feature_importances_, FLOAT, (model.n_features_in_,))
+    errors = model.oob_errors_
+    require(isinstance(errors, list) and all(isinstance(each, float) for each in errors),
+            "oob_errors_", "a list of numbers")
 
 
 @check.register

@@ -157,6 +157,38 @@ def test_saved(smooth, boosted, tmp_path):
     assert boosted.get_nbytes() == sum(each.get_nbytes() for each in boosted.estimators_)
 
 
+def test_changed_models_are_not_saved(boosted, tmp_path):
+    for name, value, message in (
+            ("estimators_", [], "a list of forests"),
+            ("estimators_", [FOREST], "a list of fitted ObliqueForestRegressor"),
+            ("n_outputs_", 2, "for the same targets"),
+            ("n_features_in_", 4, "n_features_in_"),
+            ("feature_importances_", np.ones(4), "feature_importances_"),
+            ("oob_errors_", [None], "a list of numbers"),
+            ("more_", 1, "does not know")):
+        model = pickle.loads(pickle.dumps(boosted))
+        setattr(model, name, value)
+        with pytest.raises(ValueError, match=message):
+            ngdt.save(model, tmp_path / "model.ngdt")
+
+
+def test_quantiles_are_those_of_new_samples():
+    samples = [make_friedman1(800, 5, noise=1.0, random_state=seed) for seed in (0, 1)]
+    forest = clone(FOREST).set_params(min_samples_leaf=5)
+    model = ObliqueBoostingRegressor(forest, random_state=0).fit(*samples[0])
+    assert len(model.estimators_) == 2
+    X, y = samples[1]
+    quantiles = [0.1, 0.5, 0.9]
+    found = model.predict_quantiles(X, quantiles)
+    assert (np.diff(found) >= 0).all()
+    np.testing.assert_allclose((y[:, None] < found).mean(axis=0), quantiles, atol=0.05)
+    first, second = model.estimators_
+    np.testing.assert_allclose(
+        found, first.predict(X)[:, None] + second.predict_quantiles(X, quantiles))
+    y = np.c_[samples[0][1], -samples[0][1]]
+    assert model.fit(samples[0][0], y).predict_quantiles(X, quantiles).shape == (800, 3, 2)
+
+
 def test_no_second_forest_without_time(smooth):
     estimator = clone(FOREST).set_params(max_time=1e-9)
     with pytest.warns(ConvergenceWarning, match="of 12 trees"):
