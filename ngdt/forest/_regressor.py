@@ -219,6 +219,14 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         found = pooled_quantiles(self.estimators_, self._leaves(data), data, quantiles)
         return found[:, :, 0] if self.n_outputs_ == 1 else found
 
+    def _encode_targets(self, y, sample_weight, resume, known):
+        largest = float(np.abs(y).max())
+        if not np.isfinite(largest * self.n_estimators):
+            raise ValueError(
+                f"y has numbers up to {largest:.3g}, whose sum over {self.n_estimators} trees "
+                "overflows: divide y by the largest of them")
+        return super()._encode_targets(y, sample_weight, resume, known)
+
     def _set_out_of_bag(self, y, sample_weight, predictions):
         known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
         self.oob_prediction_ = predictions[:, 0] if self.n_outputs_ == 1 else predictions

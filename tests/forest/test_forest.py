@@ -291,6 +291,14 @@ def test_out_of_bag_score_of_targets_of_any_size(iris):
         assert model.fit(X, size * y).oob_score_ == pytest.approx(score)
 
 
+def test_targets_whose_sum_over_the_trees_overflows():
+    model = greedy(ObliqueForestRegressor, 4)
+    X, y = [[0.0], [1.0]], np.array([0.0, -4e307])
+    assert np.isfinite(model.fit(X, y).predict(X)).all()
+    with pytest.raises(ValueError, match=r"y has numbers up to 8e\+307, whose sum over 4 trees"):
+        model.fit(X, 2.0 * y)
+
+
 @BOTH
 @pytest.mark.filterwarnings("ignore:100% of the samples were drawn for every tree")
 def test_one_sample_in_every_bag(forest):
