@@ -46,7 +46,7 @@ def test_unchecked_input_of_another_width_is_refused(iris):
     ([[1.0, 2.0, 3.0, 4.0]], "list: only estimators with check_input=True"),
     (np.ones((2, 8))[:, ::2], r"of shape \(2, 4\): numpy.ascontiguousarray"),
     (np.ones(4), r"shape \(4,\): one sample is X.reshape\(1, -1\)"),
-    (np.ones((2, 4), dtype=int), "float32 or float64, got int64")])
+    (np.ones((2, 4), dtype=np.int64), "float32 or float64, got int64")])
 def test_unchecked_input_that_is_not_read_as_it_is_is_refused(iris, X, message):
     fitted = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
     with pytest.raises(TypeError, match=f"^X must be .*{message}"):

@@ -24,7 +24,7 @@ def test_dict_and_balanced_class_weight_are_row_weights(iris):
 
 def test_balanced_class_weight_counts_by_sample_weight(iris):
     X, y = iris
-    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    weight = np.random.default_rng(0).integers(0, 4, len(y), np.intp)
     estimator = ObliqueTreeClassifier(3, optimizer=None, class_weight="balanced")
     weighted = clone(estimator).fit(X, y, weight)
     repeated = clone(estimator).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))

@@ -56,7 +56,7 @@ def test_class_weights_are_those_of_scikit_learn(class_weight):
     np.testing.assert_allclose(
         targets.apply_class_weight(class_weight, y, np.ones(40)),
         compute_sample_weight(class_weight, y))
-    weight = np.random.default_rng(0).integers(0, 4, 40)
+    weight = np.random.default_rng(0).integers(0, 4, 40, np.intp)
     again = np.repeat(np.arange(40), weight)
     weighted = targets.apply_class_weight(class_weight, y, weight.astype(float))
     repeated = targets.apply_class_weight(class_weight, y[again], np.ones(len(again)))

@@ -89,7 +89,7 @@ def test_several_targets(smooth):
 
 def test_frames_and_sparse_matrices(smooth):
     X, y = smooth
-    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame = pd.DataFrame(X.copy(), columns=list("abcde"))
     frame["kind"] = pd.Categorical(np.where(y > 15, "high", "low"))
     frame.loc[frame.index[::9], "a"] = np.nan
     model = ObliqueBoostingRegressor(FOREST, random_state=0).fit(frame, y)

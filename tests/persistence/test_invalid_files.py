@@ -195,7 +195,7 @@ def test_the_file_of_a_tree(tmp_path, loaded):
     ({"weights": [["x" * 100_000] + [""] * 100_000]}, "must consist of arrays"),
     ({"weights": {"csr": [[1, 1], ["x" * 100_000] + [""] * 100_000, [0], [0, 1]]}},
      "must consist of arrays"),
-    ({"weights": {"array": ["float64", 0, 1, [1, 10**12]]}}, "reshape"),
+    ({"weights": {"array": ["float64", 0, 1, [1, 10**9]]}}, "reshape"),
     ({"weights": {"array": ["float64", 0, 10**12, [1, 10**12]]}}, "no part of the array float64"),
     ({"weights": {"array": ["float64", -1, 0, [1, 1]]}}, "no part of the array float64"),
     # Each entry is used once: a big array cannot be copied a million times.
@@ -307,9 +307,10 @@ def test_long_names_are_not_repeated(tmp_path):
     description, arrays = read((tmp_path / "model.ngdt").read_bytes())
     objects = description["objects"]
     (table,) = (each for each in objects if each["class"] == "Table")
+    indices = {"array": [np.dtype(np.intp).name, 0, 0, [0]]}
     table["arguments"] |= {
-        "names": {"tuple": ["x" * 100_000]}, "numeric": {"array": ["int64", 0, 0, [0]]},
-        "categorical": table["arguments"]["numeric"], "gaps": {"array": ["int64", 0, 0, [0]]},
+        "names": {"tuple": ["x" * 100_000]}, "numeric": indices,
+        "categorical": table["arguments"]["numeric"], "gaps": indices,
         "fill": {"array": ["float64", 0, 0, [0]]}, "categories": {"tuple": [{"object": 0}]}}
     for each in objects:
         if "attributes" in each:

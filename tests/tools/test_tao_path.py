@@ -132,7 +132,7 @@ def test_by_default_y_tells_classification_from_regression(y, n_outputs):
 
 def test_weight_k_is_k_samples_and_sparse_data_are_taken():
     X, y = load_iris(return_X_y=True)
-    times = np.random.default_rng(0).integers(0, 3, 150)
+    times = np.random.default_rng(0).integers(0, 3, 150, np.intp)
     estimator = ObliqueTreeClassifier(3, optimizer="tao", standardize=False)
     weighted = tao_path(X, y, Cs=[1.0, 0.1], estimator=estimator, sample_weight=times)
     repeated = tao_path(
