@@ -1,5 +1,6 @@
 """Messages for parameters that an estimator does not have, and where they are to be found."""
 
+import inspect
 from types import MethodType
 
 from ngdt._validation import did_you_mean
@@ -26,6 +27,12 @@ _ELSEWHERE = {
 
 class ChecksParameters:
     """Mixin of estimators: unknown parameters raise an error that says where they belong."""
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        # Up to Python 3.11.3, the signature of a class is else that of an inherited __new__.
+        of_self = inspect.signature(cls.__init__)
+        cls.__signature__ = of_self.replace(parameters=list(of_self.parameters.values())[1:])
 
     def __new__(cls, *args, **params):
         # Before __init__, whose own message would only repeat the name. That of a subclass
