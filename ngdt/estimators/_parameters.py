@@ -2,6 +2,7 @@
 
 import inspect
 from types import MethodType
+from typing import ClassVar
 
 from ngdt._validation import did_you_mean
 from ngdt.initializers import INITIALIZERS
@@ -26,7 +27,18 @@ _ELSEWHERE = {
 
 
 class ChecksParameters:
-    """Mixin of estimators: unknown parameters raise an error that says where they belong."""
+    """Mixin of estimators: unknown parameters raise an error that says where they belong.
+
+    Attributes
+    ----------
+    _objects : dict
+        Parameters that take an object, each with a dict of the classes of these.
+    _elsewhere : dict
+        What to say of names that neither the estimator nor an object has.
+    """
+
+    _objects: ClassVar[dict] = {"optimizer": OPTIMIZERS, "init": INITIALIZERS}
+    _elsewhere: ClassVar[dict] = _ELSEWHERE
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -72,32 +84,32 @@ class ChecksParameters:
             if is_nested and not hasattr(value, "set_params"):
                 raise ValueError(
                     f"{key} is a parameter of an object, but {name}={value!r}"
-                    f"{_object(name, inner)}")
+                    f"{_object(type(self), name, inner)}")
         return super().set_params(**params)
 
 
 def _way_out(cls, name):
-    if name in _ELSEWHERE:
-        return f": {_ELSEWHERE[name]}"
-    hint = did_you_mean(name, cls._get_param_names())
-    owners = [] if hint else _owners(name)
-    if owners:
-        parameter, owner = owners[0]
-        several = f", as do {', '.join(each for _, each in owners[1:])}" if owners[1:] else ""
-        return f": {owner} has it{several}: pass {parameter}={owner}({name}=...)"
-    return f".{hint}" if hint else ""
+    if name in cls._elsewhere:
+        return f": {cls._elsewhere[name]}"
+    owners = _owners(cls, name)
+    if not owners:
+        hint = did_you_mean(name, cls._get_param_names())
+        return f".{hint}" if hint else ""
+    parameter, owner = owners[0]
+    several = f", as do {', '.join(each for _, each in owners[1:])}" if owners[1:] else ""
+    return f": {owner} has it{several}: pass {parameter}={owner}({name}=...)"
 
 
-def _object(name, inner):
+def _object(cls, name, inner):
     """Which object to pass, for a nested parameter."""
-    owners = [owner for parameter, owner in _owners(inner) if parameter == name]
+    owners = [owner for parameter, owner in _owners(cls, inner) if parameter == name]
     return f": pass an object, such as {name}={owners[0]}()" if owners else ": pass an object"
 
 
-def _owners(name):
-    """Optimizers and initializers that have a parameter: pairs of parameter and class."""
+def _owners(cls, name):
+    """Objects that have a parameter: pairs of the parameter of an estimator, and a class."""
     return [(parameter, algorithm.__name__)
-            for parameter, registry in (("optimizer", OPTIMIZERS), ("init", INITIALIZERS))
+            for parameter, registry in cls._objects.items()
             for algorithm in registry.values() if name in algorithm._get_param_names()]
 
 

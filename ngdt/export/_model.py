@@ -11,6 +11,7 @@ from ngdt._labels import labels_of, tree_of
 from ngdt._steps import transformers
 from ngdt._table import Table
 from ngdt._tree import Tree
+from ngdt.forest import ObliqueBoostingRegressor
 from ngdt.forest._base import ObliqueForest
 from ngdt.path import TAOPathCV
 
@@ -75,8 +76,17 @@ def exported_model(model, feature_names=None):
     Returns
     -------
     ExportedModel
+
+    Raises
+    ------
+    TypeError
+        If the model is neither a tree nor a forest.
     """
     model = inner_model(model)
+    if isinstance(model, ObliqueBoostingRegressor):
+        raise TypeError(
+            "model must be a tree or a forest, got ObliqueBoostingRegressor: export each of its "
+            "estimators_, the sum of whose predictions is its prediction")
     is_forest = isinstance(model, ObliqueForest)
     if is_forest:
         check_is_fitted(model)

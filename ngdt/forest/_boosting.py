@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._validation import check_weight
+from ngdt.estimators._parameters import ChecksParameters
 from ngdt.forest._regressor import ObliqueForestRegressor
 
 # Share of the trees of the first forest. With half or with 0.6 of them, the error on held-out
@@ -21,7 +22,7 @@ FIRST_SHARE = 0.6
 _OVERFLOW = np.errstate(over="ignore", invalid="ignore")
 
 
-class ObliqueBoostingRegressor(RegressorMixin, BaseEstimator):
+class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
     """A forest, and a second one that is trained on what the first leaves over.
 
     The first forest predicts each training sample by the trees that did not draw it. The second is
@@ -90,6 +91,8 @@ class ObliqueBoostingRegressor(RegressorMixin, BaseEstimator):
     _doc_link_module = ObliqueForestRegressor._doc_link_module
     _doc_link_template = ObliqueForestRegressor._doc_link_template
 
+    _objects: ClassVar[dict] = {"estimator": {"forest": ObliqueForestRegressor}}
+    _elsewhere: ClassVar[dict] = {}
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [ObliqueForestRegressor, None],
         "random_state": ["random_state"],

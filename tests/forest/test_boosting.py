@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import ngdt
 from ngdt import ObliqueBoostingRegressor, ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt.export import export_c, export_json
 from ngdt.initializers import RandomOblique
 
 FOREST = ObliqueForestRegressor(20, init=RandomOblique(5, 2), optimizer=None)
@@ -223,3 +224,17 @@ def test_scikit_learn_check(estimator, check, request):
         request.node.add_marker(pytest.mark.xfail(reason=(
             "a sample of weight k is drawn as one, k copies of it one by one")))
     check(estimator)
+
+
+def test_parameters_of_the_forests_are_theirs():
+    with pytest.raises(TypeError, match=r"pass estimator=ObliqueForestRegressor\(n_estimators="):
+        ObliqueBoostingRegressor(n_estimators=9)
+    with pytest.raises(ValueError, match="such as estimator=ObliqueForestRegressor"):
+        ObliqueBoostingRegressor().set_params(estimator__n_estimators=9)
+
+
+@pytest.mark.parametrize("export", [export_c, export_json])
+def test_its_forests_are_exported_one_by_one(export, boosted):
+    with pytest.raises(TypeError, match="export each of its estimators_"):
+        export(boosted)
+    assert all(export(each) for each in boosted.estimators_)
