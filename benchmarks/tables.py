@@ -15,9 +15,11 @@ The data are those of NGDT_DATA/tabular, and the models get the same folds:
   among at most 30 of its path.
 - `forest`, `boosting`, `linear`: scikit-learn's random forest of 300 trees, boosting by histograms,
   and logistic or ridge regression on standardized features.
+- `fifty`, `random_forest`, `extra_trees`: the forest of this package with 50 trees and default
+  parameters, and scikit-learn's forests of 500 trees.
 
 --max-depth (0 for none) is that of single trees; the other models have their default parameters.
-`greedy`, `default` and `boosting` take the table as it is. For the others, categories are encoded
+`greedy`, `default`, `fifty` and `boosting` take the table as it is. For the others, categories are encoded
 as one-hot features, and missing values as the mean and an indicator.
 """
 
@@ -34,6 +36,8 @@ from rows import add_rows
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -48,13 +52,19 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
 
 FIELDS = ["data", "task", "n_samples", "max_depth", "seed", "fold", "method", "score",
           "balanced_accuracy", "leaves", "seconds", "microseconds", "chosen"]
 KEYS = ["data", "max_depth", "seed", "fold", "method"]
 TREES = ("default", "greedy", "pruned")
 METHODS = (*TREES, "linear", "boosting", "forest")
+FORESTS = ("fifty", "random_forest", "extra_trees")
 MAX_ALPHAS = 30
 # Calls for the time of a prediction.
 N_CALLS = 30
@@ -106,14 +116,20 @@ def make(method, X, classify, max_depth, seed):
     if method in ("default", "greedy"):
         optimizer = {"optimizer": None} if method == "greedy" else {}
         return choose(ObliqueTreeClassifier, ObliqueTreeRegressor, **tree, **optimizer)
+    if method == "fifty":
+        return choose(ObliqueForestClassifier, ObliqueForestRegressor,
+                      n_estimators=50, random_state=seed)
     if method == "boosting":
         return choose(HistGradientBoostingClassifier, HistGradientBoostingRegressor,
                       categorical_features="from_dtype", random_state=seed)
     if method == "pruned":
         model = PrunedTree(choose(DecisionTreeClassifier, DecisionTreeRegressor, **tree))
-    elif method == "forest":
+    elif method in ("forest", "random_forest"):
         model = choose(RandomForestClassifier, RandomForestRegressor,
-                       n_estimators=300, random_state=seed)
+                       n_estimators=300 if method == "forest" else 500, random_state=seed)
+    elif method == "extra_trees":
+        model = choose(ExtraTreesClassifier, ExtraTreesRegressor,
+                       n_estimators=500, random_state=seed)
     else:
         regression = LogisticRegression(max_iter=1000) if classify else Ridge()
         return make_pipeline(encoder(X), StandardScaler(), regression)
@@ -163,6 +179,9 @@ def measure(method, X, y, test, max_depth, seed):
         names, best = model.candidates_["candidate"], model.candidates_["chosen"]
         # A single leaf is none of the candidates.
         chosen = names[best.index(True)] if any(best) else "leaf"
+    elif method == "fifty":
+        names, counts = model.candidates_["candidate"], model.candidates_["n_trees"]
+        chosen = " + ".join(f"{n} {name}" for name, n in zip(names, counts, strict=True) if n)
     return {"score": score, "balanced_accuracy": balanced, "leaves": n_leaves(model),
             "seconds": seconds, "microseconds": microseconds(model, X[test]), "chosen": chosen}
 
@@ -243,7 +262,7 @@ def main():
     parser.add_argument("--output", default="tables.csv")
     parser.add_argument("--summary", action="store_true", help="run nothing")
     parser.add_argument("--data", nargs="*", help="data sets (default: all, small ones first)")
-    parser.add_argument("--methods", nargs="*", choices=METHODS, default=METHODS)
+    parser.add_argument("--methods", nargs="*", choices=(*METHODS, *FORESTS), default=METHODS)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
     parser.add_argument("--max-depth", type=int, default=8, help="of single trees; 0: no limit")
