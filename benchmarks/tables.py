@@ -19,8 +19,8 @@ The data are those of NGDT_DATA/tabular, and the models get the same folds:
   parameters, and scikit-learn's forests of 500 trees.
 
 --max-depth (0 for none) is that of single trees; the other models have their default parameters.
-`greedy`, `default`, `fifty` and `boosting` take the table as it is. For the others, categories are encoded
-as one-hot features, and missing values as the mean and an indicator.
+`greedy`, `default`, `fifty` and `boosting` take the table as it is. For the others, categories are
+encoded as one-hot features, and missing values as the mean and an indicator.
 """
 
 import argparse
