@@ -34,7 +34,8 @@ def in_units(labels, scale, offset):
         weights=sparse.csr_array(weights) if sparse.issparse(weights) else weights,
         thresholds=before.thresholds + before.weights @ shift,
         **({} if slopes is None else {
-            "slopes": slopes / scale, "values": before.values - slopes @ shift}))
+            "slopes": slopes / scale, "values": before.values - slopes @ shift,
+            "ranges": before.ranges}))
     summary = labels.summary
     if summary is not None:
         summary = _summary_in_units(summary, tree, scale, offset)

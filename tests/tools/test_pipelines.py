@@ -84,6 +84,17 @@ def test_formulas_are_in_units_of_the_table(diabetes):
         np.testing.assert_allclose(found, expected)
 
 
+def test_limits_of_linear_leaves_are_those_of_the_pipeline():
+    X, _ = table()
+    tree = ObliqueTreeRegressor(1, leaf="linear", optimizer=None, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), tree).fit(X, X[:, 2] + 1e-3 * X[:, 0])
+    far = X.mean(axis=0) + 5 * (X - X.mean(axis=0))
+    expected = pipeline.predict(far)
+    np.testing.assert_allclose(labels_of(pipeline).tree.predict(far)[:, 0], expected)
+    assert export_text(pipeline).count("within [") == 2
+    assert expected.max() <= pipeline[-1].tree_.ranges.max()    # some samples are beyond them
+
+
 def test_names_pass_through_the_steps(iris):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(iris[0], columns=["a", "b", "c", "d"])
