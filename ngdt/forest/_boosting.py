@@ -10,6 +10,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._resolve import resolve_loss
 from ngdt._validation import check_weight
 from ngdt.estimators._parameters import ChecksParameters
 from ngdt.forest._regressor import ObliqueForestRegressor
@@ -162,10 +163,10 @@ class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
         if self.random_state is not None:
             forest.set_params(random_state=self.random_state)
         forest._validate_params()
-        if forest.loss not in (None, "squared_error"):
+        if not resolve_loss(forest, forest._default_loss).is_squared:
             raise ValueError(
-                f"the loss of estimator must be None or 'squared_error', got {forest.loss!r}: "
-                "the second forest is trained on differences")
+                f"the loss of estimator must be None or 'squared', got {forest.loss!r}: the "
+                "second forest is trained on differences")
         if forest.checkpoint is not None:
             raise ValueError(
                 "the checkpoint of estimator must be None: fit its forests one by one to keep them")

@@ -15,6 +15,7 @@ import ngdt
 from ngdt import ObliqueBoostingRegressor, ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.export import export_c, export_json
 from ngdt.initializers import RandomOblique
+from ngdt.losses import PoissonLoss, SquaredLoss
 
 FOREST = ObliqueForestRegressor(20, init=RandomOblique(5, 2), optimizer=None)
 CHECKED = ObliqueBoostingRegressor(ObliqueForestRegressor(
@@ -198,7 +199,9 @@ def test_no_second_forest_without_time(smooth):
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
-    ({"loss": "absolute_error"}, "loss of estimator must be None or 'squared_error'"),
+    ({"loss": "absolute_error"}, "loss of estimator must be None or 'squared'"),
+    ({"loss": PoissonLoss()}, "loss of estimator must be None or 'squared'"),
+    ({"loss": "square"}, "Did you mean 'squared'"),
     ({"checkpoint": "file"}, "checkpoint of estimator must be None"),
     ({"warm_start": True}, "warm_start of estimator must be False"),
     ({"bootstrap": False}, "must draw samples"),
@@ -209,6 +212,13 @@ def test_messages(smooth, parameters, message):
     with pytest.raises(ValueError, match=message):
         model.fit(*smooth)
     assert not hasattr(model, "estimators_")
+
+
+@pytest.mark.parametrize("loss", ["squared", SquaredLoss()])
+def test_the_squared_loss_may_be_named(smooth, boosted, loss):
+    named = ObliqueBoostingRegressor(clone(FOREST).set_params(loss=loss), random_state=0)
+    np.testing.assert_array_equal(
+        named.fit(*smooth).predict(smooth[0]), boosted.predict(smooth[0]))
 
 
 def test_wrong_estimator(smooth):
