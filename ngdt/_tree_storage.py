@@ -138,11 +138,18 @@ class StoredTree(FlatTree):
         weights, thresholds, values : array-like, default=None
             As for the constructor. None keeps those of the tree.
         slopes, ranges : array-like, default=None
-            As for the constructor; they are replaced together with `values`.
+            As for the constructor, and only together with `values`: all that leaves predict is
+            replaced at once. `values` alone makes constant leaves, `values` and `slopes` linear
+            ones without limits.
 
         Returns
         -------
         Tree
+
+        Raises
+        ------
+        ValueError
+            If there are `slopes` or `ranges` without `values`, or if an array does not fit.
 
         Examples
         --------
@@ -150,7 +157,17 @@ class StoredTree(FlatTree):
         >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
         >>> tree.replace(values=[[0.0], [2.0]]).predict([[3.0]])
         array([[2.]])
+
+        What is not to change about linear leaves is given again:
+
+        >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]], slopes=[[[2.0]], [[3.0]]])
+        >>> tree.replace(**tree.leaf_arrays() | {"ranges": [[[-1.0, 0.0]], [[1.0, 4.0]]]})
+        Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
         """
+        if values is None and not (slopes is None and ranges is None):
+            raise ValueError(
+                f"{'ranges' if slopes is None else 'slopes'} must be given together with values: "
+                "use **tree.leaf_arrays() | {...}, which has those of the tree")
         dense, csr, shape = self._dense, self._csr, (self.n_internal, self.n_features)
         # Only what is new is checked; arrays that stay are shared, as nobody can write to them.
         if weights is not None:

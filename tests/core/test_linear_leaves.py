@@ -162,6 +162,15 @@ def test_equal_means_the_same_leaves():
     assert STUMP.replace(**leaves) == STUMP
 
 
+@pytest.mark.parametrize("name", ["slopes", "ranges"])
+def test_slopes_and_ranges_are_replaced_with_values_only(name):
+    array = 2.0 * getattr(STUMP, name)
+    with pytest.raises(ValueError, match=f"{name} must be given together with values"):
+        STUMP.replace(**{name: array})
+    assert_array_equal(
+        getattr(STUMP.replace(**STUMP.leaf_arrays() | {name: array}), name), array)
+
+
 def test_arrays_are_read_only():
     for array in (STUMP.slopes, STUMP.ranges):
         with pytest.raises(ValueError, match="read-only"):
