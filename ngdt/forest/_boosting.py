@@ -258,7 +258,7 @@ def _fit(forest, X, y, weight):
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        warnings.filterwarnings("ignore", "[0-9]+% of the samples were drawn for every tree")
+        warnings.filterwarnings("ignore", "[0-9]+% of the samples have no out-of-bag prediction")
         forest.fit(X, y, weight)
 
 

@@ -64,7 +64,7 @@ def compete(growth, recipes, seeds, previous):
     trial = _Trial(growth, recipes, seeds[:n_trial], len(seeds))
     names = list(recipes)[:len(trial.trees)]
     if trial.interrupted or not names:
-        growth.interrupted, growth.trees = trial.interrupted, trial.all_trees[:len(seeds)]
+        growth.interrupted, growth.trees = trial.interrupted, trial.trees_instead(len(seeds) - 1)
         return {}
     sums = trial.error_sums()
     model = sums.model(np.ones(N_PARTS))
@@ -104,6 +104,17 @@ class _Trial:
         # Those of each kind of which all were trained.
         n = len(seeds)
         self.trees = [trial.trees[n * k:n * (k + 1)] for k in range(len(trial.trees) // n)]
+
+    def trees_instead(self, n_most):
+        """Trees of the trial for a forest whose training ended here.
+
+        They have no seeds, since the samples that they drew are not those of a forest: nobody is to
+        take a sample that they were trained on for one that they did not draw.
+        """
+        trees = self.all_trees[:n_most]
+        for tree in trees:
+            tree.attributes["random_state"] = None
+        return trees
 
     def error_sums(self):
         weight = self.problem.sample_weight

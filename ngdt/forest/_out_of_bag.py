@@ -19,7 +19,7 @@ def out_of_bag_predictions(problem, sampling, estimators):
         Of the whole forest.
     sampling : Sampling
     estimators : sequence of ObliqueTreeClassifier or ObliqueTreeRegressor
-        The trees, with their seeds.
+        The trees, with their seeds. Those of a trial of kinds have none, and predict nothing here.
 
     Returns
     -------
@@ -30,8 +30,9 @@ def out_of_bag_predictions(problem, sampling, estimators):
     Warns
     -----
     UserWarning
-        If more than one sample in a hundred was drawn for every tree.
+        If more than one sample in a hundred has no prediction.
     """
+    estimators = [each for each in estimators if each.random_state is not None]
     total = np.zeros((problem.X.shape[0], problem.n_outputs))
     n_trees = np.zeros((len(total), 1))
     for estimator in estimators:
@@ -44,9 +45,12 @@ def out_of_bag_predictions(problem, sampling, estimators):
         n_trees[samples] += 1
     unknown = (n_trees == 0).mean()
     if unknown > _MAX_UNKNOWN:
+        why = "were drawn for every tree: use more trees, or a smaller max_samples" if (
+            estimators) else (
+            "may have been drawn for every tree, since training ended while kinds of trees were "
+            "compared: give it more time")
         warnings.warn(
-            f"{unknown:.0%} of the samples were drawn for every tree and have no out-of-bag "
-            "prediction: use more trees, or a smaller max_samples", stacklevel=5)
+            f"{unknown:.0%} of the samples have no out-of-bag prediction. They {why}", stacklevel=5)
     return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)
 
 

@@ -33,7 +33,7 @@ def boosted(smooth):
     return ObliqueBoostingRegressor(FOREST, random_state=0).fit(*smooth)
 
 
-@pytest.mark.filterwarnings("ignore:[0-9]+% of the samples were drawn for every tree")
+@pytest.mark.filterwarnings("ignore:[0-9]+% of the samples have no out-of-bag prediction")
 def test_the_second_forest_is_trained_on_what_the_first_misses(smooth, boosted):
     X, y = smooth
     first, second = boosted.estimators_

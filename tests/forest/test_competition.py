@@ -1,6 +1,7 @@
 """The kinds of trees that compete by default, and the error that is estimated for forests of them.
 """
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -14,6 +15,7 @@ from helpers import make_problem
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.forest._competition import ErrorSums, _in_proportion, errors_of
 from ngdt.forest._kinds import Kind, default_kinds
+from ngdt.forest._sampling import Sampling
 from ngdt.initializers import InfoGain, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, Optimizer, OptimizerResult
 
@@ -379,6 +381,33 @@ def test_too_little_time_for_the_trial(forest, kinds, iris):
     with pytest.warns(ConvergenceWarning, match="max_time=1e-09 s"):
         model = forest(20, max_time=1e-9, random_state=0).fit(*iris)
     assert len(model.estimators_) == 1
+
+
+@BOTH
+@pytest.mark.parametrize("call", [3, 14])
+def test_trees_of_the_trial_predict_nothing_out_of_bag(forest, call, kinds, iris):
+    """They drew other samples than the trees of a forest, so those that they did are not known."""
+    kinds(*(Kind(name, InfoGain(), (Stopped(call),)) for name in ("one", "two", "three")))
+    Stopped.calls = 0
+    model = forest(12, oob_score=True, warm_start=True, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C"), pytest.warns(
+            UserWarning, match="100% of the samples have no out-of-bag prediction.* more time"):
+        model.fit(*iris)
+    n_trial = len(model.estimators_)
+    assert n_trial == min(call - 1, 11)     # never all, so that it can be seen
+    predictions = "oob_prediction_" if hasattr(model, "oob_prediction_") else (
+        "oob_decision_function_")
+    assert np.isnan(getattr(model, predictions)).all()
+    assert np.isnan(model.oob_score_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.set_params(n_estimators=18).fit(*iris)
+    # The further trees do predict, by the samples that they drew.
+    sampling = Sampling(True, 150, None, np.arange(4))
+    known = np.any([sampling.counts(np.ones(150), tree.random_state) == 0
+                    for tree in model.estimators_[n_trial:]], axis=0)
+    found = np.isfinite(getattr(model, predictions).reshape(150, -1)[:, 0])
+    np.testing.assert_array_equal(found, known)
 
 
 @pytest.mark.parametrize("max_time", [1.0, 2.0])

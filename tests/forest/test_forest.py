@@ -300,7 +300,7 @@ def test_targets_whose_sum_over_the_trees_overflows():
 
 
 @BOTH
-@pytest.mark.filterwarnings("ignore:100% of the samples were drawn for every tree")
+@pytest.mark.filterwarnings("ignore:100% of the samples have no out-of-bag prediction")
 def test_one_sample_in_every_bag(forest):
     for score in (True, lambda true, predicted: 1 / len(true)):
         model = greedy(forest, 2, oob_score=score).fit([[1.0]], [3])
