@@ -16,6 +16,7 @@ from ngdt import (
 )
 from ngdt.losses import BoundedLoss, HuberLoss, Loss, PoissonLoss
 from ngdt.optimizers import TAO, Annealed
+from ngdt.pruning import prune_forest
 
 N = 120
 
@@ -129,6 +130,15 @@ def forest_by_default():
     return model.fit(numbers(2), targets(2)), numbers(2), targets(2)
 
 
+def forest_pruned():
+    X, y, held_out = numbers(2), targets(), np.arange(N) % 2 == 1
+    model = ObliqueForestRegressor(6, optimizer=None, init="info_gain", random_state=0)
+    model.fit(X[~held_out], y[~held_out])
+    pruned = prune_forest(model, X[held_out], y[held_out], tolerance=0.1)
+    assert pruned.get_nbytes() < model.get_nbytes()
+    return pruned, X, y
+
+
 def boosting():
     X, y = make_friedman1(200, 5, random_state=0)
     model = ObliqueBoostingRegressor(
@@ -145,8 +155,8 @@ def search():
 # Functions that return a fitted model, X and y.
 MODELS = [
     tree_on_frame, linear_leaves, robust, counts, sparse_weights, by_default, categories_of_numbers,
-    from_an_estimator, in_batches, single_leaf, from_a_tree, forest, forest_by_default, boosting,
-    search]
+    from_an_estimator, in_batches, single_leaf, from_a_tree, forest, forest_by_default,
+    forest_pruned, boosting, search]
 
 
 def assert_same(a, b):

@@ -44,6 +44,7 @@ OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
 OF_NETWORKS = {
     "_scaling", "_targets", "history_", "n_features_in_", "n_iter_", "n_outputs_", "tree_",
     "weights_"}
+OF_PRUNING = {"pruning_path_"}
 OUT_OF_BAG = {"oob_score_", "oob_prediction_", "oob_decision_function_"}
 OF_FRAME = {"feature_names_in_"}
 
@@ -238,7 +239,7 @@ def _(model: ObliqueTree):
 @check.register
 def _(forest: ObliqueForest):
     of_task = OF_CLASSES if isinstance(forest, ClassifierData) else set()
-    if not is_fitted(forest, OF_TABLE | OF_FOREST | of_task, OF_FRAME | OUT_OF_BAG):
+    if not is_fitted(forest, OF_TABLE | OF_FOREST | of_task, OF_FRAME | OUT_OF_BAG | OF_PRUNING):
         return
     size = _check_table_attributes(forest)
     trees = forest.estimators_
@@ -248,6 +249,8 @@ def _(forest: ObliqueForest):
                 "estimators_", f"a list of fitted {forest._tree_class.__name__}")
         require_tree("tree_ of estimators_", each.tree_, *size)
     require(isinstance(forest._kernel, Ensemble | None), "_kernel", "None")
+    if hasattr(forest, "pruning_path_"):
+        require_columns("pruning_path_", forest.pruning_path_)
 
 
 @check.register

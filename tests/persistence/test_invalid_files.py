@@ -25,7 +25,7 @@ from ngdt.persistence import InvalidModelFile
 
 # Whose attributes are of all kinds.
 MAKERS = [model_cases.tree_on_frame, model_cases.linear_leaves, model_cases.sparse_weights,
-          model_cases.forest, model_cases.boosting, model_cases.search]
+          model_cases.forest, model_cases.forest_pruned, model_cases.boosting, model_cases.search]
 # A model may have lost the names of its features, and huge numbers overflow.
 IGNORES = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 # Each example writes its file anew, so they can share a folder.

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+import model_cases
 import ngdt
 from model_cases import MODELS, assert_same, frame, labels, numbers
 from ngdt import (
@@ -363,3 +364,11 @@ def test_who_reads_while_another_writes_gets_a_whole_model(tmp_path, model):
     while thread.is_alive():
         assert ngdt.load(path).tree_ in (model.tree_, other.tree_)
     thread.join()
+
+
+@pytest.mark.parametrize("path", [None, [1.0], {"alpha": [0.0], "score": []}], ids=str)
+def test_wrong_pruning_paths_are_not_saved(path, tmp_path):
+    model, *_ = model_cases.forest_pruned()
+    model.pruning_path_ = path
+    with pytest.raises(ValueError, match="pruning_path_ must be a dict of lists of the same"):
+        ngdt.save(model, tmp_path / "model.ngdt")
