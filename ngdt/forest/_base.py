@@ -44,7 +44,8 @@ from ngdt.optimizers import Optimizer
 
 # Number of samples for a thread, below which to start it takes longer.
 _SAMPLES_PER_THREAD = 256
-_OUT_OF_BAG = {"oob_score_", "oob_decision_function_", "oob_prediction_"}
+# Fitted attributes that a forest has only after a fit with `oob_score`, or once it is pruned.
+_OPTIONAL = {"oob_score_", "oob_decision_function_", "oob_prediction_", "pruning_path_"}
 
 
 class ObliqueForest(TableEstimator):
@@ -267,7 +268,8 @@ class ObliqueForest(TableEstimator):
         return tree
 
     def _set_fitted(self, fitted, trees):
-        vars(self).pop("pruning_path_", None)
+        for name in _OPTIONAL & vars(self).keys():
+            delattr(self, name)
         vars(self).update(self._attributes(fitted, trees))
         self._ensemble()
 
@@ -286,8 +288,6 @@ class ObliqueForest(TableEstimator):
     def _with_members(self, kept, path):
         """A forest of some of the trees, which may have been pruned."""
         pruned = copy(self)
-        for name in _OUT_OF_BAG & vars(self).keys():
-            delattr(pruned, name)
         pruned.n_estimators = len(kept)
         pruned._set_fitted({}, [
             smaller_estimator(self.estimators_[each.place], each.tree) for each in kept])

@@ -314,6 +314,18 @@ def test_out_of_bag_predictions_of_several_targets(iris):
     assert model.oob_prediction_.shape == (150, 2)
 
 
+@BOTH
+def test_out_of_bag_attributes_are_those_of_the_last_fit(forest, iris):
+    X, y = iris
+    model = greedy(forest, 25, oob_score=True).fit(X, y)
+    assert any(name.startswith("oob_") and name.endswith("_") for name in vars(model))
+    with pytest.raises(ValueError, match="negative"):
+        model.fit(X, y, -np.ones(150))
+    assert hasattr(model, "oob_score_")     # it is as it was
+    model.set_params(oob_score=False).fit(X[:100], y[:100])
+    assert not any(name.startswith("oob_") and name.endswith("_") for name in vars(model))
+
+
 # --- more trees ----------------------------------------------------------------------------------
 
 
