@@ -12,7 +12,6 @@ _FARTHEST = 1e7
 _NO_LIMIT = 1e100
 
 
-@np.errstate(over="ignore")
 def project(A, b, scale, low=-np.inf, high=np.inf):
     """The smallest step into a polytope, in units of the scale.
 
@@ -41,26 +40,27 @@ def project(A, b, scale, low=-np.inf, high=np.inf):
     >>> project(np.array([[-1.0, -1.0]]), np.array([-1.0]), np.array([1.0, 0.0]))
     array([1., 0.])
     """
-    step, moves = np.zeros(A.shape[1]), np.flatnonzero(scale)
-    rows, scale = A[:, moves] * scale[moves], scale[moves]
-    low, high = (np.broadcast_to(end, step.shape)[moves] for end in (low, high))
-    is_limited = np.zeros((2, len(moves)), dtype=bool)
-    # Few limits matter: only those that a step has passed become constraints.
-    while True:
-        found = _shortest(
-            np.vstack([rows, *(sign * np.diag(scale)[flags]
-                               for sign, flags in zip((-1.0, 1.0), is_limited, strict=True))]),
-            np.concatenate([b, -low[is_limited[0]], high[is_limited[1]]]))
-        if found is None:
-            return None
-        found *= scale
-        passed = np.array([found < low, found > high]) & ~is_limited
-        if not passed.any():
-            if not np.isfinite(found).all():
+    with np.errstate(over="ignore"):
+        step, moves = np.zeros(A.shape[1]), np.flatnonzero(scale)
+        rows, scale = A[:, moves] * scale[moves], scale[moves]
+        low, high = (np.broadcast_to(end, step.shape)[moves] for end in (low, high))
+        is_limited = np.zeros((2, len(moves)), dtype=bool)
+        # Few limits matter: only those that a step has passed become constraints.
+        while True:
+            found = _shortest(
+                np.vstack([rows, *(sign * np.diag(scale)[flags]
+                                   for sign, flags in zip((-1.0, 1.0), is_limited, strict=True))]),
+                np.concatenate([b, -low[is_limited[0]], high[is_limited[1]]]))
+            if found is None:
                 return None
-            step[moves] = np.clip(found, low, high)
-            return step
-        is_limited |= passed
+            found *= scale
+            passed = np.array([found < low, found > high]) & ~is_limited
+            if not passed.any():
+                if not np.isfinite(found).all():
+                    return None
+                step[moves] = np.clip(found, low, high)
+                return step
+            is_limited |= passed
 
 
 def _shortest(A, b):

@@ -19,8 +19,9 @@ from ngdt.forest._regressor import ObliqueForestRegressor
 # samples was about the same on 15 tables, but the out-of-bag error of the second chose worse with
 # half.
 FIRST_SHARE = 0.6
-# Targets may be so large that their squares, or differences, are infinite.
-_OVERFLOW = np.errstate(over="ignore", invalid="ignore")
+# Targets may be so large that their squares, or differences, are infinite. One object of errstate
+# for nested functions would not restore what was before, in NumPy before 2.0.
+_OVERFLOW = {"over": "ignore", "invalid": "ignore"}
 
 
 class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
@@ -262,21 +263,22 @@ def _fit(forest, X, y, weight):
         forest.fit(X, y, weight)
 
 
-@_OVERFLOW
 def _missed(forest, targets, weight):
     """What out-of-bag predictions miss, and the weights, 0 where there is no such prediction."""
-    missed = targets - forest.oob_prediction_
+    with np.errstate(**_OVERFLOW):
+        missed = targets - forest.oob_prediction_
     known = np.isfinite(missed).reshape(len(missed), -1).all(axis=1)
     missed[~known] = 0.0
     return missed, weight * known
 
 
-@_OVERFLOW
 def _mean_square(values, weight):
     """Weighted mean over the samples, summed over the targets."""
-    return float(np.average((values.reshape(len(values), -1) ** 2).sum(axis=1), weights=weight))
+    values = values.reshape(len(values), -1)
+    with np.errstate(**_OVERFLOW):
+        return float(np.average((values**2).sum(axis=1), weights=weight))
 
 
-@_OVERFLOW
 def _variance(targets, weight):
-    return _mean_square(targets - np.average(targets, axis=0, weights=weight), weight)
+    with np.errstate(**_OVERFLOW):
+        return _mean_square(targets - np.average(targets, axis=0, weights=weight), weight)

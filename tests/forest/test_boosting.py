@@ -140,6 +140,12 @@ def test_targets_of_any_size(smooth, boosted, size):
         np.testing.assert_allclose(model.predict(X) / size, boosted.predict(X), rtol=0.2)
 
 
+def test_the_error_state_of_numpy_stays(smooth):
+    before = np.geterr()
+    ObliqueBoostingRegressor(FOREST, random_state=0).fit(*smooth)
+    assert np.geterr() == before
+
+
 def test_seeds_and_threads(smooth, boosted):
     X, y = smooth
     for estimator, seed in ((FOREST, 0), (clone(FOREST).set_params(random_state=0), None),
