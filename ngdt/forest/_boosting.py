@@ -36,9 +36,10 @@ class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
     ----------
     estimator : ObliqueForestRegressor, default=None
         A forest that is not fitted. `n_estimators` is the number of trees of both forests together;
-        the other parameters are those of each, also `max_time`, `n_jobs` and `verbose`. None is
-        ``ObliqueForestRegressor(50)``. Its loss must be the squared error, and it cannot have a
-        `checkpoint`, or draw no samples (``bootstrap=False`` without `max_samples`).
+        the other parameters are those of each, also `max_time` and `n_jobs`, and `verbose`, by
+        which each forest reports its progress. None is ``ObliqueForestRegressor(50)``, which
+        reports nothing. Its loss must be the squared error, and it cannot have a `checkpoint`, or
+        draw no samples (``bootstrap=False`` without `max_samples`).
     random_state : int, RandomState or None, default=None
         Seed of all that is drawn. None takes that of `estimator`.
 

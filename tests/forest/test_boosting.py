@@ -242,6 +242,13 @@ def test_scikit_learn_check(estimator, check, request):
     check(estimator)
 
 
+def test_each_forest_reports_its_progress(smooth, capfd):
+    ObliqueBoostingRegressor(clone(FOREST).set_params(verbose=1), random_state=0).fit(*smooth)
+    assert "".join(capfd.readouterr()).count("[ngdt] done in") == 2
+    ObliqueBoostingRegressor(FOREST, random_state=0).fit(*smooth)
+    assert "".join(capfd.readouterr()) == ""
+
+
 def test_parameters_of_the_forests_are_theirs():
     with pytest.raises(TypeError, match=r"pass estimator=ObliqueForestRegressor\(n_estimators="):
         ObliqueBoostingRegressor(n_estimators=9)
