@@ -128,6 +128,10 @@ def tree_of(model):
         check_is_fitted(model)
     if hasattr(model, "estimators_"):
         raise TypeError("model must be a single tree, got a forest: pass one of its estimators_")
+    if hasattr(model, "as_tree"):
+        raise TypeError(
+            f"model must have splits of columns, got a {type(model).__name__}, whose splits are "
+            "networks: its as_tree() gives the features and a Tree that splits them")
     tree = getattr(model, "tree_", None)
     if not isinstance(tree, Tree):
         hint = "" if tree is None else ": convert it by Tree.from_sklearn first"

@@ -45,6 +45,10 @@ def add_arguments(parser):
 def run(arguments):
     chosen = chosen_format(arguments, FORMATS, "text")
     model = load_model(arguments.model)
+    if not hasattr(model, "explain"):
+        raise Mistake(
+            f"{arguments.model} holds a {type(model).__name__}, which does not explain its "
+            "predictions: an oblique tree or forest does")
     X = samples_for(model, arguments).X
     if max(arguments.row) > X.shape[0]:
         raise Mistake(

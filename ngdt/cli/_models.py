@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._validation import did_you_mean
 from ngdt.cli._errors import Mistake
 from ngdt.cli._options import FILES
+from ngdt.forest import ObliqueBoostingRegressor
 from ngdt.forest._base import ObliqueForest
 from ngdt.path import TAOPathCV
 from ngdt.persistence import InvalidModelFile, load
@@ -54,7 +55,20 @@ def load_model(path):
 
 def is_forest(model):
     """Whether a model has several trees."""
-    return isinstance(model, ObliqueForest)
+    return isinstance(model, ObliqueForest | ObliqueBoostingRegressor)
+
+
+def table_of(model):
+    """The encoding of tables of a model; None if it takes numbers only."""
+    first = model.estimators_[0] if isinstance(model, ObliqueBoostingRegressor) else model
+    return getattr(first, "_table", None)
+
+
+def estimators_of(model):
+    """The estimators of the trees of a model, forest after forest."""
+    if isinstance(model, ObliqueBoostingRegressor):
+        return [tree for forest in model.estimators_ for tree in forest.estimators_]
+    return model.estimators_ if is_forest(model) else [model]
 
 
 def tree_of(model, number):
@@ -74,13 +88,12 @@ def tree_of(model, number):
         if number is not None:
             raise Mistake(f"--tree {number}: the model is a single tree")
         return model
+    trees = estimators_of(model)
     if number is None:
-        raise Mistake(
-            f"the model is a forest: --tree 1 to --tree {len(model.estimators_)} choose a tree")
-    if not 1 <= number <= len(model.estimators_):
-        raise Mistake(
-            f"--tree must be from 1 to {len(model.estimators_)}, the trees of the forest")
-    return model.estimators_[number - 1]
+        raise Mistake(f"the model is a forest: --tree 1 to --tree {len(trees)} choose a tree")
+    if not 1 <= number <= len(trees):
+        raise Mistake(f"--tree must be from 1 to {len(trees)}, the trees of the forest")
+    return trees[number - 1]
 
 
 def importances(model):
@@ -102,7 +115,7 @@ def importances(model):
 
 def n_leaves(model):
     """Number of leaves of a tree, or of all trees of a forest."""
-    return sum(tree.n_leaves for tree in model._trees())
+    return sum(each.tree_.n_leaves for each in estimators_of(model))
 
 
 def summary(model):
@@ -116,12 +129,16 @@ def summary(model):
     -------
     str
     """
-    depth = max(tree.max_depth for tree in model._trees())
+    trees = [each.tree_ for each in estimators_of(model)]
+    depth = max(tree.max_depth for tree in trees)
     kind = f"{n_leaves(model)} {'leaves' if n_leaves(model) > 1 else 'leaf'}"
-    kind = f"forest of {count(len(model.estimators_), 'tree')}, {kind}" if is_forest(model) else (
-        f"tree of {kind}")
+    kind = f"{count(len(trees), 'tree')}, {kind}" if is_forest(model) else f"tree of {kind}"
+    if isinstance(model, ObliqueBoostingRegressor):
+        kind = f"sum of {count(len(model.estimators_), 'forest')} with {kind}"
+    elif is_forest(model):
+        kind = f"forest of {kind}"
     task = count(len(model.classes_), "class", "es") if is_classifier(model) else "regression"
-    linear = any(tree.slopes is not None for tree in model._trees())
+    linear = any(tree.slopes is not None for tree in trees)
     return (f"{kind}{', linear' if linear else ''}, depth {depth}, for {task}, "
             f"{count(model.n_features_in_, 'column')}")
 

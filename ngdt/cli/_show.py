@@ -12,6 +12,7 @@ from pathlib import Path
 from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
 from ngdt.cli._models import (
     add_model_argument,
+    estimators_of,
     importances,
     is_forest,
     load_model,
@@ -43,7 +44,7 @@ def _forest(model):
     lines = [f"{name:<{width}} {100 * share:5.1f} %" for name, share in found]
     return "\n".join([
         summary(model), "", "feature importances:", *lines, "",
-        f"--tree 1 to --tree {len(model.estimators_)} show a tree."])
+        f"--tree 1 to --tree {len(estimators_of(model))} show a tree."])
 
 
 def _picture(kind, model, arguments):

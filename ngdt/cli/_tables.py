@@ -13,6 +13,7 @@ from sklearn.datasets import load_svmlight_file
 
 from ngdt._validation import did_you_mean
 from ngdt.cli._errors import Mistake, need
+from ngdt.cli._models import table_of
 from ngdt.cli._options import FILES
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
@@ -194,8 +195,8 @@ def samples_for(model, arguments):
     Data
         `y` is None without a target.
     """
-    names = list(getattr(model, "feature_names_in_", []))
-    categorical = [names[j] for j in model._table.categorical] if names else []
+    names, table = list(getattr(model, "feature_names_in_", [])), table_of(model)
+    categorical = [names[j] for j in table.categorical] if names and table is not None else []
     data = read(
         arguments.data, input_format=arguments.input_format, text=categorical,
         n_features=model.n_features_in_, target=arguments.target)

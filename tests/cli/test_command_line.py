@@ -1,11 +1,13 @@
 """The commands: what they print and write, and one line on stderr for every mistake."""
 
 import io
+import re
 import subprocess
 import sys
 import warnings
 from base64 import b64decode
 from html.parser import HTMLParser
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -13,11 +15,16 @@ from sklearn.datasets import dump_svmlight_file, load_diabetes, load_wine
 from sklearn.metrics import accuracy_score
 
 import ngdt
+from ngdt._scaling import Scaling
+from ngdt._targets import ClassTargets
 from ngdt.cli import main
 from ngdt.cli._export import FORMATS as EXPORTS
 from ngdt.cli._main import COMMANDS
 from ngdt.cli._options import task_of
 from ngdt.cli._scores import losses, score
+from ngdt.deep import DeepTreeClassifier
+from ngdt.deep._structure import score_tree
+from ngdt.export import export_text
 
 pd = pytest.importorskip("pandas")
 
@@ -50,7 +57,22 @@ def folder(frame, tmp_path_factory):
           "--", str(folder / "wine.csv")])
     main([*fit, "n_estimators=3", "-m", "forest", "-o", str(folder / "forest.ngdt"),
           "--", str(folder / "diabetes.svm")])
+    boosted = ngdt.ObliqueBoostingRegressor(ngdt.ObliqueForestRegressor(
+        5, max_depth=2, init="random", optimizer=None), random_state=0)
+    columns = ["flavanoids", "region", "zip"]
+    ngdt.save(boosted.fit(frame[columns], frame["proline"]), folder / "boosted.ngdt")
+    ngdt.save(deep_tree(), folder / "deep.ngdt")
     return folder
+
+
+def deep_tree():
+    """A single leaf, as PyTorch would have trained it."""
+    model = DeepTreeClassifier()
+    vars(model).update(
+        _scaling=Scaling(np.zeros(10), np.ones(10)), _targets=ClassTargets(np.array([0, 1])),
+        classes_=np.array([0, 1]), n_classes_=2, history_={}, n_features_in_=10, n_iter_=0,
+        n_outputs_=1, tree_=score_tree([], [], [[0.0, 1.0]]), weights_=[])
+    return model
 
 
 @pytest.fixture
@@ -151,6 +173,28 @@ def test_show(run, folder):
     assert (folder / "wine.png").read_bytes().startswith(b"\x89PNG")
     run("show", "wine.ngdt", "-o", "wine.html")
     assert 'role="tree"' in (folder / "wine.html").read_text(encoding="utf-8")
+
+
+def test_a_sum_of_forests(run, frame, folder):
+    model = ngdt.load(folder / "boosted.ngdt")
+    n_trees = sum(len(forest.estimators_) for forest in model.estimators_)
+    printed = run("show", "boosted.ngdt").out
+    assert re.match(
+        rf"sum of \d forests? with {n_trees} trees, \d+ leaves, depth 2, for regression", printed)
+    assert "feature importances" in printed
+    last = model.estimators_[-1].estimators_[-1]
+    assert export_text(last) in run("show", "boosted.ngdt", "--tree", str(n_trees)).out
+    predictions = run("predict", "boosted.ngdt", "wine.csv").out.split()[1:]
+    expected = model.predict(frame[model.feature_names_in_])
+    np.testing.assert_allclose(np.array(predictions, float), expected)
+
+
+def test_a_tree_of_networks_predicts(run, mistake):
+    if find_spec("torch") is None:
+        assert "ngdt.deep needs PyTorch" in mistake("predict", "deep.ngdt", "diabetes.npz")
+    else:
+        assert run("predict", "deep.ngdt", "diabetes.npz").out.split() == [
+            "prediction", *120 * ["1"]]
 
 
 def test_explain(run, folder):
@@ -271,6 +315,13 @@ def test_the_task_follows_from_the_target(y, task):
     ("predict forest.ngdt wine.csv", "the model was trained on an array of 10 features"),
     ("predict forest.ngdt diabetes.npz --proba", "has no probabilities of classes"),
     ("explain wine.ngdt wine.csv --row 1000", "wine.csv has 178 rows"),
+    ("explain boosted.ngdt wine.csv", "holds a ObliqueBoostingRegressor, which does not explain"),
+    ("explain deep.ngdt diabetes.npz", "holds a DeepTreeClassifier, which does not explain"),
+    ("show boosted.ngdt --tree 9", "--tree must be from 1 to 5"),
+    ("show boosted.ngdt -o x.html", "--tree 1 to --tree 5 choose a tree"),
+    ("show deep.ngdt", "a DeepTreeClassifier, whose splits are networks"),
+    ("export deep.ngdt -f rules", "a DeepTreeClassifier, whose splits are networks"),
+    ("export deep.ngdt -f c", "a DeepTreeClassifier, whose splits are networks"),
     ("export wine.ngdt", "--format is missing: c, sql"),
     ("export wine.ngdt -o x.c", "give --encoded"),
     ("compare wine.csv -t cultivar --folds 500", "--folds must be from 2 to the 178 rows"),
