@@ -94,6 +94,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
     _doc_link_module = TableEstimator._doc_link_module
     _doc_link_template = TableEstimator._doc_link_template
+    _unchanged_on_error = TableEstimator._unchanged_on_error
 
     _parameter_constraints: ClassVar[dict] = {
         "cv": ["cv_object"],
@@ -127,7 +128,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         self : object
-            The fitted estimator.
+            The fitted estimator. If `fit` fails, it is unchanged.
 
         Raises
         ------
@@ -139,25 +140,26 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         UserWarning
             If some C has a score that is not finite.
         """
-        estimator = self._estimator()
-        self.estimator_ = warm_started(estimator)
-        X = check_samples(self, X, reset=True)
-        y = check_targets(self, y, **self.estimator_._check_y_params)
-        check_consistent_length(X, y)
-        weight = None if sample_weight is None else check_weight(sample_weight, len(y))
-        self.Cs_ = check_Cs(self.Cs)
-        folds = _folds(self.cv, X, y, weight, is_classifier(self))
-        self.scores_ = np.array(Parallel(self.n_jobs)(
-            delayed(_scores)(estimator, self.Cs_, X, y, weight, train, test, self._scorer())
-            for train, test in folds))
-        _check_scores(self.scores_, self.Cs_)
-        self.C_ = self.Cs_[_choose(self.scores_, self.rule)]
-        for _ in _uninterrupted(
-                self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight):
-            pass
-        self.tree_ = self.estimator_.tree_
-        if is_classifier(self):
-            self.classes_ = self.estimator_.classes_
+        with self._unchanged_on_error():
+            estimator = self._estimator()
+            self.estimator_ = warm_started(estimator)
+            X = check_samples(self, X, reset=True)
+            y = check_targets(self, y, **self.estimator_._check_y_params)
+            check_consistent_length(X, y)
+            weight = None if sample_weight is None else check_weight(sample_weight, len(y))
+            self.Cs_ = check_Cs(self.Cs)
+            folds = _folds(self.cv, X, y, weight, is_classifier(self))
+            self.scores_ = np.array(Parallel(self.n_jobs)(
+                delayed(_scores)(estimator, self.Cs_, X, y, weight, train, test, self._scorer())
+                for train, test in folds))
+            _check_scores(self.scores_, self.Cs_)
+            self.C_ = self.Cs_[_choose(self.scores_, self.rule)]
+            for _ in _uninterrupted(
+                    self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight):
+                pass
+            self.tree_ = self.estimator_.tree_
+            if is_classifier(self):
+                self.classes_ = self.estimator_.classes_
         return self
 
     def _estimator(self):
@@ -214,6 +216,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         -------
         float
         """
+        check_is_fitted(self)
         return self._scorer()(self, X, y, **_weighed(sample_weight))
 
     def __sklearn_tags__(self):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, LeaveOneOut
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV
@@ -72,3 +73,20 @@ def test_the_default_is_a_classifier():
     assert search.predict_proba(X).shape == (150, 3)
     assert search.estimator is None
     assert isinstance(search.estimator_, ObliqueTreeClassifier)
+
+
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+def test_a_fit_that_fails_changes_nothing(estimator):
+    X, y = load_iris(return_X_y=True)
+    search = TAOPathCV(estimator(2, optimizer=TAO(max_passes=1)), Cs=[1.0, 0.1], cv=3)
+    with pytest.raises(NotFittedError):
+        search.score(X, y)
+    predictions, before = search.fit(X, y).predict(X), dict(vars(search))
+    for arguments in ((X[:, :2], y[:9]), (X[:, :2], y, -np.ones(150))):
+        with pytest.raises(ValueError, match=r"inconsistent|negative"):
+            search.fit(*arguments)
+    search.set_params(scoring=lambda *_: np.nan)
+    with pytest.raises(ValueError, match="no C can be chosen"):
+        search.fit(X[:, :2], y)
+    assert vars(search) == before | {"scoring": search.scoring}
+    np.testing.assert_array_equal(search.predict(X), predictions)
