@@ -15,7 +15,7 @@ from ngdt._units import in_units
 from ngdt._validation import check_matrix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TreeLabels:
     """A tree and what is known of its features and classes.
 

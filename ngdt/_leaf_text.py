@@ -16,7 +16,7 @@ from ngdt._rules import DEFAULT_DIGITS, factor, hidden_terms, terms_of
 _CENTER_TOLERANCE = 0.25
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Formula:
     """A constant, plus slopes times the differences of features from round numbers near their mean.
 

@@ -15,7 +15,7 @@ from ngdt._numbers import exact, percent, shortest
 DEFAULT_DIGITS = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A sample goes left where the weighted sum of its features is at most the threshold.
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from ngdt._tree import Tree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SampleSummary:
     """The spread of each feature, and how near samples come to each split.
 

@@ -16,7 +16,7 @@ _SIZE_RATIO = 4.0
 _BLOCK_VALUES = 2**18
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Moments:
     """Mean, spread and range of each feature over the samples of positive weight.
 
@@ -140,7 +140,7 @@ def _in_units(block, origin, unit, used):
     return block
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scaling:
     """The map x -> (x - center) / scale and its effect on trees.
 

@@ -11,7 +11,7 @@ from ngdt._scaling import power_of_two
 from ngdt._validation import check_size_of_weights, error_prefix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClassTargets:
     """Labels as class indices.
 
@@ -102,7 +102,7 @@ class ClassTargets:
         return decrease
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RegressionTargets:
     """Standardised targets, so that step sizes and bounds do not depend on the units of y.
 

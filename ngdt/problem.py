@@ -34,7 +34,7 @@ _DEPENDS_ON = {
 _KERNELS = ("data", "splitter", "row_span", "screen")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Data, loss and limits of one training run.
 

@@ -29,7 +29,7 @@ class SplitStrategy(Protocol):
         """Move the samples of the left side to the front, and return their number."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
     """A node of a growing tree; a leaf as long as it has no children."""
 
@@ -39,7 +39,7 @@ class Node:
     children: "tuple[Node, Node] | None" = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class GrownTree:
     """The structure of a grown tree. Nodes and leaves are numbered depth first, left first.
 

@@ -48,7 +48,7 @@ class Feature(NamedTuple):
         return format_number(value) if isinstance(value, Real) else str(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """The encoding of a table. The features are numbers, indicators of gaps, then categories.
 

@@ -21,7 +21,7 @@ _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 _MOST_NAMES, _MOST_VALUES = 12, 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data:
     """The content of a file.
 

@@ -49,7 +49,7 @@ class Division:
         return training, validation, none if test is None else test
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Glance:
     """What the first reading of a partition finds.
 
@@ -93,7 +93,7 @@ class Glance:
                        sample_weight=self.sample_weight[:n])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """The encoded samples of a partition.
 

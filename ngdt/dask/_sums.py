@@ -17,7 +17,7 @@ from ngdt.pruning._unused import keep_reached
 TRAINING, VALIDATION = 0, 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LeafSums:
     """Sums over the training, validation and test samples of each leaf.
 
@@ -153,7 +153,7 @@ def within_limits(tree, problem, sums_of):
     return tree if small.n_leaves == tree.n_leaves else sums_of(small).fit_leaves(small)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Description:
     """What the fitted attributes need to know of the samples at a tree.
 

@@ -10,7 +10,7 @@ from ngdt._table.columns import column_indices
 from ngdt.explanation._context import DIGITS, Prediction, Row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Change:
     """New values for some columns of a sample, and the prediction that they lead to.
 
@@ -69,7 +69,7 @@ def _written(value):
     return format_number(value, DIGITS) if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """The columns of a sample, and the features that they are encoded as.
 

@@ -38,7 +38,7 @@ class Prediction(NamedTuple):
         return ", ".join(format_number(value, DIGITS) for value in np.ravel(self.value))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Context:
     """A model as its explanations see it.
 

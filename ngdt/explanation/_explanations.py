@@ -8,7 +8,7 @@ import numpy as np
 from ngdt.explanation._context import Context, Prediction, Row
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Explanation(ABC):
     """The explanation of one prediction."""
 

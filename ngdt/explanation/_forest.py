@@ -21,7 +21,7 @@ from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import change_lines, term_lines
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ForestExplanation(Explanation):
     """Why a forest predicts what it does for one sample.
 

@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClassGoal:
     """One of some classes.
 

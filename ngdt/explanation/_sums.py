@@ -6,7 +6,7 @@ from math import fsum
 import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WeightedSum:
     """A weighted sum for one sample: what it is at the mean sample, and what each feature adds.
 

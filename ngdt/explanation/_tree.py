@@ -45,7 +45,7 @@ class Decision:
     otherwise: Prediction
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TreeExplanation(Explanation):
     """Why a tree predicts what it does for one sample, and what would change that.
 

@@ -164,7 +164,7 @@ def _report(table):
     print(f"[forest] estimated squared error: {shown}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ErrorSums:
     """What tells the error of forests, summed over each of several parts of the samples.
 
@@ -234,7 +234,7 @@ class ErrorSums:
         return _in_proportion(total.tolist(), n_trees)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ErrorModel:
     """Estimated squared error of forests of several kinds of trees.
 

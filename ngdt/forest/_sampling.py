@@ -9,7 +9,7 @@ from scipy import sparse
 from ngdt._tree import Tree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sampling:
     """How many samples and columns are drawn for each tree, and how.
 

@@ -78,7 +78,7 @@ class RandomOblique(InfoGain):
             problem, self.n_candidates, self.n_nonzero or problem.X.shape[1])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GrownObliqueTree:
     """A grown tree: what `ObliqueBuilder.result` returns, and the samples, leaf after leaf."""
 

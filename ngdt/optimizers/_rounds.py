@@ -21,7 +21,7 @@ ROUND_STEPS = 8
 MAX_EPOCH_STEPS = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RoundState:
     """What steps have changed so far.
 

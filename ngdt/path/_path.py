@@ -20,7 +20,7 @@ from ngdt.plotting import plot_path
 LARGEST_C, SMALLEST_C = 1.0, 1e-3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TAOPath:
     """Trees of a path with their errors, sizes and costs: the result of `tao_path`.
 

@@ -58,7 +58,7 @@ class Text:
                   ha="center", color=self.color, weight=self.weight)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bars:
     """Names, each with bars to the left and to the right of a line.
 
@@ -99,7 +99,7 @@ class Bars:
         ax.vlines(zero, y, y + self.height, color=GREY, linewidth=0.8)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shares:
     """A bar for each class, side by side."""
 
@@ -119,7 +119,7 @@ class Shares:
         ax.hlines(bottom, x - self.width / 2, x + self.width / 2, color=GREY, linewidth=0.8)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Strip:
     """The shares of all classes in one bar."""
 
@@ -135,7 +135,7 @@ class Strip:
                 color=self.colors)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Image:
     """Weights or samples as an image; without pixels, an empty frame."""
 

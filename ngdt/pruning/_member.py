@@ -19,7 +19,7 @@ LEAST_PROBABILITY = np.finfo(np.float64).tiny
 FEW = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HeldOut:
     """Samples that the forest was not trained on, and what counts as its error there.
 
@@ -88,7 +88,7 @@ class HeldOut:
         return -(((predictions - self.y) / self.scale) ** 2).mean(axis=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Member:
     """A tree of a forest.
 

@@ -18,7 +18,7 @@ TIE = 1e-12
 SLACK = 1e-10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PruningSequence:
     """All subtrees that minimal cost-complexity pruning makes of a tree, from large to small.
 

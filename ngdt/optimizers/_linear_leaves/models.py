@@ -59,7 +59,7 @@ class ScaledSamples:
         return self.scaled(self.read_raw(samples))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NodeModels:
     """A linear model per node and penalty, in scaled features; leaves come after the nodes.
 

@@ -23,7 +23,7 @@ PSEUDO_COUNT = 5.0
 _RIDGE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sums:
     """Weighted sums over the samples of a node, of which ridge regression needs no more.
 

@@ -16,7 +16,7 @@ from ngdt.optimizers._soft.rounds import SoftRounds
 LEAF_SHARE = 0.03
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stream:
     """A training by `Annealed` between two parts of its samples.
 
