@@ -197,15 +197,15 @@ cdef class Loss:
         """
         values, y = self._check(values, y)
         self._check_lengths(values, y)
-        cdef const double[:, ::1] t = values
-        cdef const double[:, ::1] target = y
+        cdef const double[:, ::1] t = values, target = y
         out = np.empty(len(t))
         cdef double[::1] o = out
         cdef double[::1] profile = np.empty(t.shape[1])
         cdef Py_ssize_t i
-        for i in range(t.shape[0]):
-            self.profile(&t[i, 0], t.shape[1], &profile[0])
-            o[i] = self.largest(&profile[0], &profile[0], t.shape[1], &target[i, 0])
+        with nogil:
+            for i in range(t.shape[0]):
+                self.profile(&t[i, 0], t.shape[1], &profile[0])
+                o[i] = self.largest(&profile[0], &profile[0], t.shape[1], &target[i, 0])
         return out
 
     def values_gradient(self, values, y):
@@ -222,13 +222,13 @@ cdef class Loss:
         """
         values, y = self._check(values, y)
         self._check_lengths(values, y)
-        cdef const double[:, ::1] t = values
-        cdef const double[:, ::1] target = y
+        cdef const double[:, ::1] t = values, target = y
         out = np.empty((t.shape[0], t.shape[1]))
         cdef double[:, ::1] o = out
         cdef Py_ssize_t i
-        for i in range(t.shape[0]):
-            self.gradient(&t[i, 0], t.shape[1], &target[i, 0], &o[i, 0])
+        with nogil:
+            for i in range(t.shape[0]):
+                self.gradient(&t[i, 0], t.shape[1], &target[i, 0], &o[i, 0])
         return out
 
     def extremes(self, values, y):
@@ -245,21 +245,20 @@ cdef class Loss:
             No leaf's loss lies outside.
         """
         values, y = self._check(values, y)
-        cdef const double[:, ::1] t = values
-        cdef const double[:, ::1] target = y
+        cdef const double[:, ::1] t = values, target = y
         profiles = np.empty((t.shape[0], t.shape[1]))
         cdef double[:, ::1] profile = profiles
         cdef Py_ssize_t i
-        for i in range(t.shape[0]):
-            self.profile(&t[i, 0], t.shape[1], &profile[i, 0])
-        cdef double[::1] lo = profiles.min(axis=0)
-        cdef double[::1] hi = profiles.max(axis=0)
+        with nogil:
+            for i in range(t.shape[0]):
+                self.profile(&t[i, 0], t.shape[1], &profile[i, 0])
+        cdef double[::1] lo = profiles.min(axis=0), hi = profiles.max(axis=0)
         smallest, largest = np.empty(len(target)), np.empty(len(target))
-        cdef double[::1] s = smallest
-        cdef double[::1] b = largest
-        for i in range(target.shape[0]):
-            s[i] = self.smallest(&lo[0], &hi[0], t.shape[1], &target[i, 0])
-            b[i] = self.largest(&lo[0], &hi[0], t.shape[1], &target[i, 0])
+        cdef double[::1] s = smallest, b = largest
+        with nogil:
+            for i in range(target.shape[0]):
+                s[i] = self.smallest(&lo[0], &hi[0], t.shape[1], &target[i, 0])
+                b[i] = self.largest(&lo[0], &hi[0], t.shape[1], &target[i, 0])
         return smallest, largest
 
     def _check(self, values, y):

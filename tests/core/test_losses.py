@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
+from helpers import assert_other_threads_run
 from ngdt.losses import (
     LOSSES,
     AbsoluteLoss,
@@ -406,3 +407,12 @@ def test_encoded_targets_pass_unchanged(name):
     again = loss.encode(encoded, n_outputs=1 + loss.is_classifier)
     assert again.shape == (3, 1)
     assert np.shares_memory(again, encoded)
+
+
+@pytest.mark.parametrize("method", ["value", "values_gradient"])
+def test_other_threads_run_while_a_loss_is_measured(method):
+    def epoch(times):
+        values, y = np.zeros((5000 * times, 200)), np.zeros(5000 * times)
+        return lambda: getattr(LogLoss(), method)(values, y)
+
+    assert_other_threads_run(epoch)

@@ -32,15 +32,17 @@ cdef class SparseDescent(WorkingSetFit):
     def __init__(self, F, samples, target, cost, weights, intercept):
         super().__init__(F, samples, target, cost, weights, intercept)
         self.start = np.zeros(self.n_features + 2, dtype=np.intp)
-        self._count()
+        with nogil:
+            self._count()
         n_values = self.start[self.n_features + 1]
         self.place = np.empty(n_values, dtype=np.int32)
         self.value = np.empty(n_values)
-        self._fill()
+        with nogil:
+            self._fill()
         self.curvature, self.moved = np.empty((2, self.n_samples))
         self.second = np.empty(self.n_features)
 
-    cdef void _count(self):
+    cdef void _count(self) noexcept nogil:
         """Where the values of each feature start, one place further on."""
         cdef Sample x
         cdef Py_ssize_t i, e, j
@@ -51,7 +53,7 @@ cdef class SparseDescent(WorkingSetFit):
         for j in range(1, self.n_features + 1):
             self.start[j + 1] += self.start[j]
 
-    cdef void _fill(self):
+    cdef void _fill(self) noexcept nogil:
         """Write the values, which moves each start to where it belongs."""
         cdef Sample x
         cdef Py_ssize_t i, e, j, at
