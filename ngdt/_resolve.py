@@ -137,7 +137,7 @@ def resolve_init(estimator, optimizers, classes):
     return init if isinstance(init, Tree) else _named("init", init, INITIALIZERS, Initializer)
 
 
-def resolve_baseline(init, optimizers, fresh):
+def resolve_baseline(optimizers, fresh):
     """The baseline of the trained tree: the pruned greedy tree if the initial tree is a default.
 
     Returns

@@ -69,7 +69,7 @@ class Fit:
         tree = within_limits(result.tree, self.data.limits, self.partitions.sums)
         kept = False
         if optimizers and self.division.fraction and not isinstance(init, Tree):
-            baseline = resolve_baseline(init, optimizers, self.fresh)
+            baseline = resolve_baseline(optimizers, self.fresh)
             other = self._with_leaves(
                 initial if baseline is None else baseline.initialize(self.data.problem))
             other = within_limits(other, self.data.limits, self.partitions.sums)

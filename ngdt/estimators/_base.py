@@ -196,7 +196,7 @@ class ObliqueTree(TableEstimator):
         if not limit and expects_samples(optimizers):
             return self._fit_part(problem, init, optimizers[0], fitted, resume)
         result = train(
-            problem, init, optimizers, baseline=resolve_baseline(init, optimizers, fresh),
+            problem, init, optimizers, baseline=resolve_baseline(optimizers, fresh),
             validation_fraction=validation_fraction, limit=limit)
         return self._set_fitted(problem, result, fitted)
 
