@@ -105,7 +105,5 @@ def grow(make, optimizer, problem, inputs, sample_weight, n_attempts):
         grown = build(strategy, problem.training_samples.copy(), problem)
     except GrowthInterrupted as error:
         grown, interrupted = error.grown, True
-        if not grown.splits:
-            raise
     children = grown.children_left, grown.children_right
     return [split.module for split in grown.splits], children, interrupted
