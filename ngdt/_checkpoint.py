@@ -10,12 +10,11 @@ import os
 import warnings
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields, is_dataclass
-from errno import EISDIR
 from glob import escape
 from pathlib import Path
 from time import monotonic
 
-from ngdt._files.container import read, replacing, write
+from ngdt._files.container import check_replaceable, read, replacing, write
 from ngdt._files.values import ValueReader, ValueWriter, require_arrays
 from ngdt._tree import Tree
 
@@ -138,9 +137,7 @@ class CheckpointFile(Checkpoint):
             If the file cannot be read or written.
         """
         made = cls(Path(os.path.realpath(path)), training, random_state)
-        if made.path.is_dir():      # for which systems raise different errors
-            raise IsADirectoryError(
-                EISDIR, "checkpoint is a folder, give the path of a file in it", str(made.path))
+        check_replaceable(made.path)    # before it is read: a pipe would be waited for
         for left_over in made.path.parent.glob(f".{escape(made.path.name)}.*.tmp"):
             left_over.unlink(missing_ok=True)
         try:

@@ -7,7 +7,7 @@ after the other, and by where it starts: a forest has hundreds of small arrays.
 import json
 import os
 from contextlib import contextmanager, suppress
-from errno import ENOENT
+from errno import EEXIST, EISDIR, ENOENT
 from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
@@ -42,11 +42,31 @@ class InvalidModelFile(ValueError):
     """
 
 
+def check_replaceable(path):
+    """Refuse the path of a folder, a pipe, a device or a socket, which a file would replace.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    OSError
+    """
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, "This is a folder, give the path of a file", str(path))
+    if os.path.lexists(path) and not path.is_file():
+        raise FileExistsError(
+            EEXIST, "This is no regular file, but a pipe, a device or the like, give the path of "
+            "a file", str(path))
+
+
 @contextmanager
 def replacing(path, temporary=None):
     """Context manager: a binary file that takes the place of `path` when the block has succeeded.
 
     If the block fails, or the process ends in it, the file that was there before is still there.
+    Errors of the system name `path`.
 
     Parameters
     ----------
@@ -58,10 +78,11 @@ def replacing(path, temporary=None):
     ------
     file object
     """
-    path = Path(os.path.realpath(path))     # replace what a link leads to, not the link
+    given, path = path, Path(os.path.realpath(path))    # what a link leads to, not the link
     if not path.parent.is_dir():            # the error of `open` would name the temporary file
         raise FileNotFoundError(
             ENOENT, "There is no such folder, create it first", str(path.parent))
+    check_replaceable(path)
     # Not `tempfile`, whose files nobody else may read.
     temporary = path.with_name(f".{uuid4().hex}.tmp") if temporary is None else temporary
     try:
@@ -70,9 +91,15 @@ def replacing(path, temporary=None):
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
+    except BaseException as error:
+        with suppress(OSError):     # none if it was not opened
             temporary.unlink()
+        # An error of `write` names no file, the others the temporary one.
+        if isinstance(error, OSError) and error.errno and (
+                error.filename in (None, str(temporary))):
+            raise type(error)(
+                error.errno, f"The file cannot be written ({error.strerror})", str(given)
+            ) from error
         raise
 
 

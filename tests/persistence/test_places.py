@@ -1,0 +1,105 @@
+"""Where models can be saved, and what is there after an error of the system."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ngdt
+from ngdt import ObliqueTreeClassifier
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+Y = X[:, 0] > 0
+
+
+@pytest.fixture
+def model():
+    return ObliqueTreeClassifier(1, optimizer=None).fit(X, Y)
+
+
+def in_file(model, path):
+    ngdt.save(model, path)
+
+
+def in_checkpoint(model, path):
+    ObliqueTreeClassifier(1, optimizer=None, checkpoint=path).fit(X, Y)
+
+
+BOTH = pytest.mark.parametrize("write", [in_file, in_checkpoint])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+@pytest.mark.parametrize("is_link", [False, True])
+@BOTH
+def test_a_pipe_is_not_replaced(tmp_path, model, write, is_link):
+    pipe = path = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    if is_link:
+        path = tmp_path / "link"
+        path.symlink_to(pipe)
+    before = os.listdir(tmp_path)
+    with pytest.raises(FileExistsError, match=r"no regular file, but a pipe.*pipe'$"):
+        write(model, path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert os.listdir(tmp_path) == before
+
+
+@BOTH
+def test_a_folder_is_named(tmp_path, model, write):
+    with pytest.raises(IsADirectoryError) as raised:
+        write(model, tmp_path)
+    assert str(raised.value).endswith(
+        f"This is a folder, give the path of a file: {str(tmp_path)!r}")
+
+
+@BOTH
+def test_a_folder_in_which_no_file_can_be_made(tmp_path, model, write):
+    folder = "/proc"
+    if not os.path.isdir(folder):
+        folder = tmp_path / "folder"
+        folder.mkdir(mode=0o500)
+    path = os.path.join(folder, "model.ngdt")
+    with pytest.raises(OSError, match="cannot be written") as raised:
+        write(model, path)
+    assert str(raised.value).endswith(f": {path!r}")
+
+
+@BOTH
+def test_a_name_that_is_too_long(tmp_path, model, write):
+    path = tmp_path / ("m" * 300)
+    with pytest.raises(OSError, match=r"written|too long") as raised:
+        write(model, path)
+    assert str(raised.value).endswith(f": {str(path)!r}")
+    assert os.listdir(tmp_path) == []
+
+
+FULL_DISK = """
+import resource, sys
+import numpy as np
+import ngdt
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+model = ngdt.ObliqueTreeClassifier(4, optimizer=None).fit(X, X[:, 0] > X[:, 1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    ngdt.save(model, sys.argv[1])
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_file_that_outgrows_the_disk(tmp_path, is_there):
+    path = tmp_path / "model.ngdt"
+    if is_there:
+        path.write_text("old")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
+    assert "cannot be written (File too large)" in done.stdout
+    assert done.stdout.endswith(f"{str(path)!r}\n")
+    assert os.listdir(tmp_path) == ["model.ngdt"] * is_there
+    assert not is_there or path.read_text() == "old"
