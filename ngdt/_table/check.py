@@ -1,13 +1,11 @@
-"""Check tables and targets, and read the values of tables."""
+"""Check tables, and read their values."""
 
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
-from sklearn.utils.validation import _check_y, validate_data
+from sklearn.utils.validation import validate_data
 
 from ngdt._table.columns import ArrayColumns, as_columns, column_indices
 from ngdt._validation import CHECK_X_PARAMS, canonical_csr
@@ -111,48 +109,6 @@ def _way_out_of_lists(X):
         raise ValueError(
             f"X: {error}. For columns of categories, give a data frame, or an array of objects "
             "with categorical_features") from error
-
-
-def check_targets(estimator, y, **check_params):
-    """Check y as scikit-learn does; missing values are refused by name.
-
-    Parameters
-    ----------
-    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-    **check_params : dict
-        For `sklearn.utils.check_X_y`.
-    """
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None.")
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        has_gap = bool(series.is_null().any())
-    else:
-        if isinstance(y, np.ndarray):
-            values = y.ravel() if y.dtype.kind == "O" else ()
-        else:
-            values = y if isinstance(y, (list, tuple)) else ()
-        has_gap = any(value is None for value in values)
-    if has_gap:
-        raise ValueError(
-            "y contains missing values: leave those samples out, or give them a "
-            f"{'label' if is_classifier(estimator) else 'number'}")
-    if not check_params.get("multi_output") and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {y.shape} instead. For several labels "
-            "of a sample, use sklearn.multioutput.MultiOutputClassifier")
-    try:
-        y = _check_y(y, estimator=estimator, **check_params)
-        return y.astype(np.float64) if check_params.get("y_numeric") and y.dtype.kind == "U" else y
-    except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        raise ValueError(
-            f"y holds text: {error}. {type(estimator).__name__} predicts numbers; a classifier "
-            "predicts labels") from error
 
 
 def _check_given(given):

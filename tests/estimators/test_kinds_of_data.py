@@ -1,0 +1,63 @@
+"""Values of X and y of an unusual kind: a right answer, or an error that says what to do."""
+
+import numpy as np
+import pytest
+
+from ngdt import (
+    ObliqueBoostingRegressor,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+X = np.random.default_rng(0).normal(size=(20, 2))
+Y = (X[:, 0] > 0).astype(float)
+
+# --- targets ----------------------------------------------------------------------------------
+
+
+DATES = np.array(["2020-01-01"] * 10 + ["2021-01-01"] * 10, dtype="M8[D]")
+
+
+def tree():
+    return ObliqueTreeClassifier(2, optimizer=None)
+
+
+TIMES = pytest.mark.parametrize("times", [
+    DATES, DATES - DATES[0], list(DATES), (DATES - DATES[0]).tolist(), DATES.astype(object),
+    pd.Series(DATES), pd.Series(DATES).dt.tz_localize("UTC"), pd.DataFrame({"day": DATES}),
+    pl.Series(DATES)], ids=lambda times: type(times).__name__)
+REGRESSORS = pytest.mark.parametrize("regressor", [
+    ObliqueTreeRegressor(2, optimizer=None), ObliqueForestRegressor(4, optimizer=None),
+    ObliqueBoostingRegressor(ObliqueForestRegressor(4, optimizer=None))], ids=str)
+
+
+@TIMES
+@REGRESSORS
+def test_dates_as_targets_of_regression(regressor, times):
+    with pytest.raises(TypeError, match=r"y holds dates or times, but Obl.*such as the days since"):
+        regressor.fit(X, times)
+
+
+@pytest.mark.parametrize("make", [
+    np.array, list, lambda y: y.astype(object), pd.Series, pd.DatetimeIndex,
+    lambda y: pd.DatetimeIndex(y).tz_localize("UTC")])
+@pytest.mark.parametrize("estimator", [
+    tree(), ObliqueTreeRegressor(2, optimizer=None), ObliqueForestRegressor(2, optimizer=None)],
+    ids=str)
+def test_dates_that_are_missing_in_targets(estimator, make):
+    with pytest.raises(ValueError, match="y contains missing values: leave those samples out"):
+        estimator.fit(X, make(np.where(np.arange(20) < 10, np.datetime64("NaT"), DATES)))
+
+
+def test_dates_may_be_labels():
+    assert tree().fit(X, DATES).classes_.tolist() == sorted(set(DATES.tolist()))
+
+
+@REGRESSORS
+def test_bytes_as_targets_of_regression(regressor):
+    with pytest.raises(ValueError, match=r"y holds text.*b'a'.*predicts numbers"):
+        regressor.fit(X, np.array([b"a", b"b"] * 10))
