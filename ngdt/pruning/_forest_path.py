@@ -64,6 +64,7 @@ def pruning_path(members, held_out):
     list of PathStep
         The whole forest, then each that is smaller than the one before.
     """
+    _check_errors(members, held_out)
     whole, steps = mean_prediction(members), []
     for (alpha, found), predictions in zip(
             forests(members, held_out), cv_predictions(members, held_out), strict=True):
@@ -73,6 +74,19 @@ def pruning_path(members, held_out):
                 float(held_out.score(predictions)),
                 float(held_out.standard_error(predictions, whole))))
     return steps
+
+
+def _check_errors(members, held_out):
+    """Refuse samples for which squared errors overflow in units of the spread of y."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_finite = all(
+            np.isfinite((held_out.errors(member.predictions) ** 2).sum()) for member in members)
+    if not is_finite:
+        largest = max(np.abs(member.predictions).max() for member in members)
+        raise ValueError(
+            f"the forest predicts numbers up to {largest:.3g} for X, too far from y, which has "
+            f"numbers up to {np.abs(held_out.y).max():.3g}: give samples in the units of its "
+            "training samples")
 
 
 def forests(members, held_out):

@@ -8,6 +8,7 @@ from scipy.special import softmax
 from sklearn.metrics import accuracy_score, r2_score
 
 from ngdt._samples import Samples
+from ngdt._scaling import power_of_two
 from ngdt._structure import sums_below
 from ngdt._tree import Tree
 from ngdt.pruning._replace import first_leaves, places, replace
@@ -68,7 +69,8 @@ class HeldOut:
         if self.is_classifier:
             return accuracy_score(
                 self.y.argmax(axis=1), predictions.argmax(axis=1), sample_weight=self.weight)
-        return r2_score(self.y, predictions, sample_weight=self.weight)
+        unit = power_of_two(self.scale)     # in which squares do not overflow, and R2 is the same
+        return r2_score(self.y / unit, predictions / unit, sample_weight=self.weight)
 
     def standard_error(self, predictions, others):
         """Standard error of the difference between the scores of two predictions.

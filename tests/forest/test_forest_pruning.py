@@ -419,3 +419,19 @@ def test_trees_that_were_replaced():
     forest.estimators_[2].tree_ = collapse(tree, np.ones(tree.n_internal, dtype=bool))
     with pytest.raises(ValueError, match=r"tree_ of estimators_\[2\] was replaced"):
         prune_forest(forest, X[REST], LABELS[REST])
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_targets_of_any_size(size):
+    X, y = np.array([[0.0], [1.0]]), size * np.array([1.0, -1.0])
+    single = ObliqueForestRegressor(1, optimizer=None, max_depth=0).fit(X, [0.0, 0.0])
+    pruned = prune_forest(single, X, y, tolerance=0.1)
+    assert pruned.pruning_path_["score"] == [0.0]
+    assert pruned.predict(X).tolist() == [0.0, 0.0]
+
+
+def test_targets_that_are_of_another_size_than_predictions():
+    X, y = np.array([[0.0], [1.0]]), np.array([1.0, -1.0])
+    forest = ObliqueForestRegressor(2, optimizer=None).fit(X, 1e200 * y)
+    with pytest.raises(ValueError, match=r"numbers up to 1e\+200 .*, too far from y.* up to 1:"):
+        prune_forest(forest, X, y)
