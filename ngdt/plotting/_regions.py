@@ -67,7 +67,8 @@ def plot_regions(model, X, y=None, *, resolution=200, ax=None):
     points = grid.reshape(-1, 2)
     if frame is not None:  # a model that was fitted with feature names expects them
         points = type(frame)(points, columns=frame.columns)
-        ax.set(xlabel=frame.columns[0], ylabel=frame.columns[1])
+        ax.set_xlabel(frame.columns[0], parse_math=False)
+        ax.set_ylabel(frame.columns[1], parse_math=False)
     value = np.asarray(model.predict(points)).ravel()
     if len(value) != len(points):
         raise ValueError("model must predict one target, got a model that predicts several")
@@ -103,4 +104,6 @@ def _draw_classes(ax, model, X, y, value, place):
         keys = [Line2D([], [], color=color, label=f"class {label}", marker="o", linestyle="",
                        markersize=4)
                 for color, label in zip(colors, model.classes_, strict=False)]
-        ax.legend(handles=keys, loc="upper right", fontsize=8, handletextpad=0.1)
+        legend = ax.legend(handles=keys, loc="upper right", fontsize=8, handletextpad=0.1)
+        for text in legend.get_texts():
+            text.set_parse_math(False)

@@ -68,7 +68,7 @@ def draw_split(ax, labels, node, shape, n_bars=5):
     ax.spines[:].set_color("0.8")
     if np.count_nonzero(weights) == 1 or category_rule_of(labels, node) is not None:
         ax.text(0.5, 0.5, _condition(labels, node), ha="center", va="center", fontsize=8,
-                transform=ax.transAxes)
+                transform=ax.transAxes, parse_math=False)
     else:
         draw_effects(ax, labels, weights, n_bars)
 
@@ -106,7 +106,8 @@ def draw_effects(ax, labels, weights, n_bars):
         ax.barh(place, length, color=RED if side > 0 else BLUE)
         # The name is on the side of zero that the bar leaves free.
         ax.text(-0.06 * side, place, labels.feature_names[j],
-                ha="right" if side > 0 else "left", va="center", fontsize=7)
+                ha="right" if side > 0 else "left", va="center", fontsize=7,
+                parse_math=False)
     ax.axvline(0.0, color="0.4", linewidth=0.8)
     ax.set_xlabel(
         hidden_terms(labels, effect, n_bars), fontsize=6.5, color="0.4", labelpad=2)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ngdt import ObliqueTreeClassifier
+from ngdt import ObliqueTreeClassifier, plotting
 from ngdt.export import export_c, export_graphviz, export_html, export_sql
 
 NAMES = [
@@ -68,3 +68,24 @@ def test_text_of_code_is_in_strings_and_comments(models, export, text):
         for model in models)
     assert "evil" not in hostile
     assert hostile == plain
+
+
+@pytest.mark.parametrize("plot", [
+    plotting.plot_tree, plotting.plot_weights,
+    lambda model: plotting.plot_weights(model, nodes=[model.tree_.n_internal - 1]),
+    lambda model: plotting.plot_regions(model, *formulas()),
+    lambda model: plotting.plot_explanation(model.explain(formulas()[0][:1])[0])])
+def test_no_name_is_drawn_as_a_formula(plot):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    plot(ObliqueTreeClassifier(2, optimizer=None).fit(*formulas()))
+    figure = pyplot.gcf()
+    figure.canvas.draw()
+    pyplot.close(figure)
+
+
+def formulas():
+    """Names that matplotlib would refuse as formulas."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    label = X[:, 0] + (X[:, 0] > 0) * X[:, 1] > 0
+    return pd.DataFrame(X, columns=["$x_{$", "$y_{$"]), np.array(["$no_{$", "$yes_{$"])[label * 1]
