@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from ngdt._table.columns import ArrayColumns, as_columns, column_indices
-from ngdt._validation import CHECK_X_PARAMS, canonical_csr
+from ngdt._validation import CHECK_X_PARAMS, canonical_csr, error_prefix
 
 
 class RawTable(NamedTuple):
@@ -119,7 +119,8 @@ def _check_given(given):
                 "categorical_features must be 'from_dtype', None, or an array of column names, "
                 f"indices or a mask, got {given!r}")
         return given
-    return np.asarray([] if given is None else given)
+    with error_prefix("categorical_features"):
+        return np.asarray([] if given is None else given)
 
 
 def _categorical_columns(columns, given):

@@ -7,6 +7,8 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
+from ngdt._validation import error_prefix
+
 _TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
 
 
@@ -152,7 +154,7 @@ def column_indices(parameter, given, names):
     ----------
     parameter : str
         Its name, for error messages.
-    given : ndarray
+    given : array-like
     names : sequence of str
         Names of all columns.
 
@@ -162,9 +164,11 @@ def column_indices(parameter, given, names):
         Ascending.
     """
     n_columns = len(names)
+    with error_prefix(parameter):
+        given = np.asarray(given)
     if given.size == 0:
         return np.empty(0, dtype=np.intp)
-    if given.dtype.kind in "OU":
+    if given.dtype.kind in "OU" and given.ndim == 1:
         unknown = [str(name) for name in given if name not in names]
         if unknown:
             raise ValueError(f"{parameter} names the columns {unknown}, which X lacks")
@@ -175,5 +179,5 @@ def column_indices(parameter, given, names):
             given.min() >= 0 and given.max() < n_columns):
         return np.unique(given)
     raise ValueError(
-        f"{parameter} must be names, indices below {n_columns}, or a mask of {n_columns} columns, "
-        f"got {given!r}")
+        f"{parameter} must be a list of names, indices below {n_columns}, or a mask of {n_columns} "
+        f"columns, got {given.tolist()!r}")

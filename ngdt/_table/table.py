@@ -163,7 +163,7 @@ class Table:
         -------
         ndarray of int
         """
-        columns = column_indices(parameter, np.asarray(columns), list(self.names))
+        columns = column_indices(parameter, columns, list(self.names))
         return np.flatnonzero(np.isin([each.column for each in self.features], columns))
 
     def transform(self, raw):

@@ -99,7 +99,7 @@ class Columns:
         """
         names = context.labels.column_names
         is_free = np.ones(len(names), dtype=bool)
-        is_free[column_indices("fixed", np.asarray(fixed), names)] = False
+        is_free[column_indices("fixed", fixed, names)] = False
         return cls(context, row, is_free)
 
     @property

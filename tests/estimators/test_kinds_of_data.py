@@ -61,3 +61,19 @@ def test_dates_may_be_labels():
 def test_bytes_as_targets_of_regression(regressor):
     with pytest.raises(ValueError, match=r"y holds text.*b'a'.*predicts numbers"):
         regressor.fit(X, np.array([b"a", b"b"] * 10))
+
+
+# --- columns -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [{0, 1}, {0: 1}, set(), [[0, 1]], [["x0"]], [[0], [0, 1]]],
+    ids=str)
+def test_columns_that_are_no_list_are_refused(columns):
+    with pytest.raises(ValueError, match=r"^categorical_features(:| must be a list of names)"):
+        ObliqueTreeClassifier(2, optimizer=None, categorical_features=columns).fit(X, Y)
+    model = ObliqueTreeClassifier(2, optimizer=None, leaf="linear", leaf_features=columns)
+    with pytest.raises(ValueError, match=r"^leaf_features(:| must be a list of names)"):
+        model.fit(X, Y)
+    fitted = tree().fit(X, Y)
+    with pytest.raises(ValueError, match=r"^fixed(:| must be a list of names)"):
+        fitted.explain(X[:1])[0].changes_of_one_column(fixed=columns)

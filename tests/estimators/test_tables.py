@@ -253,7 +253,7 @@ def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, me
 @pytest.mark.parametrize(("categorical", "message"), [
     (["town"], r"names the columns \['town'\]"),
     ([6], "indices below 6"), ([-1], "indices below 6"),
-    ([True, False], "a mask of 6 columns"), ([0.5], "must be names, indices"),
+    ([True, False], "a mask of 6 columns"), ([0.5], "must be a list of names, indices"),
     ("city", "categorical_features"),
 ])
 def test_categorical_features_that_do_not_exist_are_named(categorical, message):
