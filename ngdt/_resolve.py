@@ -216,7 +216,7 @@ def expects_samples(optimizers):
 
 def sample_count(given, n_samples, least):
     """A number of samples, from a number or a share of all samples."""
-    return given if isinstance(given, Integral) else max(least, ceil(given * n_samples))
+    return int(given) if isinstance(given, Integral) else max(least, ceil(given * n_samples))
 
 
 def is_auto(value):

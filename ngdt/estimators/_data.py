@@ -113,10 +113,12 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
         return Problem(
             X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss,
             n_outputs=encoder.n_outputs, sample_weight=sample_weight,
-            max_depth=None if is_auto(self.max_depth) else self.max_depth,
+            # Products of integers of a few bits would overflow.
+            max_depth=None if self.max_depth is None or is_auto(self.max_depth) else int(
+                self.max_depth),
             min_samples_split=sample_count(self.min_samples_split, n_samples, 2),
             min_samples_leaf=sample_count(self.min_samples_leaf, n_samples, 1),
-            max_leaf_nodes=self.max_leaf_nodes,
+            max_leaf_nodes=None if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
             min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease, loss),
             ccp_alpha=encoder.scale_impurity(self.ccp_alpha, loss),
             standardize=self.standardize,

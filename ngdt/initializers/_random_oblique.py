@@ -74,8 +74,9 @@ class RandomOblique(InfoGain):
                 f"n_nonzero={self.n_nonzero} is more than the {problem.X.shape[1]} features of X")
 
     def _builder(self, problem):
+        # Products of integers of a few bits would overflow.
         return RandomObliqueBuilder(
-            problem, self.n_candidates, self.n_nonzero or problem.X.shape[1])
+            problem, int(self.n_candidates), int(self.n_nonzero or problem.X.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)

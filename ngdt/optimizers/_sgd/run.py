@@ -169,7 +169,7 @@ def number_of_epochs(params, n_steps, n_features):
     int
     """
     if params.epochs != "auto":
-        return params.epochs
+        return int(params.epochs)
     steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * n_features)
     return int(np.clip(-(-steps // n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
 

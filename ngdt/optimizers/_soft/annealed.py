@@ -233,7 +233,7 @@ class Annealed(SoftOptimizer):
         batch = self.batch_size
         if batch == "auto":
             batch = min(MAX_BATCH_SIZE, -(-n_samples // _N_BATCHES))
-        batch = min(batch, n_samples)
+        batch = min(int(batch), n_samples)     # of a few bits, -n_samples would overflow
         rate, decay = self.learning_rate, default_decay(problem, self.leaf)
         if rate == "auto":
             rate = default_rate(problem.loss, problem.X.shape[1])

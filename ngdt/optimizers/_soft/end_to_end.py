@@ -128,8 +128,8 @@ class EndToEnd(SoftOptimizer):
         if batch == "auto":
             batch = int(np.clip(n_samples // _N_BATCHES, _MIN_BATCH_SIZE, 1000))
         return SoftSchedule(
-            epochs=self.epochs,
-            batch_size=min(batch, n_samples),
+            epochs=int(self.epochs),    # of a few bits, numbers of steps would overflow
+            batch_size=min(int(batch), n_samples),
             gamma=lambda done: self.gamma + self.gamma_step * np.floor(
                 done * self.epochs + 1e-9),
             rate=lambda done: np.full_like(done, self.learning_rate),
