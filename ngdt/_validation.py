@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 CHECK_X_PARAMS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 TINY = np.finfo(np.float64).tiny
+TOO_LARGE = "holds an integer beyond the largest float64, 1.8e308: divide all by a large number"
 
 
 @contextmanager
@@ -19,6 +20,8 @@ def error_prefix(parameter):
     """Let the conversion errors of numpy and scikit-learn tell which parameter they are about."""
     try:
         yield
+    except OverflowError as error:
+        raise ValueError(f"{parameter} {TOO_LARGE}") from error
     except TypeError as error:
         raise TypeError(f"{parameter}: {error}") from error
     except ValueError as error:

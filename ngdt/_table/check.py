@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from ngdt._table.columns import ArrayColumns, as_columns, column_indices
-from ngdt._validation import CHECK_X_PARAMS, canonical_csr, error_prefix
+from ngdt._validation import CHECK_X_PARAMS, TOO_LARGE, canonical_csr, error_prefix
 
 
 class RawTable(NamedTuple):
@@ -44,7 +44,9 @@ def check_samples(estimator, X, *, reset):
     """
     if as_columns(X) is not None:
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
-    return validate_data(estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
+    with _way_out_of_lists(X):
+        return validate_data(
+            estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
 
 
 def check_table(estimator, X, categorical_features, *, reset):
@@ -96,13 +98,15 @@ def check_table(estimator, X, categorical_features, *, reset):
 
 @contextmanager
 def _way_out_of_lists(X):
-    """Let errors for dates, and for texts in lists, say what to do."""
+    """Let errors for dates, and for texts and large integers in lists, say what to do."""
     if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
         raise TypeError(
             "X holds dates or times: convert them to numbers, such as the year, or the days since "
             "a date")
     try:
         yield
+    except OverflowError as error:
+        raise ValueError(f"X {TOO_LARGE}") from error
     except ValueError as error:
         if not isinstance(X, (list, tuple)) or "could not convert string" not in str(error):
             raise

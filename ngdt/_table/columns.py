@@ -7,7 +7,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
-from ngdt._validation import error_prefix
+from ngdt._validation import TOO_LARGE, error_prefix
 
 _TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
 
@@ -141,6 +141,8 @@ def _as_numbers(values, name):
     try:
         return np.array(
             [np.nan if is_missing(value) else value for value in values], dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError(f"X: column {name!r} {TOO_LARGE}") from error
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"X: column {name!r} holds values that are no numbers ({error}). Name it in "

@@ -8,6 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_y
 
 from ngdt._table.columns import is_missing
+from ngdt._validation import TOO_LARGE
 
 _TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
@@ -47,6 +48,8 @@ def check_targets(estimator, y, **check_params):
     try:
         y = _check_y(y, estimator=estimator, **check_params)
         return y.astype(np.float64) if is_numeric and y.dtype.kind in "US" else y
+    except OverflowError as error:
+        raise ValueError(f"y {TOO_LARGE}") from error
     except ValueError as error:
         if "could not convert string" not in str(error):
             raise

@@ -8,6 +8,7 @@ from ngdt import (
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    TAOPathCV,
 )
 
 pd = pytest.importorskip("pandas")
@@ -77,3 +78,34 @@ def test_columns_that_are_no_list_are_refused(columns):
     fitted = tree().fit(X, Y)
     with pytest.raises(ValueError, match=r"^fixed(:| must be a list of names)"):
         fitted.explain(X[:1])[0].changes_of_one_column(fixed=columns)
+
+
+# --- integers beyond floats ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [
+    lambda values: np.array(values, dtype=object), list,
+    lambda values: pd.DataFrame(values, columns=["x0", "x1"])])
+def test_integers_beyond_floats_in_samples(make):
+    given = make([[10**400, 1]] * 20)
+    expected = "holds an integer beyond the largest float64"
+    for model in (tree(), ObliqueForestRegressor(2, optimizer=None)):
+        with pytest.raises(ValueError, match=rf"^X(: column 'x0')? {expected}"):
+            model.fit(given, Y)
+    fitted = tree().fit(make([[1.0, 0.0], [0.0, 1.0]]), [0, 1])
+    with pytest.raises(ValueError, match=rf"^X(: column 'x0')? {expected}"):
+        fitted.predict(given)
+    with pytest.raises(ValueError, match=rf"^X(: column 'x0')? {expected}"):
+        TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao"), Cs=2).fit(given, Y)
+
+
+@REGRESSORS
+@pytest.mark.parametrize("make", [list, lambda y: np.array(y, dtype=object), pd.Series])
+def test_integers_beyond_floats_in_targets(regressor, make):
+    with pytest.raises(ValueError, match=r"^y holds an integer beyond the largest float64"):
+        regressor.fit(X, make([10**400, 1] * 10))
+
+
+def test_integers_beyond_floats_in_weights():
+    with pytest.raises(ValueError, match=r"^sample_weight holds an integer beyond the largest"):
+        tree().fit(X, Y, sample_weight=[10**400] * 20)
