@@ -8,7 +8,31 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ngdt._scaling import power_of_two
-from ngdt._validation import check_size_of_weights, error_prefix
+from ngdt._table.columns import is_missing
+from ngdt._validation import check_finite, check_size_of_weights, error_prefix
+
+
+def check_classes(classes):
+    """The labels that may occur, sorted; those that y could not hold are refused.
+
+    Parameters
+    ----------
+    classes : array-like of shape (n_classes,)
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    with error_prefix("classes"):
+        classes = np.asarray(classes)
+        if classes.ndim != 1:
+            raise ValueError(f"expected a list of labels, got {classes.tolist()!r}")
+        if any(map(is_missing, classes)):
+            raise ValueError("a label is missing: leave it out, or give it a name")
+        if classes.dtype.kind == "f":
+            check_finite("every label", classes)
+        check_classification_targets(classes)
+        return np.unique(classes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from ngdt._loss import Loss
 from ngdt._resolve import check_batches, has_optimizer
+from ngdt._targets import check_classes
 from ngdt._tree import Tree
 from ngdt.estimators._base import ObliqueTree
 from ngdt.estimators._data import ClassifierData
@@ -288,7 +289,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         if not resume and classes is None:
             raise ValueError("classes must be given at the first call of partial_fit")
         if classes is not None:
-            classes = np.unique(classes)
+            classes = check_classes(classes)
             if resume and not np.array_equal(classes, self.classes_):
                 raise ValueError(
                     f"classes={classes} differ from those of the first call, {self.classes_}")

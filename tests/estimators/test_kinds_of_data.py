@@ -109,3 +109,21 @@ def test_integers_beyond_floats_in_targets(regressor, make):
 def test_integers_beyond_floats_in_weights():
     with pytest.raises(ValueError, match=r"^sample_weight holds an integer beyond the largest"):
         tree().fit(X, Y, sample_weight=[10**400] * 20)
+
+
+# --- classes of batches --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("classes", "message"), [
+    ([0.0, np.nan, 1.0], "a label is missing"), ([0.0, np.inf, 1.0], "every label must be finite"),
+    (["a", None], "a label is missing"), ([[0], [1, 2]], "inhomogeneous"),
+    ([[0, 1]], "expected a list of labels"), (1, "expected a list of labels"),
+    ([0.0, 1.5], "Unknown label type: continuous"),
+    (np.array(["a", 1], dtype=object), "not supported between"),
+    (np.array(["NaT", "2020-01-01"], dtype="M8[D]"), "a label is missing"), ([b"a"], "bytes"),
+    ({0, 1}, "expected a list of labels")], ids=str)
+def test_classes_that_are_no_labels(classes, message):
+    model = ObliqueTreeClassifier(2, optimizer="ssgd")
+    with pytest.raises((ValueError, TypeError), match=rf"^classes: .*{message}"):
+        model.partial_fit(X, Y, classes=classes)
+    assert not hasattr(model, "classes_")
