@@ -71,7 +71,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         given.
     max_samples : int, float or None, default=None
         Number of samples that are drawn for each tree; a float is a share of all. None draws as
-        many as there are.
+        many as there are. At most ten million, or as many as there are.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of columns of X that each tree is trained on, drawn at random; a float is a share of
         all. None takes all. Features that a column is encoded as go together.

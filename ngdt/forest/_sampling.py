@@ -8,6 +8,9 @@ from scipy import sparse
 
 from ngdt._tree import Tree
 
+# Largest number of samples that are drawn for a tree, if there are less. They are held in memory.
+_MAX_DRAWN = 10_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
@@ -152,6 +155,11 @@ def number_of_samples(max_samples, n_samples, bootstrap):
             raise ValueError(
                 f"max_samples={max_samples} is more than the {n_samples} samples: use less, or "
                 "bootstrap=True")
+        if max_samples > max(_MAX_DRAWN, n_samples):
+            raise ValueError(
+                f"max_samples={max_samples} is more than {max(_MAX_DRAWN, n_samples)}, the most "
+                f"that are drawn for a tree: with many times the {n_samples} samples, all trees "
+                "are trained on about the same")
         return int(max_samples)
     return max(1, round(max_samples * n_samples))
 
