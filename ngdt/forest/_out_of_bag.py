@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 from scipy.special import softmax
 
+from ngdt._validation import error_prefix
+
 # Share of samples without a prediction above which there is a warning. About one sample in a
 # hundred is drawn for each of ten trees.
 _MAX_UNKNOWN = 0.01
@@ -73,5 +75,6 @@ def out_of_bag_score(oob_score, metric, y, predictions, weight):
     if not len(y):
         return np.nan
     if callable(oob_score):
-        return oob_score(y, predictions)
+        with error_prefix("oob_score, a function of y_true and y_pred, failed"):
+            return oob_score(y, predictions)
     return metric(y, predictions, sample_weight=weight)

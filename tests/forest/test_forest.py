@@ -500,6 +500,8 @@ def test_the_default_with_another_initial_tree(forest, iris):
     ({"max_samples": 151, "bootstrap": False}, ValueError, "max_samples=151 is more than the 150"),
     ({"max_samples": 10**30, "bootstrap": True}, ValueError, r"10+ is more than 10000000, the"),
     ({"max_samples": 2**31, "bootstrap": True}, ValueError, "8 is more than 10000000, the most"),
+    ({"oob_score": int, "n_estimators": 40, "optimizer": None}, TypeError,
+     r"^oob_score, a function of y_true and y_pred, failed: only"),
     ({"max_features": 5}, ValueError, "max_features=5 is more than the 4 features"),
     ({"max_features": "every"}, ValueError, "'max_features' parameter"),
     ({"bootstrap": 2}, ValueError, "'bootstrap' parameter"),
