@@ -14,7 +14,7 @@ from glob import escape
 from pathlib import Path
 from time import monotonic
 
-from ngdt._files.container import check_replaceable, read, replacing, write
+from ngdt._files.container import check_replaceable, path_of_file, read, replacing, write
 from ngdt._files.values import ValueReader, ValueWriter, require_arrays
 from ngdt._tree import Tree
 
@@ -136,7 +136,8 @@ class CheckpointFile(Checkpoint):
         OSError
             If the file cannot be read or written.
         """
-        made = cls(Path(os.path.realpath(path)), training, random_state)
+        path = Path(os.path.realpath(path_of_file("checkpoint", path)))
+        made = cls(path, training, random_state)
         check_replaceable(made.path)    # before it is read: a pipe would be waited for
         for left_over in made.path.parent.glob(f".{escape(made.path.name)}.*.tmp"):
             left_over.unlink(missing_ok=True)

@@ -15,6 +15,8 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 
+from ngdt._validation import error_prefix
+
 FORMAT = "ngdt model"
 # Raise it when a change of the format, or of the classes in it, is one that older code misreads.
 FORMAT_VERSION = 1
@@ -40,6 +42,26 @@ class InvalidModelFile(ValueError):
     ...         print("no model")
     no model
     """
+
+
+def path_of_file(parameter, given):
+    """The path that a parameter gives.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name, for error messages.
+    given : str or os.PathLike
+
+    Returns
+    -------
+    Path
+    """
+    with error_prefix(parameter):
+        path = Path(given)
+        if b"\0" in os.fsencode(path):      # which fails for text that no system can encode
+            raise ValueError(f"no file has a null character in its name, got {str(path)!r}")
+    return path
 
 
 def check_replaceable(path):

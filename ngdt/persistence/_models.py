@@ -1,13 +1,11 @@
 """Save a model to a file, and load it."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from ngdt._files.container import InvalidModelFile, read, replacing, write
-from ngdt._validation import error_prefix
+from ngdt._files.container import InvalidModelFile, path_of_file, read, replacing, write
 from ngdt._version import __version__
 from ngdt.persistence._description import Reader, Writer
 from ngdt.persistence._registry import MODELS
@@ -48,8 +46,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
+    >>>     >>> from tempfile import TemporaryDirectory
     >>> import ngdt
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -68,8 +65,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
             f"{type(model).__name__}. "
             "Save what ngdt trained in it, such as pipeline[-1] or search.best_estimator_, or save "
             "all of it by skops.io.dump or joblib.dump")
-    with error_prefix("path"):
-        path = Path(path)
+    path = path_of_file("path", path)
     _check_parameters(model)
     writer = Writer()
     writer.add(model, type(model).__name__)
@@ -106,8 +102,7 @@ def load(path: str | os.PathLike) -> Any:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
+    >>>     >>> from tempfile import TemporaryDirectory
     >>> import ngdt
     >>> tree = ngdt.Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
     >>> with TemporaryDirectory() as folder:
@@ -115,8 +110,7 @@ def load(path: str | os.PathLike) -> Any:
     ...     ngdt.load(Path(folder) / "tree.ngdt") == tree
     True
     """
-    with error_prefix("path"):
-        path = Path(path)
+    path = path_of_file("path", path)
     data = path.read_bytes()
     try:
         return _loaded(data)

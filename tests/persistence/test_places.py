@@ -76,6 +76,16 @@ def test_a_name_that_is_too_long(tmp_path, model, write):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows takes surrogates")
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=ascii)
+def test_a_name_that_no_file_can_have(model, name):
+    for action in (lambda: ngdt.save(model, name), lambda: ngdt.load(name)):
+        with pytest.raises(ValueError, match=r"^path: .*(null character|surrogates)"):
+            action()
+    with pytest.raises(ValueError, match=r"^checkpoint: .*(null character|surrogates)"):
+        in_checkpoint(model, name)
+
+
 FULL_DISK = """
 import resource, sys
 import numpy as np
