@@ -28,6 +28,20 @@ def error_prefix(parameter):
         raise ValueError(f"{parameter}: {error}") from error
 
 
+def refuse_mask(name, values, way_out):
+    """Refuse a masked array: its masked values would be taken for those below the mask.
+
+    Parameters
+    ----------
+    name : str
+    values : object
+    way_out : str
+        What to do.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} is an array with masked values: {way_out}")
+
+
 def did_you_mean(given, known):
     """A hint at the known name that is closest to an unknown one.
 
@@ -77,6 +91,7 @@ def check_matrix(X):
         float32 and float64 stay as they are; other numbers become float64. The columns of each
         sparse row ascend, and none is repeated.
     """
+    refuse_mask("X", X, "replace them by numbers")
     with error_prefix("X"):
         X = check_array(X, **CHECK_X_PARAMS, input_name="X")
     return canonical_csr(X) if sparse.issparse(X) else X
@@ -164,6 +179,7 @@ def check_weight(sample_weight, n_samples):
     """
     if sample_weight is None:
         return np.ones(n_samples)
+    refuse_mask("sample_weight", sample_weight, "pass sample_weight.filled(0)")
     with error_prefix("sample_weight"):
         weight = check_array(
             sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from ngdt._table.columns import ArrayColumns, as_columns, column_indices
-from ngdt._validation import CHECK_X_PARAMS, TOO_LARGE, canonical_csr, error_prefix
+from ngdt._validation import CHECK_X_PARAMS, TOO_LARGE, canonical_csr, error_prefix, refuse_mask
 
 
 class RawTable(NamedTuple):
@@ -42,6 +42,7 @@ def check_samples(estimator, X, *, reset):
     data frame, ndarray or CSR matrix
         Samples can be selected from it.
     """
+    _refuse_mask(X)
     if as_columns(X) is not None:
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
     with _way_out_of_lists(X):
@@ -71,6 +72,7 @@ def check_table(estimator, X, categorical_features, *, reset):
         Columns of categories.
     """
     given = _check_given(categorical_features)
+    _refuse_mask(X)
     columns = as_columns(X)
     if columns is None:
         if not isinstance(given, str) and given.size:
@@ -94,6 +96,10 @@ def check_table(estimator, X, categorical_features, *, reset):
                 f" while a minimum of 1 is required by {type(estimator).__name__}.")
     categorical = _categorical_columns(columns, given)
     return _read(columns, categorical), columns.names, categorical
+
+
+def _refuse_mask(X):
+    refuse_mask("X", X, "pass X.astype(float).filled(numpy.nan), whose NaN are missing values")
 
 
 @contextmanager

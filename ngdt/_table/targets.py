@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_y
 
 from ngdt._table.columns import is_missing
-from ngdt._validation import TOO_LARGE
+from ngdt._validation import TOO_LARGE, refuse_mask
 
 _TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
@@ -32,6 +32,7 @@ def check_targets(estimator, y, **check_params):
     if y is None:
         raise ValueError(
             f"This {name} estimator requires y to be passed, but the target y is None.")
+    refuse_mask("y", y, "leave those samples out")
     has_gap, has_times = _gaps_and_times(y)
     if has_gap:
         raise ValueError(

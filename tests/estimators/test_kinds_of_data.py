@@ -127,3 +127,33 @@ def test_classes_that_are_no_labels(classes, message):
     with pytest.raises((ValueError, TypeError), match=rf"^classes: .*{message}"):
         model.partial_fit(X, Y, classes=classes)
     assert not hasattr(model, "classes_")
+
+
+# --- masks ---------------------------------------------------------------------------------------
+
+
+def test_masked_values_are_refused():
+    mask = np.zeros(20, dtype=bool)
+    mask[3] = True
+    masked = np.ma.masked_array(X, np.column_stack([mask, mask]))
+    fitted = tree().fit(X, Y)
+    path = TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao"), Cs=2)
+    for action in (lambda: tree().fit(masked, Y), lambda: fitted.predict(masked),
+                   lambda: path.fit(masked, Y)):
+        with pytest.raises(ValueError, match=r"^X is an array with masked .*filled\(numpy.nan\)"):
+            action()
+    with pytest.raises(ValueError, match=r"^X is an array with masked values"):
+        fitted.tree_.apply(masked)
+    with pytest.raises(ValueError, match=r"^y is an array with masked .* leave those samples out"):
+        tree().fit(X, np.ma.masked_array(Y, mask))
+    with pytest.raises(ValueError, match=r"^sample_weight is an array with masked"):
+        tree().fit(X, Y, sample_weight=np.ma.masked_array(Y, mask))
+    filled = tree().fit(masked.astype(float).filled(np.nan), Y)
+    assert "x0 is missing" in filled.encoded_feature_names_
+    assert tree().fit(np.ma.masked_array(X), Y).tree_ == fitted.tree_
+
+
+@REGRESSORS
+def test_masked_targets_are_refused(regressor):
+    with pytest.raises(ValueError, match=r"^y is an array with masked"):
+        regressor.fit(X, np.ma.masked_array(Y, Y > 0))
