@@ -7,6 +7,7 @@ from scipy.special import softmax
 
 from ngdt._labels import labels_of
 from ngdt._structure import child_ids
+from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._model import leaf_values
 from ngdt.export._text import check_counts
@@ -102,7 +103,7 @@ def export_graphviz(
     white = ', fillcolor="white"' if filled else ""
     font = f"fontname={_quoted(fontname)}"
     head = ["digraph Tree {", f"node [shape=box{style}{white}, {font}];", f"edge [{font}];"]
-    return "\n".join([*head, *["rankdir=LR;"] * rotate, *lines, "}"])
+    return writable("\n".join([*head, *["rankdir=LR;"] * rotate, *lines, "}"]))
 
 
 def _edges(node, children):

@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 
 from ngdt._labels import labels_of
+from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
 from ngdt.export._text import check_counts
 from ngdt.export._walk import walk
@@ -70,10 +71,10 @@ def export_html(
     labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
     nodes = NodeHtml(labels, n_terms, digits)
     script = _file("_tree.js")
-    page = Template(_file("_tree.html")).substitute(
+    page = writable(Template(_file("_tree.html")).substitute(
         title=escaped(title), summary=escaped(_summary(labels)), key=nodes.key(),
         remarks=escaped(nodes.remarks()), script=script, hash=_hash(script),
-        items="\n".join(_items(labels.tree, nodes, max_depth, unfolded)))
+        items="\n".join(_items(labels.tree, nodes, max_depth, unfolded))))
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
     return page

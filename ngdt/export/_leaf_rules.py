@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from ngdt._labels import labels_of
+from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._text import UNCERTAIN, check_counts
 from ngdt.export._walk import paths
@@ -88,7 +89,8 @@ def export_rules(
         conditions = _nearest(
             condition_of(labels, node, n_terms, digits, left=left) for node, left in path)
         rules.append(LeafRule(
-            leaf, tuple(map(str, conditions)), leaf_text(labels, leaf, n_terms, digits),
+            leaf, tuple(writable(str(condition)) for condition in conditions),
+            writable(leaf_text(labels, leaf, n_terms, digits)),
             None if counts is None else int(counts[labels.tree.n_internal + leaf]),
             all(condition.is_certain for condition in conditions)))
     return rules

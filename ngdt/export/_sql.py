@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ngdt.export._characters import check_writable
 from ngdt.export._columns import NumberColumn, columns_of
 from ngdt.export._model import exported_model, leaf_values
 from ngdt.export._sql_terms import any_missing, condition, literal, quoted, weighted_sum
@@ -40,7 +41,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     TypeError
         If the model is a forest, or a class or category is neither string, number nor bool.
     ValueError
-        If the model is a pipeline whose other steps transform the columns.
+        If the model is a pipeline whose other steps transform the columns, or a name or a label
+        holds a null character or a surrogate.
 
     Notes
     -----
@@ -82,7 +84,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     lines = [f"    {quoted(column)}" for column in columns]
     lines += [f"{writer.case(leaf)} AS {quoted(name)}" for name, leaf in leaves.items()]
     selected = ",\n".join(lines)
-    return f"SELECT\n{selected}\nFROM {quoted(table)}"
+    query = f"SELECT\n{selected}\nFROM {quoted(table)}"
+    check_writable(query, "SQL")
+    return query
 
 
 class _Writer:

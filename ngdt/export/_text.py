@@ -3,6 +3,7 @@
 from numbers import Integral
 
 from ngdt._labels import labels_of
+from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_lines
 from ngdt.export._walk import walk
 
@@ -98,7 +99,7 @@ def export_text(
         elif kind == "leaf":
             texts = leaf_lines(labels, item, n_terms, digits)
         lines += ["    " * depth + text for text in texts]
-    return "\n".join(lines)
+    return writable("\n".join(lines))
 
 
 def check_counts(**counts):

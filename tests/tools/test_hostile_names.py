@@ -9,7 +9,14 @@ import pandas as pd
 import pytest
 
 from ngdt import ObliqueTreeClassifier, plotting
-from ngdt.export import export_c, export_graphviz, export_html, export_sql
+from ngdt.export import (
+    export_c,
+    export_graphviz,
+    export_html,
+    export_rules,
+    export_sql,
+    export_text,
+)
 
 NAMES = [
     "</script><script>evil()</script>", '"; DROP TABLE data; -- evil', "*/ evil(); /*",
@@ -89,3 +96,22 @@ def formulas():
     X = np.random.default_rng(0).normal(size=(60, 2))
     label = X[:, 0] + (X[:, 0] > 0) * X[:, 1] > 0
     return pd.DataFrame(X, columns=["$x_{$", "$y_{$"]), np.array(["$no_{$", "$yes_{$"])[label * 1]
+
+
+@pytest.mark.parametrize("character", ["\0", "\ud800"], ids=ascii)
+def test_characters_that_cannot_be_written(character):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    frame = pd.DataFrame({f"a{character}": X[:, 0], "city": np.where(
+        X[:, 1] > 0, f"{character}Rome", f"{character}Oslo")})
+    label = np.array([f"{character}no", "yes"])[(X[:, 0] + (X[:, 1] > 0) > 0.5) * 1]
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(frame, label)
+    for export in (export_text, export_graphviz, export_html, export_rules):
+        found = export(model)
+        text = found if isinstance(found, str) else "\n".join(map(str, found))
+        assert character not in text
+        assert "a\ufffd" in text
+        assert "\ufffdno" in text
+        assert "\ufffdRome" in text or "\ufffdOslo" in text
+        text.encode()
+    with pytest.raises(ValueError, match=rf"holds {re.escape(ascii(character))}, which SQL"):
+        export_sql(model)
