@@ -2,46 +2,90 @@
 
 import numpy as np
 
+from ngdt._impurity import split_impurities
 from ngdt._scaling import row_blocks
-from ngdt._structure import sums_below
+from ngdt._structure import child_ids
 
 # Number of weights that are made dense at a time: half a megabyte.
 _BLOCK_WEIGHTS = 2**16
+# Gain that rounding can explain, relative to the impurity of the root. Alone, it would be scaled
+# up to importances that sum to 1.
+ROUNDING = 1e-12
 
 
-def feature_importances(tree, std, sample_weight_at_leaf):
-    """Share of each feature in the splits and in the linear leaves.
+def node_gains(tree, leaf, y, weight, loss, predictions=None):
+    """By how much each split, and the slopes of each leaf, lower the error of the samples.
+
+    A split counts by its decrease of the impurity, as in scikit-learn. Slopes of a leaf count by
+    the impurity of its samples, times the share of their loss that the slopes save: for the squared
+    and the log loss, this is the loss that they save. A model is not fitted at each node: so what a
+    split makes possible to slopes below it counts for the slopes.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : ndarray of int, shape (n_samples,)
+    y : ndarray of float64, shape (n_samples, n_targets)
+        Targets as `Loss.encode` returns them.
+    weight : ndarray of float64, shape (n_samples,)
+        Positive weights.
+    loss : Loss
+    predictions : ndarray of shape (n_samples, n_outputs), default=None
+        As of `Problem.predictions`. Only linear leaves need them.
+
+    Returns
+    -------
+    ndarray of shape (n_internal + n_leaves,)
+        Not negative; in a unit of their own.
+    """
+    weight = weight / weight.max()
+    impurity = split_impurities(tree, leaf, y, weight, loss)
+    m, children = tree.n_internal, child_ids(tree)
+    gains = np.concatenate(
+        [impurity[:m] - impurity[children].sum(axis=1), np.zeros(tree.n_leaves)])
+    if tree.slopes is not None:
+        constant = loss.fit_leaves(leaf, y, weight, tree.n_leaves, tree.n_outputs)[leaf]
+        with np.errstate(over="ignore", invalid="ignore"):
+            before, after = (
+                np.bincount(leaf, weight * loss.value(each, y), tree.n_leaves)
+                for each in (constant, predictions))
+            saved = 1.0 - after / np.where(before > 0, before, np.inf)
+        gains[m:] = impurity[m:] * np.where((saved > 0) & (before > 0), saved, 0.0)
+    return np.where(gains > ROUNDING * impurity[0], gains, 0.0)
+
+
+def feature_importances(tree, std, gains):
+    """Share of each feature in what the splits and the linear leaves gain.
 
     In a node, it is the effect of the feature, absolute weight times standard deviation, normalised
     to sum 1. A leaf with slopes counts as one more node: its share is the mean of those of the
     outputs that have slopes there. The importance is the average over nodes and such leaves,
-    weighted by the samples that reach them.
+    weighted by what they gain.
 
     Parameters
     ----------
     tree : Tree
     std : ndarray of shape (n_features,)
         Standard deviation of each feature.
-    sample_weight_at_leaf : ndarray of float64, shape (n_leaves,)
-        Weight of the samples that reach each leaf.
+    gains : ndarray of float64, shape (n_internal + n_leaves,)
+        As `node_gains` returns them.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        They add up to 1, or to 0 for a tree without splits and slopes, or with those of constant
-        features only.
+        They add up to 1, or to 0 for a tree whose splits and slopes gain nothing, or are those of
+        constant features only.
     """
     total = np.zeros(tree.n_features)
-    weighted_n_node_samples = sums_below(
-        tree, sample_weight_at_leaf / sample_weight_at_leaf.max())
+    gains = gains / (gains.max() or 1.0)
     for nodes in row_blocks(tree.weights, _BLOCK_WEIGHTS):
         share = _shares(tree.dense_weights(nodes), std)
-        total += weighted_n_node_samples[:tree.n_internal][nodes] @ share
+        total += gains[:tree.n_internal][nodes] @ share
     if tree.slopes is not None:
         for leaves in row_blocks(tree.slopes.reshape(tree.n_leaves, -1), _BLOCK_WEIGHTS):
             share = _shares(tree.slopes[leaves], std)
             n_linear = share.any(axis=2).sum(axis=1)    # outputs
-            weight = weighted_n_node_samples[tree.n_internal:][leaves] / np.maximum(n_linear, 1)
+            weight = gains[tree.n_internal:][leaves] / np.maximum(n_linear, 1)
             total += weight @ share.sum(axis=1)
     return total / (total.sum() or 1.0)
 

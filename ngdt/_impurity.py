@@ -35,6 +35,29 @@ def node_impurities(tree, leaf, y, weight, loss):
     return _least_loss(tree, leaf, y, weight, loss)
 
 
+def split_impurities(tree, leaf, y, weight, loss):
+    """Impurity of each node and leaf that greedy splits decrease, times the weight of its samples.
+
+    For the squared loss and classes, they are proportional to `node_impurities`. The least sums of
+    other losses take about as long as to grow the tree.
+
+    Parameters
+    ----------
+    tree, leaf, y, weight, loss
+        As for `node_impurities`.
+
+    Returns
+    -------
+    ndarray of shape (n_internal + n_leaves,)
+        Entropies in bits, or squared deviations of `Loss.split_targets`, in a unit in which none
+        overflows.
+    """
+    if loss.is_classifier:
+        return node_impurities(tree, leaf, y, weight, loss)
+    targets = loss.split_targets(y, weight)
+    return _squared_error(tree, leaf, targets / (np.abs(targets).max() or 1.0), weight)
+
+
 def node_errors(tree, leaf, y, weight, loss):
     """Error of each node as a leaf, and of each leaf, with their best values.
 

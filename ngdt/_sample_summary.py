@@ -31,6 +31,9 @@ class SampleSummary:
     spans : ndarray of shape (n_outputs,), or None
         Largest minus smallest prediction or, where all are equal, its size. None for constant
         leaves.
+    gains : ndarray of shape (n_internal + n_leaves,), or None
+        By how much splits and slopes lower the error, as `ngdt._importances.node_gains` returns it.
+        None where the targets of the samples are not known.
     """
 
     tree: Tree
@@ -42,6 +45,7 @@ class SampleSummary:
     right: np.ndarray
     leaf_means: np.ndarray | None = None
     spans: np.ndarray | None = None
+    gains: np.ndarray | None = None
 
     @classmethod
     def of(cls, tree, X, data, samples, moments):
@@ -96,8 +100,13 @@ class SampleSummary:
             share = sparse.csr_array(
                 (n_samples_at_leaf, (place[m:] - tree.n_internal, np.arange(m + 1))))
             means = share @ self.leaf_means / np.maximum(share.sum(axis=1), 1)[:, None]
+        gains = None
+        if self.gains is not None:
+            gains = np.zeros(tree.n_internal + tree.n_leaves)
+            is_kept = np.bincount(place)[place] == 1    # others are a node and what is below it
+            gains[place[is_kept]] = self.gains[is_kept]
         return replace(self, tree=tree, left=self.left[nodes], right=self.right[nodes],
-                       leaf_means=means)
+                       leaf_means=means, gains=gains)
 
 
 def _at_leaves(tree, X, data, samples, leaf):

@@ -131,8 +131,8 @@ def _pictures(results, by_name):
         if name in by_name and importances(by_name[name].model):
             found.append(_figure(
                 _importances(by_name[name].model),
-                f"Feature importances of the {name}: shares of the effect of each column on "
-                "the splits."))
+                f"Feature importances of the {name}: shares of each column in what the "
+                "splits gain."))
             break
     return "\n".join(found)
 

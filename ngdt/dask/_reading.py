@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ngdt._activity import SILENT
 from ngdt._folds import problem_of, problem_with_moments
+from ngdt._importances import node_gains
 from ngdt._resolve import is_auto, resolve_init, resolve_loss, sample_count
 from ngdt._sample_summary import SampleSummary
 from ngdt._scaling import Moments
@@ -144,10 +145,10 @@ class Reading:
         targets, moments = self.units
         summary = SampleSummary(
             targets.unscale_leaf_values(result.tree, self.loss), moments.mean, moments.std,
-            moments.low, moments.high, found.left, found.right)
+            moments.low, moments.high, found.left, found.right,
+            gains=node_gains(result.tree, *sums.reached()))
         return fitted_attributes(
-            result, self.fitted["_table"], summary, sums.count.sum(axis=0), found.weight,
-            found.quantiles)
+            result, self.fitted["_table"], summary, sums.count.sum(axis=0), found.quantiles)
 
     def _look_at(self, parts, n_columns):
         """Read all partitions once: sums of the targets, and some of the samples."""

@@ -155,10 +155,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         pruned greedy tree. It is kept where no other tree was better on validation samples or
         folds.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
-        normalised in each node and averaged over the nodes by the weight of the samples that
-        reach them. That of a column is the sum over its features. The sum is 1, or 0 for a tree
-        without splits.
+        Share of each feature in what the tree gains: ``|weight|`` times standard deviation of the
+        feature, normalised in each node and averaged over the nodes, weighted by how much each
+        split decreases the entropy of its training samples. A linear leaf counts as one more node,
+        by its slopes and the log loss that they save. That of a column is the sum over its
+        features. The sum is 1, or 0 for a tree without splits and slopes.
 
     References
     ----------

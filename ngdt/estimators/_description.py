@@ -1,8 +1,10 @@
 """Fitted attributes that describe the tree of an estimator."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from ngdt._importances import feature_importances
+from ngdt._importances import feature_importances, node_gains
 from ngdt._quantiles import MAX_STORED, LeafQuantiles
 from ngdt._sample_summary import SampleSummary
 from ngdt._structure import sums_below
@@ -26,16 +28,20 @@ def describe(problem, result, fitted):
     tree, samples = result.tree, problem.training_samples
     leaf = problem.apply(tree, samples)
     count = np.bincount(leaf, minlength=tree.n_leaves)
-    weight = np.bincount(
-        leaf, weights=problem.sample_weight[samples], minlength=tree.n_leaves)
+    # A forest of constant leaves need not look up as many probabilities as it has samples.
+    predictions = None if problem.loss.is_classifier and tree.slopes is None else (
+        problem.predictions(tree, samples, leaf))
     quantiles = None if problem.loss.is_classifier else (
-        _leaf_quantiles(tree, leaf, problem, fitted["_targets"]))
+        _leaf_quantiles(tree, leaf, predictions, problem, fitted["_targets"]))
     fitted_tree = fitted["_targets"].unscale_leaf_values(tree, problem.loss)
-    summary = SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments)
-    return fitted_attributes(result, fitted["_table"], summary, count, weight, quantiles)
+    summary = replace(
+        SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments),
+        gains=node_gains(tree, leaf, problem.y[samples], problem.sample_weight[samples],
+                         problem.loss, predictions))
+    return fitted_attributes(result, fitted["_table"], summary, count, quantiles)
 
 
-def fitted_attributes(result, table, summary, count, weight, quantiles):
+def fitted_attributes(result, table, summary, count, quantiles):
     """Fitted attributes from what is known of the samples.
 
     Parameters
@@ -43,9 +49,9 @@ def fitted_attributes(result, table, summary, count, weight, quantiles):
     result : TrainingResult
     table : Table
     summary : SampleSummary
-        Of the tree with leaf values in the units of y.
-    count, weight : ndarray of shape (n_leaves,)
-        Number and weight of the samples of each leaf.
+        Of the tree with leaf values in the units of y, with gains.
+    count : ndarray of shape (n_leaves,)
+        Number of samples of each leaf.
     quantiles : LeafQuantiles or None
         None for classification.
 
@@ -60,16 +66,16 @@ def fitted_attributes(result, table, summary, count, weight, quantiles):
         "baseline_kept_": result.baseline_kept,
         "candidates_": result.candidates,
         "feature_importances_": table.sum_by_column(
-            feature_importances(result.tree, summary.std, weight)),
+            feature_importances(result.tree, summary.std, summary.gains)),
         "_n_node_samples": sums_below(result.tree, count).astype(np.intp),
         "_sample_summary": summary,
     }
 
 
-def _leaf_quantiles(tree, leaf, problem, targets):
+def _leaf_quantiles(tree, leaf, predictions, problem, targets):
     """The targets of each leaf, in the units of y, less what predictions in it differ by."""
     samples = problem.training_samples
-    difference = problem.predictions(tree, samples, leaf) - tree.values[leaf]
+    difference = predictions - tree.values[leaf]
     return LeafQuantiles.fit(
         leaf, targets.decode(problem.y[samples] - difference), problem.sample_weight[samples],
         tree.n_leaves, max_stored=MAX_STORED)
@@ -100,10 +106,13 @@ def describe_collapsed(estimator, tree):
         shift = np.where(is_gone[:, None], before.leaf_averages() - before.tree.values, 0.0)
         quantiles["_leaf_quantiles"] = estimator._leaf_quantiles.merge(
             leaf, n_at_leaf, shift, max_stored=MAX_STORED)
+    summary = before.collapse(tree, place, n_at_leaf)
+    # Estimators that an earlier version has saved know no gains.
+    gains = n_node_samples if summary.gains is None else summary.gains
     return quantiles | {
         "tree_": tree,
-        "feature_importances_": estimator._table.sum_by_column(feature_importances(
-            tree, before.std, n_node_samples[tree.n_internal:])),
+        "feature_importances_": estimator._table.sum_by_column(
+            feature_importances(tree, before.std, gains)),
         "_n_node_samples": n_node_samples,
-        "_sample_summary": before.collapse(tree, place, n_at_leaf),
+        "_sample_summary": summary,
     }

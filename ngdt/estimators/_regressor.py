@@ -143,10 +143,12 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         pruned greedy tree. It is kept where no other tree was better on validation samples or
         folds.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the splits: ``|weight|`` times standard deviation of the feature,
-        normalised in each node and averaged over the nodes by the weight of the samples that
-        reach them. A linear leaf counts as one more node, by its slopes. That of a column is the
-        sum over its features. The sum is 1, or 0 for a tree without splits and slopes.
+        Share of each feature in what the tree gains: ``|weight|`` times standard deviation of the
+        feature, normalised in each node and averaged over the nodes, weighted by how much each
+        split decreases the squared error of its training samples (for other losses, that of the
+        targets of greedy splits, such as ranks). A linear leaf counts as one more node, by its
+        slopes and the error that they save. That of a column is the sum over its features. The sum
+        is 1, or 0 for a tree without splits and slopes.
 
     Notes
     -----

@@ -203,6 +203,10 @@ def _(summary: SampleSummary):
         require_array(name, getattr(summary, name), FLOAT, (tree.n_features,))
     for name in ("left", "right"):
         require_array(name, getattr(summary, name), FLOAT, (tree.n_internal,))
+    if summary.gains is not None:
+        require_array("gains", summary.gains, FLOAT, (tree.n_internal + tree.n_leaves,))
+        require(np.isfinite(summary.gains).all() and (summary.gains >= 0).all(),
+                "gains", "finite, and not negative")
     if tree.slopes is None:
         require(summary.leaf_means is summary.spans is None, "leaf_means and spans", "None")
     else:

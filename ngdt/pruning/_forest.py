@@ -59,8 +59,8 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
 
     A leaf that replaces a branch predicts the mean of its leaves, weighted by the numbers of their
     training samples. By these numbers, whatever the weights of the samples, `predict_quantiles`
-    puts their targets together and importances are averaged. Where linear leaves are replaced,
-    quantiles leave out how much the predictions of each varied.
+    puts their targets together. Where linear leaves are replaced, quantiles leave out how much the
+    predictions of each varied.
 
     *The margin.* Forests of the path are tested from the whole one on, and the first that fails
     ends the search. A forest passes if ``cv_score`` is at least the score of the whole forest, less

@@ -7,13 +7,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._importances import feature_importances
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    Tree,
+)
+from ngdt._importances import feature_importances, node_gains
+from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD
+from ngdt.pruning import prune_forest
 from ngdt.testing.strategies import trees
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
+
+
+def entropy(y, weight):
+    """In bits, times the weight."""
+    shares = np.array([weight[y == label].sum() for label in np.unique(y)]) / weight.sum()
+    return -weight.sum() * sum(share * np.log2(share) for share in shares if share)
+
+
+def squared_error(y, weight):
+    return (weight[:, None] * (y - np.average(y, axis=0, weights=weight)) ** 2).sum()
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -21,35 +40,36 @@ BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeR
 def test_importances_by_hand(form, weighted):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)) * [1.0, 100.0, 0.01] + [1e4, 0.0, 0.0]
+    y = rng.integers(0, 3, 300)
     weight = rng.integers(0, 3, 300) if weighted else np.ones(300)
     tree = Tree([[2.0, 0.01, 0.0], [0.0, 0.0, 1.0]], [2e4, 0.0], [1, ~0], [~2, ~1], np.eye(3))
-    fitted = ObliqueTreeClassifier(init=tree, optimizer=None).fit(
-        form(X), np.arange(300) % 3, weight)
+    fitted = ObliqueTreeClassifier(init=tree, optimizer=None).fit(form(X), y, weight)
     mean = np.average(X, axis=0, weights=weight)
     spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
-    left = weight[X @ tree.weights[0] <= 2e4].sum()
     root = np.array([2.0 * spread[0], 0.01 * spread[1], 0.0])
-    expected = weight.sum() * root / root.sum() + left * np.array([0.0, 0.0, 1.0])
+    expected = [0.0, 0.0, 0.0]
+    here = np.ones(300, dtype=bool)
+    for share, node in ((root / root.sum(), 0), (np.array([0.0, 0.0, 1.0]), 1)):
+        right = X @ tree.weights[node] > tree.thresholds[node]
+        whole, *parts = (
+            entropy(y[part], weight[part]) for part in (here, here & ~right, here & right))
+        expected = expected + (whole - sum(parts)) * share
+        here &= ~right
     np.testing.assert_allclose(
         fitted.feature_importances_, expected / expected.sum(), rtol=1e-6)
 
 
-def importances_by_definition(tree, std, weight_at_leaf):
+def importances_by_definition(tree, std, gains):
     """The average of normalised effects over nodes and leaves, one by one."""
-    leaves_below = {~leaf: {leaf} for leaf in range(tree.n_leaves)}
-    for node in reversed(range(tree.n_internal)):
-        leaves_below[node] = (
-            leaves_below[tree.children_left[node]] | leaves_below[tree.children_right[node]])
     total = np.zeros(tree.n_features)
     for node, weights in enumerate(tree.dense_weights(slice(None))):
         effect = np.abs(weights) * std
-        total += sum(weight_at_leaf[leaf] for leaf in leaves_below[node]) * effect / (
-            effect.sum() or 1.0)
+        total += gains[node] * effect / (effect.sum() or 1.0)
     for leaf in range(tree.n_leaves if tree.slopes is not None else 0):
         effect = np.abs(tree.slopes[leaf]) * std
         shares = [row / row.sum() for row in effect if row.any()]
         if shares:
-            total += weight_at_leaf[leaf] * np.mean(shares, axis=0)
+            total += gains[tree.n_internal + leaf] * np.mean(shares, axis=0)
     return total / (total.sum() or 1.0)
 
 
@@ -58,18 +78,142 @@ def test_importances_by_definition(tree, data):
     std = np.array(data.draw(st.lists(
         st.sampled_from([0.0, 0.5, 1.0, 1e3]), min_size=tree.n_features,
         max_size=tree.n_features)))
-    weight = np.arange(tree.n_leaves, dtype=float) + 1.0
-    np.testing.assert_allclose(
-        feature_importances(tree, std, weight), importances_by_definition(tree, std, weight))
+    n = tree.n_internal + tree.n_leaves
+    gains = np.array(data.draw(st.lists(
+        st.sampled_from([0.0, 0.25, 1.0, 7.0]), min_size=n, max_size=n)))
+    found = feature_importances(tree, std, gains)
+    np.testing.assert_allclose(found, importances_by_definition(tree, std, gains))
+    assert (found >= 0).all()
+    assert found.sum() in (0.0, pytest.approx(1.0))
+
+
+def gains_by_definition(tree, X, y, weight, loss):
+    """What each split and the slopes of each leaf save, one by one."""
+    def impurity(here):
+        if not here.any():
+            return 0.0
+        return entropy(y[here, 0], weight[here]) if loss.is_classifier else (
+            squared_error(y[here], weight[here]))
+
+    passes = {0: np.ones(len(X), dtype=bool)} if tree.n_internal else {~0: np.ones(len(X), bool)}
+    gains = np.zeros(tree.n_internal + tree.n_leaves)
+    for node in range(tree.n_internal):
+        left = tree.scores(X)[:, node] <= 0
+        children = {tree.children_left[node]: left, tree.children_right[node]: ~left}
+        for child, side in children.items():
+            passes[child] = passes[node] & side
+        gains[node] = impurity(passes[node]) - sum(impurity(passes[child]) for child in children)
+    for leaf in range(tree.n_leaves if tree.slopes is not None else 0):
+        here = passes[~leaf]
+        if not here.any():
+            continue
+        constant = loss.fit_leaves(
+            np.zeros(here.sum(), int), y[here], weight[here], 1, tree.n_outputs)
+        before, after = (
+            weight[here] @ loss.value(np.ascontiguousarray(each), y[here])
+            for each in (np.repeat(constant, here.sum(), axis=0), tree.predict(X[here])))
+        saved = 1.0 - after / before if before else 0.0
+        gains[tree.n_internal + leaf] = impurity(here) * max(saved, 0.0)
+    return gains
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
+@given(tree=trees(linear_leaves=st.booleans()), seed=st.integers(0, 99))
+def test_gains_by_definition(loss, tree, seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(60, tree.n_features)), 2)
+    y = rng.integers(0, tree.n_outputs, 60) if loss.is_classifier else (
+        rng.normal(size=(60, tree.n_outputs)))
+    y, weight = loss.encode(y, tree.n_outputs), rng.integers(1, 4, 60).astype(float)
+    gains = node_gains(tree, tree.apply(X), y, weight, loss, tree.predict(X))
+    expected = gains_by_definition(tree, X, y, weight, loss)
+    # Both are in units of their own.
+    unit = gains.max() / (expected.max() or 1.0)
+    np.testing.assert_allclose(gains, unit * expected, rtol=1e-6, atol=1e-9 * gains.max())
+    assert (gains >= 0).all()
+
+
+@pytest.mark.parametrize("loss", ["log", "bounded", "squared", "absolute_error", "huber"])
+def test_noise_is_not_ranked_first(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    y = ((X[:, 0] > 0) ^ (rng.random(2000) < 0.05)).astype(int)
+    kind, reference = (
+        (ObliqueTreeClassifier, DecisionTreeClassifier) if loss in ("log", "bounded")
+        else (ObliqueTreeRegressor, DecisionTreeRegressor))
+    found = kind(6, optimizer=None, loss=loss, random_state=0).fit(X, y).feature_importances_
+    wanted = reference(max_depth=6, random_state=0).fit(X, y).feature_importances_
+    np.testing.assert_allclose(found, wanted, atol=0.1)
+    assert found[0] > 0.85
+
+
+def test_a_forest_does_not_rank_noise_first():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 6))
+    y = (X[:, 0] + 0.7 * X[:, 1] > 0) ^ (rng.random(800) < 0.1)
+    forest = ObliqueForestClassifier(20, init="info_gain", optimizer=None, random_state=0)
+    found = forest.fit(X, y).feature_importances_
+    assert found.sum() == pytest.approx(1.0)
+    assert min(found[:2]) > 1.5 * max(found[2:])
+
+
+def test_slopes_count_by_what_they_save():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = 10.0 * (X[:, 0] > 0) + 0.5 * X[:, 1]
+    split = Tree([[1.0, 0.0, 0.0]], [0.0], [~0], [~1], [[0.0], [10.0]],
+                 slopes=[[[0.0, 0.5, 0.0]]] * 2)
+    found = ObliqueTreeRegressor(init=split, optimizer=None).fit(X, y).feature_importances_
+    whole = squared_error(y[:, None], np.ones(400))
+    left = sum(squared_error(y[X[:, 0] * sign > 0, None], np.ones((X[:, 0] * sign > 0).sum()))
+               for sign in (-1, 1))
+    np.testing.assert_allclose(found, [1.0 - left / whole, left / whole, 0.0], rtol=1e-9)
+
+
+def test_importances_of_a_single_leaf_are_zero():
+    X, y = np.arange(20.0)[:, None], np.tile([0, 1], 10)
+    fitted = ObliqueTreeClassifier(0, optimizer=None).fit(X, y)
+    assert fitted.get_n_leaves() == 1
+    assert fitted.feature_importances_.tolist() == [0.0]
+
+
+def test_importances_of_smaller_forests():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=600)
+    forest = ObliqueForestRegressor(3, init="info_gain", optimizer=None, random_state=0)
+    smaller = prune_forest(forest.fit(X[:300], y[:300]), X[300:], y[300:], tolerance=0.2)
+    for each in smaller.estimators_:
+        gains = each._sample_summary.gains
+        assert len(gains) == 2 * each.get_n_leaves() - 1
+        np.testing.assert_array_equal(
+            each.feature_importances_,
+            feature_importances(each.tree_, each._sample_summary.std, gains))
+    assert smaller.feature_importances_[0] > forest.feature_importances_[0]
+
+
+def test_splits_that_gain_nothing_have_no_importance():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 5)
+    tree = Tree([[1.0, 0.0]], [0.5], [~0], [~1], np.eye(2))
+    fitted = ObliqueTreeClassifier(init=tree, optimizer=None).fit(X, X[:, 1] > 0)
+    assert fitted.feature_importances_.tolist() == [0.0, 0.0]
+
+
+def test_importances_of_targets_far_out():
+    X = np.arange(40.0)[:, None] * [1.0, 0.0]
+    tree = ObliqueTreeRegressor(optimizer="ssgd", random_state=0).partial_fit(
+        X, np.tile([0.0, 1.0], 20))
+    tree.partial_fit(X, 1e200 * (X[:, 0] > 20))
+    assert np.isfinite(tree.feature_importances_).all()
 
 
 def test_leaves_without_slopes_change_no_importance():
     rng = np.random.default_rng(0)
     tree = Tree(rng.normal(size=(1, 3)), [0.0], [~0], [~1], np.ones((2, 1)))
     flat = tree.replace(values=tree.values, slopes=np.zeros((2, 1, 3)))
-    std, weight = rng.random(3), np.ones(2)
+    std, gains = rng.random(3), np.array([1.0, 0.0, 0.0])
     np.testing.assert_array_equal(
-        feature_importances(flat, std, weight), feature_importances(tree, std, weight))
+        feature_importances(flat, std, gains), feature_importances(tree, std, gains))
 
 
 def test_importances_of_axis_aligned_splits_do_not_depend_on_the_scale(iris):

@@ -16,7 +16,7 @@ from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
-from ngdt._importances import feature_importances
+from ngdt._importances import feature_importances, node_gains
 from ngdt._sample_summary import SampleSummary
 from ngdt._samples import Samples
 from ngdt._scaling import Moments
@@ -285,13 +285,18 @@ def test_fitted_attributes_are_those_of_the_training_samples(case):
     pruned = prune_forest(forest, rest, y_rest, tolerance=0.2)
     encoded, samples = forest.encode(table), np.arange(200, dtype=np.int32)
     data, moments = Samples(encoded), Moments.of(encoded, np.ones(200))
+    problem, _ = forest._checked_problem(table, y, None, True)
     assert any(each not in forest.estimators_ for each in pruned.estimators_)
     for estimator in pruned.estimators_:
         tree = estimator.tree_
         n_at_leaf = np.bincount(estimator.apply(table), minlength=tree.n_leaves)
         assert_array_equal(estimator.n_node_samples, sums_below(tree, n_at_leaf))
+        trained = forest._targets.scale_leaf_values(tree, problem.loss)
+        gains = node_gains(
+            tree, estimator.apply(table), problem.y, problem.sample_weight, problem.loss,
+            problem.predictions(trained, samples))
         assert_allclose(estimator.feature_importances_, forest._table.sum_by_column(
-            feature_importances(tree, moments.std, n_at_leaf)))
+            feature_importances(tree, moments.std, gains)), atol=1e-9)
         summary = SampleSummary.of(tree, encoded, data, samples, moments)
         assert estimator._sample_summary.tree is tree
         for name in ("left", "right", "std", "leaf_means"):
