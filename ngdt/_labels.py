@@ -85,7 +85,13 @@ def labels_of(model, *, feature_names=None, class_names=None, X=None):
     labels = TreeLabels(
         tree, names, None if table is None else table.features, columns,
         _class_names(model, tree, class_names), summary, counts)
-    return labels if table is not None else in_units(labels, *units_of(steps, n_columns))
+    scale, offset = units_of(steps, n_columns)
+    if table is not None:       # indicators have no units
+        is_number = np.array([each.kind == "number" for each in labels.features])
+        columns = [each.column for each in labels.features]
+        scale = np.where(is_number, scale[columns], 1.0)
+        offset = np.where(is_number, offset[columns], 0.0)
+    return in_units(labels, scale, offset)
 
 
 def leaves_and_samples(model, X):

@@ -15,7 +15,7 @@ def in_units(labels, scale, offset):
     Parameters
     ----------
     labels : TreeLabels
-        Of a tree of numbers.
+        Of a tree.
     scale, offset : ndarray of shape (n_features,)
         A number z of a feature is ``scale * z + offset`` in the other units. Scales are positive.
 

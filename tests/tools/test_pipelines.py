@@ -70,6 +70,50 @@ def test_rules_in_units_of_the_table_send_each_training_sample_as_the_tree(dtype
             assert rule.n_samples == met.sum()
 
 
+def table_with_gaps(n=300):
+    """Two columns of numbers, one of which has gaps, and one of categories, as a data frame."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame({
+        "income": rng.lognormal(10, 0.5, n).round(), "age": rng.integers(18, 80, n).astype(float),
+        "owner": rng.choice(["yes", "no"], n)})
+    y = (X["income"] > 20000).to_numpy() ^ (rng.random(n) < 0.1)
+    X.loc[rng.random(n) < 0.1, "income"] = np.nan
+    return X, y
+
+
+ENCODED = {
+    "gaps": lambda X: (X[["income", "age"]], [StandardScaler()]),
+    "gaps, moved only": lambda X: (X[["income", "age"]], [StandardScaler(with_std=False)]),
+    "categories": lambda X: (X, [
+        make_column_transformer((StandardScaler(), ["income", "age"]), remainder="passthrough",
+                                verbose_feature_names_out=False).set_output(transform="pandas")]),
+}
+
+
+@pytest.mark.parametrize("case", ENCODED)
+def test_units_of_tables_with_gaps_and_categories(case):
+    X, y = table_with_gaps()
+    X, steps = ENCODED[case](X)
+    model = make_pipeline(*steps, ObliqueTreeClassifier(1, optimizer=None)).fit(X, y)
+    found = re.match(r"if income <= (\d+):", export_text(model))
+    assert found
+    assert 19000 < int(found[1]) < 21000
+    # A tree of several terms, as it would be without the scalers.
+    oblique = ObliqueTreeClassifier(3, init="co2", optimizer=None, random_state=0)
+    model = make_pipeline(*steps, oblique).fit(X, y)
+    tree = model[-1]
+    alone = ObliqueTreeClassifier(0, optimizer=None).fit(X, y)
+    labels, encoded = labels_of(model), alone.encode(X)
+    assert labels.features == alone._table.features
+    np.testing.assert_array_equal(
+        labels.tree.apply(encoded), tree.apply(model[:-1].transform(X)))
+    for name in ("mean", "std", "low", "high"):
+        np.testing.assert_allclose(
+            getattr(labels.summary, name), getattr(alone._sample_summary, name))
+    assert labels.tree.n_internal == tree.tree_.n_internal
+
+
 def test_formulas_are_in_units_of_the_table(diabetes):
     X, y = diabetes[0] * 1000 + 50, diabetes[1]
     tree = ObliqueTreeRegressor(1, leaf="linear", optimizer=None, random_state=0)
