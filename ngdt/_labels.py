@@ -80,11 +80,11 @@ def labels_of(model, *, feature_names=None, class_names=None, X=None):
         feature_names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])
     columns = _check_names("feature_names", feature_names, n_columns)
     names = columns if table is None else replace(table, names=tuple(columns)).feature_names
+    classes = _class_names(model, tree, class_names)
     summary, counts = _known(model, tree) if X is None else _summarize(
-        tree, _encoded(model, transform(steps, X)))
+        tree, _encoded(model, transform(steps, X)), classes is not None)
     labels = TreeLabels(
-        tree, names, None if table is None else table.features, columns,
-        _class_names(model, tree, class_names), summary, counts)
+        tree, names, None if table is None else table.features, columns, classes, summary, counts)
     scale, offset = units_of(steps, n_columns)
     if table is not None:       # indicators have no units
         is_number = np.array([each.kind == "number" for each in labels.features])
@@ -170,11 +170,12 @@ def _known(model, tree):
     return summary, model.n_node_samples
 
 
-def _summarize(tree, X):
+def _summarize(tree, X, is_classifier):
     data = tree._samples(X)
     samples = np.arange(data.n_samples, dtype=np.int32)
     n_samples_at_leaf = np.bincount(tree.apply_samples(data), minlength=tree.n_leaves)
-    summary = SampleSummary.of(tree, X, data, samples, Moments.of(X, np.ones(data.n_samples)))
+    moments = Moments.of(X, np.ones(data.n_samples))
+    summary = SampleSummary.of(tree, X, data, samples, moments, is_classifier)
     return summary, sums_below(tree, n_samples_at_leaf).astype(np.intp)
 
 

@@ -16,13 +16,18 @@ def node_predictions(labels):
     Returns
     -------
     ndarray of shape (n_internal + n_leaves, n_outputs)
-        Nodes come first, then leaves. A linear leaf counts by its prediction at the mean of its
-        samples. NaN where samples are not known, but for constant leaves.
+        Nodes come first, then leaves. A linear leaf counts by the mean probabilities of its
+        samples, or by its value at their mean. NaN where samples are not known, but for constant
+        leaves.
     """
     tree, counts = labels.tree, labels.n_node_samples
     at_leaf = _at_means(labels)
     if labels.class_names is not None:
         at_leaf = softmax(at_leaf, axis=1)
+        # Not known of models that an earlier version has saved.
+        if labels.summary is not None and labels.summary.probabilities is not None:
+            is_linear = tree.slopes.any(axis=(1, 2))
+            at_leaf[is_linear] = labels.summary.probabilities[is_linear]
     if counts is None:
         return np.vstack([np.full((tree.n_internal, tree.n_outputs), np.nan), at_leaf])
     share = counts / max(counts[0], 1)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 
 from ngdt._tree import Tree
 
@@ -31,6 +32,9 @@ class SampleSummary:
     spans : ndarray of shape (n_outputs,), or None
         Largest minus smallest prediction or, where all are equal, its size. None for constant
         leaves.
+    probabilities : ndarray of shape (n_leaves, n_classes), or None
+        Mean probabilities of the classes for the samples of each leaf; those at the mean where
+        there are none. None for constant leaves, and for regression.
     gains : ndarray of shape (n_internal + n_leaves,), or None
         By how much splits and slopes lower the error, as `ngdt._importances.node_gains` returns it.
         None where the targets of the samples are not known.
@@ -45,10 +49,11 @@ class SampleSummary:
     right: np.ndarray
     leaf_means: np.ndarray | None = None
     spans: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
     gains: np.ndarray | None = None
 
     @classmethod
-    def of(cls, tree, X, data, samples, moments):
+    def of(cls, tree, X, data, samples, moments, is_classifier=False):
         """Summary of the samples at the nodes of a tree; costs about as much as a prediction.
 
         Parameters
@@ -61,9 +66,12 @@ class SampleSummary:
             Indices of the samples.
         moments : Moments
             The moments of these samples.
+        is_classifier : bool, default=False
+            Whether the outputs of the tree are logits of classes.
         """
         left, right, leaf = tree._nearest(data, samples, *_single_features(tree))
-        of_leaves = () if tree.slopes is None else _at_leaves(tree, X, data, samples, leaf)
+        of_leaves = () if tree.slopes is None else (
+            _at_leaves(tree, X, data, samples, leaf, is_classifier))
         return cls(
             tree, moments.mean, moments.std, moments.low, moments.high, left, right, *of_leaves)
 
@@ -95,33 +103,41 @@ class SampleSummary:
         """
         m = self.tree.n_internal
         nodes = np.flatnonzero(place[:m] < tree.n_internal)
-        means = None
+        means = probabilities = gains = None
         if self.leaf_means is not None:
             share = sparse.csr_array(
                 (n_samples_at_leaf, (place[m:] - tree.n_internal, np.arange(m + 1))))
             means = share @ self.leaf_means / np.maximum(share.sum(axis=1), 1)[:, None]
-        gains = None
+        is_kept = np.bincount(place)[place] == 1    # others are a node and what is below it
         if self.gains is not None:
             gains = np.zeros(tree.n_internal + tree.n_leaves)
-            is_kept = np.bincount(place)[place] == 1    # others are a node and what is below it
             gains[place[is_kept]] = self.gains[is_kept]
+        if self.probabilities is not None:
+            probabilities = softmax(tree.values, axis=1)    # of the new leaves, which are constant
+            probabilities[place[m:][is_kept[m:]] - tree.n_internal] = (
+                self.probabilities[is_kept[m:]])
         return replace(self, tree=tree, left=self.left[nodes], right=self.right[nodes],
-                       leaf_means=means, gains=gains)
+                       leaf_means=means, probabilities=probabilities, gains=gains)
 
 
-def _at_leaves(tree, X, data, samples, leaf):
-    """Means of the samples of each leaf, and the spans of the predictions."""
+def _at_leaves(tree, X, data, samples, leaf, is_classifier):
+    """Means of the samples of each leaf, spans of the predictions, and mean probabilities."""
     order = np.argsort(leaf, kind="stable")
     samples, leaf = samples[order], leaf[order]
     counts = np.bincount(leaf, minlength=tree.n_leaves)
-    share = sparse.csr_array(       # each sample's in the mean of its leaf
-        (1.0 / np.repeat(counts, counts), (leaf, samples)), shape=(tree.n_leaves, X.shape[0]))
-    means = share @ X
+    share = 1.0 / np.repeat(counts, counts)     # of each sample in the mean of its leaf
+    means = sparse.csr_array((share, (leaf, samples)), shape=(tree.n_leaves, X.shape[0])) @ X
     predictions = tree.leaf_predictions(leaf, data, samples)
     with np.errstate(over="ignore"):
         spans = np.ptp(predictions, axis=0)
-    return (means.toarray() if sparse.issparse(means) else np.asarray(means),
-            np.where(spans > 0, spans, np.abs(predictions).max(axis=0)))
+    spans = np.where(spans > 0, spans, np.abs(predictions).max(axis=0))
+    probabilities = None
+    if is_classifier:
+        probabilities = sparse.csr_array(
+            (share, (leaf, np.arange(len(leaf)))), shape=(tree.n_leaves, len(leaf))
+        ) @ softmax(predictions, axis=1)
+        probabilities[counts == 0] = softmax(tree.values[counts == 0], axis=1)
+    return means.toarray() if sparse.issparse(means) else np.asarray(means), spans, probabilities
 
 
 def _single_features(tree):

@@ -35,7 +35,8 @@ def describe(problem, result, fitted):
         _leaf_quantiles(tree, leaf, predictions, problem, fitted["_targets"]))
     fitted_tree = fitted["_targets"].unscale_leaf_values(tree, problem.loss)
     summary = replace(
-        SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments),
+        SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments,
+                         problem.loss.is_classifier),
         gains=node_gains(tree, leaf, problem.y[samples], problem.sample_weight[samples],
                          problem.loss, predictions))
     return fitted_attributes(result, fitted["_table"], summary, count, quantiles)

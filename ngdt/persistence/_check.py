@@ -212,6 +212,8 @@ def _(summary: SampleSummary):
     else:
         require_array("leaf_means", summary.leaf_means, FLOAT, (tree.n_leaves, tree.n_features))
         require_array("spans", summary.spans, FLOAT, (tree.n_outputs,))
+    if summary.probabilities is not None:
+        require_array("probabilities", summary.probabilities, FLOAT, tree.values.shape)
 
 
 @check.register

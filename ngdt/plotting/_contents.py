@@ -212,21 +212,32 @@ class Contents:
         lines = [_minus(format_number(formula.constant)) if known or not formula.hidden
                  else "linear" for formula in formulas]
         more = ["…"] * (len(lines) > _N_TARGETS)
-        blocks = [Text([*lines[:_N_TARGETS], *more], weight="bold")]
-        if tree.n_outputs > 1 or not is_linear(tree, leaf):
-            return blocks
-        slopes = tree.slopes[leaf, 0]
+        if not is_linear(tree, leaf):
+            return [Text([*lines[:_N_TARGETS], *more], weight="bold")]
+        blocks = []
+        for output, line in enumerate(lines[:_N_TARGETS]):
+            blocks += [Text([line], weight="bold"), *self._slopes(leaf, output)]
+        return blocks + [Text(more, weight="bold")] * bool(more)
+
+    def _slopes(self, leaf, output):
+        """The features of a linear leaf, for one of the targets."""
+        labels, digits = self.labels, self.options.precision
+        slopes = labels.tree.slopes[leaf, output]
+        if not slopes.any():
+            return []
         if self.options.shape is not None:
             limit = np.abs(slopes).max()
-            return [*blocks, Image(slopes.reshape(self.options.shape), (-limit, limit))]
+            return [Image(slopes.reshape(self.options.shape), (-limit, limit))]
         features = terms_of(labels, slopes)[0][:self._n_slopes]
         numbers = [shortest(slopes[j], digits or DEFAULT_DIGITS) for j in features]
-        return [*blocks, *self._bars(slopes, features, numbers, self._n_slopes)]
+        return self._bars(slopes, features, numbers, self._n_slopes)
 
     @property
     def _n_slopes(self):
-        """A tree of one leaf has room for as many terms as a split."""
-        return _N_SLOPES if self.labels.tree.n_internal else _N_TERMS
+        """A tree of one leaf has room for as many terms as a split, one for each target or more."""
+        tree = self.labels.tree
+        n_sums = 1 if self.labels.class_names is not None else min(tree.n_outputs, _N_TARGETS)
+        return max(1, (_N_SLOPES if tree.n_internal else _N_TERMS) - n_sums + 1)
 
     def _class_slopes(self, leaf):
         """The features of a linear leaf, with the classes that they tell apart most.

@@ -96,15 +96,24 @@ def _colors(contents):
 
 
 def _remarks(contents, shown):
-    """What the bars mean, in lines that are short enough for a small tree."""
+    """What bars and linear leaves mean, in lines that are short enough for a small tree."""
     labels = contents.labels
-    tree, remarks = labels.tree, []
-    if contents.options.shape is not None:
-        return remarks
+    is_any_linear = any(item < 0 and is_linear(labels.tree, ~item) for item in shown)
+    remarks = [] if contents.options.shape is not None else _bar_remarks(
+        contents, shown, is_any_linear)
+    if is_any_linear:
+        remarks.append("linear leaf: " + (
+            "what it predicts depends on features" if labels.summary is None
+            else "prediction at the mean of its samples" if labels.summary.probabilities is None
+            else "the most probable class on average" if contents.has_images
+            else "mean probabilities of its samples"))
+    return remarks
+
+
+def _bar_remarks(contents, shown, has_slopes):
+    labels, remarks = contents.labels, []
     effect = "|weight|" if labels.summary is None else "|weight| × standard deviation"
     has_sums = any(item >= 0 and contents.is_sum(item) for item in shown)
-    is_any_linear = any(item < 0 and is_linear(tree, ~item) for item in shown)
-    has_slopes = is_any_linear and (labels.class_names is not None or tree.n_outputs == 1)
     if has_sums or has_slopes:
         remarks.append(f"length of a bar: {effect}")
     if has_sums:
@@ -114,6 +123,4 @@ def _remarks(contents, shown):
     elif has_slopes:
         remarks += ["bars of a leaf: larger values speak for the class on the",
                     "right, against the class on the left"]
-    if is_any_linear:
-        remarks.append("linear leaf: prediction at the mean of its samples")
     return remarks

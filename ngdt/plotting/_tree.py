@@ -36,9 +36,10 @@ def plot_tree(
 
     Below the rule are the number of training samples, and the mean prediction for them: the shares
     of the classes, or a value. A leaf has the most probable class with its probability, and a bar
-    for each class, or the predicted value. A linear leaf has the prediction at the mean of its
-    samples, and its features with the largest effects. For a single target, bars point to the right
-    if larger values raise the prediction. For classes, the bar to the right has the colour of the
+    for each class, or the predicted value. A linear leaf has the mean probabilities of its samples,
+    or the value that it predicts at their mean, and its features with the largest effects, for each
+    of the first three targets. Their bars point to the right if larger values raise the
+    prediction. For classes, the bar to the right has the colour of the
     class that larger values of the feature speak for most, and the bar to the left that of the
     class that they speak against. Without training samples, as for a `Tree`, weights take the place
     of effects.

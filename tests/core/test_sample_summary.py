@@ -67,3 +67,21 @@ def test_a_product_that_is_no_number_stays():
         summary = SampleSummary.of(tree, X, data, np.array(order, dtype=np.int32), moments)
         assert np.isnan(summary.left[0])
         assert summary.right[0] == np.inf
+
+
+def test_mean_probabilities_of_linear_leaves():
+    rng = np.random.default_rng(0)
+    X, samples = rng.normal(size=(50, 3)), np.arange(5, 50, dtype=np.int32)
+    tree = Tree([[1.0, 0.0, 0.0]] * 2, [0.0, 9.0], [~0, ~1], [1, ~2], rng.normal(size=(3, 4)),
+                rng.normal(size=(3, 4, 3)))
+    summary = SampleSummary.of(
+        tree, X, Samples(X), samples, Moments.of(X, np.ones(50)), is_classifier=True)
+    for leaf in range(2):
+        logits = tree.predict(X[samples][tree.apply(X[samples]) == leaf])
+        shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(summary.probabilities[leaf], shares.mean(axis=0))
+    empty = np.exp(tree.values[2]) / np.exp(tree.values[2]).sum()       # no sample reaches it
+    np.testing.assert_allclose(summary.probabilities[2], empty)
+    constant = tree.replace(values=tree.values)
+    assert SampleSummary.of(constant, X, Samples(X), samples, Moments.of(X, np.ones(50)),
+                            is_classifier=True).probabilities is None

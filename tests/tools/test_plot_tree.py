@@ -292,14 +292,66 @@ def test_linear_leaves_of_classes(linear):
     both = Tree(tree.weights, tree.thresholds, [~0], [~1], [[1.0, 2.0]] * 2,
                 slopes=[[[0.0] * 4] * 2, [[0.0] * 4, [0.0, 0.0, 1.0, 0.0]]])
     mean = X[X[:, 0] > 0].mean(axis=0)
-    p = 100 / (1 + np.exp(-(1.0 + mean[2])))
+    p = np.mean(100 / (1 + np.exp(-(1.0 + X[X[:, 0] > 0, 2]))))
     found = texts(plot_tree(both, X=X))
     assert found[found.index("linear") - 1] == f"{p:.3g} %"
-    assert "linear leaf: prediction at the mean of its samples" in found
+    assert "linear leaf: mean probabilities of its samples" in found
     assert texts(plot_tree(both)).count("linear") == 1
     fitted = ObliqueTreeRegressor(optimizer=None).fit(X, np.zeros((60, 2)))
     fitted.tree_ = both
-    assert {"1", "2", f"{2 + mean[2]:.3g}"} <= set(texts(plot_tree(fitted, X=X)))
+    found = texts(plot_tree(fitted, X=X))
+    assert {"1", "2"} <= set(found)
+    # The slopes of a target are below its value.
+    assert found[found.index(f"{2 + mean[2]:.3g}") + 1] == "1 × x2"
+    assert "linear leaf: prediction at the mean of its samples" in found
+
+
+def test_linear_leaves_of_several_targets(diabetes):
+    X, y = diabetes
+    tree = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(X, np.stack([y, -y], axis=1))
+    ax = plot_tree(tree)
+    found = texts(ax)
+    values = [tree.tree_.values[0, k] + tree.tree_.slopes[0, k] @ X.mean(axis=0) for k in (0, 1)]
+    places = [found.index(f"{value:.4g}".replace("-", "−")) for value in values]
+    for place, slopes in zip(places, tree.tree_.slopes[0], strict=True):
+        order = np.argsort(-np.abs(slopes) * X.std(axis=0))[:4]
+        assert [text.split(" × ")[1] for text in found[place + 1:place + 5]] == [
+            f"x{j}" for j in order]
+        assert re.match(r"\+ 6 more", found[place + 5])
+    assert "bar of a leaf to the right: larger values raise the prediction" in found
+    assert len(plot_tree(tree, shape=(2, 5)).get_images()) == 2
+    many = ObliqueTreeRegressor(0, leaf="linear", optimizer=None)
+    many.fit(X, np.outer(y, np.arange(1, 6)))
+    assert texts(plot_tree(many)).count("…") == 1
+
+
+@pytest.mark.parametrize("arguments", [dict(), dict(shape=(8, 8)), dict(shape=(8, 8), X=True)])
+def test_linear_leaves_show_what_their_samples_are(digits, arguments):
+    X, y = digits
+    tree = ObliqueTreeClassifier(2, leaf="linear", optimizer=None, random_state=0).fit(X, y)
+    arguments = {name: X if value is True else value for name, value in arguments.items()}
+    ax = plot_tree(tree, **arguments)
+    found, leaf = texts(ax), tree.apply(X)
+    assert tree.tree_.slopes.any(axis=(1, 2)).all()
+    for k in range(tree.get_n_leaves()):
+        share = np.bincount(y[leaf == k], minlength=10) / np.sum(leaf == k)
+        mean = tree.predict_proba(X)[leaf == k].mean(axis=0)
+        np.testing.assert_allclose(mean, share, atol=0.05)
+        if "X" not in arguments:
+            bars = [bars for bars in ax.containers if bars.orientation == "vertical"][k]
+            heights = np.abs([bar.get_height() for bar in bars])
+            np.testing.assert_allclose(heights / heights.sum(), mean, atol=1e-6)
+            assert f"{100 * mean.max():.3g} %" in found
+    assert "linear leaf: " + ("the most probable class on average" if "X" in arguments else (
+        "mean probabilities of its samples")) in found
+
+
+def test_a_linear_leaf_whose_samples_are_not_known_says_so(linear):
+    for shape in (None, (2, 2)):
+        assert "linear leaf: what it predicts depends on features" in texts(
+            plot_tree(linear[0], shape=shape))
+    constant = linear[0].replace(values=linear[0].values)
+    assert not any("linear" in text for text in texts(plot_tree(constant, shape=(2, 2))))
 
 
 def test_linear_leaves_show_which_classes_a_feature_tells_apart(linear):
