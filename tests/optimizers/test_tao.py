@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +16,7 @@ from ngdt._samples import Samples
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
 from ngdt.optimizers._tao.node_problems import node_problems
-from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, NodeProblem
+from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, NewtonSolver, NodeProblem
 from ngdt.problem import Problem
 from ngdt.testing.strategies import problems
 from reference.inference import LOSSES
@@ -331,6 +332,53 @@ def test_smaller_C_gives_sparser_trees_and_error_cannot():
     # An overfitted start cannot move where the error must not rise.
     tree = TAO(C=1e-6, accept="error").optimize(start, problem).tree
     assert training_loss(tree, problem) <= training_loss(start, problem)
+
+
+def dependent_features(form, n=600):
+    """Numbers, twice one of them, all indicators of a category, and one of them reversed."""
+    rng = np.random.default_rng(0)
+    numbers, indicators = rng.normal(size=(n, 4)), np.eye(3)[rng.integers(0, 3, n)]
+    X = np.column_stack([numbers, indicators, 1 - indicators[:, 0], 2 * numbers[:, 0]])
+    return form(X), np.digitize(numbers[:, 0] + numbers[:, 1] + 2 * indicators[:, 0], [0, 1])
+
+
+@pytest.mark.parametrize("node_loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("C", [1.0, 10.0, 1000.0])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_no_weights_of_rounding_are_left(node_loss, C, form, monkeypatch):
+    X, y = dependent_features(form)
+    std = np.asarray(X.todense() if sparse.issparse(X) else X).std(axis=0)
+
+    def fitted():
+        return ObliqueTreeClassifier(
+            4, optimizer=TAO(C=C, node_loss=node_loss, max_passes=1), leaf="constant",
+            validation_fraction=None).fit(X, y)
+
+    def shares(tree):
+        effects = np.abs(tree.dense_weights(slice(None))) * std
+        return effects / effects.max(axis=1, keepdims=True)
+
+    found = fitted()
+    monkeypatch.setattr(NewtonSolver, "_without_rounding", lambda self, weights: weights)
+    plain = fitted()
+    assert_array_equal(found.apply(X), plain.apply(X))
+    assert_array_equal(found.predict(X), plain.predict(X))
+    is_rounding = (shares(plain.tree_) > 0) & (shares(plain.tree_) < 1e-10)
+    assert_array_equal(shares(found.tree_) > 0, (shares(plain.tree_) > 0) & ~is_rounding)
+    if node_loss == "squared_hinge" and form is np.asarray:
+        assert is_rounding.any()
+        assert found.history_["n_nonzero"][-1] < plain.history_["n_nonzero"][-1]
+
+
+def test_small_weights_of_large_numbers_stay():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) * [1.0, 1e12]
+    y = X @ [1.0, 1e-12] > 0
+    for standardize in (True, False):
+        tree = ObliqueTreeClassifier(
+            1, optimizer=TAO(C=10.0), init=Tree([[1.0, 1e-12]], [0.1], [~0], [~1], np.eye(2)),
+            leaf="constant", standardize=standardize, validation_fraction=None).fit(X, y)
+        assert np.count_nonzero(tree.tree_.dense_weights([0])) == 2
 
 
 def test_nothing_is_left_that_no_sample_reaches():

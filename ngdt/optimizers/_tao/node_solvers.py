@@ -42,6 +42,10 @@ class NodeProblem(NamedTuple):
     C: float
 
 
+# Effect of a weight, relative to the largest, that is left of a weight of zero by rounding. Of
+# features that depend on others, such as indicators of all categories, 1e-10 was seen.
+_ROUNDING = 1e-9
+
 _PENALTY = {"l1": abs, "l2": lambda weights: 0.5 * weights * weights}
 
 
@@ -57,6 +61,7 @@ class NewtonSolver:
     def __init__(self, params, problem):
         self.scaling, self.X, self.is_sparse = problem.scaling, problem.X, problem.data.is_sparse
         self.penalty = _PENALTY[params.penalty]
+        self.moments = problem.moments if params.penalty == "l1" else None
         self.make_solver = partial(
             LinearSolver, loss=params.node_loss, penalty=params.penalty, deadline=problem.deadline)
         self.solver = self.make_solver(problem.data, self.scaling)
@@ -83,10 +88,28 @@ class NewtonSolver:
         initial = weights * scaling.scale, weights @ scaling.center - threshold
         fitted = self._minimise(
             problem.samples, problem.target, problem.C * problem.cost, *initial)
+        if self.moments is not None:
+            fitted = self._without_rounding(fitted[0]), fitted[1]
         if fitted[1] == initial[1] and np.array_equal(fitted[0], initial[0]):
             return weights, threshold   # to scale them back would add rounding errors
         weights = fitted[0] / scaling.scale
         return weights, weights @ scaling.center - fitted[1]
+
+    def _without_rounding(self, weights):
+        """Weights in scaled space, zero where they move no sample by more than rounding does.
+
+        They would count as features of the split, and be written in its rule.
+        """
+        moments, center = self.moments, self.scaling.center
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.abs(weights) / self.scaling.scale
+            largest = (size * moments.std).max(initial=0.0)
+            # How far a sample may be from where the scaled feature is zero.
+            reach = np.maximum(moments.high - center, center - moments.low)
+            is_rounding = size * reach < _ROUNDING * largest
+        if not np.isfinite(largest) or not weights[is_rounding].any():
+            return weights
+        return np.where(is_rounding, 0.0, weights)
 
     def _minimise(self, samples, target, cost, weights, intercept):
         """Weights and intercept in scaled space whose penalised loss is not above that of these."""

@@ -43,7 +43,8 @@ class TAO(Optimizer):
         Factor of the losses against the penalty. A smaller C makes a sparser and smaller tree.
     penalty : {"l1", "l2"}, default="l1"
         Penalty of the split weights, for features scaled by the estimator's `standardize`. "l1"
-        makes most weights zero; "l2" is often more accurate.
+        makes most weights zero, also those that rounding alone would leave; "l2" is often more
+        accurate.
     alpha : float, default=0.5
         The penalty of a node is multiplied by the share of the samples that reach it to this power,
         at most 10. Without it, deep nodes, which few samples reach, lose their weights first. 0 is
