@@ -1,12 +1,14 @@
-"""Forests of this package against other ensembles.
+r"""Forests of this package against other ensembles.
 
     python benchmarks/forests.py --output benchmarks/results/forests.csv
-    python benchmarks/forests.py --output benchmarks/results/forests.csv --summary
+    python benchmarks/forests.py --output benchmarks/results/forests.csv --summary \
+        --tables docs/user_guide
 
 A CSV line per data set, method and seed. Rows that the file already has are not run again, so a
 run that was stopped goes on, and further sets, seeds or methods are added to the file. The last
-step, or with --summary the only one, prints means. One thread is used, and each fit has a process
-of its own, which --limit ends; its row then has no score.
+step, or with --summary the only one, prints means; --tables names a folder for the tables of the
+user guide, `forests.csv` and `forests_cost.csv`. One thread is used, and each fit has a process of
+its own, which --limit ends; its row then has no score.
 
 - `default`, `fifty`: the forests of this package with default parameters, of 20 and of 50 trees.
 - `boosted`: two such forests, of 50 trees together, one trained on what the other misses. Only for
@@ -26,6 +28,7 @@ import pickle
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -50,6 +53,20 @@ METHODS = ("fifty", "default", "boosted", "random_forest", "extra_trees", "boost
 # Small ones first.
 DATA = ("segment", "satimage", "abalone", "pendigits", "ailerons", "cpu_act", "usps",
         "letter_10500", "letter", "connect4", "fashion_mnist", "mnist")
+MISSING = "–"
+# How the user guide calls all these, and the factors and digits of their costs.
+SEEDS = 0, 1, 2
+COLUMNS = dict(zip(METHODS, (
+    "50 trees", "20 trees", "Two forests", "Random forest", "Extra trees", "Boosting", "LightGBM"),
+    strict=True))
+TITLES = {
+    "segment": "Segment", "satimage": "SatImage", "pendigits": "Pendigits", "usps": "USPS",
+    "letter_10500": "Letter, 10 500", "letter": "Letter", "connect4": "Connect4",
+    "fashion_mnist": "Fashion-MNIST", "mnist": "MNIST"}
+COSTS = {
+    "seconds": ("Seconds to train", 1.0), "nbytes": ("MB", 1e-6),
+    "microseconds_batch": ("Microseconds a row, of all test rows", 1.0),
+    "microseconds_row": ("Microseconds for one row", 1.0)}
 N_LETTER = 10_500
 # Rounds of boosting at most, and without improvement.
 MAX_ROUNDS, PATIENCE = 1000, 10
@@ -162,15 +179,60 @@ def run(options, done):
 
 
 def summarize(path):
-    """Print the mean of each figure over the seeds: data sets down, methods across."""
-    rows = pd.read_csv(path).drop(columns="trees")
-    print("\nseeds\n", rows.dropna().groupby(KEYS[:2]).size().unstack().to_string())
-    means = rows.groupby(KEYS[:2]).mean()
-    for figure in FIGURES[:-1]:
-        table = means[figure].unstack()
-        columns = [each for each in METHODS if each in table]
-        table = table.loc[[each for each in DATA if each in table.index], columns]
+    """Print the mean of each figure over the seeds, and return them by their names.
+
+    Data sets are rows, methods columns. Fits that were ended are left out.
+    """
+    groups = pd.read_csv(path).drop(columns="trees").dropna().groupby(KEYS[:2])
+    found = {"seeds": groups["score"].count()} | {
+        figure: groups[figure].mean() for figure in FIGURES[:-1]}
+    for figure, values in found.items():
+        found[figure] = table = values.unstack().reindex(index=DATA, columns=METHODS)
         print(f"\n{figure}\n", table.to_string(float_format="{:.5g}".format))
+    return found
+
+
+def write_tables(found, folder):
+    """Write what `summarize` returns as the tables of the user guide: scores and costs."""
+    scores, costs = [], []
+    for name in DATA:
+        scores.append({"Data": TITLES.get(name, name), **scores_of(
+            name, found["score"].loc[name], found["seeds"].loc[name])})
+    for figure, (title, unit) in COSTS.items():
+        for name, means in found[figure].iterrows():
+            costs.append({"Cost": title, "Data": TITLES.get(name, name)} | {
+                column: three_digits(unit * means[method]) for method, column in COLUMNS.items()})
+            title = ""
+    for file, rows in (("forests.csv", scores), ("forests_cost.csv", costs)):
+        pd.DataFrame(rows).to_csv(
+            Path(folder) / file, index=False, encoding="utf-8")
+
+
+def scores_of(name, means, seeds):
+    """Cells of a row: the best in bold, the number of seeds in brackets where some are missing."""
+    texts = {method: score_text(name, mean) for method, mean in means.items()}
+    best = texts[means.idxmin() if name in REGRESSION else means.idxmax()]
+    cells = {}
+    for method, text in texts.items():
+        missing = "" if seeds[method] in (0, len(SEEDS)) or text == MISSING else (
+            f" [{seeds[method]:.0f}]")
+        cells[COLUMNS[method]] = f"**{text}{missing}**" if text == best else text + missing
+    return cells
+
+
+def score_text(name, score):
+    if np.isnan(score):
+        return MISSING
+    if name not in REGRESSION:
+        return f"{score:.1f}"
+    return f"{score:.3f}" if score > 1e-2 else f"{score:.3e}".replace("e-0", "e-")
+
+
+def three_digits(value):
+    """A number without the exponent that Python would write."""
+    if np.isnan(value):
+        return MISSING
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def main():
@@ -178,14 +240,17 @@ def main():
     parser.add_argument("--output", default="forests.csv")
     parser.add_argument("--data", nargs="*", choices=DATA, default=DATA)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=METHODS)
-    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
+    parser.add_argument("--seeds", nargs="*", type=int, default=list(SEEDS))
     parser.add_argument("--limit", type=float, default=3600, help="seconds for a fit")
     parser.add_argument("--summary", action="store_true", help="run nothing")
+    parser.add_argument("--tables", help="folder for the tables of the user guide")
     options = parser.parse_args()
     if not options.summary:
         for row in add_rows(options.output, KEYS + FIGURES, KEYS, partial(run, options)):
             print(*row.values(), file=sys.stderr)
-    summarize(options.output)
+    found = summarize(options.output)
+    if options.tables is not None:
+        write_tables(found, options.tables)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import inspect
 import io
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -65,6 +67,15 @@ def test_examples_in_readme(tmp_path, monkeypatch):
     assert float(printed.getvalue().split()[0]) > greedy.score(X_test, y_test)
     assert ngdt.load(tmp_path / "wine.ngdt").predict(X_test).tolist() == (
         names["tree"].predict(X_test).tolist())
+
+
+def test_tables_of_forests_are_those_of_the_measured_rows(tmp_path):
+    subprocess.run([
+        sys.executable, ROOT / "benchmarks/forests.py", "--summary", "--tables", tmp_path,
+        "--output", ROOT / "benchmarks/results/forests.csv"], check=True, capture_output=True)
+    for path in tmp_path.iterdir():
+        shown = ROOT / "docs/user_guide" / path.name
+        assert shown.read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
