@@ -30,7 +30,8 @@ sizes = 1, 2, 5, 10, 20
 
 # %%
 # The first trees of a forest are a forest. Boosting has one tree for each class in a round, and its
-# rounds build on each other: the model of the first ones is trained by itself.
+# rounds build on each other: the model of the first ones is trained by itself. It has 100 rounds by
+# default, which are 1000 trees here.
 
 
 def first_trees(forest, n_trees):
@@ -63,18 +64,18 @@ for name, forest in forests.items():
     forest.fit(X_train, y_train)
     counts = [n for n in (*sizes, 50, 100) if n <= forest.n_estimators]
     curves[name] = counts, [figures(first_trees(forest, n)) for n in counts]
-rounds = 2, 5, 20
+rounds = 1, 2, 5, 10, 20, 50, 100, 200
 models = [HistGradientBoostingClassifier(max_iter=n, random_state=0).fit(X_train, y_train)
           for n in rounds]
 curves["HistGradientBoostingClassifier"] = [10 * n for n in rounds], [
     figures(model) for model in models]
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
-for name, (counts, rows) in curves.items():
+for marker, (name, (counts, rows)) in zip("os^D", curves.items(), strict=True):
     accuracy, size, time = zip(*rows, strict=True)
     for ax, values in zip(axes, (counts, size, time), strict=True):
-        ax.semilogx(values, accuracy, marker=".", label=name)
-    print(f"{name:30} {counts[-1]:3} trees: {accuracy[-1]:.1f} %, {size[-1]:6.0f} kB, "
+        ax.semilogx(values, accuracy, marker=marker, markersize=5, label=name)
+    print(f"{name:30} {counts[-1]:4} trees: {accuracy[-1]:.1f} %, {size[-1]:6.0f} kB, "
           f"{time[-1]:5.1f} us")
 for ax, label in zip(axes, ("trees", "kB", "microseconds for a sample"), strict=True):
     ax.set(xlabel=label, ylim=(84, 99))
@@ -85,8 +86,9 @@ plt.show()
 
 # %%
 # What the number of trees does to predictions: the probability of a class, and, in black, where it
-# is one half. A tree that is trained as a whole cuts the plane into few pieces; the mean of 50 is
-# smooth. Single axis-aligned trees follow single samples, and many of them average to steps.
+# is one half. Circles and triangles are the samples of the two classes. A tree that is trained as a
+# whole cuts the plane into few pieces; the mean of 50 is smooth. Single axis-aligned trees follow
+# single samples, and many of them average to steps.
 
 X, y = make_moons(300, noise=0.3, random_state=0)
 x_axis, y_axis = np.linspace(-2, 3, 200), np.linspace(-1.5, 2, 200)
@@ -101,8 +103,10 @@ for line, (name, forest) in zip(axes, rows.items(), strict=True):
     forest.fit(X, y)
     for ax, n in zip(line, (1, 5, 50), strict=True):
         proba = first_trees(forest, n).predict_proba(grid)[:, 1].reshape(200, 200)
-        ax.pcolormesh(x_axis, y_axis, proba, cmap="RdBu", vmin=-0.4, vmax=1.4)
+        ax.pcolormesh(x_axis, y_axis, proba, cmap="RdBu", vmin=-0.7, vmax=1.7)
         ax.contour(x_axis, y_axis, proba, [0.5], colors="black", linewidths=1)
-        ax.scatter(*X.T, c=y, cmap="RdBu", s=8, edgecolors="white", linewidths=0.3)
+        for label, marker, color in ((0, "o", "crimson"), (1, "^", "mediumblue")):
+            ax.scatter(*X[y == label].T, marker=marker, color=color, s=18, edgecolors="white",
+                       linewidths=0.4)
         ax.set(title=f"{name}, {n} tree{'s' * (n > 1)}", xticks=[], yticks=[])
 plt.show()
