@@ -15,7 +15,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from sklearn.tree import DecisionTreeClassifier
 
 import ngdt
@@ -67,6 +69,35 @@ def test_examples_in_readme(tmp_path, monkeypatch):
     assert float(printed.getvalue().split()[0]) > greedy.score(X_test, y_test)
     assert ngdt.load(tmp_path / "wine.ngdt").predict(X_test).tolist() == (
         names["tree"].predict(X_test).tolist())
+
+
+def methods_in_readme():
+    """Arguments of the estimators in the table of methods: of single trees, and of forests."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.split("## The methods of the papers")[1].split("\n\n")[2]
+    return [re.findall(r"\| `(\w+=.*)` \|$", part, re.M) for part in table.split("| forest |")]
+
+
+def made_as_in_readme(estimator, arguments):
+    names = vars(ngdt.initializers) | vars(ngdt.optimizers) | {
+        "C": 1.0, "fitted_decision_tree": DecisionTreeClassifier()}
+    return eval(f"estimator({arguments})", names | {"estimator": estimator})
+
+
+@pytest.mark.parametrize("arguments", methods_in_readme()[0])
+def test_methods_of_single_trees_in_readme(arguments):
+    made_as_in_readme(ngdt.ObliqueTreeClassifier, arguments)._validate_params()
+
+
+@pytest.mark.parametrize("arguments", methods_in_readme()[1])
+def test_methods_of_forests_in_readme(arguments):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    # Images of 28 x 28 pixels, as those of MNIST.
+    images = X[:90].reshape(-1, 8, 8).repeat(3, axis=1).repeat(3, axis=2)
+    images = np.pad(images, ((0, 0), (2, 2), (2, 2)))
+    forest = made_as_in_readme(ngdt.ObliqueForestClassifier, arguments)
+    forest.set_params(n_estimators=3, random_state=0)
+    assert forest.fit(images.reshape(90, -1), y[:90]).score(images.reshape(90, -1), y[:90]) > 0.9
 
 
 def test_tables_of_forests_are_those_of_the_measured_rows(tmp_path):
