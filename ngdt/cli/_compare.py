@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from ngdt._activity import watching
 from ngdt.cli._contenders import CONTENDERS, n_bytes
 from ngdt.cli._errors import Mistake
-from ngdt.cli._models import count, size
+from ngdt.cli._models import choice, count, size
 from ngdt.cli._options import (
     add_output_argument,
     add_training_arguments,
@@ -109,6 +109,9 @@ def run(arguments):
             results.append(_result(name, model, X, y, task, lost))
             part.finish()
     print(_table(results))
+    for each in results:
+        if each.name == "tree" and choice(each.model):
+            print(f"tree: {choice(each.model)}")
     write_report(arguments.output, data, task, len(folds), n_threads, results)
     print(f"wrote {arguments.output}")
 

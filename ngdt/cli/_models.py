@@ -143,6 +143,35 @@ def summary(model):
             f"{count(model.n_features_in_, 'column')}")
 
 
+def choice(model):
+    """Which of the candidates of the default a tree is, in one line.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    str or None
+        None if none competed, and for a forest.
+    """
+    found = getattr(model, "candidates_", None)
+    if not found or is_forest(model):
+        return None
+    tree = model.tree_
+    if tree.n_leaves > 1:
+        what = f"{tree.n_leaves} leaves, depth {tree.max_depth}"
+        if tree.slopes is not None:
+            what += ", a linear model in each leaf"
+    elif tree.slopes is None:
+        what = "one leaf, the same prediction for all rows"
+    else:
+        kind = "logistic" if is_classifier(model) else "ridge"
+        what = f"one leaf, {kind} regression"
+    name = found["candidate"][found["chosen"].index(True)]
+    return f"{what} (chosen of {len(found['chosen'])} candidates: {name})"
+
+
 def count(n, what, plural="s"):
     """A number of things, such as "2 columns"."""
     return f"{n} {what}{'' if n == 1 else plural}"

@@ -8,13 +8,15 @@ from string import Template
 from ngdt._version import __version__
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._errors import Mistake
-from ngdt.cli._models import count, importances, size, summary
+from ngdt.cli._models import choice, count, importances, size, summary
 from ngdt.cli._pictures import image, pyplot
 from ngdt.export import export_text
 from ngdt.plotting import plot_tree
 
 # Levels and columns of the tree that is drawn, and columns in the picture of the importances.
 _DEPTH, _N_TERMS, _N_IMPORTANCES = 3, 5, 12
+# Ratio of the sizes from which their axis is logarithmic.
+_MAX_RATIO = 20
 _COLORS = {"tree": "#b2182b", "pruned": "#ef8a62", "forest": "#2166ac"}
 
 _PAGE = Template("""<!DOCTYPE html>
@@ -108,9 +110,16 @@ def _lead(result):
 
 def _notes(results, n_threads):
     described = "".join(
-        f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}</li>" for each in results)
+        f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}{_choice(each)}</li>"
+        for each in results)
     return _NOTES.substitute(
         described=described, first=results[0].name, threads=count(n_threads, "thread"))
+
+
+def _choice(result):
+    """What the default chose where it was trained on all rows."""
+    text = choice(result.model) if result.name == "tree" else None
+    return f". On all rows: {escape(text)}" if text else ""
 
 
 def _pictures(results, by_name):
@@ -151,7 +160,7 @@ def _scores(results):
         ax.plot([low, high], [y, y], color=_color(each), linewidth=2)
         ax.plot(value, y, "o", color=_color(each))
     ax.set_yticks(range(len(results)), [each.name for each in results])
-    ax.invert_yaxis()
+    ax.set_ylim(len(results) - 0.5, -0.5)
     ax.set_xlabel(results[0].score.name)
     _frame(ax)
     return figure
@@ -159,12 +168,20 @@ def _scores(results):
 
 def _sizes(results):
     figure, ax = pyplot().subplots(figsize=(7, 3.5), layout="constrained")
+    sizes = [each.n_bytes / 1000 for each in results]
     for each in results:
         ax.plot(each.n_bytes / 1000, each.score.value, "o", color=_color(each))
         ax.annotate(each.name, (each.n_bytes / 1000, each.score.value), xytext=(6, 4),
                     textcoords="offset points")
-    ax.set(xscale="log", xlabel="size, kB", ylabel=results[0].score.name)
+    ax.set(xlabel="size, kB", ylabel=results[0].score.name)
     ax.margins(x=0.2, y=0.2)
+    ratio = max(sizes) / min(sizes)
+    if ratio > _MAX_RATIO:
+        ax.set_xscale("log")
+        ax.xaxis.get_major_locator().set_params(subs=(1, 3) if ratio < 10_000 else (1,))
+        ax.xaxis.set_minor_formatter("")
+    else:   # a logarithmic axis has few plain numbers, or none, between such sizes
+        ax.set_xlim(0, 1.2 * max(sizes))
     ax.xaxis.set_major_formatter("{x:g}")
     _frame(ax)
     return figure

@@ -8,6 +8,7 @@ import warnings
 from base64 import b64decode
 from html.parser import HTMLParser
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,10 @@ from ngdt._targets import ClassTargets
 from ngdt.cli import main
 from ngdt.cli._export import FORMATS as EXPORTS
 from ngdt.cli._main import COMMANDS
+from ngdt.cli._models import choice
 from ngdt.cli._options import task_of
+from ngdt.cli._pictures import pyplot
+from ngdt.cli._report import _sizes
 from ngdt.cli._scores import losses, score
 from ngdt.deep import DeepTreeClassifier
 from ngdt.deep._structure import score_tree
@@ -252,15 +256,49 @@ def test_compare(file, target, run, folder):
     given = ["-t", target] if target else []
     printed = run("compare", file, *given, "--folds", "2", "--models", *models, "--max-time",
                   "0.1", "-q").out.splitlines()
-    assert [line.split()[0] for line in printed[1:-1]] == models
+    rows, rest = printed[1:len(models) + 1], printed[len(models) + 1:-1]
+    assert [line.split()[0] for line in rows] == models
     page = Page()
-    page.feed((folder / "report.html").read_text(encoding="utf-8"))
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    page.feed(report)
+    # What the default chose.
+    assert [line.split()[0] for line in rest] == ["tree:"] * (target is not None)
+    assert all(line.removeprefix("tree: ") in report for line in rest)
     assert page.cells[::7] == models
-    for line, score_cell in zip(printed[1:-1], page.cells[1::7], strict=True):
+    for line, score_cell in zip(rows, page.cells[1::7], strict=True):
         assert score_cell in line
     if "matplotlib" in sys.modules:
         assert len(page.images) >= 3 - (target is None)
         assert all(each.startswith(b"\x89PNG") for each in page.images)
+
+
+@pytest.mark.parametrize(("estimator", "parameters", "expected"), [
+    ("ObliqueTreeClassifier", {}, "one leaf, logistic regression (chosen of "),
+    ("ObliqueTreeClassifier", {"leaf": "constant"}, "leaves, depth "),
+    ("ObliqueTreeRegressor", {"leaf": "linear"}, "(chosen of "),
+    ("ObliqueTreeClassifier", {"optimizer": "tao"}, None)])
+def test_what_the_default_chose(estimator, parameters, expected):
+    model = getattr(ngdt, estimator)(max_depth=2, random_state=0, **parameters)
+    found = choice(model.fit(*load_wine(return_X_y=True)))
+    assert found is None if expected is None else expected in found
+
+
+def test_axes_of_sizes_have_plain_numbers():
+    pytest.importorskip("matplotlib")
+    for sizes in ([2700, 3900, 4000], [2700, 90_000], [500, 5 * 10**8], [500, 500]):
+        results = [SimpleNamespace(name=str(k), n_bytes=n, score=SimpleNamespace(
+            name="accuracy", value=0.9)) for k, n in enumerate(sizes)]
+        figure = _sizes(results)
+        figure.canvas.draw()
+        ax = figure.axes[0]
+        low, high = ax.get_xlim()
+        ticks = [tick for which in ("major", "minor") for tick, at in zip(
+            ax.get_xticklabels(which=which), ax.get_xticks(minor=which == "minor"), strict=True)
+            if low <= at <= high and tick.get_text()]
+        assert len(ticks) > 1
+        assert all(float(tick.get_text()) >= 0 for tick in ticks)
+        assert all(low < n / 1000 < high for n in sizes)
+        pyplot().close(figure)
 
 
 def test_intervals_cover_the_truth():
