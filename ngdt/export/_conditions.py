@@ -118,5 +118,5 @@ def leaf_lines(labels, leaf, n_terms=None, digits=None):
         return [f"log-odds of {names[1]}: {text}"]
     texts = leaf_texts(labels, leaf, n_terms, digits)
     if names is not None:
-        return [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
+        return [f"score of {name}: {text}" for name, text in zip(names, texts, strict=True)]
     return [("; " if is_linear else ", ").join(texts)]

@@ -91,6 +91,10 @@ class NodeHtml:
             remark += " or, in a linear leaf, raise the prediction"
         elif has_log_odds(self._labels):
             remark += f" or, in a linear leaf, raise the odds of {self._labels.class_names[1]}"
+        else:
+            remark += (
+                ". A linear leaf has a score for each class; softmax of the scores gives the "
+                "probabilities")
         shown = "prediction at the mean" if self._labels.class_names is None else (
             "mean probabilities")
         return f"{remark}. A linear leaf has the {shown} of its samples."

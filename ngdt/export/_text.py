@@ -24,8 +24,9 @@ def export_text(
     first number is the prediction where each feature is what is subtracted from it, a round number
     near its mean in the leaf, and every feature that is not shown is at its mean. Predictions are
     cut at the limits. For two classes, the formula is that of the logarithm of the odds of the
-    second one; for more, there is one for the unnormalized log-probability of each. A formula that
-    shows all its features predicts for each training sample what the tree does, up to half a unit
+    second one; for more, there is one for the score of each, and softmax of the scores gives the
+    probabilities: the class with the largest score is predicted. A formula that shows all its
+    features predicts for each training sample what the tree does, up to half a unit
     in the last of `digits` digits of the range of all predictions.
 
     Parameters

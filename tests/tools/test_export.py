@@ -443,7 +443,8 @@ def test_leaves_of_trees_with_linear_leaves():
         "if x0 <= 0:", "    1, 2", "else:", "    -7 - 2 * (x0 - 5), within [0, 5]; 5"]
     # Of a tree alone, outputs are those of classes.
     assert export_text(tree).splitlines()[1:] == [
-        "    1 (0.731)", "else:", "    0: 3 - 2 * x0, within [0, 5]", "    1: 5"]
+        "    1 (0.731)", "else:", "    score of 0: 3 - 2 * x0, within [0, 5]",
+        "    score of 1: 5"]
 
 
 def test_log_odds_of_two_classes():
@@ -464,7 +465,7 @@ def test_logits_of_three_classes():
     iris = load_iris()
     fitted = ObliqueTreeClassifier(0, leaf="linear", random_state=0).fit(iris.data, iris.target)
     parts = re.split(r"\n|: ", export_text(fitted, n_terms=None, digits=4))
-    assert parts[::2] == ["0", "1", "2"]
+    assert parts[::2] == ["score of 0", "score of 1", "score of 2"]
     logits = fitted.tree_.predict(iris.data)
     found = np.array([[value_of(formula, x) for formula in parts[1::2]] for x in iris.data])
     assert (np.abs(found - logits).max(axis=0) <= 0.5e-4 * np.ptp(logits, axis=0) + 1e-12).all()

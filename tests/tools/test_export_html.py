@@ -129,8 +129,10 @@ def test_linear_leaves_of_two_classes_have_the_terms_of_their_log_odds():
     terms = re.findall(row, text)
     assert terms == [("−3", "pay", "0.0", "50.0"), ("1", "age", "50.0", "16.7")]
     three = Tree(np.empty((0, 2)), [], [], [], [[0.0] * 3], slopes=[[*slopes[0], [1.0, 1.0]]])
-    lines = re.findall(r'<p class="quiet"><bdi>(\d): ', export_html(three))
+    page = export_html(three)
+    lines = re.findall(r'<p class="quiet"><bdi>score of (\d): ', page)
     assert lines == ["0", "1", "2"]
+    assert "softmax of the scores" in Page(page).text
 
 
 def test_deep_trees_are_cut(classifier):
