@@ -225,6 +225,15 @@ def paired(scores, method="default", other="pruned"):
         "folds": difference.size()})
 
 
+def kind(candidate):
+    """What the default returns if it chooses a candidate."""
+    fixed = {"pruned": "pruned greedy tree", "model tree": "greedy tree with linear leaves",
+             "single leaf": "mean", "pruned, shrunk": "pruned greedy tree"}
+    if candidate.startswith("logistic"):
+        return "logistic regression"
+    return fixed.get(candidate, "trained as a whole")
+
+
 def summarize(path, max_depth):
     rows = read(path, max_depth)
     for task, unit in (("classification", "accuracy, %"), ("regression", "R2, %")):
@@ -251,6 +260,9 @@ def summarize(path, max_depth):
         worse, better = differences.difference < -2 * se, differences.difference > 2 * se
         print(f"default against pruned, over 2 standard errors: better on {better.sum()}, "
               f"worse on {worse.sum()} {means.index[worse].tolist()}")
+        chosen = rows.chosen[(rows.task == task) & (rows.method == "default")].map(kind)
+        print(f"chosen, % of {len(chosen)}:",
+              (100 * chosen.value_counts(normalize=True)).round(1).to_dict())
         for column in ("leaves", "seconds", "microseconds"):
             values = by_fold(rows, column, task).loc[shared.index, means.columns]
             values = values.groupby("data").median()
