@@ -31,7 +31,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     complexity, trees with few weights that tree alternating optimization makes of it
     (Carreira-Perpiñán & Tavallali, 2018), complete trees that route softly while routing becomes
     hard, after Hehn et al. (2020), and logistic regression, alone or in the leaves of a greedy
-    tree. `candidates_` has their errors.
+    tree. `candidates_` has their errors. So the result may be a linear model, as a tree of a single
+    leaf, or an ordinary pruned tree; ``leaf="constant"`` leaves the linear models out.
 
     Parameters
     ----------

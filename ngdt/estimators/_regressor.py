@@ -21,9 +21,11 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     trained on, and the best one is trained on all samples: the greedy tree pruned by cost
     complexity; a greedy tree with a ridge regression in each leaf, and what tree alternating
     optimization makes of it (Carreira-Perpiñán & Tavallali, 2018); and complete trees that route
-    softly while routing becomes hard, with linear leaves and, from 2000 samples on, with constant
-    ones. If none is clearly better than the mean of y, the tree is a single leaf. `candidates_` has
-    the errors. With ``leaf="constant"`` or ``"linear"``, more trees of that kind compete.
+    softly while routing becomes hard, with linear leaves or, for more than 128 features and from
+    2000 samples on, with constant ones. So the result may be ridge regression, as a single linear
+    leaf, or an ordinary pruned tree. If none is clearly better than the mean of y, the tree is a
+    single constant leaf. `candidates_` has the errors. With ``leaf="constant"`` or ``"linear"``,
+    more trees of that kind compete.
 
     Parameters
     ----------
