@@ -1,7 +1,6 @@
 """Minimal cost-complexity pruning, by Breiman et al. (1984)."""
 
-from numbers import Real
-
+from ngdt._validation import check_number
 from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets, replace
 from ngdt.pruning._sequence import pruning_sequence
 
@@ -94,9 +93,7 @@ def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=No
     >>> pruned.values.tolist()
     [[0.0], [5.0]]
     """
-    if not isinstance(ccp_alpha, Real):
-        raise TypeError(f"ccp_alpha must be a number, got {type(ccp_alpha).__name__}")
-    if not ccp_alpha >= 0:
+    if not check_number("ccp_alpha", ccp_alpha) >= 0:
         raise ValueError(f"ccp_alpha must not be negative, got {ccp_alpha}")
     leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
     sequence = pruning_sequence(tree, leaf, y, weight, loss)
