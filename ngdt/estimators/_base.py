@@ -168,7 +168,7 @@ class ObliqueTree(TableEstimator):
         return None
 
     def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, resume, fresh,
-                     validation_fraction, limit=True, classes=None, checkpoint=None):
+                     validation_fraction, in_batches=False, classes=None, checkpoint=None):
         """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
         problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
         problem = with_checkpoint(problem, self, checkpoint, self.tree_ if resume else None)
@@ -191,13 +191,13 @@ class ObliqueTree(TableEstimator):
             with error_prefix("init"):
                 problem.check_shapes(init)
             optimizers = keep_linear_leaves(
-                self, init, optimizers, linear_leaves, in_batches=not limit)
+                self, init, optimizers, linear_leaves, in_batches=in_batches)
             init = encoder.scale_leaf_values(init, problem.loss)
-        if not limit and expects_samples(optimizers):
+        if in_batches and expects_samples(optimizers):
             return self._fit_part(problem, init, optimizers[0], fitted, resume)
         result = train(
             problem, init, optimizers, baseline=resolve_baseline(optimizers, fresh),
-            validation_fraction=validation_fraction, limit=limit)
+            validation_fraction=validation_fraction, limit=not in_batches)
         return self._set_fitted(problem, result, fitted)
 
     def _fit_part(self, problem, init, optimizer, fitted, resume):

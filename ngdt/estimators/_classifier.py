@@ -296,8 +296,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
                 raise ValueError(
                     f"classes={classes} differ from those of the first call, {self.classes_}")
         cut = self._fit(
-            X, y, sample_weight, resume=resume, fresh=False, validation_fraction=None, limit=False,
-            classes=classes, callback=self.callback)
+            X, y, sample_weight, resume=resume, fresh=False, validation_fraction=None,
+            in_batches=True, classes=classes, callback=self.callback)
         return self._warned_of(cut, stacklevel=4)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:

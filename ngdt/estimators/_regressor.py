@@ -217,7 +217,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         check_batches(self)
         cut = self._fit(
             X, y, sample_weight, resume=hasattr(self, "tree_"), fresh=False,
-            validation_fraction=None, limit=False, callback=self.callback)
+            validation_fraction=None, in_batches=True, callback=self.callback)
         return self._warned_of(cut, stacklevel=4)
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
