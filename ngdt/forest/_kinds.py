@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ngdt._selection._candidates import MAX_SOFT_FEATURES
 from ngdt._selection._race import MAX_TRAINED_DEPTH
+from ngdt._wide import MAX_SOFT_FEATURES
 from ngdt.initializers import Initializer, RandomComplete, RandomOblique
 from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import SSGD, TAO, Annealed

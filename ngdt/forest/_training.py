@@ -59,7 +59,7 @@ class Recipe:
         TrainedTree
         """
         begin = monotonic()
-        # Its own list of cuts: another process has a copy.
+        # Its own record of whether it was cut: other trees share the time, not the record.
         problem = problem.replace(
             deadline=Deadline(problem.deadline.end), random_state=seed,
             max_depth=min((each for each in (problem.max_depth, self.max_depth)
