@@ -78,11 +78,11 @@ def feature_importances(tree, std, gains):
     """
     total = np.zeros(tree.n_features)
     gains = gains / (gains.max() or 1.0)
-    for nodes in row_blocks(tree.weights, _BLOCK_WEIGHTS):
+    for nodes in row_blocks(tree.weights.shape, _BLOCK_WEIGHTS):
         share = _shares(tree.dense_weights(nodes), std)
         total += gains[:tree.n_internal][nodes] @ share
     if tree.slopes is not None:
-        for leaves in row_blocks(tree.slopes.reshape(tree.n_leaves, -1), _BLOCK_WEIGHTS):
+        for leaves in row_blocks((tree.n_leaves, tree.slopes[0].size), _BLOCK_WEIGHTS):
             share = _shares(tree.slopes[leaves], std)
             n_linear = share.any(axis=2).sum(axis=1)    # outputs
             weight = gains[tree.n_internal:][leaves] / np.maximum(n_linear, 1)

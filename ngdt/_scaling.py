@@ -50,7 +50,7 @@ class Moments:
         """
         if sparse.issparse(X):
             return cls._of_sparse(X, sample_weight)
-        used, blocks, p = sample_weight > 0, row_blocks(X, _BLOCK_VALUES), X.shape[1]
+        used, blocks, p = sample_weight > 0, row_blocks(X.shape, _BLOCK_VALUES), X.shape[1]
         low, high = np.full(p, np.inf), np.full(p, -np.inf)
         for samples in blocks:
             block = X[samples] if used[samples].all() else X[samples][used[samples]]
@@ -260,10 +260,11 @@ def _check_size(X, sample_weight):
             "scale X, or set standardize=True")
 
 
-def row_blocks(matrix, size):
-    """Slices of the rows of a matrix, with at most about `size` values each."""
-    step = max(1, size // matrix.shape[1])
-    return [slice(begin, begin + step) for begin in range(0, matrix.shape[0], step)]
+def row_blocks(shape, size):
+    """Slices of the rows of a matrix of this shape, with at most about `size` values each."""
+    n_rows, n_columns = shape
+    step = max(1, size // n_columns)
+    return [slice(begin, begin + step) for begin in range(0, n_rows, step)]
 
 
 def power_of_two(size):

@@ -47,10 +47,8 @@ class Sums:
     @classmethod
     def read(cls, data, samples):
         """The sums over samples that are read block by block."""
-        width = max(1, len(data.features))
-        blocks = row_blocks(np.empty((len(samples), width), bool), _BLOCK_VALUES)
         total = None
-        for block in blocks:
+        for block in row_blocks((len(samples), max(1, len(data.features))), _BLOCK_VALUES):
             part = samples[block]
             sums = cls.of(data.read(part), data.y[part], data.weight[part])
             total = sums if total is None else total + sums
