@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 from difflib import get_close_matches
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
@@ -76,6 +76,35 @@ def check_number(name, value):
     if not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
     return value
+
+
+def number_of_features(max_features, n_features):
+    """Number of features that `max_features` means, as scikit-learn counts them: rounded down.
+
+    Parameters
+    ----------
+    max_features : int, float, "sqrt", "log2" or None
+    n_features : int
+
+    Returns
+    -------
+    int
+        At least 1. None stands for all.
+
+    Raises
+    ------
+    ValueError
+        If there are not so many.
+    """
+    if max_features is None:
+        return n_features
+    if max_features in ("sqrt", "log2"):
+        return max(1, int(getattr(np, max_features)(n_features)))
+    if not isinstance(max_features, Integral):
+        return max(1, int(max_features * n_features))
+    if max_features > n_features:
+        raise ValueError(f"max_features={max_features} is more than the {n_features} features of X")
+    return int(max_features)
 
 
 def check_matrix(X):

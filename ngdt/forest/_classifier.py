@@ -74,7 +74,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         many as there are. At most ten million, or as many as there are.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of columns of X that each tree is trained on, drawn at random; a float is a share of
-        all. None takes all. Features that a column is encoded as go together.
+        all, rounded down. None takes all. Features that a column is encoded as go together.
     oob_score : bool or callable, default=False
         Whether to predict each training sample by the trees that did not draw it. A callable
         ``metric(y_true, y_pred)`` replaces the accuracy as the score.

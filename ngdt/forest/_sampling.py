@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._tree import Tree
+from ngdt._validation import number_of_features
 
 # Largest number of samples that are drawn for a tree, if there are less. They are held in memory.
 _MAX_DRAWN = 10_000_000
@@ -176,17 +177,5 @@ def number_of_columns(max_features, n_columns):
     -------
     int or None
     """
-    if max_features is None:
-        return None
-    if max_features == "sqrt":
-        n_drawn = max(1, int(np.sqrt(n_columns)))
-    elif max_features == "log2":
-        n_drawn = max(1, int(np.log2(n_columns)))
-    elif isinstance(max_features, Integral):
-        n_drawn = int(max_features)
-        if n_drawn > n_columns:
-            raise ValueError(
-                f"max_features={max_features} is more than the {n_columns} features of X")
-    else:
-        n_drawn = max(1, round(max_features * n_columns))
+    n_drawn = number_of_features(max_features, n_columns)
     return None if n_drawn == n_columns else n_drawn

@@ -11,6 +11,7 @@ from ngdt._activity import SILENT
 from ngdt._greedy.builder import build
 from ngdt._greedy.splitter import Split
 from ngdt._tree import Tree
+from ngdt._validation import number_of_features
 from ngdt.initializers._base import Initializer
 from ngdt.initializers._info_gain import RefinedSplitter
 from ngdt.optimizers import EndToEnd
@@ -38,8 +39,8 @@ class SoftGreedy(Initializer):
     n_attempts : int, default=5
         Largest number of stumps that are tried per node.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of features per split, drawn anew for each. A float is a share of all features, and
-        a name a function of their number. All other weights are exactly zero, and
+        Number of features per split, drawn anew for each. A float is a share of all features,
+        rounded down, and a name a function of their number. All other weights are exactly zero, and
         ``EndToEnd(keep_zeros=True)`` keeps them so. The trees of the paper's forests differ in
         these draws (section 2.7). None uses all features.
     patch : tuple of two ints or None, default=None
@@ -123,7 +124,7 @@ class SoftGreedy(Initializer):
         """Function that draws the features of a split with a generator; None for all features."""
         if self.patch is not None:
             return self._patch_draw(p)
-        n = self._n_features(p)
+        n = number_of_features(self.max_features, p)
         return None if n == p else lambda random: random.choice(p, n, replace=False)
 
     def _patch_draw(self, p):
@@ -144,19 +145,6 @@ class SoftGreedy(Initializer):
             return pixels[top:top + height, left:left + width].ravel()
 
         return draw
-
-    def _n_features(self, p):
-        """Number of features of a split, at least 1."""
-        given = self.max_features
-        if given is None:
-            return p
-        if given in ("sqrt", "log2"):
-            given = int(getattr(np, given)(p))
-        elif not isinstance(given, Integral):
-            given = int(given * p)
-        if given > p:
-            raise ValueError(f"max_features={given} is more than the {p} features of X")
-        return max(1, given)
 
 
 class SoftStumpSplitter(RefinedSplitter):

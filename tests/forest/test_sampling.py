@@ -103,7 +103,8 @@ def test_number_of_samples(max_samples, bootstrap, expected):
 
 
 @pytest.mark.parametrize(("max_features", "expected"), [
-    (None, None), (1.0, None), (9, None), (4, 4), (0.5, 4), (1e-9, 1), ("sqrt", 3), ("log2", 3)])
+    (None, None), (1.0, None), (9, None), (4, 4), (0.5, 4), (0.43, 3), (1e-9, 1), ("sqrt", 3),
+    ("log2", 3)])
 def test_number_of_columns(max_features, expected):
     assert number_of_columns(max_features, 9) == expected
 
