@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._structure import sums_below
+from ngdt._structure import constant_predictions, sums_below
 
 
 def node_predictions(labels):
@@ -21,7 +21,8 @@ def node_predictions(labels):
         leaves.
     """
     tree, counts = labels.tree, labels.n_node_samples
-    at_leaf = _at_means(labels)
+    at_leaf = constant_predictions(tree) if labels.summary is None else (
+        labels.summary.leaf_averages())
     if labels.class_names is not None:
         at_leaf = softmax(at_leaf, axis=1)
         # Not known of models that an earlier version has saved.
@@ -42,16 +43,3 @@ def place_between(value, low, high):
     """Where a value lies between two others: 0 at the lower one, 1 at the higher one."""
     # Halved, as the difference may overflow.
     return (value / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
-
-
-def _at_means(labels):
-    """Leaf values; of linear leaves, those at the mean of their samples."""
-    tree, summary = labels.tree, labels.summary
-    if tree.slopes is None:
-        return tree.values
-    if summary is not None:
-        return summary.leaf_averages()
-    is_linear = tree.slopes.any(axis=2)
-    values = tree.values if tree.ranges is None else np.clip(
-        tree.values, tree.ranges[..., 0], tree.ranges[..., 1])
-    return np.where(is_linear, np.nan, values)

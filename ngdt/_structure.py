@@ -277,8 +277,15 @@ def constant_predictions(tree):
     """
     if tree.slopes is None:
         return tree.values
-    low, high = (-np.inf, np.inf) if tree.ranges is None else np.moveaxis(tree.ranges, 2, 0)
+    low, high = np.moveaxis(leaf_ranges(tree), 2, 0)
     return np.where(tree.slopes.any(axis=2), np.nan, np.clip(tree.values, low, high))
+
+
+def leaf_ranges(tree):
+    """Limits of the predictions of leaves, (n_leaves, n_outputs, 2); infinite if there are none."""
+    if tree.ranges is None:
+        return np.full((*tree.values.shape, 2), [-np.inf, np.inf])
+    return tree.ranges
 
 
 def reach_probabilities(tree, scores, gamma):

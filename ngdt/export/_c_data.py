@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import softmax
 
+from ngdt._structure import leaf_ranges
 from ngdt._tree import SPARSE_SHARE
 from ngdt.export._model import leaf_values
 
@@ -59,10 +60,7 @@ class CData:
         self._columns += map(str, columns.tolist() * is_sparse)
 
     def _add_leaves(self, tree, as_probabilities):
-        values, is_linear = leaf_values(tree)
-        limits = tree.ranges
-        if limits is None:
-            limits = np.full((*values.shape, 2), [-np.inf, np.inf])
+        (values, is_linear), ranges = leaf_values(tree), leaf_ranges(tree)
         if as_probabilities:
             values = np.where(is_linear[:, None], values, softmax(values, axis=1))
         self._values += (_braces(self._numbers(row)) for row in values)
@@ -70,7 +68,7 @@ class CData:
             self._slopes.append(str(len(self._rows)) if linear else "-1")
             for output in range(tree.n_outputs * linear):
                 self._add_row(tree.slopes[leaf, output])
-                self._ranges.append(_braces(self._numbers(limits[leaf, output])))
+                self._ranges.append(_braces(self._numbers(ranges[leaf, output])))
 
     def _numbers(self, values):
         """Numbers as C reads them without rounding; limits may be infinite."""

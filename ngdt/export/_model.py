@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._labels import labels_of, tree_of
 from ngdt._steps import transformers
+from ngdt._structure import constant_predictions
 from ngdt._table import Table
 from ngdt._tree import Tree
 from ngdt.forest import ObliqueBoostingRegressor
@@ -117,10 +118,7 @@ def leaf_values(tree):
     if tree.slopes is None:
         return tree.values, np.zeros(tree.n_leaves, dtype=bool)
     is_linear = tree.slopes.any(axis=(1, 2))
-    if tree.ranges is None:
-        return tree.values, is_linear
-    low, high = np.moveaxis(tree.ranges, 2, 0)
-    return np.where(is_linear[:, None], tree.values, np.clip(tree.values, low, high)), is_linear
+    return np.where(is_linear[:, None], tree.values, constant_predictions(tree)), is_linear
 
 
 def check_encoded(model, encoded, language):

@@ -7,6 +7,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from ngdt._rules import exact_limit
+from ngdt._structure import leaf_ranges
 from ngdt.export._columns import CategoryColumn, columns_of
 from ngdt.export._model import leaf_values
 
@@ -64,7 +65,7 @@ class GraphBuilder:
         products = self._add("MatMul", [x, self._numbers(slopes.T)])
         shape = self._constant(np.array([-1, len(slopes) // k, k]))
         linear = self._add("Add", [self._add("Reshape", [products, shape]), values])
-        low, high = np.moveaxis(np.concatenate([_limits(tree) for tree in trees]), 2, 0)
+        low, high = np.moveaxis(np.concatenate([leaf_ranges(tree) for tree in trees]), 2, 0)
         linear = self._add("Max", [linear, self._numbers(low)])
         linear = self._add("Min", [linear, self._numbers(high)])
         indices = self._add("Unsqueeze", [leaves, self._constant(np.array([2]))])
@@ -165,13 +166,6 @@ def has_categories(model):
     model : ExportedModel
     """
     return any(isinstance(column, CategoryColumn) for column in columns_of(model))
-
-
-def _limits(tree):
-    """Smallest and largest predictions, shape (n_leaves, n_outputs, 2)."""
-    if tree.ranges is None:
-        return np.full((*tree.values.shape, 2), [-np.inf, np.inf])
-    return tree.ranges
 
 
 def _rounded_down(value, dtype):
