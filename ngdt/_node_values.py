@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._structure import constant_predictions, sums_below
+from ngdt._structure import constant_predictions, node_means
 
 
 def node_predictions(labels):
@@ -31,12 +31,7 @@ def node_predictions(labels):
             at_leaf[is_linear] = labels.summary.probabilities[is_linear]
     if counts is None:
         return np.vstack([np.full((tree.n_internal, tree.n_outputs), np.nan), at_leaf])
-    share = counts / max(counts[0], 1)
-    means = sums_below(tree, at_leaf * share[tree.n_internal:, None])
-    means[:tree.n_internal] /= share[:tree.n_internal, None] + (share[:tree.n_internal, None] == 0)
-    means[tree.n_internal:] = at_leaf
-    means[:tree.n_internal][counts[:tree.n_internal] == 0] = np.nan
-    return means
+    return node_means(tree, at_leaf, counts[tree.n_internal:])
 
 
 def place_between(value, low, high):

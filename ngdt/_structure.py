@@ -201,6 +201,30 @@ def sums_below(tree, at_leaf):
     return sums
 
 
+def node_means(tree, at_leaf, weight):
+    """Weighted means of what there is at the leaves below every node, then what is at every leaf.
+
+    Parameters
+    ----------
+    tree : Tree
+    at_leaf : ndarray of shape (n_leaves, n)
+    weight : ndarray of shape (n_leaves,)
+        Not negative.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_internal + n_leaves, n)
+        NaN for nodes without weight.
+    """
+    share = (weight / (weight.sum() or 1.0))[:, None]      # else, sums may overflow
+    sums = sums_below(tree, np.hstack([share, share * at_leaf]))
+    total = sums[:, :1]
+    means = np.divide(
+        sums[:, 1:], total, out=np.full((len(sums), at_leaf.shape[1]), np.nan), where=total > 0)
+    means[tree.n_internal:] = at_leaf
+    return means
+
+
 def number_depth_first(root, children_of):
     """Number the nodes and leaves of a linked tree depth first, left first.
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._importances import effects
-from ngdt._structure import child_ids, paths, sums_below
+from ngdt._structure import child_ids, node_means, paths
 
 
 def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
@@ -34,10 +34,8 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
         outputs = tree.leaf_predictions(np.arange(tree.n_leaves), data)
     if is_classifier:
         outputs = softmax(outputs, axis=1)
-    weight = np.asarray(n_samples_at_leaf, dtype=np.float64)[:, None]
-    values = sums_below(tree, weight * outputs) / np.maximum(sums_below(tree, weight), 1e-300)
-    values[tree.n_internal:] = outputs      # also where there are no samples
-    return values
+    # Nodes that no training sample reached have no mean, but the path of a new one may have them.
+    return np.nan_to_num(node_means(tree, outputs, np.asarray(n_samples_at_leaf)))
 
 
 def contributions(tree, values, leaf, x, mean, std):

@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from ngdt._samples import Samples
 from ngdt._scaling import power_of_two
-from ngdt._structure import sums_below
+from ngdt._structure import node_means, sums_below
 from ngdt._tree import Tree
 from ngdt.pruning._replace import first_leaves, places, replace
 from ngdt.pruning._sequence import sequence_of_costs
@@ -124,9 +124,7 @@ class Member:
 
     def node_means(self):
         """Mean prediction of each node, then of each leaf, for its training samples."""
-        sums = sums_below(self.tree, np.column_stack([
-            self.counts, self.counts[:, None] * self.means]))
-        return sums[:, 1:] / sums[:, :1]
+        return node_means(self.tree, self.means, self.counts)
 
     def costs(self, means, errors, n_trees, held_out):
         """Error of the forest on the samples of each node as a leaf, and of each leaf as it is.

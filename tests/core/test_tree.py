@@ -23,7 +23,7 @@ from sklearn.tree import (
 
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt._samples import Samples
-from ngdt._structure import sums_below
+from ngdt._structure import node_means, sums_below
 from ngdt._tree import check_is_tree
 from ngdt.path import prediction_cost
 from ngdt.testing.strategies import problems, trees
@@ -508,6 +508,20 @@ def test_sums_below(tree, data):
     is_below = tree.ancestors().toarray().T != 0
     assert_array_equal(
         sums_below(tree, at_leaf), np.concatenate([is_below @ at_leaf, at_leaf]))
+
+
+@given(trees(), st.data())
+def test_node_means(tree, data):
+    is_below = tree.ancestors().toarray().T != 0
+    weight = np.array(data.draw(st.lists(
+        st.integers(0, 3), min_size=tree.n_leaves, max_size=tree.n_leaves)))
+    # Their products with the weights would overflow.
+    at_leaf = 1e307 * np.random.default_rng(0).uniform(-9, 9, size=(tree.n_leaves, 2))
+    expected = [np.average(at_leaf[below] / 64, axis=0, weights=weight[below])
+                if weight[below].any() else np.full(2, np.nan) for below in is_below]
+    np.testing.assert_allclose(
+        node_means(tree, at_leaf, weight) / 64, [*expected, *(at_leaf / 64)], atol=1e290)
+
 
 
 def test_children_before_parents():
