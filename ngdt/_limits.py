@@ -32,26 +32,53 @@ def enforce_limits(tree, problem):
         The tree itself if it is within all limits.
     """
     samples, weight = _present(problem)
-    leaf = before = problem.apply(tree, samples)
+
+    def at_leaves(tree):
+        leaf = problem.apply(tree, samples)
+        return np.bincount(leaf, minlength=tree.n_leaves), (
+            leaf, problem.y[samples], weight[samples], problem.loss)
+
     # The values of these leaves are their ids in the given tree.
-    small = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
+    numbered = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
+    small = subtree_within_limits(numbered, problem, at_leaves)
+    if small.n_leaves == tree.n_leaves:
+        return tree
+    return _with_values(small, tree, problem, samples, problem.apply(tree, samples))
+
+
+def subtree_within_limits(tree, problem, at_leaves):
+    """The subtree within the limits of a problem, whose leaves are still to be fitted.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+        Its limits.
+    at_leaves : callable
+        Takes a subtree. Returns the number of samples of each leaf, and leaf, target and weight of
+        samples, and the loss, as `node_errors` takes them.
+
+    Returns
+    -------
+    Tree
+        A leaf that is new has the values of a leaf that was below it.
+    """
+    small = tree
     while True:
-        keep = large_leaves(
-            small, np.bincount(leaf, minlength=small.n_leaves), problem.min_samples_leaf)
+        count, reached = at_leaves(small)
+        keep = large_leaves(small, count, problem.min_samples_leaf)
         if keep.all():
             break
         small = keep_reached(small, keep)
-        leaf = problem.apply(small, samples)
-    small = collapse(small, forbidden_splits(
-        small, problem, np.bincount(leaf, minlength=small.n_leaves),
-        (leaf, problem.y[samples], weight[samples], problem.loss)))
+    small = collapse(small, forbidden_splits(small, problem, count, reached))
     if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
-        small = prune_to_size(small, *training_error(small, problem), problem.max_leaf_nodes)
+        error = node_errors(small, *at_leaves(small)[1])
+        small = prune_to_size(
+            small, error[:small.n_internal], error[small.n_internal:], problem.max_leaf_nodes)
     if problem.ccp_alpha > 0:
-        small = collapse(small, sequence_of(small, problem).is_leaf(problem.ccp_alpha))
-    if small.n_leaves == tree.n_leaves:
-        return tree
-    return _with_values(small, tree, problem, samples, before)
+        sequence = pruning_sequence(small, *at_leaves(small)[1])
+        small = collapse(small, sequence.is_leaf(problem.ccp_alpha))
+    return small
 
 
 def collapsed(tree, problem, is_leaf):

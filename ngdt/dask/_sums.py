@@ -4,14 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ngdt._impurity import node_errors
-from ngdt._limits import forbidden_splits, large_leaves
+from ngdt._limits import subtree_within_limits
 from ngdt._quantiles import MAX_STORED, LeafQuantiles
 from ngdt._sample_summary import SampleSummary
-from ngdt.pruning._replace import collapse
-from ngdt.pruning._sequence import pruning_sequence
-from ngdt.pruning._size import prune_to_size
-from ngdt.pruning._unused import keep_reached
 
 # Places of the samples in the sums.
 TRAINING, VALIDATION = 0, 1
@@ -134,22 +129,11 @@ def within_limits(tree, problem, sums_of):
     Tree
         The tree itself if it is within all limits.
     """
-    small = tree
-    while True:
-        sums = sums_of(small)
-        count = sums.count.sum(axis=0)
-        keep = large_leaves(small, count, problem.min_samples_leaf)
-        if keep.all():
-            break
-        small = keep_reached(small, keep)
-    small = collapse(small, forbidden_splits(small, problem, count, sums.reached()))
-    if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
-        error = node_errors(small, *sums_of(small).reached())
-        small = prune_to_size(
-            small, error[:small.n_internal], error[small.n_internal:], problem.max_leaf_nodes)
-    if problem.ccp_alpha > 0:
-        sequence = pruning_sequence(small, *sums_of(small).reached())
-        small = collapse(small, sequence.is_leaf(problem.ccp_alpha))
+    def at_leaves(tree):
+        sums = sums_of(tree)
+        return sums.count.sum(axis=0), sums.reached()
+
+    small = subtree_within_limits(tree, problem, at_leaves)
     return tree if small.n_leaves == tree.n_leaves else sums_of(small).fit_leaves(small)
 
 
