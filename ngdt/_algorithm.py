@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ngdt._deadline import OutOfTime
+from ngdt._parameters import ChecksNames
 from ngdt._tree import Tree
 
 
-class Algorithm(BaseEstimator, ABC):
+class Algorithm(ChecksNames, BaseEstimator, ABC):
     """Parameters of an algorithm, without fitted state.
 
     A run changes neither the object nor its input. The same object may be used for any number of

@@ -133,7 +133,10 @@ def tree_of(model):
     if hasattr(model, "fit"):
         check_is_fitted(model)
     if hasattr(model, "estimators_"):
-        raise TypeError("model must be a single tree, got a forest: pass one of its estimators_")
+        nested = hasattr(model.estimators_[0], "estimators_")    # of boosting
+        raise TypeError(
+            f"model must be a single tree, got {type(model).__name__}: pass one of its trees, such "
+            f"as estimators_[0]{'.estimators_[0]' * nested}")
     if hasattr(model, "as_tree"):
         raise TypeError(
             f"model must have splits of columns, got a {type(model).__name__}, whose splits are "

@@ -1,6 +1,7 @@
 """Messages of common mistakes: they name what is at fault, and the way out."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -9,12 +10,16 @@ from sklearn.model_selection import GridSearchCV
 
 import ngdt
 from ngdt import (
+    ObliqueBoostingRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
     tao_path,
 )
+from ngdt.export import export_text
+from ngdt.initializers import RandomOblique
+from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import TAO, Annealed
 
 ESTIMATORS = [ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
@@ -45,6 +50,27 @@ def test_unknown_parameters_say_where_they_belong(name, message):
             make()
         assert message in str(caught.value)
         assert str(caught.value).startswith("ObliqueTreeClassifier has no parameter ")
+
+
+@pytest.mark.parametrize(("algorithm", "name", "message"), [
+    (TAO, "penalti", "TAO has no parameter 'penalti'. Did you mean 'penalty'?"),
+    (Annealed, "step", "Annealed has no parameter 'step'. Did you mean 'steps'?"),
+    (RandomOblique, "n_candidate", "Did you mean 'n_candidates'?"),
+    (SingleLeaf, "n_leaves", "SingleLeaf has no parameter 'n_leaves'")])
+def test_unknown_parameters_of_algorithms(algorithm, name, message):
+    for error, make in ((TypeError, lambda: algorithm(**{name: 1})),
+                        (ValueError, lambda: algorithm().set_params(**{name: 1}))):
+        with pytest.raises(error) as caught:
+            make()
+        assert message in str(caught.value)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ObliqueTreeClassifier(optimizer=algorithm()).set_params(**{f"optimizer__{name}": 1})
+
+
+def test_algorithms_without_parameters_take_none():
+    assert SingleLeaf().get_params() == {}
+    with pytest.raises(TypeError, match="SingleLeaf has no parameters, got 3"):
+        SingleLeaf(3)
 
 
 @ALL
@@ -147,3 +173,13 @@ def test_a_path_is_printed_as_a_table(iris):
     assert [float(line.split()[0]) for line in lines] == [1.0, 0.1]
     assert [int(line.split()[-1]) for line in lines] == path.n_leaves.tolist()
     assert len({len(line) for line in (head, *lines)}) == 1
+
+
+def test_a_single_tree_of_boosting(iris):
+    X, y = iris
+    model = ObliqueBoostingRegressor(ObliqueForestRegressor(4, optimizer=None)).fit(X, y)
+    with pytest.raises(TypeError, match=r"got ObliqueBo.* as estimators_\[0\].estimators_\[0\]$"):
+        export_text(model)
+    with pytest.raises(TypeError, match=r"got ObliqueForest.* such as estimators_\[0\]$"):
+        export_text(model.estimators_[0])
+    assert export_text(model.estimators_[0].estimators_[0])

@@ -13,7 +13,7 @@ PACKAGE = Path(ngdt.__file__).parent
 
 # First match wins. A module that no pattern matches has no layer assigned.
 LAYERS = [
-    ("arithmetic and checks", r"_parallel|_samples|_validation|_version"),
+    ("arithmetic and checks", r"_parallel|_parameters|_samples|_validation|_version"),
     ("values in files", r"_files(\..*)?"),
     ("data",
      r"_tree|_tree_storage|_tree_arrays|_tree_json|_flat_tree|_from_sklearn|_structure|_quantiles|_loss"

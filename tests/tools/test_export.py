@@ -233,7 +233,7 @@ def test_programs_get_no_pipeline_that_transforms_columns(export, iris):
 
 def test_forests_have_no_text(iris):
     forest = ObliqueForestClassifier(2, optimizer=None).fit(iris.data, iris.target)
-    with pytest.raises(TypeError, match="single tree, got a forest: pass one of its estimators_"):
+    with pytest.raises(TypeError, match=r"single tree, got Oblique.* such as estimators_\[0\]$"):
         export_text(forest)
 
 
