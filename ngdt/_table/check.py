@@ -42,7 +42,7 @@ def check_samples(estimator, X, *, reset):
     data frame, ndarray or CSR matrix
         Samples can be selected from it.
     """
-    _refuse_mask(X)
+    _check_form(X)
     if as_columns(X) is not None:
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
     with _way_out_of_lists(X):
@@ -72,7 +72,7 @@ def check_table(estimator, X, categorical_features, *, reset):
         Columns of categories.
     """
     given = _check_given(categorical_features)
-    _refuse_mask(X)
+    _check_form(X)
     columns = as_columns(X)
     if columns is None:
         if not isinstance(given, str) and given.size:
@@ -98,7 +98,17 @@ def check_table(estimator, X, categorical_features, *, reset):
     return _read(columns, categorical), columns.names, categorical
 
 
-def _refuse_mask(X):
+def _check_form(X):
+    """Refuse masked values and what has no rows and columns, before it is read as numbers."""
+    n_dimensions = len(getattr(X, "shape", (None, None)))
+    if type(X) is dict or (isinstance(X, (list, tuple)) and X and (
+            isinstance(X[0], str) or not hasattr(X[0], "__len__"))):
+        n_dimensions = 1
+    if n_dimensions == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D {type(X).__name__} instead. Reshape your data: a single "
+            "sample is X.iloc[[0]] of a data frame, X[:1] of an array, or x.reshape(1, -1); a "
+            "single feature is X[['name']] of a data frame, or x.reshape(-1, 1)")
     refuse_mask("X", X, "pass X.astype(float).filled(numpy.nan), whose NaN are missing values")
 
 

@@ -65,7 +65,8 @@ class FrameColumns:
             return False
         if isinstance(dtype, _TYPES_OF_CATEGORIES):
             return True
-        return _holds_strings(self.categories(j), self.names[j], f" of type {dtype}")
+        described = f" of type {self._series[j].to_native().dtype}"
+        return _holds_strings(self.categories(j), self.names[j], described)
 
     def is_float32(self, j):
         """Whether a column has the type float32."""
@@ -132,6 +133,10 @@ def _holds_strings(values, name, described):
         return bool(present)    # without any value, all numbers are missing
     if all(isinstance(value, Real | np.bool_) for value in present):
         return False
+    if all(isinstance(value, str | Real | np.bool_) for value in present):
+        raise TypeError(
+            f"X: column {name!r}{described} holds numbers and strings: convert all its values to "
+            "numbers, or all to strings")
     raise TypeError(
         f"X: column {name!r}{described} holds neither numbers nor categories. Convert it to "
         "numbers (a date to its year, or to days since a date) or to strings, or drop it")

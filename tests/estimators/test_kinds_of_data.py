@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from ngdt import (
     ObliqueBoostingRegressor,
@@ -157,3 +158,24 @@ def test_masked_values_are_refused():
 def test_masked_targets_are_refused(regressor):
     with pytest.raises(ValueError, match=r"^y is an array with masked"):
         regressor.fit(X, np.ma.masked_array(Y, Y > 0))
+
+
+# --- single samples ------------------------------------------------------------------------------
+
+
+FRAME = pd.DataFrame({"age": X[:, 0], "sex": np.where(X[:, 1] > 0, "female", "male")})
+
+
+@pytest.mark.parametrize("sample", [
+    FRAME.iloc[0], FRAME.iloc[0].tolist(), FRAME.iloc[0].to_numpy(), FRAME["age"], FRAME["sex"],
+    tuple(FRAME.iloc[0]), FRAME.iloc[0].to_dict(), X[0], X[0].tolist(), pl.Series(X[0])],
+    ids=lambda sample: type(sample).__name__)
+@pytest.mark.parametrize("model", [tree(), ObliqueForestRegressor(2, optimizer=None)], ids=str)
+def test_a_sample_without_rows_and_columns(model, sample):
+    fitted = clone(model).fit(FRAME, Y)
+    message = r"^Expected 2D array, got 1D .* Reshape your data: a single sample is X.iloc\[\[0\]\]"
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(sample)
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(sample, Y)
+    assert fitted.predict(FRAME.iloc[[0]]) == fitted.predict(FRAME)[:1]

@@ -238,9 +238,11 @@ def test_gaps_in_y_are_refused(estimator, y):
 
 
 @pytest.mark.parametrize(("column", "error", "message"), [
-    (pd.date_range("2020-01-01", periods=N), TypeError, "'new' of type Datetime.* or drop it"),
-    ([{}] * N, TypeError, "'new' of type Object .*neither numbers nor categories"),
-    (["a", 1] * (N // 2), TypeError, "'new'.*neither numbers nor categories"),
+    (pd.date_range("2020-01-01", periods=N), TypeError, "'new' of type datetime64.* or drop it"),
+    ([{}] * N, TypeError, "'new' of type object holds neither numbers nor categories"),
+    (["a", 1] * (N // 2), TypeError, "'new' of type object holds numbers and strings: convert"),
+    (pd.period_range("2020", periods=N), TypeError, r"'new' of type period\[.*\] holds neither"),
+    (np.full(N, 1j), TypeError, "'new' of type complex128 holds neither"),
     (pd.Categorical(["a", 1] * (N // 2)), TypeError, "categories of column 'new' are of several"),
     ([np.inf] * N, ValueError, "infinity.*'new'. Replace it by NaN"),
 ])
