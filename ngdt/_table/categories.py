@@ -77,6 +77,22 @@ class Categories:
         """Number of features."""
         return len(self.frequent) + bool(self.rare)
 
+    def are_foreign(self, values):
+        """Whether values can hardly be of the column: of another type, or many and all unknown.
+
+        A few values that are unknown in training are nothing special.
+
+        Parameters
+        ----------
+        values : list
+        """
+        known, has_missing = self.feature, None in self.feature
+        if any(value in known or (has_missing and is_missing(value)) for value in values):
+            return False
+        is_text = any(isinstance(value, str) for value in known)
+        return len(values) >= _MIN_SAMPLES or any(
+            isinstance(value, str) != is_text and not is_missing(value) for value in values)
+
     def features_of(self, values):
         """Feature of each value, intp of shape (n_values,); -1 for those that have none.
 

@@ -1,5 +1,6 @@
 """The encoding of a table: one-hot categories, values and indicators of missing numbers."""
 
+import warnings
 from dataclasses import dataclass, replace
 from itertools import compress
 from numbers import Real
@@ -17,6 +18,8 @@ from ngdt._validation import canonical_csr, stored_per_sample
 # Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
 # training on CSR matrices takes ten times as long.
 _MAX_DENSE_BYTES = 2**28
+# Number of categories that a warning names.
+_MAX_SHOWN = 5
 
 
 class Feature(NamedTuple):
@@ -201,7 +204,10 @@ class Table:
     def _indicators(self, columns):
         """Positions of the ones among the features of the categories: samples and features."""
         samples, features, first = [np.empty(0, np.intp)], [np.empty(0, np.intp)], 0
-        for values, categories in zip(columns, self.categories, strict=True):
+        for j, values, categories in zip(
+                self.categorical, columns, self.categories, strict=True):
+            if categories.are_foreign(values):
+                _warn_of_foreign(self.names[j], values, categories)
             feature = categories.features_of(values)
             present = np.flatnonzero(feature >= 0)
             samples.append(present)
@@ -267,11 +273,27 @@ class Table:
 def _fit_categories(values, present, name):
     """The categories of a column among the samples that are present."""
     try:
-        return Categories.fit(values if present.all() else list(compress(values, present)))
+        found = Categories.fit(values if present.all() else list(compress(values, present)))
     except TypeError as error:
         raise TypeError(
             f"X: the categories of column {name!r} are of several types, or neither strings nor "
             "numbers. Convert them all to strings") from error
+    if not found.frequent and len(found.rare) > 1:
+        warnings.warn(
+            f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
+            "feature, which is constant: drop the column, or put its values into groups",
+            stacklevel=2)
+    return found
+
+
+def _warn_of_foreign(name, values, categories):
+    """Warn of a column none of whose values is known."""
+    known = [*categories.frequent, *categories.rare]
+    expected = ", ".join(map(repr, known[:_MAX_SHOWN])) + ", ..." * (len(known) > _MAX_SHOWN)
+    warnings.warn(
+        f"X: no value of column {name!r} occurred in training: it has values such as "
+        f"{values[0]!r}, where {expected} were expected. All count as unknown categories",
+        stacklevel=2)
 
 
 def _has_nonfinite(values):

@@ -311,7 +311,8 @@ def test_tables_are_pickled_and_continued():
     n_features = fitted.tree_.n_features
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fitted.partial_fit(frame.assign(city="Mars")[:100], y[:100])
+        fitted.partial_fit(
+            frame.assign(city=np.where(np.arange(N) % 2, "Mars", "Rome"))[:100], y[:100])
     assert fitted.tree_.n_features == n_features
     np.testing.assert_array_equal(
         fitted.predict(fitted.encode(frame), check_input=False), fitted.predict(frame))
