@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._tree import Tree
 from ngdt._validation import did_you_mean
 from ngdt.initializers import INITIALIZERS, Initializer, Pruned
-from ngdt.losses import LOSSES, get_loss
+from ngdt.losses import ALIASES, LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
 # Types that a parameter may have, besides a name; for error messages.
@@ -24,15 +24,14 @@ _TYPES = {
 }
 # Names of losses in other packages.
 _OTHER_NAMES = {
-    "mae": "absolute_error", "l1": "absolute_error", "mse": "squared", "squared_error": "squared",
-    "l2": "squared", "pinball": "quantile", "log_loss": "log", "entropy": "log",
-    "cross_entropy": "log", "gini": "log"}
+    "mae": "absolute_error", "l1": "absolute_error", "mse": "squared", "l2": "squared",
+    "pinball": "quantile", "entropy": "log", "cross_entropy": "log", "gini": "log"} | ALIASES
 
 
 def resolve_loss(estimator, default):
     """The loss that the parameters of an estimator mean. It must fit the task."""
     given, classifies = estimator.loss, is_classifier(estimator)
-    if isinstance(given, str) and given not in LOSSES:
+    if isinstance(given, str) and given not in LOSSES.keys() | ALIASES.keys():
         known = sorted(name for name, loss in LOSSES.items() if loss().is_classifier == classifies)
         names = known + [name for name, loss in _OTHER_NAMES.items() if loss in known]
         hint = did_you_mean(given, names)

@@ -13,6 +13,9 @@ LOSSES: dict[str, type[Loss]] = {
     loss.name: loss for loss in (
         LogLoss, BoundedLoss, SquaredLoss, AbsoluteLoss, QuantileLoss, HuberLoss, PoissonLoss)}
 
+# Names of scikit-learn for some of them.
+ALIASES = {"squared_error": "squared", "log_loss": "log"}
+
 
 def get_loss(loss: str | Loss) -> Loss:
     """Loss object from a name or an object.
@@ -20,7 +23,8 @@ def get_loss(loss: str | Loss) -> Loss:
     Parameters
     ----------
     loss : str or Loss
-        A key of `LOSSES`, or an instance.
+        A key of `LOSSES`, or an instance. "squared_error" and "log_loss", as in scikit-learn, are
+        "squared" and "log".
 
     Returns
     -------
@@ -35,7 +39,8 @@ def get_loss(loss: str | Loss) -> Loss:
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str):
-        if loss in LOSSES:
-            return LOSSES[loss]()
+        name = ALIASES.get(loss, loss)
+        if name in LOSSES:
+            return LOSSES[name]()
         raise ValueError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")
     raise TypeError(f"loss must be one of {sorted(LOSSES)} or a Loss object, got {loss!r}")

@@ -68,8 +68,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         initial tree, by default the greedy one. With "auto", trees compete if `init` is "auto",
         too. Otherwise, and to continue from a fitted tree, "auto" is "ssgd".
     loss : str, Loss or None, default=None
-        Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss. Soft training minimises
-        a loss of its own; there, this loss only sets the values of the leaves at the end.
+        Loss of a leaf: "log", for which "log_loss" is another name, "bounded", or an object (see
+        :mod:`ngdt.losses`). None is the log loss. Soft training minimises a loss of its own; there,
+        this loss only sets the values of the leaves at the end.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         Share of the samples of each class that decide which tree is kept; the winner by default is
         trained on all samples afterwards. "auto": the default trees compete on three folds or, from

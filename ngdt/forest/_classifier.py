@@ -63,7 +63,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         the others. For fewer than 8 trees, and with another `init`, "auto" is "annealed" up to 4096
         features, "ssgd" beyond.
     loss : str, Loss or None, default=None
-        Loss of a leaf (see :mod:`ngdt.losses`). None is the log loss.
+        Loss of a leaf (see :mod:`ngdt.losses`). None is "log", also named "log_loss".
     bootstrap : bool or "auto", default="auto"
         Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
         all samples, or on `max_samples` different ones. "auto" is False where kinds of trees

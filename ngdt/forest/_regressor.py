@@ -58,7 +58,7 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         the absolute, quantile and Huber loss, and with another `init`, "auto" is "tao" with
         ``C=10``.
     loss : str, Loss or None, default=None
-        Loss of a leaf (see :mod:`ngdt.losses`). None is the squared loss.
+        Loss of a leaf (see :mod:`ngdt.losses`). None is "squared", also named "squared_error".
     bootstrap : bool or "auto", default="auto"
         Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
         all samples, or on `max_samples` different ones. "auto" is False where kinds of trees

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers import assert_other_threads_run
 from ngdt.losses import (
+    ALIASES,
     LOSSES,
     AbsoluteLoss,
     BoundedLoss,
@@ -280,6 +281,12 @@ def test_lookup(name):
     assert type(get_loss(name)) is LOSSES[name]
     loss = LOSSES[name]()
     assert get_loss(loss) is loss
+
+
+def test_names_of_scikit_learn():
+    assert type(get_loss("squared_error")) is SquaredLoss
+    assert type(get_loss("log_loss")) is LogLoss
+    assert not set(ALIASES) & set(LOSSES)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "", None, 1, LogLoss])

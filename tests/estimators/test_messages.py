@@ -108,7 +108,7 @@ def test_no_job_at_all(estimator, iris):
 
 @pytest.mark.parametrize(("estimator", "loss", "message"), [
     (ObliqueTreeRegressor, "mae", "Did you mean 'absolute_error'?"),
-    (ObliqueTreeRegressor, "squared_error", "Did you mean 'squared'?"),
+    (ObliqueTreeRegressor, "squared_eror", "Did you mean 'squared'?"),
     (ObliqueTreeRegressor, "poison", "Did you mean 'poisson'?"),
     (ObliqueTreeClassifier, "entropy", "one of ['bounded', 'log'] or a Loss object"),
 ])

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._algorithm import Progress
 from ngdt._parallel import Threads
-from ngdt.losses import LOSSES, Loss, get_loss
+from ngdt.losses import ALIASES, LOSSES, Loss, get_loss
 from ngdt.optimizers._base import Optimizer
 from ngdt.optimizers._samples_by_leaf import SamplesByLeaf
 from ngdt.optimizers._tao.leaves import refit_leaves
@@ -119,7 +119,7 @@ class TAO(Optimizer):
         "C": [Interval(Real, 0, None, closed="neither")],
         "penalty": [StrOptions({"l1", "l2"})],
         "alpha": [Interval(Real, 0, 10, closed="both")],
-        "loss": [StrOptions({"zero_one", *LOSSES}), Loss, None],
+        "loss": [StrOptions({"zero_one", *LOSSES, *ALIASES}), Loss, None],
         "node": [StrOptions({"oblique", "axis"})],
         "node_loss": [StrOptions({"squared_hinge", "logistic"})],
         "solver": [StrOptions(set(OBLIQUE_SOLVERS))],
