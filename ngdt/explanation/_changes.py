@@ -10,7 +10,7 @@ from ngdt._table.columns import column_indices
 from ngdt.explanation._context import DIGITS, Prediction, Row
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Change:
     """New values for some columns of a sample, and the prediction that they lead to.
 
@@ -61,6 +61,9 @@ class Change:
 
     def __str__(self):
         return self.text(None)
+
+    def __repr__(self):
+        return f"<Change: {self}>"
 
 
 def _written(value):

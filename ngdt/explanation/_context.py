@@ -11,6 +11,7 @@ from scipy.special import softmax
 from ngdt._labels import TreeLabels
 from ngdt._numbers import format_number
 from ngdt._rules import factor
+from ngdt.explanation._sums import Names
 
 # Significant digits of numbers for readers.
 DIGITS = 3
@@ -129,11 +130,30 @@ class Row(NamedTuple):
 
     def names(self, context):
         """Names of the features; those of missing numbers say so, and conditions have parentheses.
+
+        Parameters
+        ----------
+        context : Context
+
+        Returns
+        -------
+        Names
         """
-        names = [factor(context.labels, j) for j in range(len(context.features))]
-        return [
-            f"{name} (missing)" if each.kind == "number" and each.column in self.gaps else name
-            for name, each in zip(names, context.features, strict=True)]
+        features, labels = context.features, context.labels
+        columns = [context.column_name(each.column) for each in features]
+        names = [
+            f"{factor(labels, j)} (missing)"
+            if each.kind == "number" and each.column in self.gaps else factor(labels, j)
+            for j, each in enumerate(features)]
+        values = {}
+        for name, column, each, is_one in zip(
+                labels.feature_names, columns, features, self.x, strict=True):
+            if each.kind == "category":
+                values.setdefault(column, f"{column} is unknown")
+            if is_one and (each.kind == "category" or (
+                    each.kind == "missing" and each.column in self.gaps)):
+                values[column] = name
+        return Names(names, columns, values)
 
 
 def encoded_rows(model, X):

@@ -56,8 +56,9 @@ class Explanation(ABC):
         Returns
         -------
         pandas.DataFrame
-            A row for each term; the column `sum` is the name of its sum. The first row of a sum is
-            its value at the mean, so that the column `contribution` adds up to the sum.
+            A row for each term; `sum` is the name of its sum, `feature` an encoded feature and
+            `column` the column of X that it encodes. The first row of a sum is its value at the
+            mean, so that `contribution` adds up to the sum.
         """
         return Explanations([self]).to_frame().drop(columns="sample")
 
@@ -117,7 +118,7 @@ class Explanations(tuple):
             {"sample": i, "sum": name} | row for i, each in enumerate(self)
             for name, terms in each.sums().items() for row in _rows_of(terms)]
         return pd.DataFrame(rows, columns=[
-            "sample", "sum", "feature", "value", "mean", "weight", "contribution"])
+            "sample", "sum", "column", "feature", "value", "mean", "weight", "contribution"])
 
     def __str__(self):
         return "\n\n".join(map(str, self))
@@ -126,7 +127,7 @@ class Explanations(tuple):
 def _rows_of(terms):
     """Rows of the table of a weighted sum: they add up to the total."""
     yield {"feature": terms.base_name, "contribution": terms.base}
-    for (name, value, mean, contribution), weight in zip(
-            terms.rows(), terms.weights, strict=True):
-        yield {"feature": name, "value": value, "mean": mean, "weight": weight,
+    for (name, value, mean, contribution), weight, column in zip(
+            terms.rows(), terms.weights, terms.columns, strict=True):
+        yield {"column": column, "feature": name, "value": value, "mean": mean, "weight": weight,
                "contribution": contribution}

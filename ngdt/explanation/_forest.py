@@ -160,7 +160,9 @@ class ForestExplanation(Explanation):
         else:
             outputs = {f"target {k}": k for k in range(len(self._outputs))}
         # What is within leaves is one more term, without a value.
-        names = [*self._row.names(context), "linear leaves"]
+        names = self._row.names(context)
+        names = names._replace(
+            features=[*names.features, "linear leaves"], columns=[*names.columns, None])
         x, mean = (np.append(each, np.nan) for each in (self._row.x, context.mean))
         within = np.zeros(len(self._outputs)) if self._has_constant_leaves else self.within_leaves
         return {

@@ -1,9 +1,28 @@
 """Weighted sums of features, term by term."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import fsum
+from typing import NamedTuple
 
 import numpy as np
+
+
+class Names(NamedTuple):
+    """What the terms of a sum are called.
+
+    Attributes
+    ----------
+    features : list of str
+        Name of each feature.
+    columns : list of str or None
+        Name of the column that each feature encodes.
+    values : dict of str to str
+        What to write for columns that are not one number, such as "city = Rome".
+    """
+
+    features: list
+    columns: list
+    values: dict
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +49,8 @@ class WeightedSum:
         training samples. It is ``total - contributions.sum()``.
     base_name : str
         "at the mean" or, for a forest, "mean prediction".
+    columns : list of str or None
+        Name of the column that each feature encodes; None for what linear leaves of a forest add.
     """
 
     names: list
@@ -40,6 +61,8 @@ class WeightedSum:
     total: float
     base: float
     base_name: str = "at the mean"
+    columns: list = ()
+    _of_columns: dict = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, names, weights, x, mean, total):
@@ -47,7 +70,7 @@ class WeightedSum:
 
         Parameters
         ----------
-        names : list of str
+        names : Names
             Of all features.
         weights, x, mean : ndarray of shape (n_features,)
         total : float
@@ -55,9 +78,7 @@ class WeightedSum:
         """
         features = np.flatnonzero(weights)
         contributions = weights[features] * (x[features] - mean[features])
-        return cls(
-            [names[j] for j in features], x[features], mean[features], weights[features],
-            contributions, float(total), float(total) - _sum(contributions))._sorted()
+        return cls._named(names, features, x, mean, weights[features], contributions, total)
 
     @classmethod
     def of_contributions(cls, names, contributions, x, mean, total):
@@ -65,23 +86,60 @@ class WeightedSum:
 
         Parameters
         ----------
-        names : list of str
+        names : Names
         contributions, x, mean : ndarray of shape (n_features,)
             Those that are zero are left out.
         total : float
         """
         (used,) = np.nonzero(contributions)
+        return cls._named(
+            names, used, x, mean, np.full(len(used), np.nan), contributions[used], total,
+            "mean prediction")
+
+    @classmethod
+    def _named(cls, names, features, x, mean, weights, contributions, total, *base_name):
         return cls(
-            [names[j] for j in used], x[used], mean[used], np.full(len(used), np.nan),
-            contributions[used], float(total), float(total) - _sum(contributions),
-            "mean prediction")._sorted()
+            [names.features[j] for j in features], x[features], mean[features], weights,
+            contributions, float(total), float(total) - _sum(contributions), *base_name,
+            columns=[names.columns[j] for j in features], _of_columns=names.values)._sorted()
 
     def _sorted(self):
-        order = np.argsort(-np.abs(self.contributions), kind="stable")
-        return replace(
-            self, names=[self.names[k] for k in order], values=self.values[order],
-            means=self.means[order], weights=self.weights[order],
-            contributions=self.contributions[order])
+        return self._take(np.argsort(-np.abs(self.contributions), kind="stable"))
+
+    def _take(self, order, **changes):
+        taken = {"names": [self.names[k] for k in order],
+                 "columns": [self.columns[k] for k in order]} | {
+            name: getattr(self, name)[order]
+            for name in ("values", "means", "weights", "contributions")}
+        return replace(self, **taken | changes)
+
+    def by_column(self):
+        """The sum with one term for each column, as text and pictures show it.
+
+        A category is encoded as one feature for each of its values, and a column with gaps as two.
+        What these add is one fact about the sample, such as "city = Rome".
+
+        Returns
+        -------
+        WeightedSum
+            The value, mean and weight of a term for several features are NaN.
+        """
+        places = {}
+        for k, column in enumerate(self.columns):
+            places.setdefault(k if column is None else column, []).append(k)
+        first = np.array([own[0] for own in places.values()], dtype=int)
+        columns = self._take(
+            first, contributions=np.array([_sum(self.contributions[own])
+                                           for own in places.values()]))
+        for k, (column, own) in enumerate(places.items()):
+            if column in self._of_columns:
+                columns.names[k] = self._of_columns[column]
+                columns.values[k] = columns.means[k] = columns.weights[k] = np.nan
+            elif len(own) > 1:      # a number, and that it is not missing
+                number = next((i for i in own if self.names[i] == column), own[0])
+                columns.names[k], columns.weights[k] = column, np.nan
+                columns.values[k], columns.means[k] = self.values[number], self.means[number]
+        return columns._sorted()
 
     def rows(self, n_terms=None):
         """The first terms.

@@ -97,7 +97,7 @@ def _condition(threshold, decision):
 
 
 def term_lines(terms, n_terms):
-    """The lines of a weighted sum: at the mean, its largest terms, and the rest.
+    """The lines of a weighted sum: at the mean, the columns that add most, and the rest.
 
     Parameters
     ----------
@@ -108,6 +108,7 @@ def term_lines(terms, n_terms):
     -------
     list of str
     """
+    terms = terms.by_column()
     rows = [(terms.base, terms.base_name)]
     rows += [
         (contribution, name if isnan(value) else (

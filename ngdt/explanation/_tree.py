@@ -247,10 +247,11 @@ def _explain(context, X, row, leaf, outputs):
     spread = np.linalg.norm(weights * context.std, axis=1)
     distance = np.full(len(nodes), np.inf)
     np.divide(np.abs(margins), spread, out=distance, where=spread > 0)
+    names = row.names(context)
     decisions = tuple(
         Decision(
             int(node), bool(is_right[k]), float(margins[k]), float(distance[k]),
-            WeightedSum.of(row.names(context), weights[k], row.x, context.mean, margins[k]),
+            WeightedSum.of(names, weights[k], row.x, context.mean, margins[k]),
             context.prediction(otherwise[k]))
         for k, node in enumerate(nodes))
     return TreeExplanation(

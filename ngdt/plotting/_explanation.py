@@ -17,7 +17,7 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
 
     There is a panel for each node of the path and for a linear leaf, from top to bottom; for a
     forest, there is one for the prediction. It begins with the sum where each feature is at its
-    mean, or with the mean prediction of the forest. Each bar is what a feature adds, red if that is
+    mean, or with the mean prediction of the forest. Each bar is what a column adds, red if that is
     positive and blue if it is negative. The last point is the sum: the margin of the sample, which
     goes right if that is positive, or the prediction. Below the panel of a node is what the tree
     predicts for the sample on either side. A new figure has a key of the colours.
@@ -98,6 +98,7 @@ def _draw_key(figure, explanation):
 
 def _bars(terms, n_terms):
     """Begin, end, label and colour of each bar."""
+    terms = terms.by_column()
     names = [name if np.isnan(value) else f"{name} = {format_number(value)}"
              for name, value, _, _ in terms.rows(n_terms)]
     changes = [contribution for *_, contribution in terms.rows(n_terms)]

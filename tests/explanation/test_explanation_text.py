@@ -37,6 +37,62 @@ def test_conditions_in_terms_have_parentheses():
     assert set(names) == {"age (missing)", "(age is missing)", "(city = Rome)"}
 
 
+def test_terms_of_a_column_are_one_line():
+    weights = [[1.0, 2.0, 5.0, 0.0, -3.0, 1.0]]
+    model, frame = on_a_table(weights=weights, thresholds=[0.0])
+    frame = pd.concat([frame, pd.DataFrame({"city": ["Mars"], "age": [7.0]})])
+    shown = ["city = Lima", "city = Rome", "city is rare", "city is rare"]
+    for i, city in zip((0, 2, 30, 32), shown, strict=True):
+        (explanation,) = model.explain(frame.iloc[i:i + 1])
+        terms, columns = explanation.path[0].terms, explanation.path[0].terms.by_column()
+        age = "age is missing" if i == 0 else "age"
+        assert set(columns.names) == {city, age}
+        for name, column in ((city, "city"), (age, "age")):
+            own = [k for k, each in enumerate(terms.columns) if each == column]
+            total = columns.contributions[columns.names.index(name)]
+            assert total == pytest.approx(terms.contributions[own].sum())
+        lines = explanation.text().splitlines()[3:5]
+        age = age if i == 0 else f"age = {frame['age'].iloc[i]:g} (mean 14.5)"
+        assert {line.split(maxsplit=1)[1] for line in lines} == {city, age}
+        rows = explanation.to_frame()
+        assert set(rows["column"][1:]) == {"city", "age"}
+        assert len(rows) == 6
+    numbers = ObliqueTreeClassifier(1, optimizer=None).fit(frame[["age"]], frame["city"])
+    numbers.tree_ = Tree([[1.0, 1.0]], [3.0], [~0], [~1], np.eye(2, 6))
+    assert "age is missing" in str(numbers.explain(frame[["age"]][:1])[0])
+
+
+def test_categories_that_have_no_feature_are_unknown():
+    frame = pd.DataFrame({"city": CITIES * 10, "age": np.arange(30.0)})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(30) % 2)
+    model.tree_ = Tree([[1.0, 2.0, -1.0, 3.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    text = str(model.explain(pd.DataFrame({"city": ["Mars"], "age": [7.0]}))[0])
+    assert "city is unknown" in text
+
+
+def test_two_categories_are_one_term(plt):
+    frame = pd.DataFrame({"sex": ["male", "female"] * 10, "age": np.arange(20.0)})
+    y = np.arange(20) % 2
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, y)
+    tree.tree_ = Tree([[0.1, 1.0, -1.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    forest = ObliqueForestClassifier(
+        3, init="random", optimizer=None, max_depth=2, random_state=0).fit(frame, y)
+    for model in (tree, forest):
+        (explanation,) = model.explain(frame[:1])
+        (ax,) = explanation.plot()
+        labels = [label.get_text() for label in ax.get_yticklabels()]
+        lines = re.findall("sex = male$", explanation.text(), re.M)
+        assert len(lines) == labels.count("sex = male") == 1
+        assert "(sex" not in f"{explanation} {labels}"
+    assert "    -1     sex = male\n    -0.95  age = 0 (mean 9.5)" in str(tree.explain(frame[:1])[0])
+
+
+def test_lists_of_changes_can_be_read():
+    model, frame = on_a_table(weights=[[0, 0, 0, 0, 1, 0]], thresholds=[0.5])
+    changes = model.explain(frame[1:2])[0].changes_of_one_column()
+    assert repr(changes) == "[<Change: city Oslo to Rome: 1 (0.731)>]"
+
+
 @pytest.mark.parametrize("estimator", [
     ObliqueTreeClassifier(2, optimizer="tao", random_state=0),
     ObliqueForestClassifier(3, max_depth=2, optimizer=None, random_state=0)])
