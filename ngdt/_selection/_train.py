@@ -119,6 +119,9 @@ class _Training:
                 tree = self._limited(self.whole, tree)
                 if not self._is_compared_in_time() or self._is_better(initial, tree):
                     return TrainingResult(tree, history)
+                if self.whole.verbose:
+                    print("[selection] the trained tree was not clearly better than "
+                          f"{self.baseline_name}, which is kept")
                 kept = self.compared_tree
                 if kept is None or self.whole.deadline.fits(initialized - begin):
                     kept = self._initialize(self.whole, self.baseline)

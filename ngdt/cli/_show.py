@@ -33,7 +33,10 @@ def _text(model, arguments):
     if is_forest(model) and arguments.tree is None:
         return _forest(model)
     tree = tree_of(model, arguments.tree)
-    return f"{summary(tree)}\n\n" + export_text(
+    # Of a competition of the defaults, no tree is what the user asked for.
+    remark = "\nthe baseline: the tree of the optimizer was not clearly better" * (
+        tree.baseline_kept_ and not tree.candidates_)
+    return f"{summary(tree)}{remark}\n\n" + export_text(
         tree, n_terms=arguments.terms, max_depth=arguments.max_depth)
 
 

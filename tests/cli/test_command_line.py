@@ -201,6 +201,15 @@ def test_a_tree_of_networks_predicts(run, mistake):
             "prediction", *120 * ["1"]]
 
 
+def test_show_says_that_the_optimizer_was_not_better(run, folder):
+    model = ngdt.load(folder / "wine.ngdt")
+    remark = "\nthe baseline: the tree of the optimizer was not clearly better\n\n"
+    for is_kept, candidates in ((False, {}), (True, {}), (True, {"candidate": ["pruned"]})):
+        model.baseline_kept_, model.candidates_ = is_kept, candidates
+        ngdt.save(model, folder / "kept.ngdt")
+        assert (remark in run("show", "kept.ngdt").out) == (is_kept and not candidates)
+
+
 def test_explain(run, folder):
     printed = run("explain", "wine.ngdt", "wine.csv", "--row", "3", "5").out
     assert printed.startswith("row 3\nclass_0 (")
