@@ -6,7 +6,7 @@ from threading import Lock
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import ngdt
@@ -102,6 +102,9 @@ def test_fitted_attributes_are_those_of_all_samples(fitted, all_digits):
     assert fitted.n_features_in_ == 64
     assert len(fitted.history_["loss"]) == fitted.n_iter_ > 5
     assert np.isfinite(fitted.history_["validation"][-1])
+    alone = ngdt.ObliqueTreeClassifier(init=tree, optimizer=None).fit(
+        all_digits[0].astype(np.float32), all_digits[1])
+    assert_allclose(fitted.feature_importances_, alone.feature_importances_, rtol=1e-5)
 
 
 def test_a_saved_model_is_one_of_ngdt(fitted, all_digits, tmp_path):
