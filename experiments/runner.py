@@ -141,9 +141,10 @@ def run(experiment, jobs, folder=RESULTS, n_jobs=1):
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, TimeRemainingColumn()) as progress:
         task = progress.add_task(experiment.name, total=len(jobs))
-        results = joblib.Parallel(n_jobs, return_as="generator")(
+        # In the order in which they finish: no result waits in memory for an earlier, slower job.
+        results = joblib.Parallel(n_jobs, return_as="generator_unordered")(
             joblib.delayed(_on_one_thread)(experiment.run, job) for job in jobs)
-        for job, rows in zip(jobs, results, strict=True):
+        for job, rows in results:
             table.append(job, rows)
             progress.update(
                 task, advance=1,
@@ -152,5 +153,6 @@ def run(experiment, jobs, folder=RESULTS, n_jobs=1):
 
 
 def _on_one_thread(function, job):
+    """The job, too, because jobs do not finish in their order."""
     with threadpool_limits(1):
-        return list(function(**job))
+        return job, list(function(**job))

@@ -1,6 +1,7 @@
 """The experiments run, go on where they stopped, and use no test sample for a choice."""
 
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,24 @@ def test_a_stopped_run_goes_on(tmp_path, cut):
     rows = runner.run(experiment, experiment.jobs(False), tmp_path)
     assert runs == [0, 1, 2, 3, 4]
     assert rows["square"].tolist() == [0, 1, 1, 2, 4, 5, 9, 10, 16, 17]
+
+
+def test_jobs_behind_a_slow_one_are_not_lost(tmp_path):
+    path = tmp_path / "waiting.csv"
+
+    def run(job):
+        """The first job waits for the rows of the others."""
+        for _ in range(0 if job else 300):
+            if path.exists() and path.read_text().count("\n") == 4:
+                break
+            time.sleep(0.1)
+        return [{"rows": path.read_text().count("\n") if path.exists() else 0}]
+
+    experiment = runner.Experiment("waiting", "", ("job",), ("rows",), None, run)
+    rows = runner.run(experiment, [{"job": job} for job in range(4)], tmp_path, n_jobs=2)
+    assert rows["job"].iloc[-1] == 0
+    assert rows["rows"].iloc[-1] == 4
+    assert sorted(rows["job"]) == [0, 1, 2, 3]
 
 
 def test_a_file_of_other_columns_is_not_continued(tmp_path):
