@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +20,35 @@ from threadpoolctl import threadpool_limits
 import ngdt
 
 RESULTS = Path(__file__).parent / "results"
-# Whoever compares rows has to know what made them.
-VERSIONS = (f"ngdt {ngdt.__version__}, scikit-learn {sklearn.__version__}, "
+
+
+def commit_of(folder):
+    """The last commit that changed files of a folder, with a plus if they have changed since.
+
+    Empty if the folder is not under version control.
+    """
+    answers = []
+    for command in (["log", "-1", "--format=%h"], ["status", "--porcelain"]):
+        try:
+            answer = subprocess.run(
+                ["git", "-C", folder, *command, "--", "."], capture_output=True, text=True)
+        except OSError:     # no git
+            return ""
+        answers.append("" if answer.returncode else answer.stdout.strip())
+    commit, changes = answers
+    return commit and commit + "+" * bool(changes)
+
+
+def _versions():
+    commit = commit_of(Path(ngdt.__file__).parent)
+    package = f"ngdt {ngdt.__version__}" + (f" ({commit})" if commit else "")
+    return (f"{package}, scikit-learn {sklearn.__version__}, "
             f"numpy {np.__version__}, scipy {scipy.__version__}, Python {sys.version.split()[0]}")
+
+
+# Whoever compares rows has to know what made them. The commit is that of the package, which stays
+# the same while pages and figures change.
+VERSIONS = _versions()
 
 
 @dataclass(frozen=True)

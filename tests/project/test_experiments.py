@@ -1,5 +1,6 @@
 """The experiments run, go on where they stopped, and use no test sample for a choice."""
 
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -88,6 +89,31 @@ def test_jobs_behind_a_slow_one_are_not_lost(tmp_path):
     assert rows["job"].iloc[-1] == 0
     assert rows["rows"].iloc[-1] == 4
     assert sorted(rows["job"]) == [0, 1, 2, 3]
+
+
+def test_commit_of_a_folder(tmp_path):
+    assert runner.commit_of(tmp_path) == ""
+
+    def git(*arguments):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+        return subprocess.run(["git", "-C", tmp_path, *who, *arguments], check=True,
+                              capture_output=True, text=True).stdout.strip()
+
+    try:
+        git("init")
+    except OSError:
+        pytest.skip("no git")
+    package = tmp_path / "package"
+    package.mkdir()
+    assert runner.commit_of(package) == ""
+    for name in ("package/code.py", "page.rst"):
+        (tmp_path / name).write_text("")
+        git("add", name)
+        git("commit", "-m", name)
+    first = git("log", "--format=%h", "--reverse").split()[0]
+    assert runner.commit_of(package) == first
+    (package / "code.py").write_text("changed")
+    assert runner.commit_of(package) == f"{first}+"
 
 
 def test_a_file_of_other_columns_is_not_continued(tmp_path):
