@@ -4,6 +4,7 @@ from math import ceil, isqrt
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from experiments.data import TITLES
 
@@ -137,6 +138,64 @@ def accuracy_by_evaluations(rows, folder):
         _plain(ax)
     _label_row(figure, "test accuracy, %")
     figure.savefig(folder / "load.png", dpi=110)
+
+
+# Published trees of the path on MNIST: test error in per cent, splits, C, and the share of weights
+# that are not zero in per cent of those of the initial tree. The largest C is not said.
+PATH_INITIAL = {"error": 11.03, "splits": 410}
+PATH_PUBLISHED = (
+    {"error": 5.66, "splits": 230}, {"error": 5.69, "splits": 37, "C": 0.09, "share": 0.95},
+    {"error": 10.19, "splits": 16, "C": 0.01, "share": 0.22})
+
+
+def error_on_path(rows, folder):
+    """Errors of the paths of TAO on MNIST against C, splits and nonzero weights.
+
+    Lines are validation errors of a path. Points are test errors: of the initial tree, which is
+    hollow, and of the trees of a path that validation samples chose.
+    """
+    figure = Figure(figsize=(11.5, 4.3), layout="constrained")
+    axes = dict(zip(("C", "splits", "nonzeros"), figure.subplots(1, 3, sharey=True), strict=True))
+    for (name, path), (color, marker) in zip(
+            rows.groupby("initial", sort=False),
+            (("#0072B2", "o"), ("#56B4E9", "s"), ("#D55E00", "^"), ("#E69F00", "D")), strict=True):
+        trees = path[~path["chosen"].isin(["initial", "refitted"])]
+        kind, depth = name.split()
+        for column, ax in axes.items():
+            ax.plot(trees[column], trees["validation"], color=color,
+                    linestyle="--" if kind == "greedy" else "-",
+                    label=f"from the {kind} tree of depth {depth}")
+            chosen = trees[trees["test"].notna()]
+            ax.plot(chosen[column], chosen["test"], marker, color=color)
+        initial = path[path["chosen"] == "initial"]
+        for column in ("splits", "nonzeros"):
+            axes[column].plot(initial[column], initial["test"], marker, color=color, mfc="white")
+    _published_path(axes)
+    for column, label in (("C", "C"), ("splits", "splits"), ("nonzeros", "nonzero weights")):
+        axes[column].set(xlabel=label, xscale="log")
+        _plain(axes[column])
+    axes["C"].set(ylabel="error, %", ylim=(3.5, 17.5))
+    lines = dict(zip(*axes["splits"].get_legend_handles_labels()[::-1], strict=True))
+    for label, fill in (("test error, chosen on validation samples", "0.3"),
+                        ("test error of the initial tree", "white")):
+        lines[label] = Line2D([], [], marker="o", linestyle="", color="0.3", mfc=fill)
+    figure.legend(lines.values(), lines, loc="outside lower center", ncols=4, fontsize=9,
+                  title="lines: validation error of TAO, one C after the other", title_fontsize=9)
+    figure.savefig(folder / "tao_path.png", dpi=110)
+
+
+def _published_path(axes):
+    """Stars: published test errors; the nonzero weights are counted from their share."""
+    style = {"color": "black", "linestyle": "", "marker": "*", "markersize": 11}
+    n_weights = PATH_INITIAL["splits"] * 784
+    for point in PATH_PUBLISHED:
+        at = {"C": point.get("C"), "splits": point["splits"],
+              "nonzeros": point["share"] / 100 * n_weights if "share" in point else None}
+        for column, value in at.items():
+            if value is not None:
+                axes[column].plot(value, point["error"], **style)
+    axes["splits"].plot([], [], **style, label="published, test error")
+    axes["splits"].plot(PATH_INITIAL["splits"], PATH_INITIAL["error"], **style, mfc="white")
 
 
 def smooth_weights(rows, folder):

@@ -35,7 +35,8 @@ def test_all_experiments_run(quick):
         assert list(keys.itertuples(index=False, name=None)) == jobs
         assert rows["versions"].str.contains("ngdt").all()
     assert {path.stem for path in quick.glob("*.png")} == {
-        "depths", "end_to_end", "epochs", "kernels", "leaves", "load", "spatial"}
+        "depths", "end_to_end", "epochs", "kernels", "leaves", "load", "spatial",
+        "tao_path"}
 
 
 def test_finished_jobs_are_not_run_again(quick):
