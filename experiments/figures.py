@@ -9,28 +9,36 @@ from matplotlib.lines import Line2D
 from experiments.data import TITLES
 
 # Shapes and lines tell the methods apart without colours; the colours are safe for colour-blind
-# readers. Greedy methods are dashed.
+# readers. Greedy methods are dashed, dotted or both.
 STYLES = {
-    "axis-aligned": {"color": "0.45", "linestyle": "--", "marker": "s"},
-    "random": {"color": "#E69F00", "linestyle": "--", "marker": "v"},
+    "axis-aligned": {"color": "0.55", "linestyle": ":", "marker": "s"},
+    "random": {"color": "#E69F00", "linestyle": "-.", "marker": "v"},
     "oc1": {"color": "#009E73", "linestyle": "--", "marker": "^", "label": "OC1"},
-    "co2": {"color": "#CC79A7", "linestyle": "--", "marker": "D", "label": "CO2"},
+    "co2": {"color": "#CC79A7", "linestyle": (0, (6, 2)), "marker": "D", "label": "CO2"},
     "non-greedy": {"color": "#D55E00", "marker": "o", "label": "non-greedy, as in the paper"},
     "ssgd": {"color": "#56B4E9", "marker": "X", "label": "non-greedy, SSGD()"},
-    "greedy": {"color": "#CC79A7", "linestyle": "--", "marker": "D", "label": "Greedy E2EDT"},
-    "finetuned": {"color": "#D55E00", "marker": "o", "label": "Finetune E2EDT"},
+    "greedy": {"color": "#CC79A7", "linestyle": "--", "marker": "D",
+               "label": "greedy end-to-end tree (Greedy E2EDT)"},
+    "finetuned": {"color": "#D55E00", "marker": "o",
+                  "label": "finetuned end-to-end tree (Finetune E2EDT)"},
     "end-to-end": {"color": "#D55E00", "marker": "o", "label": "end-to-end forest"},
     "random forest": {"color": "0.45", "linestyle": "--", "marker": "s"},
-    "annealed": {"color": "#0072B2", "marker": "P", "label": "annealed (ours)"},
+    "annealed": {"color": "black", "marker": "P", "label": "annealed (ours)"},
 }
+# Where these are the least accurate, an axis begins above them: the others can be told apart.
+CUT = "axis-aligned", "random"
 
 
-def accuracy_by_depth(rows, folder, name="depths"):
-    """Test accuracy above, training accuracy below, for each data set; the name is the file's."""
+def accuracy_by_depth(rows, folder, name="depths", floors=None):
+    """Test accuracy above, training accuracy below, for each data set.
+
+    The name is the file's. Floors are where the axes of some data sets begin.
+    """
     names = [each for each in TITLES if each in set(rows["data"])]
     n_blocks = ceil(len(names) / 5)
     n_columns = ceil(len(names) / n_blocks)
-    figure = Figure(figsize=(2.6 * n_columns + 0.4, 4.6 * n_blocks + 0.5), layout="constrained")
+    figure = Figure(figsize=(max(2.9 * n_columns, 7) + 0.4, 5.6 * n_blocks + 0.5),
+                    layout="constrained")
     axes = figure.subplots(2 * n_blocks, n_columns, squeeze=False)
     handles = {}
     # One pair of panels, test above training, for each data set, block by block.
@@ -40,43 +48,63 @@ def accuracy_by_depth(rows, folder, name="depths"):
             if i >= len(names):
                 panel.set_axis_off()
                 continue
-            _accuracy(panel, rows[rows["data"] == names[i]], column)
+            group = rows[rows["data"] == names[i]]
+            _accuracy(panel, group, column)
+            panel.set_ylim(_floor(group, column, (floors or {}).get(names[i])),
+                           min(panel.get_ylim()[1], 100.5))
             panel.set_title(f"{TITLES[names[i]]}, {'training' if part else 'test'}", fontsize=9)
-            panel.set_xticks(sorted(rows["depth"].unique()))
+            panel.set_xticks(sorted(group["depth"].unique()))
             panel.set_xlabel("depth" if part else "")
             handles |= dict(zip(*panel.get_legend_handles_labels()[::-1], strict=True))
     for panel in axes[:, 0]:
         panel.set_ylabel("accuracy, %")
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=len(handles),
-                  fontsize=9)
+    figure.legend(handles.values(), handles, loc="outside lower center",
+                  ncols=len(handles) if n_columns > 2 else 2, fontsize=9)
     figure.savefig(folder / f"{name}.png", dpi=110)
+
+
+def _floor(rows, column, floor):
+    """Where the axis of a panel begins: None is below all points."""
+    means = rows[~rows["method"].isin(CUT)].groupby(["method", "depth"])[column].mean()
+    if floor is not None or means.empty:
+        return floor
+    return means.min() - 0.1 * (means.max() - means.min())
 
 
 def _accuracy(ax, rows, column):
     for method, style in STYLES.items():
         mean = rows[rows["method"] == method].groupby("depth")[column].mean()
         if len(mean):
-            ax.plot(mean.index, mean, **{"label": method, "markersize": 4, **style})
+            ax.plot(mean.index, mean, **{"label": method, "markersize": 5, **style})
     _plain(ax)
 
 
 def leaves_by_nu(rows, folder):
-    """Active leaves against nu; dotted: the leaves of the initial tree."""
-    figure = Figure(figsize=(8.5, 3.4), layout="constrained")
+    """Active leaves, and test error, against nu; dotted: the leaves of the initial tree."""
+    figure = Figure(figsize=(9, 4), layout="constrained")
     axes = figure.subplots(1, 2)
-    depths = sorted(rows["depth"].unique())
     for depth, (color, marker) in zip(
-            depths, (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^")), strict=False):
+            sorted(rows["depth"].unique()),
+            (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^")), strict=False):
         group = rows[rows["depth"] == depth].sort_values("nu")
-        line = {"color": color, "marker": marker, "markersize": 5}
-        axes[0].axhline(group["initial"].iloc[0], color=color, linestyle=":")
-        axes[0].plot(group["nu"], group["active"], label=f"depth {depth}", **line)
-        axes[1].plot(group["nu"], group["test"], label=f"depth {depth}", **line)
-    axes[0].set(xlabel="nu", ylabel="active leaves", xscale="log")
-    axes[1].set(xlabel="nu", ylabel="test accuracy, %", xscale="log")
-    axes[1].legend(frameon=False, loc="lower right")
+        line = {"color": color, "marker": marker, "markersize": 5, "label": f"depth {depth}"}
+        axes[0].axhline(group["initial"].iloc[0], color=color, linestyle=":",
+                        label=f"depth {depth}, initial tree")
+        axes[0].plot(group["nu"], group["active"], **line)
+        axes[1].plot(group["nu"], 100 - group["test"], **line)
+    axes[0].set(xlabel="nu", ylabel="active leaves", xscale="log", ylim=(0, None))
+    # The errors differ by a point, or by a factor of eight.
+    axes[1].set(xlabel="nu", ylabel="test error, %", xscale="log", yscale="log")
+    ticks = 5, 6, 7, 8, 10, 15, 20, 30, 50
+    axes[1].set_yticks(ticks, [str(tick) for tick in ticks])
+    axes[1].minorticks_off()
     for ax in axes:
         _plain(ax)
+    lines = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))
+    # Rows of the legend: the trained trees, and below them the initial ones.
+    figure.legend([lines[label] for label in sorted(lines, key=lambda label: label[:8])],
+                  sorted(lines, key=lambda label: label[:8]), loc="outside lower center", ncols=3,
+                  fontsize=9)
     figure.savefig(folder / "leaves.png", dpi=110)
 
 
@@ -105,11 +133,15 @@ def epochs_by_depth(rows, folder):
 
 def accuracy_by_components(rows, folder):
     """Test accuracy of kernel splits against the number of components; dotted: without kernel."""
-    figure, panels = _row_of_panels(rows, 2.6, 3.2)
+    figure, panels = _row_of_panels(rows, 2.8, 3.8)
     for name, ax in panels.items():
         group = rows[rows["data"] == name]
-        for test in group[group["kernel"] == "linear"]["test"]:
-            ax.axhline(test, color="0.45", linestyle=":", label="linear splits")
+        for kernel, style in (
+                ("linear", {"linestyle": ":", "color": "0.45", "label": "no kernel"}),
+                ("span", {"linestyle": "--", "color": "#009E73",
+                          "label": "all training samples as components, TAO"})):
+            for test in group[group["kernel"] == kernel]["test"]:
+                ax.axhline(test, **style)
         for kernel, color, marker, label in (
                 ("nystroem", "#0072B2", "o", "Nystroem"),
                 ("fourier", "#D55E00", "s", "random Fourier features")):
@@ -120,23 +152,37 @@ def accuracy_by_components(rows, folder):
         ax.set(title=TITLES[name], xlabel="components", xscale="log")
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
+        # At least three points, so that a few samples do not look like much.
+        low, high = ax.get_ylim()
+        margin = max(0.0, (3 - (high - low)) / 2)
+        ax.set_ylim(low - margin, high + margin)
         _plain(ax)
     _label_row(figure, "test accuracy, %")
     figure.savefig(folder / "kernels.png", dpi=110)
 
 
 def accuracy_by_evaluations(rows, folder):
-    """Test accuracy of forests of 1, 3, 5, 10 and all trees by the splits that a sample passes."""
-    figure, panels = _row_of_panels(rows, 3.2, 3.4)
+    """Test accuracy of forests by the splits that a sample passes; numbers are those of trees."""
+    figure, panels = _row_of_panels(rows, 3.6, 4.2)
     for name, ax in panels.items():
         for method, style in STYLES.items():
             line = rows[(rows["data"] == name) & (rows["method"] == method)].sort_values("n_trees")
-            if len(line):
-                ax.plot(line["evaluations"], line["accuracy"],
-                        **{"label": method, "markersize": 4, **style})
+            if line.empty:
+                continue
+            ax.plot(line["evaluations"], line["accuracy"],
+                    **{"label": method, "markersize": 5, **style})
+            # Above the most accurate line, below the others.
+            above = method == "annealed"
+            for point in line.itertuples():
+                ax.annotate(
+                    point.n_trees, (point.evaluations, point.accuracy), fontsize=8,
+                    xytext=(0, 5) if above else (3, -5), textcoords="offset points",
+                    ha="center" if above else "left", va="bottom" if above else "top",
+                    color=style["color"])
         ax.set(title=TITLES[name], xlabel="splits that a sample passes", xscale="log")
+        ax.margins(0.12)
         _plain(ax)
-    _label_row(figure, "test accuracy, %")
+    _label_row(figure, "test accuracy, %", title="numbers: trees of the forest")
     figure.savefig(folder / "load.png", dpi=110)
 
 
@@ -203,7 +249,7 @@ def smooth_weights(rows, folder):
     names = [name for name in TITLES if name in set(rows["data"])]
     penalties, splits = sorted(rows["spatial_penalty"].unique()), sorted(rows["split"].unique())
     shape = len(names) * len(splits), len(penalties)
-    figure = Figure(figsize=(2.0 * shape[1] + 0.4, 2.1 * shape[0]), layout="constrained")
+    figure = Figure(figsize=(2.0 * shape[1] + 1.2, 2.2 * shape[0]), layout="constrained")
     axes = figure.subplots(*shape, squeeze=False)
     for ax in axes.flat:
         ax.set(xticks=[], yticks=[])
@@ -211,12 +257,15 @@ def smooth_weights(rows, folder):
         line = names.index(row.data) * len(splits) + splits.index(row.split)
         ax = axes[line, penalties.index(row.spatial_penalty)]
         weights = np.array(row.weights.split(), dtype=float)
-        ax.imshow(weights.reshape(2 * (isqrt(len(weights)),)), cmap="RdBu_r", vmin=-100, vmax=100)
+        image = ax.imshow(
+            weights.reshape(2 * (isqrt(len(weights)),)), cmap="RdBu_r", vmin=-100, vmax=100)
         if row.split == splits[0]:
-            ax.set_title(f"penalty {row.spatial_penalty:g}: {row.test:.1f} %", fontsize=9)
+            ax.set_title(f"penalty {row.spatial_penalty:g}\ntest accuracy {row.test:.1f} %",
+                         fontsize=9)
         if row.spatial_penalty == penalties[0]:
             part = "root" if row.split == 0 else "left child"
             ax.set_ylabel(f"{TITLES[row.data]}, {part}", fontsize=9)
+    figure.colorbar(image, ax=axes, shrink=0.6, label="weight, % of the largest one of the split")
     figure.savefig(folder / "spatial.png", dpi=110)
 
 
@@ -227,12 +276,14 @@ def _row_of_panels(rows, width, height):
     return figure, dict(zip(names, figure.subplots(1, len(names), squeeze=False)[0], strict=True))
 
 
-def _label_row(figure, label):
+def _label_row(figure, label, title=None):
     """Name the vertical axis, and the lines below all panels."""
-    first = figure.axes[0]
-    first.set_ylabel(label)
-    figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=3,
-                  fontsize=9)
+    figure.axes[0].set_ylabel(label)
+    lines = {}
+    for ax in figure.axes:
+        lines |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+    figure.legend(lines.values(), lines, loc="outside lower center", ncols=4, fontsize=9,
+                  title=title, title_fontsize=9)
 
 
 def _plain(ax):
