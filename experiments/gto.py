@@ -24,7 +24,7 @@ from ngdt.optimizers import GTO
 DIMENSIONS, DECISIONS = (2, 5, 10, 20), (2, 3, 4)
 N_TRAIN, N_TEST, N_TRIALS = 500, 3000, 20
 METHODS = ("greedy", "pruned", "gto")
-FIELDS = ("tree", "train_error", "test_error", "seconds", "n_decisions", "iterations")
+FIELDS = ("tree", "train_error", "test_error", "seconds", "n_decisions", "nonzeros", "iterations")
 
 
 def generating_tree(random, n_features, n_internal):
@@ -91,7 +91,7 @@ def run(dimensions, decisions, trial):
         seconds = time.perf_counter() - begin
         yield dict(zip(FIELDS, (
             name, 1 - tree.score(X, y), 1 - tree.score(X_test, y_test), seconds,
-            tree.tree_.n_internal, tree.n_iter_), strict=True))
+            tree.tree_.n_internal, tree.tree_.n_nonzero, tree.n_iter_), strict=True))
 
 
 def report(rows, folder):

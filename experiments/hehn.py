@@ -73,7 +73,7 @@ SPLIT_FEATURES = {
 N_TREES = {"letter": 20, "usps": 10, "mnist": 3, "digits": 3}
 GAMMA_STEPS, FOREST_EPOCHS = (0.0, 0.01, 0.1), (15, 30, 45)
 SMALLER = 1, 3, 5, 10
-FOREST_FIELDS = "n_trees", "accuracy", "evaluations", "n_splits", "seconds"
+FOREST_FIELDS = "n_trees", "accuracy", "evaluations", "n_splits", "nonzeros", "seconds"
 
 
 def forest(data, gamma_step, epochs, seed):
@@ -88,11 +88,14 @@ def forest(data, gamma_step, epochs, seed):
 def forest_rows(model, X, y, X_test, y_test):
     """Rows for the whole forest, and for the smaller ones that its first trees are.
 
-    Evaluations are the splits that a test sample passes in all trees, on average.
+    Evaluations are the splits that a test sample passes in all trees, on average. Splits and
+    nonzero weights are those of a tree; splits of a random forest have one weight.
     """
     fit = Fit.of(model, X, y)
     trees, classes = fit.model.estimators_, fit.model.classes_
     evaluations = [each.decision_path(X_test).getnnz() / len(X_test) - 1.0 for each in trees]
+    n_splits = float(np.mean([each.get_n_leaves() - 1 for each in trees]))
+    nonzeros = float(np.mean([getattr(each.tree_, "n_nonzero", n_splits) for each in trees]))
     total, rows = 0.0, []
     for n, each in enumerate(trees, start=1):
         total = total + each.predict_proba(X_test)
@@ -101,7 +104,7 @@ def forest_rows(model, X, y, X_test, y_test):
             rows.append({
                 "n_trees": n, "accuracy": 100 * float(accuracy),
                 "evaluations": float(sum(evaluations[:n])),
-                "n_splits": float(np.mean([each.get_n_leaves() - 1 for each in trees])),
+                "n_splits": n_splits, "nonzeros": nonzeros,
                 "seconds": fit.seconds * n / len(trees)})
     return rows
 
@@ -207,6 +210,7 @@ def spatial_run(data, spatial_penalty, seed):
         "split": k, "train": 100 * fit.model.score(X, y),
         "test": 100 * fit.model.score(X_test, y_test),
         "roughness": float(differences / np.mean(images**2)), "seconds": fit.seconds,
+        "leaves": fit.model.tree_.n_leaves, "nonzeros": fit.model.tree_.n_nonzero,
         "weights": " ".join(f"{share:.0f}" for share in (
             100 * images[k] / abs(images[k]).max()).ravel())} for k in range(N_DRAWN)]
 
@@ -214,5 +218,5 @@ def spatial_run(data, spatial_penalty, seed):
 SPATIAL = Experiment(
     "spatial", "smooth weights of splits of images (Hehn 2020, figure 4)",
     ("data", "spatial_penalty", "seed"),
-    ("split", "train", "test", "roughness", "seconds", "weights"),
+    ("split", "train", "test", "roughness", "seconds", "leaves", "nonzeros", "weights"),
     spatial_jobs, spatial_run, smooth_weights)

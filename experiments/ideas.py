@@ -160,7 +160,8 @@ def run(data, idea, seed):
     fit = Fit.of(IDEAS[idea](DEPTHS.get(data, 3), seed, X.shape[1]), X, y)
     return [{
         "train": 100 * fit.model.score(X, y), "validation": 100 * fit.model.score(X_val, y_val),
-        "seconds": fit.seconds, "leaves": fit.model.tree_.n_leaves}]
+        "seconds": fit.seconds, "leaves": fit.model.tree_.n_leaves,
+        "nonzeros": fit.model.tree_.n_nonzero}]
 
 
 def report(rows, folder):
@@ -181,4 +182,4 @@ def report(rows, folder):
 
 EXPERIMENT = Experiment(
     "ideas", "ideas for a more accurate tree, on validation samples", ("data", "idea", "seed"),
-    ("train", "validation", "seconds", "leaves"), jobs, run, report)
+    ("train", "validation", "seconds", "leaves", "nonzeros"), jobs, run, report)

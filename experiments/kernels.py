@@ -73,15 +73,17 @@ def run(data, kernel, components, seed):
     found = candidates(data, kernel, components, seed, X.shape[1])
     name, model, validation, _ = chosen(found, X, y, seed)
     fit = Fit.of(model, X, y)
-    weights = fit.model[-1].tree_.densify().weights
+    fitted = fit.model[-1].tree_
+    weights = fitted.densify().weights
     return [{
         "chosen": name, "validation": validation, "train": 100 * fit.model.score(X, y),
         "test": 100 * fit.model.score(X_test, y_test), "seconds": fit.seconds,
-        "leaves": len(weights) + 1, "used": int(np.count_nonzero(weights.any(axis=0)))}]
+        "leaves": fitted.n_leaves, "nonzeros": fitted.n_nonzero,
+        "used": int(np.count_nonzero(weights.any(axis=0)))}]
 
 
 EXPERIMENT = Experiment(
     "kernels", "kernel splits, by the number of components (outlook of Norouzi 2015)",
     ("data", "kernel", "components", "seed"),
-    ("chosen", "validation", "train", "test", "seconds", "leaves", "used"),
+    ("chosen", "validation", "train", "test", "seconds", "leaves", "nonzeros", "used"),
     jobs, run, accuracy_by_components)

@@ -55,13 +55,15 @@ def leaf_run(data, depth, nu):
         assignment="navigate", renew="plateau", nu=nu, epochs=LEAF_EPOCHS)).fit(X, y)
     return [{
         "initial": initial.tree_.n_leaves, "active": len(np.unique(model.apply(X))),
+        "nonzeros": model.tree_.n_nonzero,
         "train": 100 * model.score(X, y), "test": 100 * model.score(X_test, y_test),
         "seconds": time.process_time() - begin}]
 
 
 LEAVES = Experiment(
     "leaves", "active leaves by the size of the weights (Norouzi 2015, figure 3)",
-    ("data", "depth", "nu"), ("initial", "active", "train", "test", "seconds"),
+    ("data", "depth", "nu"),
+    ("initial", "active", "nonzeros", "train", "test", "seconds"),
     leaf_jobs, leaf_run, leaves_by_nu)
 
 
