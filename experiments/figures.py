@@ -108,26 +108,35 @@ def leaves_by_nu(rows, folder):
     figure.savefig(folder / "leaves.png", dpi=110)
 
 
+# The end of the axis in the paper's figure 4, which its full search reaches.
+END_OF_AXIS = 1800
+
+
 def epochs_by_depth(rows, folder):
-    """Seconds of 1000 epochs, and scores per sample with and without pruning."""
-    figure = Figure(figsize=(8.5, 3.4), layout="constrained")
-    time, scores = figure.subplots(1, 2)
-    for inference, (color, marker) in {"fast": ("#0072B2", "o"), "full": ("#D55E00", "s")}.items():
+    """Seconds of 1000 epochs, of their searches alone, and scores of a search."""
+    figure = Figure(figsize=(11.5, 4.2), layout="constrained")
+    epochs, searches, scores = figure.subplots(1, 3)
+    for inference, (color, marker, size) in {
+            "full": ("#D55E00", "s", 9), "fast": ("#0072B2", "o", 5)}.items():
         group = rows[rows["inference"] == inference].sort_values("depth")
-        line = {"color": color, "marker": marker, "markersize": 5}
-        time.plot(group["depth"], group["seconds"], label=inference, **line)
-        scores.plot(group["depth"], group["scored"], label=f"{inference}, pruned", **line)
-        scores.plot(group["depth"], group["scored_without_pruning"], linestyle="--",
+        # The large hollow marks of one line are seen around those of the other.
+        line = {"color": color, "marker": marker, "markersize": size, "mfc": "none"}
+        epochs.plot(group["depth"], group["seconds"], label=f"{inference}, pruned", **line)
+        for ax, column in ((searches, "search_seconds"), (scores, "search_scored")):
+            ax.plot(group["depth"], group[column], label=f"{inference}, pruned", **line)
+            ax.plot(group["depth"], group[f"{column}_without_pruning"], linestyle="--",
                     label=f"{inference}, not pruned", **line)
-    # Room for the legends above the lines.
-    time.set(xlabel="depth", ylabel="seconds of 1000 epochs, pruned",
-             ylim=(0, 1.2 * rows["seconds"].max()))
-    scores.set(xlabel="depth", ylabel="scores per sample", yscale="log",
-               ylim=(None, 100 * rows["scored_without_pruning"].max()))
-    for ax in time, scores:
-        ax.legend(frameon=False, loc="upper left")
+    searches.axhline(END_OF_AXIS, color="0.5", linestyle=":", label="end of the paper's axis")
+    epochs.set(title="1000 epochs of training", ylabel="seconds", ylim=(0, None))
+    searches.set(title="their searches alone, in the initial tree", ylabel="seconds", yscale="log")
+    scores.set(title="a search in the initial tree", ylabel="scores per sample", yscale="log")
+    for ax in epochs, searches, scores:
+        ax.title.set_fontsize(10)
+        ax.set_xlabel("depth")
         ax.set_xticks(sorted(rows["depth"].unique()))
         _plain(ax)
+    figure.legend(*searches.get_legend_handles_labels(), loc="outside lower center", ncols=5,
+                  fontsize=9)
     figure.savefig(folder / "epochs.png", dpi=110)
 
 

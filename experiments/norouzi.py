@@ -36,7 +36,7 @@ DEPTHS = Experiment(
     ("data", "depth", "seed", "method"), FIELDS, depth_jobs, depth_run, accuracy_by_depth)
 
 
-NUS, LEAF_EPOCHS = (1e-4, 1e-3, 0.01, 0.1, 10.0, 1000.0), 10
+NUS, LEAF_EPOCHS = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 1000.0), 10
 
 
 def leaf_jobs(quick):
@@ -68,7 +68,7 @@ LEAVES = Experiment(
 
 
 N_EPOCHS = 10
-N_SCORED = 1000     # samples for which the scores of searches without pruning are counted
+N_SCORED = 1000     # samples for which searches without pruning are counted and timed
 
 
 def epoch_jobs(quick):
@@ -78,7 +78,10 @@ def epoch_jobs(quick):
 
 
 def epoch_run(data, depth, inference):
-    """Time and scores of some epochs of SGD, which prunes its searches; scores without that."""
+    """Time and scores of some epochs of SGD, which prunes its searches, and of the searches alone.
+
+    The searches with and without pruning are those of some samples in the initial tree.
+    """
     X, y, _, _ = split(data, 0)
     initial = tree(depth, 0, "info_gain").fit(X, y).tree_
     clock = [time.process_time()]
@@ -88,15 +91,22 @@ def epoch_run(data, depth, inference):
     # Both fits prepare the data in the same way: their difference is that of the epochs.
     seconds = (clock[2] - 2 * clock[1] + clock[0]) / N_EPOCHS
     sample = np.random.default_rng(0).permutation(len(y))[:N_SCORED]
-    plain = loss_augmented_inference(
-        initial, X[sample], y[sample], inference=inference, prune=False)
-    return [{
-        "leaves": initial.n_leaves, "seconds": 1000 * seconds,
-        "scored": float(np.mean(model.history_["n_scored"])),
-        "scored_without_pruning": float(plain.n_scored.mean())}]
+    start = initial.densify()
+    row = {"leaves": initial.n_leaves, "nonzeros": model.tree_.n_nonzero, "seconds": 1000 * seconds,
+           "scored": float(np.mean(model.history_["n_scored"]))}
+    for prune, suffix in ((True, ""), (False, "_without_pruning")):
+        begin = time.process_time()
+        searched = loss_augmented_inference(
+            start, X[sample], y[sample], inference=inference, prune=prune)
+        searching = (time.process_time() - begin) * len(y) / len(sample)
+        row |= {f"search_seconds{suffix}": 1000 * searching,
+                f"search_scored{suffix}": float(searched.n_scored.mean())}
+    return [row]
 
 
 EPOCHS = Experiment(
     "epochs", "time of 1000 epochs by depth (Norouzi 2015, figure 4)",
-    ("data", "depth", "inference"), ("leaves", "seconds", "scored", "scored_without_pruning"),
+    ("data", "depth", "inference"),
+    ("leaves", "nonzeros", "seconds", "scored", "search_seconds", "search_scored",
+     "search_seconds_without_pruning", "search_scored_without_pruning"),
     epoch_jobs, epoch_run, epochs_by_depth)
