@@ -39,8 +39,9 @@ def held_out_samples(forest, X, y, sample_weight):
     if y.shape[1] != encoder.n_outputs:
         raise ValueError(
             f"y has {y.shape[1]} targets, but the forest was trained on {encoder.n_outputs}")
-    if len(y) < 2:
-        raise ValueError("y must have at least two samples: R2 is not defined for one")
+    if np.count_nonzero(weight) < 2:
+        raise ValueError(
+            "y must have at least two samples of positive weight: R2 is not defined for one")
     units = RegressionTargets.fit(y, weight, SquaredLoss())
     return HeldOut(data, y, weight, units.center, units.scale, False)
 

@@ -70,15 +70,19 @@ class HeldOut:
             return accuracy_score(
                 self.y.argmax(axis=1), predictions.argmax(axis=1), sample_weight=self.weight)
         unit = power_of_two(self.scale)     # in which squares do not overflow, and R2 is the same
-        return r2_score(self.y / unit, predictions / unit, sample_weight=self.weight)
+        present = self.weight > 0       # the squares of others may overflow
+        return r2_score((self.y / unit)[present], (predictions / unit)[present],
+                        sample_weight=self.weight[present])
 
     def standard_error(self, predictions, others):
         """Standard error of the difference between the scores of two predictions.
 
         It is paired: samples on which both are equally right or wrong do not add to it.
         """
-        difference = self._shares(predictions) - self._shares(others)
         share = self.weight / self.weight.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            difference = np.where(
+                share > 0, self._shares(predictions) - self._shares(others), 0.0)
         n = np.count_nonzero(share)
         square = (share**2) @ (difference - share @ difference) ** 2
         return np.sqrt(square * n / max(1, n - 1))

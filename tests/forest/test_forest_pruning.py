@@ -440,3 +440,12 @@ def test_targets_that_are_of_another_size_than_predictions():
     forest = ObliqueForestRegressor(2, optimizer=None).fit(X, 1e200 * y)
     with pytest.raises(ValueError, match=r"numbers up to 1e\+200 .*, too far from y.* up to 1:"):
         prune_forest(forest, X, y)
+
+
+def test_targets_of_samples_without_weight_do_not_count():
+    X, y = np.arange(6.0)[:, None], np.array([1.0, 2.0, 3.0, 1e200, -1e200, 5e-324])
+    forest = ObliqueForestRegressor(3, optimizer=None, random_state=0).fit(X[:3], y[:3])
+    path = prune_forest(forest, X, y, sample_weight=[1, 1, 1, 0, 0, 0]).pruning_path_
+    assert path["score"][0] == pytest.approx(forest.score(X[:3], y[:3]))
+    with pytest.raises(ValueError, match="at least two samples of positive weight"):
+        prune_forest(forest, X, y, sample_weight=np.eye(6)[0])
