@@ -33,10 +33,12 @@ from scipy.special import softmax
 import hostile
 import ngdt
 from ngdt import (
+    ObliqueBoostingRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    TAOPathCV,
 )
 from ngdt.export import (
     export_c,
@@ -47,13 +49,14 @@ from ngdt.export import (
     export_sql,
     export_text,
 )
-from ngdt.initializers import CO2, OC1, RandomComplete, SoftGreedy
-from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
+from ngdt.initializers import CO2, OC1, RandomComplete, RandomOblique, SoftGreedy
+from ngdt.optimizers import GTO, SGD, SSGD, TAO, Annealed, EndToEnd
 from ngdt.optimizers._linear_leaves.logistic import LogisticNode
 from ngdt.pruning import (
     prune_cost_complexity,
     prune_dead_branches,
     prune_equal_leaves,
+    prune_forest,
     prune_pure_subtrees,
     prune_zero_weight_nodes,
 )
@@ -62,10 +65,11 @@ FOLDER = Path(mkdtemp())
 OPTIMIZERS = st.sampled_from([
     None, None, "auto", TAO(max_passes=2), TAO(C=10.0, penalty="l2", max_passes=2),
     Annealed(steps=20), SSGD(epochs=2), SGD(epochs=2), SSGD(epochs=3, renew="plateau"),
-    EndToEnd(epochs=2), "regrow", [Annealed(steps=10), TAO(max_passes=1)]])
+    EndToEnd(epochs=2), GTO(max_iter=2), "regrow", [Annealed(steps=10), TAO(max_passes=1)]])
 INITS = st.sampled_from([
-    "auto", "auto", "info_gain", "pruned", "random", "model_tree", RandomComplete(max_depth=2),
-    CO2(optimizer=SSGD(epochs=2)), OC1(n_restarts=1, n_jumps=1), SoftGreedy(n_attempts=1)])
+    "auto", "auto", "info_gain", "pruned", "model_tree", RandomComplete(max_depth=2),
+    CO2(optimizer=SSGD(epochs=2)), OC1(n_restarts=1, n_jumps=1), SoftGreedy(n_attempts=1),
+    "greedy_lp", RandomOblique(n_candidates=3, n_nonzero=1)])
 COLUMNS = st.lists(
     st.sampled_from(["normal", "normal", "copy", *hostile.COLUMNS]), min_size=1, max_size=4)
 DENSE_FORMS = [(dtype, name) for dtype, name in hostile.ALL_FORMS if name in hostile.DENSE]
@@ -74,6 +78,10 @@ BECOME_FLOAT64 = ("list", "objects", "non-native")
 GAPS = st.sampled_from(["none", "none", "none", *hostile.GAPS])
 SEEDS = st.integers(0, 2**16)
 WEIGHTS = st.sampled_from([None, None, "some zero", "all but one zero", "tiny", "huge", "mixed"])
+CLASSES = st.sampled_from([
+    [0, 1, 2], [0.0, 1.0, np.nan], [0, np.inf, 1], ["a", None], [[0], [1, 2]], [0, 1.5], [], {0, 1},
+    [[0, 1]], 1, [b"a"], ["0", "1"], np.array(["NaT", "2020-01-01"], dtype="M8[D]")])
+QUANTILES = (0.0, 0.1, 0.5, 1.0)
 TARGETS = st.sampled_from(["integers", "normal", "constant", "tiny", "huge", "outlier", "mixed"])
 # An example trains several models, which takes seconds on a busy machine.
 SLOW = [HealthCheck.too_slow]
@@ -105,6 +113,21 @@ def is_documented(error):
     return dis.opname[code.co_code[last.tb_lasti]] == "RAISE_VARARGS" and any(
         f"{os.sep}{package}{os.sep}" in code.co_filename
         for package in ("ngdt", "sklearn", "joblib"))
+
+
+def assert_ordered(quantiles):
+    """A larger quantile is not smaller, and all are numbers."""
+    assert np.isfinite(quantiles).all()
+    assert (np.diff(quantiles, axis=1) >= 0.0).all()
+
+
+def ancestors(tree, leaf):
+    """The nodes above a leaf, ascending."""
+    found, child = [], -1 - leaf
+    while child in tree.children_left or child in tree.children_right:
+        (node,) = np.flatnonzero((tree.children_left == child) | (tree.children_right == child))
+        found.append(child := node)
+    return sorted(found)
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -197,6 +220,51 @@ class AnyOrder(RuleBasedStateMachine):
             assert np.isfinite(tree.values).all()
         self.check(X, form)
 
+    @precondition(lambda self: hasattr(getattr(self, "model", None), "partial_fit")
+                  and self.is_classifier)
+    @rule(classes=CLASSES, number=SEEDS)
+    def partial_fit_of_odd_classes(self, classes, number):
+        X, _ = self.data(["normal", "integers"], 9, number, "none", None)
+        before = dict(vars(self.model))
+        y = np.random.default_rng(number).integers(0, 3, len(X))
+        if self.attempt(self.model.partial_fit, X, y, classes=classes) is None:
+            assert vars(self.model) == before
+            return
+        self.n_columns = X.shape[1]
+        assert set(y) <= set(self.model.classes_.tolist())
+
+    @rule(which=st.sampled_from(["boosting", "path of labels", "path of numbers"]), columns=COLUMNS,
+          n=st.integers(1, 40), number=SEEDS, gap=GAPS, form=st.sampled_from(hostile.ALL_FORMS),
+          wanted=TARGETS, weight=WEIGHTS)
+    def train_another(self, which, columns, n, number, gap, form, wanted, weight):
+        """A model of several, beside the one of the other rules."""
+        other = AnyOrder()
+        other.is_classifier = which == "path of labels"
+        tree = ObliqueTreeClassifier if other.is_classifier else ObliqueTreeRegressor
+        other.model = tree(2, optimizer=TAO(max_passes=1), random_state=0)
+        X, random = hostile.table(columns, n, number, gap), np.random.default_rng(number)
+        y, given = other.targets(wanted, n, random), in_form(X, form)
+        if which == "boosting":
+            model = ObliqueBoostingRegressor(ObliqueForestRegressor(
+                4, max_depth=3, init="info_gain", optimizer=None), random_state=0)
+        else:
+            model = TAOPathCV(other.model, Cs=2, cv=2)
+        before = dict(vars(model))
+        if self.attempt(
+                model.fit, given, y, sample_weight=weights(weight, n, random)) is None:
+            assert vars(model) == before
+            return
+        event(f"trained, {which}")
+        predicted = self.attempt(model.predict, given)
+        self.attempt(model.score, given, y)
+        if which != "boosting":
+            assert_array_equal(predicted, model.estimator_.predict(given))
+            return
+        if predicted is not None:
+            assert np.isfinite(predicted).all()
+            assert_array_equal(predicted, sum(each.predict(given) for each in model.estimators_))
+            assert_ordered(model.predict_quantiles(given, QUANTILES))
+
     # --- predictions -----------------------------------------------------------------------------
 
     @precondition(lambda self: self.is_fitted)
@@ -253,6 +321,42 @@ class AnyOrder(RuleBasedStateMachine):
             return softmax(values, axis=1)
         return values
 
+    @precondition(lambda self: self.is_fitted)
+    @rule(columns=COLUMNS, n=st.integers(1, 12), number=SEEDS, gap=GAPS, wanted=TARGETS,
+          form=st.sampled_from(hostile.ALL_FORMS), weight=WEIGHTS)
+    def score(self, columns, n, number, gap, form, wanted, weight):
+        X, form = self.data(columns, n, number, gap, form)
+        random = np.random.default_rng(number)
+        found = self.attempt(
+            self.model.score, in_form(X, form), self.targets(wanted, n, random),
+            sample_weight=weights(weight, n, random))
+        assert found is None or not found > 1.0 + 1e-12     # R2 of a single sample is NaN
+
+    @precondition(lambda self: self.is_fitted)
+    @rule(columns=COLUMNS, n=st.integers(1, 12), number=SEEDS, gap=GAPS,
+          form=st.sampled_from(hostile.ALL_FORMS))
+    def decision_path(self, columns, n, number, gap, form):
+        X, form = self.data(columns, n, number, gap, form)
+        given = in_form(X, form)
+        found = self.attempt(self.model.decision_path, given)
+        if found is None:
+            return
+        paths, first = (found, [0]) if hasattr(self.model, "tree_") else found
+        leaves = np.reshape(self.model.apply(given), (n, -1))
+        for tree, leaf, begin in zip(self.trees, leaves.T, first, strict=False):
+            of_tree = paths[:, begin:begin + tree.n_internal].toarray()
+            for path, end in zip(of_tree, leaf, strict=True):
+                assert np.flatnonzero(path).tolist() == ancestors(tree, end)
+
+    @precondition(lambda self: self.is_fitted and not self.is_classifier)
+    @rule(columns=COLUMNS, n=st.integers(1, 12), number=SEEDS, gap=GAPS,
+          form=st.sampled_from(hostile.ALL_FORMS))
+    def predict_quantiles(self, columns, n, number, gap, form):
+        X, form = self.data(columns, n, number, gap, form)
+        found = self.attempt(self.model.predict_quantiles, in_form(X, form), QUANTILES)
+        if found is not None:
+            assert_ordered(found)
+
     # --- copies, prunings, exports ---------------------------------------------------------------
 
     @precondition(lambda self: self.is_fitted)
@@ -291,6 +395,20 @@ class AnyOrder(RuleBasedStateMachine):
         if found is not None:
             assert found.n_leaves <= tree.n_leaves
             self.model.tree_ = found
+
+    @precondition(lambda self: self.is_fitted and hasattr(self.model, "estimators_"))
+    @rule(number=SEEDS, columns=COLUMNS, n=st.integers(1, 40), wanted=TARGETS, weight=WEIGHTS,
+          tolerance=st.sampled_from([0.0, 0.1, 1.0, np.inf]))
+    def prune_forest(self, number, columns, n, wanted, weight, tolerance):
+        X, _ = self.data(columns, n, number, "none", None)
+        random = np.random.default_rng(number)
+        found = self.attempt(
+            prune_forest, self.model, X, self.targets(wanted, n, random), tolerance=tolerance,
+            sample_weight=weights(weight, n, random))
+        if found is not None:
+            n_leaves = sum(tree.n_leaves for tree in self.trees)
+            self.model = found
+            assert 1 <= sum(tree.n_leaves for tree in self.trees) <= n_leaves
 
     @precondition(lambda self: self.is_fitted)
     @rule(export=st.sampled_from([
