@@ -107,7 +107,7 @@ def test_examples_in_readme(tmp_path, monkeypatch):
 def methods_in_readme():
     """Arguments of the estimators in the table of methods: of single trees, and of forests."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = text.split("## The methods of the papers")[1].split("\n\n")[2]
+    table = text.split("| method |")[1].split("\n\n")[0]
     return [re.findall(r"\| `(\w+=.*)` \|$", part, re.M) for part in table.split("| forest |")]
 
 
