@@ -11,7 +11,7 @@ import numpy as np
 from ngdt._table.columns import is_missing
 
 # Least number of samples of a category that has a feature; largest number of features of a column.
-_MIN_SAMPLES, _MAX_FEATURES = 5, 256
+MIN_SAMPLES, _MAX_FEATURES = 5, 256
 # Stand for the features of values that have none, and of values that are not in the dictionary.
 _NONE, _NOT_FOUND = -1, -2
 
@@ -90,7 +90,7 @@ class Categories:
         if any(value in known or (has_missing and is_missing(value)) for value in values):
             return False
         is_text = any(isinstance(value, str) for value in known)
-        return len(values) >= _MIN_SAMPLES or any(
+        return len(values) >= MIN_SAMPLES or any(
             isinstance(value, str) != is_text and not is_missing(value) for value in values)
 
     def features_of(self, values):
@@ -113,7 +113,7 @@ class Categories:
 
 def _are_rare(n_samples):
     """Whether each category is rare; of equally frequent ones, the first are."""
-    is_rare = n_samples < _MIN_SAMPLES
+    is_rare = n_samples < MIN_SAMPLES
     if np.count_nonzero(~is_rare) >= _MAX_FEATURES:
         is_rare[np.argsort(n_samples, kind="stable")[:1 - _MAX_FEATURES]] = True
     return is_rare

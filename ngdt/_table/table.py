@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ngdt._numbers import format_number
 from ngdt._scaling import power_of_two
-from ngdt._table.categories import Categories
+from ngdt._table.categories import MIN_SAMPLES, Categories
 from ngdt._table.columns import column_indices
 from ngdt._validation import canonical_csr, stored_per_sample
 
@@ -278,7 +278,8 @@ def _fit_categories(values, present, name):
         raise TypeError(
             f"X: the categories of column {name!r} are of several types, or neither strings nor "
             "numbers. Convert them all to strings") from error
-    if not found.frequent and len(found.rare) > 1:
+    # Of fewer samples, any two categories are rare.
+    if not found.frequent and len(found.rare) > 1 and np.count_nonzero(present) >= 2 * MIN_SAMPLES:
         warnings.warn(
             f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
             "feature, which is constant: drop the column, or put its values into groups",

@@ -46,7 +46,8 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
     Examples
     --------
-    >>>     >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> import ngdt
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -102,7 +103,8 @@ def load(path: str | os.PathLike) -> Any:
 
     Examples
     --------
-    >>>     >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> import ngdt
     >>> tree = ngdt.Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
     >>> with TemporaryDirectory() as folder:

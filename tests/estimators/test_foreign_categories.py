@@ -63,5 +63,7 @@ def test_a_column_of_names():
         model.fit(frame(names), Y)
     assert model.encoded_feature_names_ == ["age", "sex is rare"]
     with warnings.catch_warnings():
-        warnings.simplefilter("error")      # all rare, but it tells what is missing
+        warnings.simplefilter("error")
+        model.fit(frame(names[:9]), Y[:9])      # too few for any other
+        # All rare, but they tell what is missing.
         model.fit(frame([name if i % 2 else None for i, name in enumerate(names)]), Y)
