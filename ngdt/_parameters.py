@@ -22,10 +22,10 @@ class ChecksNames:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        if cls.__init__ is object.__init__:     # no parameters
-            return
-        # Up to Python 3.11.3, the signature of a class is else that of an inherited __new__.
-        of_self = inspect.signature(cls.__init__)
+        # The signature of a class without parameters, and up to Python 3.11.3 that of any, is else
+        # that of an inherited __new__.
+        is_bare = cls.__init__ is object.__init__
+        of_self = inspect.Signature() if is_bare else inspect.signature(cls.__init__)
         cls.__signature__ = of_self.replace(parameters=list(of_self.parameters.values())[1:])
 
     def __new__(cls, *args, **params):

@@ -69,6 +69,7 @@ def test_unknown_parameters_of_algorithms(algorithm, name, message):
 
 def test_algorithms_without_parameters_take_none():
     assert SingleLeaf().get_params() == {}
+    assert not inspect.signature(SingleLeaf).parameters
     with pytest.raises(TypeError, match="SingleLeaf has no parameters, got 3"):
         SingleLeaf(3)
 
