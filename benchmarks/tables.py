@@ -234,6 +234,23 @@ def kind(candidate):
     return fixed.get(candidate, "trained as a whole")
 
 
+def summarize_forests(rows):
+    """Print the mean ranks of the forests, and the data sets where ours is behind most."""
+    for task in ("classification", "regression"):
+        scores = 100 * by_fold(rows, "score", task)
+        if not {*FORESTS} <= {*scores}:
+            continue
+        scores = scores[[*FORESTS]].dropna()
+        means = scores.groupby("data").mean()
+        ranks = means.rank(axis=1, ascending=False).mean()
+        print(f"\nforests, {task}, {len(means)} data sets\n")
+        print("mean rank", ranks.round(2).to_dict())
+        print("mean     ", means.mean().round(2).to_dict())
+        means["gap"] = means["fifty"] - means.drop(columns="fifty").max(axis=1)
+        means["folds"] = scores.groupby("data").size()
+        print(means.sort_values("gap").round(2).head(8).to_string())
+
+
 def summarize(path, max_depth):
     rows = read(path, max_depth)
     for task, unit in (("classification", "accuracy, %"), ("regression", "R2, %")):
@@ -267,6 +284,7 @@ def summarize(path, max_depth):
             values = by_fold(rows, column, task).loc[shared.index, means.columns]
             values = values.groupby("data").median()
             print(f"median of {column}:", values.median().round(2).to_dict())
+    summarize_forests(rows)
 
 
 def main():
