@@ -29,8 +29,9 @@ def run(folder, sanitizers, *definitions):
     if "cannot find" in built.stderr:
         pytest.skip(f"no libraries for -fsanitize={sanitizers}")
     assert built.returncode == 0, built.stderr
-    # Those of a sanitizer that the tests themselves run under belong to another library.
-    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+    # Not the library of a sanitizer that the tests themselves run under, nor where its reports go.
+    environment = {key: value for key, value in os.environ.items()
+                   if key != "LD_PRELOAD" and not key.endswith("SAN_OPTIONS")}
     return subprocess.run([program], capture_output=True, text=True, env=environment)
 
 
