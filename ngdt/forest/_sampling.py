@@ -9,7 +9,7 @@ from scipy import sparse
 from ngdt._tree import Tree
 from ngdt._validation import number_of_features
 
-# Largest number of samples that are drawn for a tree, if there are less. They are held in memory.
+# Largest number of samples that are drawn for a tree, if there are fewer. They are held in memory.
 _MAX_DRAWN = 10_000_000
 
 
