@@ -162,10 +162,41 @@ def _fit(recipe, problem, activity, seed, fitted, result, is_kept, begun, finish
     return tree
 
 
+def _backend():
+    return get_active_backend(prefer="threads")[0]
+
+
 def _return_as():
     """How joblib returns trees: one by one, unless its backend has them only all at once."""
-    backend, _ = get_active_backend(prefer="threads")
-    return "generator" if backend.supports_return_generator else "list"
+    return "generator" if _backend().supports_return_generator else "list"
+
+
+class _InStoreOfRay:
+    """What arrives in each task of Ray as an object that was sent once.
+
+    Ray's pool would do so itself, but looks for a class that joblib no longer has, since 1.3.
+
+    Parameters
+    ----------
+    value : object
+    """
+
+    def __init__(self, value):
+        import ray
+
+        self._get, self._reference = ray.get, ray.put(value)
+
+    def __reduce__(self):
+        return self._get, (self._reference,)
+
+
+def _sent_once(problem):
+    """The problem as an argument of tasks that does not travel with each of them.
+
+    Threads share it, and joblib's backend for Dask scatters it by itself.
+    """
+    is_ray = type(_backend()).__module__.startswith("ray.")
+    return _InStoreOfRay(problem) if is_ray else problem
 
 
 class Growth:
@@ -225,7 +256,8 @@ class Growth:
             batch_size=1)
         parts = [problem.activity.part(1 / len(tasks), f"tree {k + 1} of {len(tasks)}")
                  for k in range(len(tasks))]
-        jobs = (delayed(_fit)(recipe, problem, part, seed, self.fitted,
+        shared = _sent_once(problem)
+        jobs = (delayed(_fit)(recipe, shared, part, seed, self.fitted,
                               checkpoint.known(TrainingResult, (group, k)), is_kept, begun,
                               finished)
                 for k, (part, (recipe, seed)) in enumerate(

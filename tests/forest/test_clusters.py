@@ -58,11 +58,12 @@ def test_the_same_forest_as_alone(forest, cluster, parameters, iris, request):
     assert_equal_forests(alone, together, X)
 
 
-def test_samples_are_sent_once_not_for_each_tree(dask, digits, monkeypatch):
-    pickled = []
+@pytest.mark.parametrize("cluster", ["dask", "ray"])
+def test_samples_are_sent_once_not_for_each_tree(cluster, digits, request, monkeypatch):
+    config, pickled = request.getfixturevalue(cluster), []
     getstate = Problem.__getstate__
     monkeypatch.setattr(
         Problem, "__getstate__", lambda self: pickled.append(self) or getstate(self))
-    with dask():
+    with config():
         ObliqueForestClassifier(12, init="info_gain", optimizer=None, max_depth=2).fit(*digits)
     assert 1 <= len(pickled) <= 2     # once for each worker, at most
