@@ -31,19 +31,17 @@ def enforce_limits(tree, problem):
     Tree
         The tree itself if it is within all limits.
     """
-    samples, weight = _present(problem)
 
     def at_leaves(tree):
-        leaf = problem.apply(tree, samples)
-        return np.bincount(leaf, minlength=tree.n_leaves), (
-            leaf, problem.y[samples], weight[samples], problem.loss)
+        reached = _reached(tree, problem)
+        return np.bincount(reached[0], minlength=tree.n_leaves), reached
 
     # The values of these leaves are their ids in the given tree.
     numbered = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
     small = subtree_within_limits(numbered, problem, at_leaves)
     if small.n_leaves == tree.n_leaves:
         return tree
-    return _with_values(small, tree, problem, samples, problem.apply(tree, samples))
+    return _with_values(small, tree, problem)
 
 
 def subtree_within_limits(tree, problem, at_leaves):
@@ -94,10 +92,9 @@ def collapsed(tree, problem, is_leaf):
     -------
     Tree
     """
-    samples, _ = _present(problem)
     small = collapse(
         tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None]), is_leaf)
-    return _with_values(small, tree, problem, samples, problem.apply(tree, samples))
+    return _with_values(small, tree, problem)
 
 
 def training_error(tree, problem):
@@ -204,9 +201,10 @@ def forbidden_splits(tree, problem, count, reached):
     return forbidden
 
 
-def _with_values(small, tree, problem, samples, before):
+def _with_values(small, tree, problem):
     """The pruned tree with the values of the given one, refitted where a leaf gained samples."""
-    leaf = problem.apply(small, samples)
+    samples, _ = _present(problem)
+    leaf, before = problem.apply(small, samples), problem.apply(tree, samples)
     origin = small.values[:, 0].astype(np.intp)
     changed = np.zeros(small.n_leaves, dtype=bool)
     changed[leaf[origin[leaf] != before]] = True
