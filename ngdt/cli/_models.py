@@ -48,7 +48,8 @@ def load_model(path):
     if isinstance(model, TAOPathCV):
         model = model.estimator_
     if not hasattr(model, "predict"):
-        raise Mistake(f"{path} holds a {type(model).__name__}; an estimator is needed")
+        raise Mistake(
+            f"{path} holds an object of type {type(model).__name__}; an estimator is needed")
     check_is_fitted(model)
     return model
 
