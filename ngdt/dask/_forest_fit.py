@@ -74,7 +74,7 @@ class ForestFit:
         sampling = Sampling(
             bootstrap, None, number_of_columns(estimator.max_features, len(table.names)),
             np.array([feature.column for feature in table.features]))
-        seeds = seeds_of(self.data.problem.random_state, 0, estimator.n_estimators)
+        seeds = seeds_of(self.data.problem.random_state, estimator.n_estimators)
         return [Draw(sampling, None if n_drawn is None else n_drawn / n_samples, seed)
                 for seed in seeds]
 

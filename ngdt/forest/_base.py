@@ -189,7 +189,8 @@ class ObliqueForest(TableEstimator):
             growth = Growth(
                 problem.replace(deadline=deadline, activity=activity), fitted, tasks,
                 lambda trees: self._attributes(fitted, before + self._estimators(trees, fitted)))
-            seeds = seeds_of(problem.random_state, len(before), self.n_estimators)
+            seeds = seeds_of(problem.random_state, self.n_estimators - len(before),
+                             used={tree.random_state for tree in before})
             self._grow(growth, sampling, seeds, fitted)
             before += self._estimators(growth.trees, fitted)
         self._set_fitted(fitted, before)

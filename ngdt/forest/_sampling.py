@@ -1,6 +1,7 @@
 """The samples and features that each tree of a forest is trained on."""
 
 from dataclasses import dataclass
+from itertools import count, islice
 from numbers import Integral
 
 import numpy as np
@@ -98,11 +99,22 @@ class Sampling:
         return np.flatnonzero(np.isin(self.column_of, drawn))
 
 
-def seeds_of(seed, first, end):
-    """Seeds of the trees of a forest: those of the first trees do not depend on their number."""
-    return [
-        int(np.random.SeedSequence([seed, t]).generate_state(1)[0] >> 1)
-        for t in range(first, end)]
+def seeds_of(seed, n_trees, used=()):
+    """Seeds of the trees of a forest: those of the first trees do not depend on their number.
+
+    Parameters
+    ----------
+    seed : int
+    n_trees : int
+    used : sequence of int
+        Seeds of trees that the forest has, which are left out.
+
+    Returns
+    -------
+    list of int
+    """
+    seeds = (int(np.random.SeedSequence([seed, t]).generate_state(1)[0] >> 1) for t in count())
+    return list(islice((each for each in seeds if each not in used), n_trees))
 
 
 def widen(tree, features, n_features):

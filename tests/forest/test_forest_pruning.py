@@ -369,6 +369,7 @@ def test_a_pruned_forest_is_as_any_other():
     more = deepcopy(pruned).set_params(warm_start=True, n_estimators=pruned.n_estimators + 2)
     assert len(more.fit(table[FIRST], y[FIRST]).estimators_) == pruned.n_estimators + 2
     assert not hasattr(more, "pruning_path_")
+    assert len({tree.random_state for tree in more.estimators_}) == len(more.estimators_)
     assert len(clone(pruned).fit(table[FIRST], y[FIRST]).estimators_) == pruned.n_estimators
 
 
