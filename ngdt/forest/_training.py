@@ -172,22 +172,26 @@ def _return_as():
 
 
 class _InStoreOfRay:
-    """What arrives in each task of Ray as an object that was sent once.
+    """A problem for tasks of Ray, to which it is sent once.
 
     Ray's pool would do so itself, but looks for a class that joblib no longer has, since 1.3.
 
     Parameters
     ----------
-    value : object
+    problem : Problem
     """
 
-    def __init__(self, value):
+    def __init__(self, problem):
         import ray
 
-        self._get, self._reference = ray.get, ray.put(value)
+        self._problem, self._get, self._reference = problem, ray.get, ray.put(problem)
 
     def __reduce__(self):
         return self._get, (self._reference,)
+
+    def replace(self, **changes):
+        """For joblib with one job, which calls tasks itself."""
+        return self._problem.replace(**changes)
 
 
 def _sent_once(problem):

@@ -44,6 +44,12 @@ def assert_equal_forests(one, other, X):
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
+def test_one_job_of_ray(ray, iris):
+    with parallel_config(backend="ray", n_jobs=1):
+        forest = ObliqueForestClassifier(2, init="info_gain", optimizer=None).fit(*iris)
+    assert len(forest.estimators_) == 2
+
+
 @BOTH
 @pytest.mark.parametrize("cluster", ["dask", "ray"])
 @pytest.mark.parametrize("parameters", [
