@@ -3,13 +3,13 @@
 import argparse
 from pathlib import Path
 
-from experiments import gto, hehn, ideas, kernels, norouzi, record, tao
+from experiments import gto, hehn, ideas, kernels, networks, norouzi, record, tao
 from experiments.runner import RESULTS, run
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (
     record.EXPERIMENT, norouzi.DEPTHS, norouzi.LEAVES, norouzi.EPOCHS, tao.EXPERIMENT,
     gto.EXPERIMENT, hehn.END_TO_END, hehn.STEEPNESS, hehn.LOAD, hehn.SPATIAL,
-    kernels.EXPERIMENT, ideas.EXPERIMENT)}
+    networks.EXPERIMENT, kernels.EXPERIMENT, ideas.EXPERIMENT)}
 
 
 def main(arguments=None):
@@ -30,6 +30,12 @@ def main(arguments=None):
     folder = options.output or (RESULTS.parent / "quick" if options.quick else RESULTS)
     for name in EXPERIMENTS if options.name == "all" else [options.name]:
         experiment = EXPERIMENTS[name]
+        if not (experiment.can_run or options.report):
+            message = f"{name} needs {experiment.needs}, which is not installed"
+            if options.name != "all":
+                parser.error(message)
+            print(f"Left out: {message}")
+            continue
         jobs = [] if options.report else [
             job for job in experiment.jobs(options.quick) if _is_wanted(job, options.only)]
         rows = run(experiment, jobs, folder, options.jobs)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import joblib
@@ -72,6 +73,8 @@ class Experiment:
         Several rows of a job repeat its keys.
     report : callable or None
         From the rows, as a data frame, and a folder to figures and tables in the folder.
+    needs : str or None
+        A package that its jobs need, besides those of the extras `plot` and `cli`.
     """
 
     name: str
@@ -81,6 +84,11 @@ class Experiment:
     jobs: Callable
     run: Callable
     report: Callable | None = None
+    needs: str | None = None
+
+    @property
+    def can_run(self):
+        return self.needs is None or find_spec(self.needs) is not None
 
     @property
     def columns(self):

@@ -28,6 +28,9 @@ def quick(tmp_path_factory):
 
 def test_all_experiments_run(quick):
     for name, experiment in EXPERIMENTS.items():
+        if not experiment.can_run:      # the tests of ngdt.deep run it
+            assert not (quick / f"{name}.csv").exists()
+            continue
         rows = pd.read_csv(quick / f"{name}.csv")
         assert rows.columns.tolist() == experiment.columns
         jobs = [runner.key_of(experiment, job) for job in experiment.jobs(quick=True)]
