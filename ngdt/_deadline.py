@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from time import monotonic
+from time import monotonic, time
 
 
 class OutOfTime(Exception):
@@ -28,7 +28,7 @@ class Deadline:
 
     Examples
     --------
-    >>> from time import monotonic
+    >>> from time import monotonic, time
     >>> deadline = Deadline(monotonic() + 60.0)
     >>> deadline.share(0.5).left <= 30.0
     True
@@ -91,6 +91,14 @@ class Deadline:
     def not_before(self, seconds: float) -> "Deadline":
         """The deadline of something that has this time in any case."""
         return replace(self, end=max(self.end, monotonic() + seconds))
+
+    def __reduce__(self):
+        # The monotonic clock of another machine began at another time.
+        return _at_time_of_day, (self.end - monotonic() + time(), self._record)
+
+
+def _at_time_of_day(end, record):
+    return Deadline(end - time() + monotonic(), record)
 
 
 NO_DEADLINE = Deadline()

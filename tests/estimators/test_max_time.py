@@ -1,5 +1,6 @@
 """max_time: training ends in time, its schedules fit, and enough time changes nothing."""
 
+import pickle
 from itertools import count
 from time import perf_counter, sleep
 
@@ -41,6 +42,17 @@ def clock(monkeypatch):
     monkeypatch.setattr(ngdt.optimizers._pace, "monotonic", clock)
     monkeypatch.setattr(ngdt._selection._sample, "monotonic", clock)
     return clock
+
+
+def test_a_deadline_on_another_machine(clock):
+    """Its clock may have begun at any other time."""
+    clock.now = 1000.0
+    sent = pickle.dumps([Deadline.after(60.0), Deadline()])
+    clock.now = 5.0
+    received, never = pickle.loads(sent)
+    assert received.left == pytest.approx(60.0, abs=5.0)    # less the time on the way
+    assert received.left <= 60.0
+    assert not never.is_set
 
 
 # --- enough time ---------------------------------------------------------------------------------
