@@ -60,6 +60,8 @@ cdef class Ensemble:
     def __init__(self, trees, is_classifier):
         cdef Py_ssize_t t
         cdef FlatTree tree
+        if not len(trees):
+            raise ValueError("a forest must have at least one tree")
         self.trees, self.is_classifier = tuple(trees), is_classifier
         self.n_outputs, self.n_features = self.trees[0].n_outputs, self.trees[0].n_features
         free(self._trees)

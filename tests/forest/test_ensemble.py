@@ -105,3 +105,8 @@ def test_an_ensemble_keeps_its_trees_alive():
     ensemble, out = make(), np.empty((2, 1))
     ensemble.mean(Samples(np.array([[-1.0], [1.0]])), 0, 2, out)
     assert out.ravel().tolist() == [24.5, 25.5]
+
+
+def test_no_trees():
+    with pytest.raises(ValueError, match="at least one tree"):
+        Ensemble([], True)
