@@ -21,7 +21,8 @@ def out_of_bag_predictions(problem, sampling, estimators):
         Of the whole forest.
     sampling : Sampling
     estimators : sequence of ObliqueTreeClassifier or ObliqueTreeRegressor
-        The trees, with their seeds. Those of a trial of kinds have none, and predict nothing here.
+        The trees, with their seeds. Those of a trial of kinds have none, and predict nothing here;
+        nor do those of an earlier fit with another number of samples.
 
     Returns
     -------
@@ -34,12 +35,15 @@ def out_of_bag_predictions(problem, sampling, estimators):
     UserWarning
         If more than one sample in a hundred has no prediction.
     """
-    estimators = [each for each in estimators if each.random_state is not None]
+    n_samples = np.count_nonzero(problem.sample_weight)
+    estimators = [each for each in estimators if each.random_state is not None
+                  and getattr(each, "_draw", (None,))[0] == n_samples]
     total = np.zeros((problem.X.shape[0], problem.n_outputs))
     n_trees = np.zeros((len(total), 1))
     for estimator in estimators:
         tree = estimator.tree_
-        counts = sampling.counts(problem.sample_weight, estimator.random_state)
+        own = sampling.of_draw(estimator._draw)
+        counts = own.counts(problem.sample_weight, estimator.random_state)
         samples = np.flatnonzero(counts == 0).astype(np.int32)
         predictions = problem.predictions(tree, samples)
         total[samples] += softmax(predictions, axis=1) if problem.loss.is_classifier else (

@@ -1,6 +1,6 @@
 """The samples and features that each tree of a forest is trained on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from numbers import Integral
 
@@ -42,6 +42,16 @@ class Sampling:
     column_of: np.ndarray
     encoder: object = None
     held_out: np.ndarray | None = None
+
+    def draw(self, sample_weight):
+        """What, besides the seed, tells which samples a tree has drawn, as `of_draw` takes it."""
+        n_drawn = None if self.n_drawn is None else int(self.n_drawn)
+        return int(np.count_nonzero(sample_weight)), bool(self.bootstrap), n_drawn
+
+    def of_draw(self, draw):
+        """The sampling by which a tree, perhaps of an earlier fit, was trained."""
+        _, bootstrap, n_drawn = draw
+        return replace(self, bootstrap=bootstrap, n_drawn=n_drawn)
 
     def counts(self, sample_weight, seed):
         """How often each sample is drawn.

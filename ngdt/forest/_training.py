@@ -72,7 +72,8 @@ class Recipe:
         tree = result.tree if features is None else (
             widen(result.tree, features, problem.X.shape[1]))
         result = replace(result, tree=stored(tree))
-        parameters = {"max_depth": problem.max_depth, "random_state": seed}
+        parameters = {"max_depth": problem.max_depth, "random_state": seed,
+                      "_draw": self.sampling.draw(problem.sample_weight)}
         return TrainedTree(
             describe(problem.part(weight), result, fitted) | parameters,
             result.interrupted, problem.deadline.has_cut, monotonic() - begin, trained)

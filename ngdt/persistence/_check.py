@@ -37,7 +37,7 @@ OF_TABLE = {
 OF_CLASSES = {"classes_", "n_classes_"}
 OF_TREE = {
     "tree_", "history_", "n_iter_", "baseline_kept_", "_n_node_samples", "_sample_summary"}
-OF_FOREST = {"estimators_"}
+OF_FOREST, OF_MEMBER = {"estimators_"}, {"_draw"}
 OF_BOOSTING = {
     "estimators_", "oob_errors_", "feature_importances_", "n_features_in_", "n_outputs_"}
 OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
@@ -220,10 +220,14 @@ def _(summary: SampleSummary):
 def _(model: ObliqueTree):
     is_classifier = isinstance(model, ClassifierData)
     of_task = OF_CLASSES if is_classifier else {"_leaf_quantiles"}
-    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME):
+    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME | OF_MEMBER):
         return
     size = _check_table_attributes(model)
     require_tree("tree_", model.tree_, *size)
+    if hasattr(model, "_draw"):
+        n_samples, bootstrap, n_drawn = model._draw
+        require(isinstance(n_samples, int) and isinstance(bootstrap, bool)
+                and isinstance(n_drawn, int | None), "_draw", "an integer, a bool and an integer")
     summary = model._sample_summary
     require(isinstance(summary, SampleSummary), "_sample_summary", "a SampleSummary")
     # That was trained; tree_ may have been replaced since.

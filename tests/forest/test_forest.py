@@ -233,6 +233,27 @@ def test_limits_hold_for_each_tree(forest, iris):
 # --- out of bag ----------------------------------------------------------------------------------
 
 
+def left_out_predictions(trees, X, draws):
+    """Mean predictions of the trees for the samples that they did not draw, one by one.
+
+    Each tree has the number of samples that it draws, and whether it does so with replacement.
+    """
+    totals, n_trees = 0.0, np.zeros(len(X))
+    for tree, (n_drawn, replace) in zip(trees, draws, strict=True):
+        drawn = np.random.default_rng([tree.random_state, 0]).choice(
+            len(X), n_drawn, replace=replace)
+        assert tree.n_node_samples[0] == len(np.unique(drawn))
+        is_outside = ~np.isin(np.arange(len(X)), drawn)
+        predictions = getattr(tree, "predict_proba", tree.predict)(X)
+        totals = totals + (predictions.T * is_outside).T
+        n_trees += is_outside
+    return (totals.T / n_trees).T
+
+
+def predictions_out_of_bag(model):
+    return getattr(model, "oob_prediction_", getattr(model, "oob_decision_function_", None))
+
+
 @BOTH
 @pytest.mark.parametrize("parameters", [
     {}, {"bootstrap": False, "max_samples": 0.5}, {"max_features": 2}], ids=str)
@@ -241,23 +262,11 @@ def test_out_of_bag_predictions(forest, parameters, iris):
     is_classifier = forest is ObliqueForestClassifier
     weight = np.linspace(0.5, 2.0, 150)
     model = greedy(forest, 25, oob_score=True, **parameters).fit(X, y, weight)
-    total, n_trees = np.zeros((150, 3 if is_classifier else 1)), np.zeros((150, 1))
-    for tree in model.estimators_:
-        n_drawn = 75 if "max_samples" in parameters else 150
-        drawn = np.random.default_rng([tree.random_state, 0]).choice(
-            150, n_drawn, replace="max_samples" not in parameters)
-        assert tree.n_node_samples[0] == len(np.unique(drawn))
-        outside = np.setdiff1d(np.arange(150), drawn)
-        total[outside] += tree.predict_proba(X[outside]) if is_classifier else (
-            tree.predict(X[outside])[:, None])
-        n_trees[outside] += 1
-    expected = total / n_trees
-    if is_classifier:
-        np.testing.assert_allclose(model.oob_decision_function_, expected)
-        score = accuracy_score(y, expected.argmax(axis=1), sample_weight=weight)
-    else:
-        np.testing.assert_allclose(model.oob_prediction_, expected[:, 0])
-        score = r2_score(y, expected[:, 0], sample_weight=weight)
+    draw = (75, False) if "max_samples" in parameters else (150, True)
+    expected = left_out_predictions(model.estimators_, X, [draw] * 25)
+    np.testing.assert_allclose(predictions_out_of_bag(model), expected)
+    score = accuracy_score(y, expected.argmax(axis=1), sample_weight=weight) if (
+        is_classifier) else r2_score(y, expected, sample_weight=weight)
     assert model.oob_score_ == pytest.approx(score)
     assert 0.8 < model.oob_score_ < 1.0
 
@@ -342,6 +351,32 @@ def test_warm_start_adds_the_trees_of_a_larger_forest(forest, iris):
     np.testing.assert_array_equal(model.predict(X), whole.predict(X))
     np.testing.assert_array_equal(model.feature_importances_, whole.feature_importances_)
     assert model.oob_score_ == whole.oob_score_
+
+
+@BOTH
+@pytest.mark.parametrize(("first", "then"), [
+    ({"bootstrap": False}, {"bootstrap": True}), ({}, {"max_samples": 0.2}),
+    ({"bootstrap": False, "max_samples": 0.9}, {"max_samples": 20})], ids=str)
+def test_out_of_bag_after_a_warm_start_with_other_draws(forest, first, then, iris):
+    """Each tree is left out for the samples that it was trained on itself."""
+    draws = {0.9: (135, False), 0.2: (30, True), 20: (20, False), None: (150, True)}
+    model = greedy(forest, 6, **first).fit(*iris)
+    model.set_params(warm_start=True, oob_score=True, n_estimators=30, **then).fit(*iris)
+    n_old = 6 if first.get("bootstrap", True) or "max_samples" in first else 0
+    expected = left_out_predictions(
+        model.estimators_[6 - n_old:], iris[0],
+        [draws[first.get("max_samples")]] * n_old + [draws[then.get("max_samples")]] * 24)
+    np.testing.assert_allclose(predictions_out_of_bag(model), expected)
+
+
+@BOTH
+def test_out_of_bag_after_a_warm_start_with_other_samples(forest, iris):
+    """What the first trees drew there says nothing of the samples here."""
+    X, y = iris[0][::2], iris[1][::2]
+    model = greedy(forest, 15, warm_start=True, oob_score=True).fit(*iris)
+    model.set_params(n_estimators=40).fit(X, y)
+    expected = left_out_predictions(model.estimators_[15:], X, [(75, True)] * 25)
+    np.testing.assert_allclose(predictions_out_of_bag(model), expected)
 
 
 def test_warm_start_with_no_more_trees(iris):
