@@ -51,14 +51,12 @@ def compete(growth, recipes, seeds, previous):
     -------
     dict of lists
         One entry per kind: ``candidate`` is its name, ``error`` the estimated error of a forest of
-        this kind, and ``n_trees`` the number of trees that the forest gets.
+        this kind, ``share`` the part of the trees that is to be of this kind, and ``n_trees`` the
+        number of those that the forest has.
     """
     if previous or len(seeds) < MIN_TREES or not (
             _predicts_means(growth.problem.loss) and fold_samples(growth.problem)):
-        table = previous or _table(list(recipes)[:1], [np.nan], [0])
-        counts = _in_proportion(table["n_trees"], len(seeds))
-        growth.add(_tasks(recipes, table["candidate"], counts, seeds))
-        return table | {"n_trees": [a + b for a, b in zip(table["n_trees"], counts, strict=True)]}
+        return _grow(growth, recipes, previous or _table(list(recipes)[:1], [np.nan], [1]), seeds)
     many = len(growth.problem.training_samples) >= MANY_SAMPLES
     n_trial = N_TRIAL_OF_MANY if many else N_TRIAL
     trial = _Trial(growth, recipes, seeds[:n_trial], len(seeds))
@@ -73,9 +71,17 @@ def compete(growth, recipes, seeds, previous):
     errors = [model.error(len(seeds) * one) for one in np.eye(len(names), dtype=np.intp)]
     table = _table(names, errors, counts)
     if growth.problem.verbose > 1:
-        _report(table)
-    growth.add(_tasks(recipes, names, counts, seeds))
-    return table
+        _report(names, errors, counts)
+    return _grow(growth, recipes, table, seeds)
+
+
+def _grow(growth, recipes, table, seeds):
+    """Train trees of the kinds of a table, and count those that were trained."""
+    counts = _in_proportion(table["share"], len(seeds), table["n_trees"])
+    growth.add(_tasks(recipes, table["candidate"], counts, seeds))
+    return table | {"n_trees": [
+        n + sum(tree.recipe is recipes[name] for tree in growth.trees)
+        for name, n in zip(table["candidate"], table["n_trees"], strict=True)]}
 
 
 def _predicts_means(loss):
@@ -144,23 +150,37 @@ def _tasks(recipes, names, counts, seeds):
     return list(zip(chosen, seeds, strict=False))
 
 
-def _in_proportion(counts, n_more):
-    """How many of further trees are of each kind, so that their shares stay."""
-    more = [0] * len(counts)
+def _in_proportion(shares, n_more, present=None):
+    """How many of further trees are of each kind, so that their numbers come close to shares.
+
+    Parameters
+    ----------
+    shares : sequence of float
+    n_more : int
+    present : sequence of int, default=None
+        Numbers of the trees that there are. None stands for no trees.
+
+    Returns
+    -------
+    list of int
+    """
+    more = [0] * len(shares)
+    present = present or more.copy()
     for _ in range(n_more):
-        k = max(range(len(counts)), key=lambda k: counts[k] / (more[k] + 1))
+        k = max(range(len(shares)), key=lambda k: shares[k] / (present[k] + more[k] + 1))
         more[k] += 1
     return more
 
 
 def _table(names, errors, counts):
+    """What `compete` returns, before there are trees."""
     return {"candidate": names, "error": [float(each) for each in errors],
-            "n_trees": [int(each) for each in counts]}
+            "share": [float(each / sum(counts)) for each in counts], "n_trees": [0] * len(names)}
 
 
-def _report(table):
+def _report(names, errors, counts):
     shown = "  ".join(f"{name} {error:.4g} ({n} trees)" for name, error, n in zip(
-        *table.values(), strict=True))
+        names, errors, counts, strict=True))
     print(f"[forest] estimated squared error: {shown}")
 
 

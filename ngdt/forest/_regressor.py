@@ -127,8 +127,9 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     candidates_ : dict of lists
         One entry per kind of trees that competed by default; else empty. ``candidate`` is its name,
         ``error`` the estimated squared error of a forest of this kind, in units of the variance of
-        y (for the Poisson loss, of the square of its mean), NaN if it was not estimated, and
-        ``n_trees`` the number of its trees in the forest.
+        y (for the Poisson loss, of the square of its mean), NaN if it was not estimated, ``share``
+        the part of the trees that is to be of this kind, and ``n_trees`` the number of those that
+        were trained.
     feature_importances_ : ndarray of shape (n_features,)
         Mean of the importances of the trees. The sum is 1, or 0 if no tree has splits.
     oob_score_ : float

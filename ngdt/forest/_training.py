@@ -131,6 +131,8 @@ class TrainedTree:
     seconds : float
     result : TrainingResult or None
         What the attributes were made of, for a checkpoint.
+    recipe : Recipe or None
+        By which it was made; None on the way from another process.
     """
 
     attributes: dict
@@ -138,6 +140,7 @@ class TrainedTree:
     was_cut: bool
     seconds: float
     result: TrainingResult | None = None
+    recipe: Recipe | None = None
 
 
 class Jobs(list):
@@ -159,7 +162,7 @@ def _fit(recipe, problem, activity, seed, fitted, result, is_kept, begun, finish
         if not is_kept:     # several times as large as the attributes where weights are sparse
             tree = replace(tree, result=None)
     finally:
-        finished.append(tree)
+        finished.append((tree, recipe))
     return tree
 
 
@@ -284,7 +287,7 @@ class Growth:
         except KeyboardInterrupt:
             stop.set()
             if not self.trees:
-                self._add_first(begun, finished, tasks[0][0])
+                self._add_first(begun, finished)
             if not self.trees:
                 raise
             self.interrupted = not self.problem.deadline.is_stopped
@@ -293,20 +296,19 @@ class Growth:
 
     def _add(self, tree, recipe):
         """Keep a tree, unless Ctrl-C ended its training and there are others."""
-        recipe.share(tree.attributes, self.problem.moments)
         if not (tree.interrupted and self.trees):
-            self.trees.append(replace(tree, result=None))
+            recipe.share(tree.attributes, self.problem.moments)
+            self.trees.append(replace(tree, result=None, recipe=recipe))
         if tree.interrupted:
             raise KeyboardInterrupt
 
-    def _add_first(self, begun, finished, recipe):
+    def _add_first(self, begun, finished):
         """Keep a tree that another thread has begun, once it has ended its training."""
         while len(finished) < len(begun):
             sleep(POLL_SECONDS)
-        for tree in finished:
+        for tree, recipe in finished:
             if tree is not None and not self.trees:
-                recipe.share(tree.attributes, self.problem.moments)
-                self.trees.append(tree)
+                self._add(replace(tree, interrupted=False), recipe)
 
     def _in_time(self, tasks):
         """The tasks, as long as there is time for another tree."""

@@ -120,11 +120,12 @@ def test_errors_of_trees(iris):
     np.testing.assert_allclose(errors_of(problem, [tree])[0], np.exp(tree.predict(X)) - problem.y)
 
 
-@pytest.mark.parametrize(("counts", "n_more", "expected"), [
-    ([5, 5], 4, [2, 2]), ([20, 0, 0], 3, [3, 0, 0]), ([17, 3], 20, [17, 3]), ([0], 4, [4]),
-    ([10, 0, 10], 1, [1, 0, 0])])
-def test_further_trees_in_proportion(counts, n_more, expected):
-    assert _in_proportion(counts, n_more) == expected
+@pytest.mark.parametrize(("shares", "n_more", "present", "expected"), [
+    ([5, 5], 4, None, [2, 2]), ([20, 0, 0], 3, None, [3, 0, 0]), ([17, 3], 20, None, [17, 3]),
+    ([1], 4, None, [4]), ([10, 0, 10], 1, None, [1, 0, 0]), ([0.5, 0.5], 10, [10, 0], [0, 10]),
+    ([0.85, 0.15], 20, [17, 3], [17, 3]), ([0.5, 0.5], 4, [0, 2], [3, 1])])
+def test_further_trees_in_proportion(shares, n_more, present, expected):
+    assert _in_proportion(shares, n_more, present) == expected
 
 
 # --- the default kinds ---------------------------------------------------------------------------
@@ -364,16 +365,37 @@ class Stopped(Optimizer):
 
 
 @BOTH
-@pytest.mark.parametrize(("call", "n_trees"), [(3, 2), (10, 9), (14, 13)])
+@pytest.mark.parametrize(("call", "n_trees"), [(3, 2), (10, 9), (14, 1), (17, 4)])
 def test_ctrl_c_in_the_trial_and_after_it(forest, call, n_trees, kinds, iris):
     kinds(Kind("one", InfoGain(), (Stopped(call),)), Kind("two", InfoGain(), (Stopped(call),)))
     Stopped.calls = 0
     with pytest.warns(ConvergenceWarning, match="Ctrl-C .* of 20 trees"):
         model = forest(20, random_state=0).fit(*iris)
+    assert len(model.estimators_) == n_trees
     if call <= 12:
-        assert len(model.estimators_) == n_trees
         assert model.candidates_ == {}
+    else:
+        assert sum(model.candidates_["n_trees"]) == n_trees
     assert model.predict(iris[0]).shape == (150,)
+
+
+@BOTH
+def test_warm_start_completes_the_shares_of_a_forest_that_was_cut(
+        forest, kinds, iris, monkeypatch):
+    """Trees are trained kind after kind, so the last ones are missing."""
+    kinds(*(Kind(name, RandomOblique(3), (Stopped(17),), depth)
+            for name, depth in (("one", 3), ("two", 4))))
+    monkeypatch.setattr(ErrorSums, "mean_best_counts", lambda *_: [12, 8])
+    Stopped.calls = 0
+    model = forest(20, warm_start=True, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C"):
+        model.fit(*iris)
+    assert model.candidates_["n_trees"] == [4, 0]
+    assert model.candidates_["share"] == [0.6, 0.4]
+    model.fit(*iris)
+    assert model.candidates_["n_trees"] == [12, 8]
+    depths = [tree.max_depth for tree in model.estimators_]
+    assert [depths.count(3), depths.count(4)] == [12, 8]
 
 
 @BOTH
