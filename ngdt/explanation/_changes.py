@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ngdt._numbers import format_number, shortest
+from ngdt._numbers import exact, format_number, shortest, value_digits, whole_digits
 from ngdt._table.columns import column_indices
 from ngdt.explanation._context import DIGITS, Prediction, Row
+
+# By how much a new value may be rounded, in standard deviations.
+MAX_ROUNDING = 0.2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +54,7 @@ class Change:
         -------
         str
         """
-        parts = [f"{name} {_written(self.before[name])} to {text}"
+        parts = [f"{name} {_written(self.before[name], text)} to {text}"
                  for name, text in [*self.texts.items()][:n_terms]]
         if n_terms is not None and len(self.texts) > n_terms:
             parts.append(f"{len(self.texts) - n_terms} more")
@@ -66,10 +69,14 @@ class Change:
         return f"<Change: {self}>"
 
 
-def _written(value):
+def _written(value, other=None):
+    """A value, written otherwise than another text."""
     if value is None:
         return "missing"
-    return format_number(value, DIGITS) if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    text = format_number(value, value_digits(value))
+    return format_number(exact(value)) if text == other else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,14 +225,14 @@ def changes_of_one_column(columns, predict, nearest_on_axes):
 
 
 def _change_of_number(columns, predict, start, feature, value, is_gap=False):
-    sample = start.copy()
+    sample, most = start.copy(), MAX_ROUNDING * columns.context.std[feature]
 
-    def meets_goal(number):
+    def fits(number):
         sample[feature] = number
-        return predict(sample[None])[1][0]
+        return abs(number - value) <= most and predict(sample[None])[1][0]
 
     name = columns.name_of(feature)
-    text = format_number(shortest(value, DIGITS, meets_goal))
+    text = format_number(shortest(value, whole_digits(value, DIGITS), fits))
     sample[feature] = value
     distance = np.nan if is_gap else _lengths(columns, sample)[feature]
     return Change({name: value}, {name: None if is_gap else float(start[feature])},
@@ -266,7 +273,8 @@ def change_of_all_numbers(columns, predict, nearest):
 def _rounded_away(value, before):
     """A number with few digits, not nearer to the one before: at one boundary, it is beyond."""
     return format_number(shortest(
-        value, DIGITS, lambda number: abs(number - before) >= abs(value - before)))
+        value, whole_digits(value, DIGITS),
+        lambda number: abs(number - before) >= abs(value - before)))
 
 
 def _lengths(columns, sample):

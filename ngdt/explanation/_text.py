@@ -3,7 +3,7 @@
 import operator
 from math import isnan
 
-from ngdt._numbers import format_number, shortest
+from ngdt._numbers import format_number, shortest, value_digits, whole_digits
 from ngdt._rules import category_rule_of
 from ngdt.explanation._context import DIGITS
 
@@ -77,7 +77,7 @@ def _decision(explanation, decision, n_terms):
 
 
 def _condition(threshold, decision):
-    """A split on one feature: its value and a limit with few digits.
+    """A split on one feature: its value and a limit.
 
     All numbers on this side of the limit that is written go the way of the sample.
     """
@@ -91,8 +91,9 @@ def _condition(threshold, decision):
         score = weight * limit - threshold
         return holds(value, limit) and (score >= 0 if decision.is_right else score <= 0)
 
-    limit = shortest(threshold / weight, DIGITS, fits)
-    written = shortest(value, DIGITS, lambda number: holds(number, float(limit)))
+    exact_limit = threshold / weight
+    limit = shortest(exact_limit, whole_digits(exact_limit, DIGITS), fits)
+    written = shortest(value, value_digits(value), lambda number: holds(number, float(limit)))
     return f"{name} = {format_number(written)} {sign} {format_number(limit)}"
 
 
@@ -112,7 +113,7 @@ def term_lines(terms, n_terms):
     rows = [(terms.base, terms.base_name)]
     rows += [
         (contribution, name if isnan(value) else (
-            f"{name} = {_number(value)} (mean {_number(_without_rounding(mean, value))})"))
+            f"{name} = {format_number(value, value_digits(value))} (mean {_mean(mean, value)})"))
         for name, value, mean, contribution in terms.rows(n_terms)]
     if n_terms is not None and len(terms.names) > n_terms:
         rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))
@@ -142,9 +143,10 @@ def change_lines(what, changes, n_terms, none="no change"):
     return [f"changes to another {what}:", *(f"    {each.text(n_terms)}" for each in changes)]
 
 
-def _without_rounding(mean, value):
+def _mean(mean, value):
     # That of a standardized feature is zero but for the rounding errors of its sum.
-    return 0.0 if abs(mean) < 1e-12 * abs(value) else mean
+    return format_number(
+        0.0 if abs(mean) < 1e-12 * abs(value) else mean, whole_digits(mean, DIGITS))
 
 
 def _number(value):

@@ -130,6 +130,41 @@ changes to another class:
         "    -1    at the mean", "    +0.5  x0 = 2.5 (mean 2)", "    +0    1 more"]
 
 
+def test_values_are_those_of_the_table(plt):
+    """A year or a number of an account is found again, however little it differs from others."""
+    year = np.arange(2012, 2026)
+    frame = pd.DataFrame({"year": year, "account": 97000 + 7 * year % 300, "share": year / 7e4})
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, year > 2019)
+    forest = ObliqueForestClassifier(3, init="random", max_depth=1, optimizer=None, random_state=0)
+    forest.fit(frame, year > 2019)
+    for row, text in ((7, "year = 2019 <= 2019 "), (8, "year = 2020 > 2019.5 ")):
+        explanation = tree.explain(frame[row:row + 1])[0]
+        assert text in str(explanation)
+        (change,) = explanation.changes_of_one_column()
+        before, after = re.fullmatch(r"year (\S+) to (\S+) .*", str(change)).groups()
+        assert float(before) == year[row]
+        assert (float(after) > 2019.5) != (year[row] > 2019.5)
+    tree.tree_ = Tree([[1.0, 1.0, 1.0]], [0.0], [~0], [~1], np.eye(2))
+    for model in (tree, forest):
+        explanation = model.explain(frame[:1])[0]
+        (ax,) = explanation.plot()
+        labels = " ".join(label.get_text() for label in ax.get_yticklabels())
+        for value in re.findall("= ([0-9.]+)", f"{explanation} {labels}"):
+            assert value in ("2012", str(frame["account"][0]), "0.0287")
+        assert "2012" in labels
+        assert "= 2012 (mean 2018)" in str(explanation)
+
+
+def test_a_change_is_never_from_a_number_to_itself():
+    frame = pd.DataFrame({"size": 0.5 + 1e-9 * np.arange(10)})
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(10) > 4)
+    for row in (4, 5):
+        (change,) = tree.explain(frame[row:row + 1])[0].changes_of_one_column()
+        before, after = re.fullmatch(r"size (\S+) to (\S+) .*", str(change)).groups()
+        assert float(before) != float(after)
+        assert abs(float(after) - change.values["size"]) < 1e-9
+
+
 def test_means_of_standardized_features_are_zero(iris):
     X, y = iris
     X = (X - X.mean(axis=0)) / X.std(axis=0)
