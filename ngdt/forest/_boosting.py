@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._resolve import resolve_loss
+from ngdt._scaling import power_of_two
 from ngdt._validation import check_weight
 from ngdt.estimators._parameters import ChecksParameters
 from ngdt.forest._regressor import ObliqueForestRegressor
@@ -19,9 +20,6 @@ from ngdt.forest._regressor import ObliqueForestRegressor
 # samples was about the same on 15 tables, but the out-of-bag error of the second chose worse with
 # half.
 FIRST_SHARE = 0.6
-# Targets may be so large that their squares, or differences, are infinite. One object of errstate
-# for nested functions would not restore what was before, in NumPy before 2.0.
-_OVERFLOW = {"over": "ignore", "invalid": "ignore"}
 
 
 class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
@@ -150,14 +148,18 @@ class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
             left, weight = _missed(second, missed, weight)
         if not weight.any():    # each sample was drawn for all trees
             return self._set_fitted([whole.fit(X, y, sample_weight)])
-        spread, before, after = (
-            _variance(targets, weight), _mean_square(missed, weight), _mean_square(left, weight))
-        if not (after < before and np.isfinite(spread)):
+        # Squares are those of targets near 1, which neither overflow nor vanish.
+        unit = float(power_of_two(np.abs(targets).max()))
+        spread = _mean_square(
+            targets / unit - np.average(targets / unit, axis=0, weights=weight), weight)
+        before, after = _mean_square(missed / unit, weight), _mean_square(left / unit, weight)
+        errors = [before * unit * unit, after * unit * unit]
+        if not after < before:
             in_time = len(second.estimators_) == second.n_estimators
             return self._set_fitted(
-                [whole.fit(X, y, sample_weight) if in_time else first], [before, after])
+                [whole.fit(X, y, sample_weight) if in_time else first], errors)
         return self._set_fitted(
-            [first, second], [before, after], [max(0.0, spread - before), before - after])
+            [first, second], errors, [max(0.0, spread - before), before - after])
 
     def _whole(self):
         """One forest of all trees, checked for what only boosting asks for."""
@@ -266,7 +268,7 @@ def _fit(forest, X, y, weight):
 
 def _missed(forest, targets, weight):
     """What out-of-bag predictions miss, and the weights, 0 where there is no such prediction."""
-    with np.errstate(**_OVERFLOW):
+    with np.errstate(over="ignore", invalid="ignore"):
         missed = targets - forest.oob_prediction_
     known = np.isfinite(missed).reshape(len(missed), -1).all(axis=1)
     missed[~known] = 0.0
@@ -276,10 +278,4 @@ def _missed(forest, targets, weight):
 def _mean_square(values, weight):
     """Weighted mean over the samples, summed over the targets."""
     values = values.reshape(len(values), -1)
-    with np.errstate(**_OVERFLOW):
-        return float(np.average((values**2).sum(axis=1), weights=weight))
-
-
-def _variance(targets, weight):
-    with np.errstate(**_OVERFLOW):
-        return _mean_square(targets - np.average(targets, axis=0, weights=weight), weight)
+    return float(np.average((values**2).sum(axis=1), weights=weight))

@@ -136,8 +136,17 @@ def test_targets_of_any_size(smooth, boosted, size):
     assert np.isfinite(model.predict(X)).all()
     assert np.isfinite(model.feature_importances_).all()
     assert np.corrcoef(model.predict(X) / size, y)[0, 1] > 0.9
-    if size == 1e150:
-        np.testing.assert_allclose(model.predict(X) / size, boosted.predict(X), rtol=0.2)
+    assert len(model.estimators_) == 2
+    np.testing.assert_allclose(model.predict(X) / size, boosted.predict(X), rtol=0.2)
+    assert not np.isnan(model.oob_errors_).any()
+
+
+@pytest.mark.parametrize("size", [2.0**-700, 2.0**700])
+def test_units_of_the_targets_change_nothing(smooth, boosted, size):
+    X, y = smooth
+    model = ObliqueBoostingRegressor(FOREST, random_state=0).fit(X, size * y)
+    np.testing.assert_allclose(model.predict(X) / size, boosted.predict(X))
+    np.testing.assert_allclose(model.feature_importances_, boosted.feature_importances_)
 
 
 def test_the_error_state_of_numpy_stays(smooth):
