@@ -23,12 +23,13 @@ def prune_to_size(tree, node_error, leaf_error, n_leaves):
         A subtree is replaced by its first leaf.
     """
     n_leaves = min(n_leaves, tree.n_leaves)
-    # By child id: the least error with at most 1, 2, ... leaves
-    least = {~leaf: np.full(n_leaves, error) for leaf, error in enumerate(leaf_error)}
+    # By child id: the least error with at most 1, 2, ... leaves, up to the number that there are.
+    least = {~leaf: np.array([error]) for leaf, error in enumerate(leaf_error)}
     for node in range(tree.n_internal - 1, -1, -1):
-        errors = least[node] = np.full(n_leaves, node_error[node])
-        for extra in range(1, n_leaves):
-            errors[extra] = min(errors[extra - 1], _shares(tree, least, node, extra).min())
+        n_below = len(least[tree.children_left[node]]) + len(least[tree.children_right[node]])
+        errors = least[node] = np.full(min(n_below, n_leaves), node_error[node])
+        for extra in range(1, len(errors)):
+            errors[extra] = min(errors[extra - 1], _shares(tree, least, node, extra)[1].min())
     kept = np.zeros(tree.n_leaves, dtype=bool)
     waiting = [(0 if tree.n_internal else ~0, n_leaves - 1)]
     while waiting:
@@ -36,7 +37,8 @@ def prune_to_size(tree, node_error, leaf_error, n_leaves):
         while extra and least[child][extra] == least[child][extra - 1]:
             extra -= 1
         if extra:
-            left = int(_shares(tree, least, child, extra).argmin())
+            first, errors = _shares(tree, least, child, extra)
+            left = first + int(errors.argmin())
             waiting += [(tree.children_left[child], left),
                         (tree.children_right[child], extra - 1 - left)]
         else:
@@ -47,6 +49,14 @@ def prune_to_size(tree, node_error, leaf_error, n_leaves):
 
 
 def _shares(tree, least, node, extra):
-    """Errors of a node with `extra` + 1 leaves, by the extra leaves of its left child."""
+    """Errors of a node with `extra` + 1 leaves, by the extra leaves of its left child.
+
+    Returns
+    -------
+    first : int
+        Extra leaves of the left child for the first of them.
+    errors : ndarray
+    """
     left, right = least[tree.children_left[node]], least[tree.children_right[node]]
-    return left[:extra] + right[extra - 1::-1]
+    first, stop = max(0, extra - len(right)), min(extra, len(left))
+    return first, left[first:stop] + right[extra - stop:extra - first][::-1]
