@@ -56,7 +56,10 @@ def compete(growth, recipes, seeds, previous):
     """
     if previous or len(seeds) < MIN_TREES or not (
             _predicts_means(growth.problem.loss) and fold_samples(growth.problem)):
-        return _grow(growth, recipes, previous or _table(list(recipes)[:1], [np.nan], [1]), seeds)
+        # A forest that an earlier version has saved has no shares.
+        table = {"share": previous["n_trees"]} | previous if previous else (
+            _table(list(recipes)[:1], [np.nan], [1]))
+        return _grow(growth, recipes, table, seeds)
     many = len(growth.problem.training_samples) >= MANY_SAMPLES
     n_trial = N_TRIAL_OF_MANY if many else N_TRIAL
     trial = _Trial(growth, recipes, seeds[:n_trial], len(seeds))
