@@ -3,6 +3,7 @@
 import pickle
 from abc import abstractmethod
 from contextlib import contextmanager
+from copy import copy
 from numbers import Integral, Real
 from os import PathLike
 from typing import ClassVar
@@ -203,7 +204,11 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
         int
         """
         check_is_fitted(self)
-        return len(pickle.dumps(self))
+        # Functions that were given as parameters may have no name by which a pickle finds them.
+        stored = copy(self)
+        stored.set_params(**{name: None for name, value in self.get_params(deep=False).items()
+                             if callable(value)})
+        return len(pickle.dumps(stored))
 
     def _read(self, X):
         """The values of a table, checked, before they are encoded."""

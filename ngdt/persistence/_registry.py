@@ -53,6 +53,10 @@ _ARGUMENTS = {
     "PoissonLoss": ("pseudo_count",),
 }
 
+# Attributes of estimators that no file holds: callbacks and requests of metadata, of scikit-learn,
+# and what `partial_fit` keeps between two calls, which belongs to one training.
+_NOT_SAVED = {"_skl_callbacks", "_metadata_request", "_stream"}
+
 
 @cache
 def argument_names(kind):
@@ -111,7 +115,5 @@ def attributes_of(thing):
     if not isinstance(thing, BaseEstimator):
         return {}
     parameters = argument_names(type(thing))
-    # Nor can a file hold the callbacks of scikit-learn. What `partial_fit` keeps between two calls
-    # belongs to one training, too.
     return {name: value for name, value in thing.__getstate__().items()
-            if name not in (*parameters, "_skl_callbacks", "_stream")}
+            if name not in (*parameters, *_NOT_SAVED)}

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, KFold
@@ -214,6 +215,14 @@ def test_a_callback_is_not_saved(tmp_path):
     model = ObliqueTreeClassifier(1, optimizer=None, callback=print).fit(numbers(), labels())
     assert saved_and_loaded(model, tmp_path).callback is None
     assert model.callback is print
+
+
+def test_requests_of_metadata_are_not_saved(tmp_path):
+    with config_context(enable_metadata_routing=True):
+        model = ObliqueTreeClassifier(1, optimizer=None).set_fit_request(sample_weight=True)
+    model.fit(numbers(), labels())
+    loaded = saved_and_loaded(model, tmp_path)
+    np.testing.assert_array_equal(loaded.predict(numbers()), model.predict(numbers()))
 
 
 # --- what cannot be saved ------------------------------------------------------------------------
