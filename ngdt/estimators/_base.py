@@ -362,10 +362,19 @@ class ObliqueTree(TableEstimator):
         """Number of training samples at each internal node, then at each leaf.
 
         ndarray of int, shape (n_internal + n_leaves,). Validation samples are counted. Samples of
-        weight 0, and those that `max_time` left out of the training, are not.
+        weight 0, and those that `max_time` left out of the training, are not. A ValueError is
+        raised if `tree_` was replaced.
         """
         check_is_fitted(self)
+        self._check_tree_is_trained("n_node_samples")
         return self._n_node_samples
+
+    def _check_tree_is_trained(self, what):
+        """Raise a ValueError for what the training samples of another tree do not tell."""
+        if self._sample_summary.tree is not self.tree_:
+            raise ValueError(
+                f"{what}: tree_ was replaced, and the training samples at its leaves are not "
+                "known. Fit an estimator with init=tree_ and optimizer=None")
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "tree_")

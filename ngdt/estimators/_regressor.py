@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted
 
 from ngdt._quantiles import check_quantiles
 from ngdt._resolve import check_batches, has_optimizer
@@ -276,6 +277,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
                [5., 7., 9.]])
         """
         quantiles = check_quantiles(quantiles)
+        check_is_fitted(self)
+        self._check_tree_is_trained("predict_quantiles")
         tree, leaf, predictions = self._route(X, check_input, predict=True)
         reached, row = np.unique(leaf, return_inverse=True)
         predicted = self._leaf_quantiles.take(reached).quantiles(quantiles)[row]

@@ -223,6 +223,7 @@ def explain_forest(forest, X, feature_names=None):
     -------
     Explanations
     """
+    forest._check_trees_are_trained("explain")
     trees, ensemble = forest.estimators_, forest._ensemble()
     context = Context.of(trees, labels_of(trees[0], feature_names=feature_names))
     values = [

@@ -307,6 +307,10 @@ class ObliqueForest(TableEstimator):
     def _trees(self):
         return [estimator.tree_ for estimator in self.estimators_]
 
+    def _check_trees_are_trained(self, what):
+        for place, estimator in enumerate(self.estimators_):
+            estimator._check_tree_is_trained(f"{what} of estimators_[{place}]")
+
     def _ensemble(self):
         """The kernel for all trees; made anew where `estimators_` has been changed."""
         trees, ensemble = self._trees(), self._kernel

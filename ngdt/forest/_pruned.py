@@ -59,13 +59,10 @@ def members(forest, held_out):
     list of Member
     """
     found = []
+    forest._check_trees_are_trained("prune_forest")
     for place, estimator in enumerate(forest.estimators_):
-        tree, summary = estimator.tree_, estimator._sample_summary
-        if summary.tree is not tree:
-            raise ValueError(
-                f"forest: tree_ of estimators_[{place}] was replaced, and the numbers of its "
-                "training samples are not known")
-        averages = summary.leaf_averages()
+        tree = estimator.tree_
+        averages = estimator._sample_summary.leaf_averages()
         found.append(Member.of(
             place, tree, estimator._n_node_samples[tree.n_internal:],
             softmax(averages, axis=1) if held_out.is_classifier else averages, held_out))

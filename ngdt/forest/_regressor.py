@@ -217,6 +217,7 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         """
         quantiles = check_quantiles(quantiles)
         data = self._samples(X)
+        self._check_trees_are_trained("predict_quantiles")
         found = pooled_quantiles(self.estimators_, self._leaves(data), data, quantiles)
         return found[:, :, 0] if self.n_outputs_ == 1 else found
 

@@ -1,12 +1,17 @@
 """What a fitted estimator holds and predicts."""
 
-
 import numpy as np
 import pytest
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
 from ngdt.initializers import InfoGain
 from ngdt.optimizers import SSGD
+from ngdt.pruning._replace import collapse
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -124,3 +129,35 @@ def test_unlimited_depth_fits_the_training_samples(estimator, iris):
     # Leaves of less weight than their number of classes would be smoothed into a tie.
     fitted = estimator(None, optimizer=None).fit(X, y[first], np.full(len(X), 10.0))
     assert fitted.score(X, y[first]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("forest", [None, ObliqueForestRegressor])
+def test_what_is_not_known_of_a_tree_that_was_replaced(forest, diabetes):
+    X, y = diabetes
+    model = ObliqueTreeRegressor(max_depth=4, optimizer=None).fit(X, y)
+    tree, name = model, ""
+    if forest is not None:
+        model = forest(3, max_depth=4, init="random", optimizer=None, random_state=0).fit(X, y)
+        tree, name = model.estimators_[1], r"of estimators_\[1\]"
+    before = model.predict_quantiles(X[:5])
+    trained = tree.tree_
+    tree.tree_ = collapse(trained, np.arange(trained.n_internal) > 0)
+    calls = [lambda: model.predict_quantiles(X[:5])]
+    calls.append((lambda: model.explain(X[:1])) if forest else (lambda: model.n_node_samples))
+    for call in calls:
+        with pytest.raises(ValueError, match=f"{name}.*: tree_ was replaced"):
+            call()
+    assert np.isfinite(model.predict(X)).all()
+    tree.tree_ = trained
+    np.testing.assert_array_equal(model.predict_quantiles(X[:5]), before)
+
+
+def test_the_size_of_estimators_with_functions(iris):
+    tree = ObliqueTreeClassifier(2, optimizer=None, callback=lambda _: None).fit(*iris)
+    plain = ObliqueTreeClassifier(2, optimizer=None).fit(*iris)
+    assert tree.get_nbytes() == plain.get_nbytes()
+    assert tree.callback is not None
+    forest = ObliqueForestClassifier(
+        20, max_depth=1, init="random", optimizer=None, oob_score=lambda y, found: 0.5,
+        random_state=0).fit(*iris)
+    assert forest.get_nbytes() > 0

@@ -423,7 +423,7 @@ def test_trees_that_were_replaced():
     forest = deepcopy(fitted("classes"))
     tree = forest.estimators_[2].tree_
     forest.estimators_[2].tree_ = collapse(tree, np.ones(tree.n_internal, dtype=bool))
-    with pytest.raises(ValueError, match=r"tree_ of estimators_\[2\] was replaced"):
+    with pytest.raises(ValueError, match=r"estimators_\[2\]: tree_ was replaced"):
         prune_forest(forest, X[REST], LABELS[REST])
 
 
