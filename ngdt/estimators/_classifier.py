@@ -76,8 +76,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         trained on all samples afterwards. "auto": the default trees compete on three folds or, from
         2000 samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
         samples to validation: half of it to choose epochs and subtrees, the other half to compare
-        the result with the baseline; below 20 000 samples three folds replace that comparison. With
-        0 and None nothing is compared. A tree given as `init` is no baseline.
+        the result with the baseline; below 20 000 samples three folds replace that comparison,
+        except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
+        is compared. A tree given as `init` is no baseline.
     leaf : {"auto", "constant", "linear"}, default="auto"
         What a leaf predicts: constant probabilities, or those of a logistic regression, whose
         logits are weighted sums of the features. "auto" lets both compete by default, and is
@@ -151,7 +152,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
         trained on (the share of misclassified samples, or the squared error in units of the
         variance of y), ``standard_error`` that of the mean, ``n_folds`` the number of folds after
-        which it left the race or won, and ``chosen`` whether it won.
+        which it left the race or won, and ``chosen`` whether it won. Errors of as many folds can be
+        compared; the others are means over fewer.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or

@@ -73,8 +73,9 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         on all samples afterwards. "auto": the default trees compete on three folds or, from 2000
         samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
         samples to validation: half of it to choose epochs and subtrees, the other half to compare
-        the result with the baseline; below 20 000 samples three folds replace that comparison. With
-        0 and None nothing is compared. A tree given as `init` is no baseline.
+        the result with the baseline; below 20 000 samples three folds replace that comparison,
+        except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
+        is compared. A tree given as `init` is no baseline.
     leaf : {"auto", "constant", "linear"}, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
         of the leaf's training targets. "auto" lets both compete by default, and is "constant" where
@@ -140,7 +141,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
         trained on (the loss of the standardised targets; the squared error is in units of the
         variance of y), ``standard_error`` that of the mean, ``n_folds`` the number of folds after
-        which it left the race or won, and ``chosen`` whether it won.
+        which it left the race or won, and ``chosen`` whether it won. Errors of as many folds can be
+        compared; the others are means over fewer.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or
