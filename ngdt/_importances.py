@@ -1,6 +1,7 @@
 """Feature importances."""
 
 import numpy as np
+from scipy import sparse
 
 from ngdt._impurity import split_impurities
 from ngdt._scaling import row_blocks
@@ -54,48 +55,84 @@ def node_gains(tree, leaf, y, weight, loss, predictions=None):
     return np.where(gains > ROUNDING * impurity[0], gains, 0.0)
 
 
-def feature_importances(tree, std, gains):
-    """Share of each feature in what the splits and the linear leaves gain.
+def feature_importances(tree, table, mean, std, gains):
+    """Share of each column in what the splits and the linear leaves gain.
 
-    In a node, it is the effect of the feature, absolute weight times standard deviation, normalised
-    to sum 1. A leaf with slopes counts as one more node: its share is the mean of those of the
-    outputs that have slopes there. The importance is the average over nodes and such leaves,
+    In a node, it is the effect of the column, the standard deviation of what it adds to the score,
+    normalised to sum 1. A leaf with slopes counts as one more node: its share is the mean of those
+    of the outputs that have slopes there. The importance is the average over nodes and such leaves,
     weighted by what they gain.
 
     Parameters
     ----------
     tree : Tree
-    std : ndarray of shape (n_features,)
-        Standard deviation of each feature.
+    table : Table
+        Says which columns the features encode.
+    mean, std : ndarray of shape (n_features,)
+        Mean and standard deviation of each feature.
     gains : ndarray of float64, shape (n_internal + n_leaves,)
         As `node_gains` returns them.
 
     Returns
     -------
-    ndarray of shape (n_features,)
+    ndarray of shape (n_columns,)
         They add up to 1, or to 0 for a tree whose splits and slopes gain nothing, or are those of
         constant features only.
     """
-    total = np.zeros(tree.n_features)
+    shares = _Shares(table, mean, std)
+    total = np.zeros(shares.n_columns)
     gains = gains / (gains.max() or 1.0)
     for nodes in row_blocks(tree.weights.shape, _BLOCK_WEIGHTS):
-        share = _shares(tree.dense_weights(nodes), std)
-        total += gains[:tree.n_internal][nodes] @ share
+        total += gains[:tree.n_internal][nodes] @ shares(tree.dense_weights(nodes))
     if tree.slopes is not None:
         for leaves in row_blocks((tree.n_leaves, tree.slopes[0].size), _BLOCK_WEIGHTS):
-            share = _shares(tree.slopes[leaves], std)
+            share = shares(tree.slopes[leaves])
             n_linear = share.any(axis=2).sum(axis=1)    # outputs
             weight = gains[tree.n_internal:][leaves] / np.maximum(n_linear, 1)
             total += weight @ share.sum(axis=1)
     return total / (total.sum() or 1.0)
 
 
-def _shares(weights, std):
-    """Effects, normalised to sum 1 or, where all are zero, 0; shape (..., n_features)."""
-    share = effects(weights, std)
-    total = share.sum(axis=-1, keepdims=True)
-    share /= np.where(total == 0, 1.0, total)
-    return share
+class _Shares:
+    """Effects of the columns, normalised to sum 1 or, where all are zero, 0."""
+
+    def __init__(self, table, mean, std):
+        self.std, self.n_columns = std, len(std) if table.is_identity else len(table.names)
+        self.groups = None
+        if table.is_identity:
+            return
+        place = [each.column for each in table.features]
+        self.groups = sparse.csr_array(
+            (np.ones(len(std)), (np.arange(len(std)), place)), shape=(len(std), self.n_columns))
+        self.is_alone = np.bincount(place, minlength=self.n_columns) == 1
+        is_category = np.array([each.kind == "category" for each in table.features], dtype=bool)
+        # Share of the samples that have a category. One that all have adds nothing that varies.
+        self.p = np.where(is_category & (std > 0) & (mean < 1), mean, 0.0)
+
+    def __call__(self, weights):
+        """Shares of shape (..., n_columns) for weights of shape (..., n_features)."""
+        share = effects(weights, self.std)
+        if self.groups is not None:
+            share = self._by_column(share, np.sign(weights))
+        total = share.sum(axis=-1, keepdims=True)
+        share /= np.where(total == 0, 1.0, total)
+        return share
+
+    def _by_column(self, effect, sign):
+        """Standard deviations of what columns add, from those of their features.
+
+        A sample has one of the categories of a column. What they add varies by the mean of its
+        square less the square of its mean, and not at all where all weigh the same. A number and
+        the indicator that it is missing do not correlate, since gaps are filled with the mean.
+        """
+        p = self.p      # the variance of an indicator is p (1 - p)
+        squares = self._sums(effect**2 / (1 - p))
+        variance = squares - self._sums(sign * effect * np.sqrt(p / (1 - p))) ** 2
+        return np.where(self.is_alone, self._sums(effect), np.sqrt(np.maximum(variance, 0.0)))
+
+    def _sums(self, values):
+        flat = values.reshape(-1, values.shape[-1]) @ self.groups
+        return flat.reshape(*values.shape[:-1], self.n_columns)
 
 
 def effects(weights, std):

@@ -244,13 +244,6 @@ class Table:
                 f"Input X contains infinity or a value too large for {values.dtype!r}, in column "
                 f"{name!r}. Replace it by NaN, a missing value, or by a number")
 
-    def sum_by_column(self, values):
-        """Sums of values of the encoded features for each column of the table."""
-        if self.is_identity:
-            return values
-        columns = [feature.column for feature in self.features]
-        return np.bincount(columns, weights=values, minlength=len(self.names))
-
     def with_means(self, mean):
         """The encoding with the means of the training samples as values of missing numbers.
 

@@ -66,8 +66,8 @@ def fitted_attributes(result, table, summary, count, quantiles):
         "n_iter_": len(result.history["optimizer"]),
         "baseline_kept_": result.baseline_kept,
         "candidates_": result.candidates,
-        "feature_importances_": table.sum_by_column(
-            feature_importances(result.tree, summary.std, summary.gains)),
+        "feature_importances_": feature_importances(
+            result.tree, table, summary.mean, summary.std, summary.gains),
         "_n_node_samples": sums_below(result.tree, count).astype(np.intp),
         "_sample_summary": summary,
     }
@@ -112,8 +112,8 @@ def describe_collapsed(estimator, tree):
     gains = n_node_samples if summary.gains is None else summary.gains
     return quantiles | {
         "tree_": tree,
-        "feature_importances_": estimator._table.sum_by_column(
-            feature_importances(tree, before.std, gains)),
+        "feature_importances_": feature_importances(
+            tree, estimator._table, before.mean, before.std, gains),
         "_n_node_samples": n_node_samples,
         "_sample_summary": summary,
     }

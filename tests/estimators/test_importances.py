@@ -59,6 +59,11 @@ def test_importances_by_hand(form, weighted):
         fitted.feature_importances_, expected / expected.sum(), rtol=1e-6)
 
 
+def numbers(n):
+    """The table of an array without gaps."""
+    return ObliqueTreeClassifier(0, optimizer=None).fit(np.zeros((1, n)), [0])._table
+
+
 def importances_by_definition(tree, std, gains):
     """The average of normalised effects over nodes and leaves, one by one."""
     total = np.zeros(tree.n_features)
@@ -81,10 +86,60 @@ def test_importances_by_definition(tree, data):
     n = tree.n_internal + tree.n_leaves
     gains = np.array(data.draw(st.lists(
         st.sampled_from([0.0, 0.25, 1.0, 7.0]), min_size=n, max_size=n)))
-    found = feature_importances(tree, std, gains)
+    found = feature_importances(tree, numbers(tree.n_features), 0.0 * std, std, gains)
     np.testing.assert_allclose(found, importances_by_definition(tree, std, gains))
     assert (found >= 0).all()
     assert found.sum() in (0.0, pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+@BOTH
+def test_importances_of_columns_are_those_of_what_they_add(estimator, leaf):
+    """Of all features of a column together, by the training samples one by one."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "size": np.where(rng.random(400) < 0.2, np.nan, rng.normal(size=400)),
+        "city": rng.choice(list("abcdef"), 400, p=[0.3, 0.3, 0.2, 0.1, 0.08, 0.02]),
+        "empty": np.nan, "age": rng.normal(size=400)})
+    frame["flag"] = pd.Categorical(rng.choice(["no", None], 400))
+    weight = rng.integers(0, 3, 400)
+    first = estimator(0, leaf="linear", optimizer=None).fit(frame, frame["city"] < "c", weight)
+    m, p = 2, len(first.encoded_feature_names_)
+    slopes = {} if leaf == "constant" else {
+        "slopes": rng.normal(size=(m + 1, first.tree_.n_outputs, p))}
+    tree = Tree(rng.normal(size=(m, p)), np.zeros(m), [1, ~0], [~2, ~1],
+                rng.normal(size=(m + 1, first.tree_.n_outputs)), **slopes)
+    model = estimator(init=tree, optimizer=None).fit(frame, rng.integers(0, 2, 400), weight)
+    features, gains = model._table.features, model._sample_summary.gains
+    X = model.encode(frame)
+
+    def shares(weights):
+        spread = np.zeros(5)
+        for column in range(5):
+            own = [j for j, each in enumerate(features) if each.column == column]
+            added = X[:, own] @ weights[own]
+            mean = np.average(added, weights=weight)
+            spread[column] = np.sqrt(np.average((added - mean) ** 2, weights=weight))
+        return spread / spread.sum()
+
+    expected = sum(gain * shares(row) for gain, row in zip(gains, tree.weights, strict=False))
+    if slopes:
+        found = model.tree_.slopes
+        expected = expected + sum(
+            gain * np.mean([shares(row) for row in rows], axis=0)
+            for gain, rows in zip(gains[m:], found, strict=True))
+    np.testing.assert_allclose(
+        model.feature_importances_, expected / expected.sum(), rtol=1e-6, atol=1e-12)
+
+
+def test_equal_weights_of_all_categories_have_no_importance():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"city": [*"abc"] * 10, "size": np.arange(30.0)})
+    tree = Tree([[1.0, 7.0, 7.0, 7.0]], [20.0], [~0], [~1], np.eye(2))
+    model = ObliqueTreeClassifier(init=tree, optimizer=None).fit(frame, np.arange(30) > 13)
+    assert model.encoded_feature_names_[0] == "size"
+    np.testing.assert_allclose(model.feature_importances_, [0.0, 1.0], atol=1e-7)
 
 
 def gains_by_definition(tree, X, y, weight, loss):
@@ -188,7 +243,8 @@ def test_importances_of_smaller_forests():
         assert len(gains) == 2 * each.get_n_leaves() - 1
         np.testing.assert_array_equal(
             each.feature_importances_,
-            feature_importances(each.tree_, each._sample_summary.std, gains))
+            feature_importances(each.tree_, each._table, each._sample_summary.mean,
+                                each._sample_summary.std, gains))
     assert smaller.feature_importances_[0] > forest.feature_importances_[0]
 
 
@@ -212,8 +268,8 @@ def test_leaves_without_slopes_change_no_importance():
     tree = Tree(rng.normal(size=(1, 3)), [0.0], [~0], [~1], np.ones((2, 1)))
     flat = tree.replace(values=tree.values, slopes=np.zeros((2, 1, 3)))
     std, gains = rng.random(3), np.array([1.0, 0.0, 0.0])
-    np.testing.assert_array_equal(
-        feature_importances(flat, std, gains), feature_importances(tree, std, gains))
+    np.testing.assert_array_equal(*(
+        feature_importances(each, numbers(3), 0.0 * std, std, gains) for each in (flat, tree)))
 
 
 def test_importances_of_axis_aligned_splits_do_not_depend_on_the_scale(iris):

@@ -295,8 +295,8 @@ def test_fitted_attributes_are_those_of_the_training_samples(case):
         gains = node_gains(
             tree, estimator.apply(table), problem.y, problem.sample_weight, problem.loss,
             problem.predictions(trained, samples))
-        assert_allclose(estimator.feature_importances_, forest._table.sum_by_column(
-            feature_importances(tree, moments.std, gains)), atol=1e-9)
+        assert_allclose(estimator.feature_importances_, feature_importances(
+            tree, forest._table, moments.mean, moments.std, gains), atol=1e-9)
         summary = SampleSummary.of(tree, encoded, data, samples, moments)
         assert estimator._sample_summary.tree is tree
         for name in ("left", "right", "std", "leaf_means"):
