@@ -25,6 +25,7 @@ from ngdt.cli._models import choice, count, size
 from ngdt.cli._options import (
     add_output_argument,
     add_training_arguments,
+    check_is_scored,
     check_output,
     labels,
     positive_int,
@@ -85,6 +86,7 @@ def add_arguments(parser):
 def run(arguments):
     check_output(arguments.output)
     data = training_data(arguments)
+    check_is_scored(data.y, "compare")
     task = task_of(data.y, arguments.task)
     X, y = data.X, labels(data.y, task)
     folds = _folds(X, y, task, arguments)

@@ -15,6 +15,7 @@ from ngdt.cli._models import count, size, summary
 from ngdt.cli._options import (
     add_output_argument,
     add_training_arguments,
+    check_is_scored,
     check_output,
     labels,
     make_estimator,
@@ -51,6 +52,8 @@ def run(arguments):
     y = labels(data.y, task)
     estimator = make_estimator(
         arguments.model, task, arguments, arguments.settings, verbose=int(not arguments.quiet))
+    if arguments.test_size is not None:
+        check_is_scored(y, "--test-size")
     X_train, X_test, y_train, y_test = _split(data.X, y, arguments)
     say = _silence if arguments.quiet else print
     n_classes = f" of {len(set(y.tolist()))} classes" if task == "classification" else ""

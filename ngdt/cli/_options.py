@@ -103,7 +103,7 @@ def task_of(y, given=None):
 
     Parameters
     ----------
-    y : Series of pandas or ndarray, of shape (n_samples,)
+    y : Series of pandas or ndarray, of shape (n_samples,) or (n_samples, n_targets)
     given : {"classification", "regression"} or None
 
     Returns
@@ -111,12 +111,16 @@ def task_of(y, given=None):
     str
     """
     values = np.asarray(y)
-    is_number = values.dtype.kind in "iuf"
-    if given == "regression" and not is_number:
+    if values.ndim > 1:
+        if given == "classification":
+            raise Mistake(
+                f"--task classification needs a single target; there are {values.shape[1]}")
+        return "regression"
+    if given == "regression" and values.dtype.kind not in "iufb":
         raise Mistake("--task regression needs a target of numbers; the target is text")
     if given is not None:
         return given
-    if not is_number:
+    if values.dtype.kind not in "iuf":
         return "classification"
     distinct = np.unique(values)
     few = len(distinct) <= MAX_CLASSES and not np.mod(distinct, 1).any()
@@ -128,12 +132,12 @@ def labels(y, task):
 
     Parameters
     ----------
-    y : Series of pandas or ndarray, of shape (n_samples,)
+    y : Series of pandas or ndarray, of shape (n_samples,) or (n_samples, n_targets)
     task : str
 
     Returns
     -------
-    ndarray of shape (n_samples,)
+    ndarray of the same shape
     """
     values = np.asarray(y)
     if task == "regression":
@@ -141,6 +145,19 @@ def labels(y, task):
     if values.dtype.kind == "f" and not np.mod(values, 1).any():
         return values.astype(np.int64)
     return values.astype(str) if values.dtype.kind not in "iufb" else values
+
+
+def check_is_scored(y, option):
+    """Raise unless predictions of targets can be scored.
+
+    Parameters
+    ----------
+    y : Series of pandas or ndarray
+    option : str
+        That asks for the score.
+    """
+    if np.ndim(y) > 1:
+        raise Mistake(f"{option}: predictions of {np.shape(y)[1]} targets are not scored")
 
 
 def make_estimator(kind, task, arguments, settings=(), verbose=0):

@@ -15,9 +15,9 @@ from sklearn.base import is_classifier
 
 from ngdt.cli._errors import Mistake, need
 from ngdt.cli._models import add_model_argument, load_model
-from ngdt.cli._options import add_output_argument, check_output, labels
+from ngdt.cli._options import add_output_argument, check_is_scored, check_output, labels
 from ngdt.cli._scores import losses, score
-from ngdt.cli._tables import add_data_arguments, samples_for
+from ngdt.cli._tables import add_data_arguments, has_text_classes, samples_for
 
 HELP = "predict for the rows of a table"
 # Methods of a data frame that write it, by suffix.
@@ -40,6 +40,8 @@ def run(arguments):
     if arguments.proba and not classifies:
         raise Mistake("--proba: a model for regression has no probabilities of classes")
     data = samples_for(model, arguments)
+    if data.y is not None:
+        check_is_scored(data.y, "--target")
     frame = _predictions(model, data.X, arguments.proba)
     if suffix is None:
         frame.to_csv(sys.stdout, index=False)
@@ -49,10 +51,13 @@ def run(arguments):
         need("pyarrow", "to write Parquet and Arrow, ngdt needs", "ngdt[arrow]")
         getattr(frame, WRITERS[suffix])(arguments.output)
     if data.y is not None:
-        y = labels(data.y, "classification" if classifies else "regression")
-        lost = losses(y, frame["prediction"], classifies)
+        y, is_known = _true_values(data.y, model)
+        if not len(y):
+            raise Mistake(f"--target: {arguments.target!r} is missing in all rows")
+        lost = losses(y, frame["prediction"][is_known], classifies)
         found = score(y, lost, classifies)
-        print(f"{found.name} on {len(y)} rows: {found}", file=sys.stderr)
+        missing = f" ({(~is_known).sum()} without a target)" if not is_known.all() else ""
+        print(f"{found.name} on {len(y)} rows{missing}: {found}", file=sys.stderr)
 
 
 def _suffix(output):
@@ -63,6 +68,24 @@ def _suffix(output):
     if suffix not in WRITERS:
         raise Mistake(f"{output}: predictions are written as {', '.join(WRITERS)}")
     return suffix
+
+
+def _true_values(y, model):
+    """The targets that are not missing, as the model predicts them, and which those are."""
+    pandas = need("pandas", "to score predictions, ngdt needs", "ngdt[cli]")
+    series = pandas.Series(np.asarray(y))
+    is_known = series.notna().to_numpy()
+    values = series[is_known].infer_objects()
+    if not is_classifier(model):
+        return labels(values, "regression"), is_known
+    found = labels(values, "classification")
+    if has_text_classes(model):
+        return found.astype(str), is_known
+    if len(found) and found.dtype.kind not in "iufb":
+        raise Mistake(
+            f"--target: the classes of the model are numbers, such as {model.classes_[0]}, but "
+            f"there is {str(found[0])!r}")
+    return found, is_known
 
 
 def _predictions(model, X, with_probabilities):

@@ -17,6 +17,8 @@ from ngdt.cli._models import table_of
 from ngdt.cli._options import FILES
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
+# Types that can be read from standard input.
+_TEXT = {".csv", ".tsv"}
 # Number of names of columns that a message lists; of texts that a column may have.
 _MOST_NAMES, _MOST_VALUES = 12, 20
 
@@ -72,7 +74,7 @@ def add_data_arguments(parser, target=None):
         Help for the target; None if there is none.
     """
     data = parser.add_argument(
-        "data", metavar="DATA", help=f"table: {', '.join(READERS)}; - reads CSV from stdin")
+        "data", metavar="DATA", help=f"table: {', '.join(READERS)}; - reads CSV or TSV from stdin")
     data.complete = FILES
     if target is not None:
         parser.add_argument("-t", "--target", metavar="COLUMN", help=target)
@@ -88,7 +90,7 @@ def read(path, *, input_format=None, text=(), n_features=None, target=None):
     Parameters
     ----------
     path : str
-        "-" stands for CSV from standard input.
+        "-" stands for standard input, CSV by default.
     input_format : str, default=None
         A key of `READERS` without its dot. None takes the suffix of the path.
     text : sequence of str, default=()
@@ -103,7 +105,23 @@ def read(path, *, input_format=None, text=(), n_features=None, target=None):
     Data
     """
     if path == "-":
-        return Data("stdin", _csv(sys.stdin, text=text))
+        path, file, suffix = "stdin", sys.stdin, f".{input_format or 'csv'}"
+        if suffix not in _TEXT:
+            raise Mistake(f"stdin must be csv or tsv, not {input_format}: give the name of a file")
+    else:
+        file, suffix = path, _suffix(path, input_format)
+    try:
+        found = READERS[suffix](file, text=text, n_features=n_features, target=target)
+    except (ValueError, EOFError, BadZipFile, UnicodeError) as error:
+        raise Mistake(f"{path} cannot be read as {suffix.lstrip('.')}: {error}") from error
+    data = Data(path, *found) if isinstance(found, tuple) else Data(path, found)
+    if not data.X.shape[0]:
+        raise Mistake(f"{path}: the table has no rows")
+    return data
+
+
+def _suffix(path, input_format):
+    """The type of a file that exists, a key of `READERS`."""
     suffixes = [each.lower() for each in Path(path).suffixes if each.lower() not in _COMPRESSED]
     suffix = f".{input_format}" if input_format else (suffixes or [""])[-1]
     if suffix not in READERS:
@@ -113,14 +131,7 @@ def read(path, *, input_format=None, text=(), n_features=None, target=None):
     if not Path(path).is_file():
         near = [each.name for each in Path(path).parent.glob("*")]
         raise Mistake(f"{path}: there is no such file.{did_you_mean(Path(path).name, near)}")
-    try:
-        found = READERS[suffix](path, text=text, n_features=n_features, target=target)
-    except (ValueError, EOFError, BadZipFile, UnicodeError) as error:
-        raise Mistake(f"{path} cannot be read as {suffix.lstrip('.')}: {error}") from error
-    data = Data(path, *found) if isinstance(found, tuple) else Data(path, found)
-    if not data.X.shape[0]:
-        raise Mistake(f"{path}: the table has no rows")
-    return data
+    return suffix
 
 
 def training_data(arguments):
@@ -196,9 +207,11 @@ def samples_for(model, arguments):
         `y` is None without a target.
     """
     names, table = list(getattr(model, "feature_names_in_", [])), table_of(model)
-    categorical = [names[j] for j in table.categorical] if names and table is not None else []
+    text = [names[j] for j in table.categorical] if names and table is not None else []
+    if arguments.target and has_text_classes(model):
+        text.append(arguments.target)       # "1" may be one of its labels
     data = read(
-        arguments.data, input_format=arguments.input_format, text=categorical,
+        arguments.data, input_format=arguments.input_format, text=text,
         n_features=model.n_features_in_, target=arguments.target)
     if not data.has_columns:
         _check_width(model, data)
@@ -216,6 +229,11 @@ def samples_for(model, arguments):
             f"{data.path}: the model was trained on columns that are not there: "
             f"{_listed(missing)}.{did_you_mean(missing[0], others)}")
     return Data(data.path, data.X[names], y)
+
+
+def has_text_classes(model):
+    """Whether the classes of a model are text, even if they look like numbers."""
+    return getattr(model, "classes_", np.zeros(0)).dtype.kind in "OU"
 
 
 def _check_width(model, data):

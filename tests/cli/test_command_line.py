@@ -160,6 +160,74 @@ def test_a_table_from_stdin(run, folder, monkeypatch):
     assert run("predict", "wine.ngdt", "-").out == expected
 
 
+def test_other_tables_from_stdin(run, mistake, folder, monkeypatch):
+    expected = run("predict", "wine.ngdt", "wine.csv").out
+    monkeypatch.setattr(sys, "stdin", io.StringIO((folder / "wine.tsv").read_text()))
+    assert run("predict", "wine.ngdt", "-", "--input-format", "tsv").out == expected
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a,t\n"))
+    assert "stdin: the table has no rows" in mistake("fit", "-", "-t", "t")
+    assert "stdin must be csv or tsv, not npz" in mistake("fit", "-", "--input-format", "npz")
+
+
+@pytest.mark.parametrize("labels", [["1", "x"], [0, 1], [False, True]])
+def test_scores_compare_labels_as_the_model_has_them(labels, run, mistake, folder):
+    """Whatever pandas takes the column for, in a file with some of the labels, or with gaps."""
+    values = np.array(labels, dtype=object)[np.arange(40) % 2]
+    frame = pd.DataFrame({"a": np.arange(40) % 2, "t": values})
+    frame.to_csv(folder / "labels.csv", index=False)
+    run("fit", "labels.csv", "-t", "t", "--task", "classification", "-q", "-o", "labels.ngdt",
+        "--set", "optimizer=None")
+    some = frame[frame["a"] == 0].copy()
+    some.to_csv(folder / "some.csv", index=False)
+    assert run("predict", "labels.ngdt", "some.csv", "-t", "t").err.startswith(
+        "accuracy on 20 rows: 100.0 % (")
+    some.loc[:9, "t"] = None
+    some.to_csv(folder / "some.csv", index=False)
+    printed = run("predict", "labels.ngdt", "some.csv", "-t", "t")
+    assert printed.err.startswith("accuracy on 15 rows (5 without a target): 100.0 % (")
+    assert len(printed.out.splitlines()) == 21
+    some["t"] = None
+    some.to_csv(folder / "some.csv", index=False)
+    assert "'t' is missing in all rows" in mistake("predict", "labels.ngdt", "some.csv", "-t", "t")
+    if not isinstance(labels[0], str):
+        some["t"] = "no"
+        some.to_csv(folder / "some.csv", index=False)
+        assert "the classes of the model are numbers" in mistake(
+            "predict", "labels.ngdt", "some.csv", "-t", "t")
+
+
+def test_long_labels_are_not_cut(run, folder):
+    frame = pd.DataFrame({"a": np.arange(40) % 2, "t": np.array(["ab", "c"])[np.arange(40) % 2]})
+    frame.to_csv(folder / "labels.csv", index=False)
+    run("fit", "labels.csv", "-t", "t", "-q", "-o", "labels.ngdt", "--set", "optimizer=None")
+    frame.assign(t="abc").to_csv(folder / "some.csv", index=False)
+    assert run("predict", "labels.ngdt", "some.csv", "-t", "t").err.startswith(
+        "accuracy on 40 rows: 0.0 % (")
+
+
+def test_several_targets(run, mistake, folder):
+    X = np.arange(40.0)[:, None]
+    for y in (np.hstack([X, -X]), np.hstack([X, -X]).astype(int)):
+        np.savez(folder / "two.npz", X=X, y=y)
+        run("fit", "two.npz", "-q", "-o", "two.ngdt", "--set", "max_depth=2", "optimizer=None")
+        assert run("predict", "two.ngdt", "two.npz").out.splitlines()[0] == (
+            "prediction 0,prediction 1")
+        for command in ("predict two.ngdt two.npz -t y", "fit two.npz --test-size 0.3",
+                        "compare two.npz"):
+            assert "predictions of 2 targets are not scored" in mistake(*command.split())
+        assert "needs a single target; there are 2" in mistake(
+            "fit", "two.npz", "--task", "classification")
+
+
+def test_regression_of_truth_values(run, folder):
+    frame = pd.DataFrame({"a": np.arange(40), "t": np.arange(40) > 19})
+    frame.to_csv(folder / "truth.csv", index=False)
+    run("fit", "truth.csv", "-t", "t", "--task", "regression", "-q", "-o", "truth.ngdt",
+        "--set", "max_depth=1", "optimizer=None")
+    assert run("predict", "truth.ngdt", "truth.csv", "-t", "t").err.startswith(
+        "R2 on 40 rows: 1.000")
+
+
 def test_arrays_and_sparse_files(run):
     found = [run("predict", "forest.ngdt", *arguments) for arguments in (
         ("diabetes.npz", "-t", "y"), ("diabetes.svm", "-t", "target"))]
