@@ -140,6 +140,10 @@ def partitions_of(X, y, sample_weight):
             raise TypeError(
                 f"{name} must be a dask array or data frame, got {type(collection).__name__}: use "
                 "dask.array.from_array or dask.dataframe.from_pandas, or the estimators of ngdt")
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional, got {X.ndim} dimensions: a single feature is "
+            "x.reshape(-1, 1)")
     layers = [set(collection.__dask_graph__().layers) for collection in given.values()
               if hasattr(collection, "chunks")]
     has_common_source = len(set().union(*layers)) < sum(map(len, layers))

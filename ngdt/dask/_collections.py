@@ -9,6 +9,8 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._quantiles import check_quantiles
+
 
 class DaskEstimator:
     """A model of ngdt that is trained on partitions, and predicts them when they are computed."""
@@ -51,6 +53,30 @@ class DaskEstimator:
         metric = accuracy_score if is_classifier(self) else r2_score
         return metric(y, predicted, sample_weight=sample_weight)
 
+    def encode(self, X):
+        """Encode a table as the features that splits weigh, as in memory.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_encoded_features)
+            Lazy. Of samples in memory, an ndarray or a CSR matrix.
+        """
+        check_is_fitted(self)
+        dtype = X.dtype if getattr(X, "dtype", None) == np.float32 else np.float64
+        return self._by_blocks("encode", X, dtype, (len(self.encoded_feature_names_),))
+
+    def _read(self, X):
+        """For all other methods, which would load the whole collection into this process."""
+        if is_dask_collection(X):
+            raise TypeError(
+                "X must be in memory for this method, got a dask collection: compute a part of it "
+                "first, such as X[:100].compute() or frame.head(100)")
+        return super()._read(X)
+
     def _predicted(self, X, *args):
         """What `predict` returns."""
         check_is_fitted(self)
@@ -77,8 +103,34 @@ class DaskEstimator:
         if hasattr(X, "divisions"):
             return X.map_partitions(predict, meta=empty)
         X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        columns = {"chunks": (X.chunks[0], shape)} if shape else {"drop_axis": 1}
-        return X.map_blocks(predict, dtype=dtype, meta=empty, **columns)
+        # Those of the result after the axis of the samples.
+        axes = {"chunks": (X.chunks[0], *shape)} if shape else {"drop_axis": 1}
+        if len(shape) > 1:
+            axes["new_axis"] = list(range(2, 1 + len(shape)))
+        return X.map_blocks(predict, dtype=dtype, meta=empty, **axes)
+
+
+class DaskQuantiles:
+    """Mixin of the regressors."""
+
+    def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
+        """Quantiles of the training targets in the leaves, as in memory.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_quantiles) or, for several targets, \
+                (n_samples, n_quantiles, n_outputs)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        check_is_fitted(self)
+        quantiles = check_quantiles(quantiles)
+        shape = (len(quantiles),) if self.n_outputs_ == 1 else (len(quantiles), self.n_outputs_)
+        return self._by_blocks("predict_quantiles", X, np.float64, shape, quantiles)
 
 
 def _unless_empty(method, empty, args, X):

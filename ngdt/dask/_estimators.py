@@ -3,7 +3,7 @@
 import numpy as np
 
 from ngdt import estimators
-from ngdt.dask._collections import DaskEstimator
+from ngdt.dask._collections import DaskEstimator, DaskQuantiles
 from ngdt.dask._fit import Fit
 
 
@@ -23,6 +23,13 @@ class DaskTree(DaskEstimator):
         raise AttributeError(
             f"ngdt.dask.{type(self).__name__} has no partial_fit: fit takes collections of any "
             "size")
+
+    @property
+    def cost_complexity_pruning_path(self):
+        name = type(self).__name__
+        raise AttributeError(
+            f"ngdt.dask.{name} has no cost_complexity_pruning_path: that of ngdt.{name} takes some "
+            "of the samples in memory")
 
     def apply(self, X, check_input=True):
         """Leaf that each sample reaches.
@@ -139,7 +146,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
         return self._probabilities("predict_log_proba", X, check_input)
 
 
-class ObliqueTreeRegressor(DaskTree, estimators.ObliqueTreeRegressor):
+class ObliqueTreeRegressor(DaskQuantiles, DaskTree, estimators.ObliqueTreeRegressor):
     """Regression tree that is trained where the partitions of dask collections are.
 
     As :class:`ngdt.dask.ObliqueTreeClassifier`. It has the parameters and, once fitted, the

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ngdt import forest
-from ngdt.dask._collections import DaskEstimator
+from ngdt.dask._collections import DaskEstimator, DaskQuantiles
 from ngdt.dask._forest_fit import ForestFit
 
 
@@ -128,7 +128,7 @@ class ObliqueForestClassifier(DaskForest, forest.ObliqueForestClassifier):
         return self._probabilities("predict_log_proba", X)
 
 
-class ObliqueForestRegressor(DaskForest, forest.ObliqueForestRegressor):
+class ObliqueForestRegressor(DaskQuantiles, DaskForest, forest.ObliqueForestRegressor):
     """Regression forest that is trained where the partitions of dask collections are.
 
     As :class:`ngdt.dask.ObliqueForestClassifier`. It has the parameters and, once fitted, the

@@ -168,7 +168,7 @@ class Reading:
     def _learn(self, glances, observers):
         """The encoding and the problem of the sample; the limits for all samples."""
         estimator, drawn = self.estimator, [each for each in glances if each.n_drawn]
-        known = self._known_targets([each for each in glances if each.weight > 0])
+        known = self._known_targets([each for each in glances if each.n_samples])
         self.problem, self.fitted = estimator._checked_problem(
             join([each.X for each in drawn]), np.concatenate([each.y for each in drawn]),
             np.concatenate([each.sample_weight for each in drawn]), False, known)
@@ -188,8 +188,9 @@ class Reading:
     def _known_targets(self, glances):
         """All labels, or the standardisation of the targets, from sums over the partitions."""
         if not is_classifier(self.estimator):
-            moments = Moments.merge([each.y_moments for each in glances],
-                                    [each.weight for each in glances])
+            weighted = [each for each in glances if each.weight > 0]
+            moments = Moments.merge([each.y_moments for each in weighted],
+                                    [each.weight for each in weighted])
             return RegressionTargets.of_moments(moments.mean, moments.std)
         labels = np.concatenate([each.y_values for each in glances])
         classes, label = np.unique(labels, return_inverse=True)

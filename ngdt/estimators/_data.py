@@ -184,7 +184,8 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
         >>> bool(abs(total - tree.predict_proba(X[:2])).max() < 1e-12)
         True
         """
-        X, background = self.encode(X), self.encode(background)
+        check_is_fitted(self)
+        X, background = (self._table.transform(self._read(each)) for each in (X, background))
         values = shapley_values(
             self._trees(), self._table, X, background, is_classifier(self))
         return values[:, :, 0] if values.shape[2] == 1 and not is_classifier(self) else values

@@ -386,8 +386,7 @@ class ObliqueForest(TableEstimator):
         n_nodes_ptr : ndarray of int, shape (n_trees + 1,)
             The nodes of tree ``t`` are ``indicator[:, n_nodes_ptr[t]:n_nodes_ptr[t + 1]]``.
         """
-        leaves = self.apply(X)
-        trees = self._trees()
+        leaves, trees = self._leaves(self._samples(X)), self._trees()
         paths = [decision_path(tree, leaves[:, t]) for t, tree in enumerate(trees)]
         ends = np.cumsum([0, *(tree.n_internal for tree in trees)])
         return sparse.hstack(paths, format="csr"), ends

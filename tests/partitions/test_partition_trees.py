@@ -240,6 +240,54 @@ def test_labels_that_a_partition_lacks():
     assert model.score(X, y) > 0.95
 
 
+@pytest.mark.parametrize("optimizer", [Annealed(steps=20), None])
+def test_labels_without_weight(optimizer):
+    """They are classes, as in memory, also where only partitions without weight have them."""
+    X, y = np.arange(120.0)[:, None], np.repeat([0, 1, 2], 40)
+    weight = np.where(y == 2, 0.0, 1.0)
+    model = classifier(max_depth=2, optimizer=optimizer).fit(
+        *(da.from_array(each, chunks=(40, 1)[:each.ndim]) for each in (X, y, weight)))
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert set(model.predict(X)) == {0, 1}
+
+
+def regression_in_parts(n_targets=1):
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    y = X[:, :n_targets] if n_targets > 1 else X[:, 0]
+    return X, [da.from_array(each, chunks=(40, 3)[:each.ndim]) for each in (X, y)]
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+@pytest.mark.parametrize("estimator", [
+    ObliqueTreeRegressor(2, optimizer=Annealed(steps=20)),
+    ngdt.dask.ObliqueForestRegressor(2, max_depth=2, optimizer=Annealed(steps=20))], ids=str)
+def test_quantiles_and_features_are_lazy_and_those_in_memory(estimator, n_targets):
+    X, parts = regression_in_parts(n_targets)
+    model = estimator.fit(*parts)
+    for call in (lambda X: model.predict_quantiles(X, [0.2, 0.8]), model.encode):
+        found = call(parts[0])
+        assert found.chunks[0] == (40, 40, 40)
+        assert_array_equal(found.compute(), call(X))
+        assert found.shape == call(X).shape
+        assert found.dtype == call(X).dtype
+
+
+@pytest.mark.parametrize("estimator", [
+    ObliqueTreeRegressor(2, optimizer=Annealed(steps=20)),
+    ngdt.dask.ObliqueForestRegressor(2, max_depth=2, optimizer=Annealed(steps=20))], ids=str)
+def test_methods_for_samples_in_memory_take_no_collection(estimator):
+    X, parts = regression_in_parts()
+    model = estimator.fit(*parts)
+    assert len(model.explain(X[:2])) == 2
+    for call in (model.explain, model.decision_path, lambda X: model.shap_values(X, parts[0])):
+        with pytest.raises(TypeError, match="must be in memory for this method"):
+            call(parts[0])
+    with pytest.raises(ValueError, match="X must be two-dimensional, got 1"):
+        model.fit(parts[0][:, 0], parts[1])
+    assert not hasattr(ObliqueTreeRegressor(), "cost_complexity_pruning_path")
+    assert not hasattr(ngdt.dask.ObliqueForestClassifier(), "predict_quantiles")
+
+
 def test_empty_partitions_and_unknown_sizes():
     X = np.linspace(0.0, 1.0, 900)[:, None]
     y = (X[:, 0] > 0.5).astype(int)
