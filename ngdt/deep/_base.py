@@ -159,7 +159,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
             raise ValueError(
                 f"X has shape {tuple(shape)}, but must have one row of numbers for each sample: "
                 f"pass X.reshape(len(X), -1), and set input_shape={image}")
-        return validate_data(self, X, dtype=np.float32, order="C", reset=reset)
+        return validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
 
     def _check_input_shape(self, n_features):
         shape = self.input_shape
@@ -198,8 +198,10 @@ class DeepTree(ChecksParameters, BaseEstimator):
 
     def _inputs(self, X, scaling):
         """Samples as networks take them: scaled, float32, of the shape of a sample."""
-        X = ((X - scaling.center.astype(np.float32)) / scaling.scale.astype(np.float32))
-        return X.reshape(len(X), *(self.input_shape or X.shape[1:]))
+        # In the precision of X: the digits that tell timestamps apart are gone in float32.
+        X = (X - scaling.center.astype(X.dtype)) / scaling.scale.astype(X.dtype)
+        return X.astype(np.float32, copy=False).reshape(
+            len(X), *(self.input_shape or X.shape[1:]))
 
     def _checked_inputs(self, X):
         check_is_fitted(self)

@@ -45,8 +45,9 @@ class DeepTreeRegressor(RegressorMixin, RegressorData, DeepTree):
     standardize : bool, "auto" or "global", default="auto"
         As for :class:`ngdt.ObliqueTreeClassifier`: how X is scaled for the networks.
     n_jobs : int or None, default=None
-        Number of threads of PyTorch; None is 1. Sums are in another order with another number, so
-        the tree may be another one.
+        Number of threads of PyTorch in `fit`; None is 1. Sums are in another order with another
+        number, so the tree may be another one. Predictions take those of
+        ``torch.get_num_threads()``.
     verbose : int, default=0
         1 shows how much is done, 2 also prints a line per epoch of the whole tree.
     callback : callable or None, default=None

@@ -255,6 +255,13 @@ def test_limits(limits, init, halves):
     assert 1 < tree.n_leaves <= limits.get("max_leaf_nodes", 4)
 
 
+def test_numbers_that_float32_does_not_tell_apart():
+    seconds = 1.7e9 + np.arange(200.0)[:, None]
+    model = DeepTreeClassifier(
+        max_leaf_nodes=2, optimizer=Annealed(steps=200, learning_rate=0.05), random_state=0)
+    assert model.fit(seconds, np.arange(200) >= 100).score(seconds, np.arange(200) >= 100) > 0.97
+
+
 @pytest.mark.parametrize("init", ["greedy", "balanced"])
 def test_ctrl_c_keeps_the_tree_so_far(init, halves):
     X, y, *_ = halves
