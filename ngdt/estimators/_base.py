@@ -119,7 +119,9 @@ class ObliqueTree(TableEstimator):
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
             Labels of any type, or regression targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative; samples of weight zero are ignored. None gives all samples weight 1.
+            Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
+            weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
+            far less than 1 together, the probabilities of its classes are nearly equal.
 
         Returns
         -------
