@@ -2,7 +2,8 @@
 
 On the way from the root to a leaf, the mean prediction for the training samples changes from node
 to node. The changes add up to the prediction of the leaf minus that of the root. Each is divided
-among the terms of the decision.
+among the terms of the decision. A linear leaf goes on from the mean of its training samples to the
+sample, in a straight line.
 """
 
 import numpy as np
@@ -36,6 +37,45 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
         outputs = softmax(outputs, axis=1)
     # Nodes that no training sample reached have no mean, but the path of a new one may have them.
     return np.nan_to_num(node_means(tree, outputs, np.asarray(n_samples_at_leaf)))
+
+
+# Points at which probabilities are evaluated between the mean of a leaf and a sample.
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+
+
+def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
+    """What each feature adds in a linear leaf.
+
+    For regression, its slope times the difference from the mean. For classification, the integrated
+    gradient of the probabilities (Sundararajan, Taly & Yan, 2017): as a sample moves from the mean
+    to x, each feature gets what its change does at each point.
+
+    Parameters
+    ----------
+    tree : Tree
+        With slopes.
+    leaf : int
+    x, leaf_mean : ndarray of shape (n_features,)
+        The sample, and the mean of the training samples of the leaf.
+    is_classifier : bool
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_outputs)
+        They add up to the prediction for x minus that for the mean, unless one of them is cut at
+        the range of the leaf. Zeros where they are too large for numbers.
+    """
+    slopes = tree.slopes[leaf]
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = (slopes * (x - leaf_mean)).T
+        start, change = tree.values[leaf] + slopes @ leaf_mean, terms.sum(axis=0)
+        if not np.isfinite(start + change).all():
+            return np.zeros_like(terms)
+    if not is_classifier:
+        return terms
+    proba = softmax(start + np.outer((1.0 + _POINTS) / 2, change), axis=1)
+    mean, products = _WEIGHTS @ proba / 2, proba.T @ (_WEIGHTS[:, None] * proba) / 2
+    return terms @ (np.diag(mean) - products)
 
 
 def contributions(tree, values, leaf, x, mean, std):

@@ -14,11 +14,18 @@ from ngdt.explanation._axes import nearest_on_axes
 from ngdt.explanation._cells import Cells
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import DIGITS, Context, encoded_rows
-from ngdt.explanation._contributions import contributions, values_at_nodes
+from ngdt.explanation._contributions import (
+    contributions,
+    contributions_of_leaf,
+    values_at_nodes,
+)
 from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import RangeGoal, class_goal, range_goal
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import change_lines, term_lines
+
+# Relative error of sums of contributions, and of the integrals in linear leaves.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -35,11 +42,11 @@ class ForestExplanation(Explanation):
     base : ndarray of shape (n_outputs,)
         Mean prediction for the training samples of each tree: probabilities, or numbers.
     contributions : ndarray of shape (n_features, n_outputs)
-        What each encoded feature adds to it along the paths of all trees.
+        What each encoded feature adds to it along the paths of all trees, and in linear leaves.
     within_leaves : ndarray of shape (n_outputs,)
-        What linear leaves add to their predictions at the means of their training samples; zero,
-        but for rounding, for constant leaves. ``base + contributions.sum(axis=0) + within_leaves``
-        is the prediction.
+        What linear leaves add besides, where they cut predictions at their ranges; zero, but for
+        rounding, for other leaves. ``base + contributions.sum(axis=0) + within_leaves`` is the
+        prediction.
 
     Examples
     --------
@@ -123,7 +130,9 @@ class ForestExplanation(Explanation):
         """The columns that may change, what predicts changed samples, and what looks for them."""
         context = self._context
         if not self._has_constant_leaves:
-            raise ValueError("changes are not known for forests of trees with linear leaves")
+            raise ValueError(
+                "changes are not known for forests of trees with linear leaves: train one with "
+                "leaf='constant'")
         if context.classes is not None:
             goal = direction = class_goal(context.classes, self._best, target)
         else:
@@ -164,7 +173,9 @@ class ForestExplanation(Explanation):
         names = names._replace(
             features=[*names.features, "linear leaves"], columns=[*names.columns, None])
         x, mean = (np.append(each, np.nan) for each in (self._row.x, context.mean))
-        within = np.zeros(len(self._outputs)) if self._has_constant_leaves else self.within_leaves
+        size = np.abs(self.base) + np.abs(self.contributions).sum(axis=0)
+        within = np.where(
+            np.abs(self.within_leaves) > _ROUNDING * size, self.within_leaves, 0.0)
         return {
             title: WeightedSum.of_contributions(
                 names, np.append(self.contributions[:, k], within[k]), x, mean, self._outputs[k])
@@ -226,11 +237,11 @@ def explain_forest(forest, X, feature_names=None):
     forest._check_trees_are_trained("explain")
     trees, ensemble = forest.estimators_, forest._ensemble()
     context = Context.of(trees, labels_of(trees[0], feature_names=feature_names))
+    leaf_means = [each._sample_summary.leaf_means for each in trees]
     values = [
-        values_at_nodes(
-            each.tree_, each.n_node_samples[each.tree_.n_internal:],
-            each._sample_summary.leaf_means, context.classes is not None)
-        for each in trees]
+        values_at_nodes(each.tree_, each.n_node_samples[each.tree_.n_internal:], means,
+                        context.classes is not None)
+        for each, means in zip(trees, leaf_means, strict=True)]
     X, rows = encoded_rows(forest, X)
     data = Samples(X)
     leaves, outputs = forest._leaves(data), forest._mean(data)
@@ -244,9 +255,11 @@ def explain_forest(forest, X, feature_names=None):
 
     def explain(i, row):
         own = np.mean([
-            contributions(tree, at_nodes, leaf, row.x, context.mean, context.std)
-            for tree, at_nodes, leaf in zip(ensemble.trees, values, leaves[i], strict=True)
-        ], axis=0)
+            contributions(tree, at_nodes, leaf, row.x, context.mean, context.std) + (
+                0.0 if means is None else contributions_of_leaf(
+                    tree, leaf, row.x, means[leaf], context.classes is not None))
+            for tree, at_nodes, leaf, means in zip(
+                ensemble.trees, values, leaves[i], leaf_means, strict=True)], axis=0)
         base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
         return ForestExplanation(
             context.prediction(outputs[i], is_proba=True), context, row, outputs[i],
