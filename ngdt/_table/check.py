@@ -78,8 +78,10 @@ def check_table(estimator, X, categorical_features, *, reset):
         if not isinstance(given, str) and given.size:
             if sparse.issparse(X):
                 raise TypeError("categorical_features needs a dense table, but X is sparse")
-            columns = ArrayColumns(validate_data(
-                estimator, X, reset=reset, ensure_all_finite=False, dtype=CHECK_X_PARAMS["dtype"]))
+            with _way_out_of_lists(X):
+                columns = ArrayColumns(validate_data(
+                    estimator, X, reset=reset, ensure_all_finite=False,
+                    dtype=CHECK_X_PARAMS["dtype"]))
         else:
             with _way_out_of_lists(X):
                 X = validate_data(

@@ -322,3 +322,12 @@ def test_a_path_takes_frames(frame):
         frame(given), y)
     assert fitted.score(frame(given), y) > 0.9
     assert fitted.tree_.n_features == 14
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_texts_in_lists_say_what_to_do():
+    frame = pd.DataFrame({"age": np.arange(20.0), "city": ["Rome", "Oslo"] * 10})
+    model = ObliqueTreeClassifier(max_depth=1, optimizer=None).fit(frame, np.arange(20) % 2)
+    with pytest.raises(ValueError, match="For columns of categories, give a data frame"):
+        model.predict([[1.0, "Rome"]])
+    assert model.predict(np.array([[1.0, "Rome"]], dtype=object)).tolist() == [0]
