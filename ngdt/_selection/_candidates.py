@@ -149,7 +149,7 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
 def _class_candidates(problem, few, leaf, linear_leaves):
     """The trees for classes. The last is also the one that is trained if none can compete."""
     linear = [] if leaf == "constant" else (
-        _logistic_candidates(problem, few, leaf, linear_leaves))
+        _logistic_candidates(problem, leaf, linear_leaves))
     if leaf == "linear":
         return linear
     # Next to linear leaves, some trees are seldom the best, and their time is saved.
@@ -182,15 +182,24 @@ def _wide_candidate(problem, steps):
                      RandomComplete(max_depth=depth), (Annealed(steps=FINAL_WIDE_STEPS),))
 
 
-def _logistic_candidates(problem, few, leaf, linear_leaves):
+def takes_models(problem):
+    """Whether linear models of all features compete in the leaves."""
+    p = problem.X.shape[1]
+    if p > MAX_MODEL_FEATURES:
+        return False
+    few = len(problem.training_samples) < MANY_SAMPLES
+    return not problem.loss.is_classifier or (
+        problem.n_outputs * (p + 1) <= (FEW_COEFFICIENTS if few else MANY_COEFFICIENTS))
+
+
+def _logistic_candidates(problem, leaf, linear_leaves):
     """The trees for classes with linear leaves."""
-    given, p = linear_leaves.penalty, problem.X.shape[1]
+    given = linear_leaves.penalty
     fitted = [LinearLeaves(features=linear_leaves.features, penalty=penalty) for penalty in (
         [1.0 / C for C in LOGISTIC_CS] if given == "auto" else [given])]
     last = LinearLeaves(
         features=linear_leaves.features, penalty=CLASS_PENALTY if given == "auto" else given)
-    largest = FEW_COEFFICIENTS if few else MANY_COEFFICIENTS
-    if p > MAX_MODEL_FEATURES or problem.n_outputs * (p + 1) > largest:
+    if not takes_models(problem):
         return [Candidate("linear", (last,), "pruned")] if leaf == "linear" else []
     found = [Candidate(f"logistic C={1.0 / each.penalty:g}", (each,), SingleLeaf())
              for each in fitted]
@@ -220,7 +229,7 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
 
 def _linear_candidates(problem, few, linear_leaves):
     """The regression trees with linear leaves that compete."""
-    if problem.X.shape[1] > MAX_MODEL_FEATURES:
+    if not takes_models(problem):
         return [Candidate("linear", (linear_leaves,), "pruned")]
     finish = () if linear_leaves.penalty == "auto" else (linear_leaves,)
     race, final = _passes(10.0, *finish)

@@ -57,11 +57,11 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         Trains each tree from its initial tree: a name or an object (see :mod:`ngdt.optimizers`), or
         a list, which is run in order. None keeps the initial trees. "auto" lets several kinds of
         trees compete if `init` is "auto", too: trees that are trained softly, on samples as they
-        are or mixed, trees that are trained by TAO, and random trees with oblique or with
-        axis-aligned splits. A few of each are trained, and the forest gets the numbers of each kind
-        for which its squared error is least, as estimated by trees of two thirds of the samples on
-        the others. For fewer than 8 trees, and with another `init`, "auto" is "annealed" up to 4096
-        features, "ssgd" beyond.
+        are or mixed, trees that are trained by TAO, random trees with oblique or with axis-aligned
+        splits, and logistic regressions. A few of each are trained, and the forest gets the numbers
+        of each kind for which its squared error is least, as estimated by trees of two thirds of
+        the samples on the others. For fewer than 8 trees, and with another `init`, "auto" is
+        "annealed" up to 4096 features, "ssgd" beyond.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is "log", also named "log_loss".
     bootstrap : bool or "auto", default="auto"
@@ -80,7 +80,8 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         ``metric(y_true, y_pred)`` replaces the accuracy as the score.
     leaf : {"auto", "constant", "linear"}, default="auto"
         What a leaf predicts: constant probabilities, or those of a logistic regression, whose
-        logits are weighted sums of the features. "auto" is "constant".
+        logits are weighted sums of the features. "auto" lets a logistic regression compete with
+        the kinds of trees if neither `init` nor `optimizer` is given, and is "constant" otherwise.
     leaf_features : {"auto", "all", "path"} or array-like, default="auto"
         What linear leaves use: all features, those that the tree splits by, or columns that are
         given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the

@@ -30,6 +30,8 @@ MIN_TREES = 8
 MAX_SAMPLES, MAX_VALUES = 30_000, 12_000_000
 # Share of the time until the deadline for the trial.
 TRIAL_TIME = 0.4
+# Of the table that `compete` returns.
+_COLUMNS = "candidate", "error", "share", "n_trees"
 
 
 def compete(growth, recipes, seeds, previous):
@@ -56,8 +58,7 @@ def compete(growth, recipes, seeds, previous):
     """
     if previous or len(seeds) < MIN_TREES or not (
             _predicts_means(growth.problem.loss) and fold_samples(growth.problem)):
-        # A forest that an earlier version has saved has no shares.
-        table = {"share": previous["n_trees"]} | previous if previous else (
+        table = _continued(previous, recipes) if previous else (
             _table(list(recipes)[:1], [np.nan], [1]))
         return _grow(growth, recipes, table, seeds)
     many = len(growth.problem.training_samples) >= MANY_SAMPLES
@@ -78,12 +79,28 @@ def compete(growth, recipes, seeds, previous):
     return _grow(growth, recipes, table, seeds)
 
 
+def _continued(previous, recipes):
+    """The table of a forest that gets more trees, with shares of the kinds that there are now.
+
+    Of data of another size, some kinds are not trained. The first one then takes their place.
+    """
+    # A forest that an earlier version has saved has no shares.
+    table = {"share": previous["n_trees"]} | previous
+    rows = {name: [error, share, n] for name, error, share, n in zip(
+        *(table[column] for column in _COLUMNS), strict=True)}
+    first = rows.setdefault(next(iter(recipes)), [np.nan, 0.0, 0])
+    for name in rows.keys() - recipes.keys():
+        first[1] += rows[name][1]
+        rows[name][1] = 0.0
+    return dict(zip(_COLUMNS, ([*rows], *map(list, zip(*rows.values(), strict=True))), strict=True))
+
+
 def _grow(growth, recipes, table, seeds):
     """Train trees of the kinds of a table, and count those that were trained."""
     counts = _in_proportion(table["share"], len(seeds), table["n_trees"])
     growth.add(_tasks(recipes, table["candidate"], counts, seeds))
     return table | {"n_trees": [
-        n + sum(tree.recipe is recipes[name] for tree in growth.trees)
+        n + sum(tree.recipe is recipes.get(name) for tree in growth.trees)
         for name, n in zip(table["candidate"], table["n_trees"], strict=True)]}
 
 
@@ -149,7 +166,8 @@ def _without(recipe, fold, problem, whole):
 
 def _tasks(recipes, names, counts, seeds):
     """Recipe and seed of each tree, kind after kind."""
-    chosen = chain.from_iterable([recipes[name]] * n for name, n in zip(names, counts, strict=True))
+    chosen = chain.from_iterable(
+        [recipes.get(name)] * n for name, n in zip(names, counts, strict=True))
     return list(zip(chosen, seeds, strict=False))
 
 
@@ -177,8 +195,9 @@ def _in_proportion(shares, n_more, present=None):
 
 def _table(names, errors, counts):
     """What `compete` returns, before there are trees."""
-    return {"candidate": names, "error": [float(each) for each in errors],
-            "share": [float(each / sum(counts)) for each in counts], "n_trees": [0] * len(names)}
+    return dict(zip(_COLUMNS, (
+        names, [float(each) for each in errors], [float(each / sum(counts)) for each in counts],
+        [0] * len(names)), strict=True))
 
 
 def _report(names, errors, counts):

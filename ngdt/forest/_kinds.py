@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ngdt._selection._candidates import takes_models
 from ngdt._selection._race import MAX_TRAINED_DEPTH
 from ngdt._wide import MAX_SOFT_FEATURES
 from ngdt.initializers import Initializer, RandomComplete, RandomOblique
@@ -87,9 +88,12 @@ def default_kinds(problem, leaf, linear_leaves, n_columns=None):
     """
     p = problem.X.shape[1] if n_columns is None else n_columns
     finish = (linear_leaves,) if leaf == "linear" else ()
-    if problem.loss.is_classifier:
-        return _class_kinds(problem, p, finish)
-    return _regression_kinds(problem, p, leaf, linear_leaves, finish)
+    kinds = _class_kinds(problem, p, finish) if problem.loss.is_classifier else (
+        _regression_kinds(problem, p, leaf, linear_leaves, finish))
+    is_fast = node_type(problem.loss) is not None and takes_models(problem)
+    if leaf == "linear" or (leaf == "auto" and is_fast):
+        kinds.append(Kind("linear model", SingleLeaf(), (linear_leaves,)))
+    return kinds
 
 
 def _class_kinds(problem, p, finish):
@@ -116,10 +120,10 @@ def _regression_kinds(problem, p, leaf, linear_leaves, finish):
             leaf="linear", slope_penalty=SLOPE_PENALTY,
             weight_decay=_weight_decay(problem, default_rate(problem.loss, p), "linear"))
         soft = Kind("annealed, linear", RandomComplete(), (annealed, tao, *refit), MAX_LINEAR_DEPTH)
-    return [Kind("tao", oblique, (tao, *finish), MAX_TRAINED_DEPTH), soft,
-            Kind("random oblique", oblique, finish), Kind("random", random, finish),
-            # Next to others, it draws their predictions towards the mean.
-            Kind("single leaf", SingleLeaf(), finish)]
+    found = [Kind("tao", oblique, (tao, *finish), MAX_TRAINED_DEPTH), soft,
+             Kind("random oblique", oblique, finish), Kind("random", random, finish)]
+    # Next to others, a single leaf draws their predictions towards the mean.
+    return found if leaf == "linear" else [*found, Kind("single leaf", SingleLeaf())]
 
 
 def _soft_kind(problem, p, random, finish):

@@ -50,9 +50,10 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         all others and for none.
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Trains each tree from its initial tree: a name or an object (see :mod:`ngdt.optimizers`), or
-        a list, which is run in order. None keeps the initial trees. "auto" lets four kinds of trees
-        compete if `init` is "auto", too: trees that are trained softly, trees that are trained by
-        TAO, and random trees with oblique or with axis-aligned splits. A few of each are trained,
+        a list, which is run in order. None keeps the initial trees. "auto" lets several kinds of
+        trees compete if `init` is "auto", too: trees that are trained softly, trees that are
+        trained by TAO, random trees with oblique or with axis-aligned splits, and models of a
+        single leaf. A few of each are trained,
         and the forest gets the numbers of each kind for which its squared error is least, as
         estimated by trees of two thirds of the samples on the others. For fewer than 8 trees, for
         the absolute, quantile and Huber loss, and with another `init`, "auto" is "tao" with
@@ -75,8 +76,9 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         ``metric(y_true, y_pred)`` replaces :math:`R^2` as the score.
     leaf : {"auto", "constant", "linear"}, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
-        of the leaf's training targets. "auto" lets one kind of trees with linear leaves compete
-        with the others if neither `init` nor `optimizer` is given, and is "constant" otherwise.
+        of the leaf's training targets. "auto" lets trees with linear leaves and a ridge
+        regression compete with the others if neither `init` nor `optimizer` is given, and is
+        "constant" otherwise.
     leaf_features : {"auto", "all", "path"} or array-like, default="auto"
         What linear leaves use: all features, those that the tree splits by, or columns that are
         given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the

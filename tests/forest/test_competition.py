@@ -169,7 +169,7 @@ def test_soft_trees_of_many_samples_are_deeper_and_trained_longer(
 def test_default_kinds_of_regression():
     X, y = np.random.default_rng(0).normal(size=(30, 25)), np.arange(30.0)
     problem = make_problem(X, y, "squared")
-    first, soft, oblique, random, constant = default_kinds(problem, "auto", LinearLeaves())
+    first, soft, oblique, random, constant, _ = default_kinds(problem, "auto", LinearLeaves())
     assert [type(each) for each in first.optimizers] == [TAO]
     assert [type(each) for each in soft.optimizers] == [Annealed, TAO]
     assert soft.optimizers[0].leaf == "linear"
@@ -187,6 +187,36 @@ def test_default_kinds_of_regression():
     assert isinstance(default_kinds(wide, "auto", LinearLeaves())[1].optimizers[0], SSGD)
 
 
+@pytest.mark.parametrize(("n", "p", "leaf", "loss", "is_there"), [
+    (30, 25, "auto", "log", True), (30, 25, "constant", "log", False),
+    (30, 25, "auto", "bounded", False), (30, 128, "auto", "log", True),
+    (30, 129, "auto", "log", False), (30, 129, "linear", "log", True),
+    (2000, 124, "auto", "log", True), (2000, 125, "auto", "log", False),
+    (30, 25, "auto", "squared", True), (30, 25, "constant", "squared", False),
+    (30, 25, "auto", "absolute_error", False), (2000, 128, "auto", "squared", True),
+    (30, 129, "auto", "squared", False)])
+def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
+    problem = make_problem(np.zeros((n, p)), np.arange(n) % 2, loss)
+    leaves = LinearLeaves(penalty=3.0)
+    last = default_kinds(problem, leaf, leaves)[-1]
+    assert (last.name == "linear model") == is_there
+    if is_there:
+        assert last.optimizers == (leaves,)
+        assert last.init.initialize(problem).n_leaves == 1
+
+
+@BOTH
+def test_features_that_add_up_are_left_to_linear_models(forest):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(800, 10))
+    y = X.sum(axis=1) + random.normal(size=800)
+    if forest is ObliqueForestClassifier:
+        y = y > 0
+    scores = [forest(20, leaf=leaf, random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:])
+              for leaf in ("auto", "constant")]
+    assert scores[0] > scores[1] + 0.02
+
+
 def test_default_kinds_with_linear_leaves():
     narrow = make_problem(np.zeros((4, 1)), [0.0, 1, 0, 1], "squared")
     for problem in (narrow, make_problem(np.zeros((4, 1)), [0, 1, 0, 1])):
@@ -201,7 +231,7 @@ def test_default_kinds_with_linear_leaves():
 def test_default_kinds_of_few_columns(forest, max_features, diabetes):
     X, y = diabetes[0][:80], diabetes[1][:80] > 140
     model = forest(8, max_depth=2, max_features=max_features, random_state=0).fit(X, y)
-    assert len(model.candidates_["candidate"]) == 5
+    assert len(model.candidates_["candidate"]) == 6
     for tree in model.estimators_:
         assert len(np.unique(tree.tree_.weights.nonzero()[1])) <= max_features
 
@@ -338,6 +368,19 @@ def test_warm_start_keeps_the_shares(forest, kinds, iris):
     assert model.candidates_["n_trees"] == [0, 12]
     assert [tree.init for tree in model.estimators_] == [GOOD.init] * 12
     assert len({tree.random_state for tree in model.estimators_}) == 12
+
+
+@BOTH
+def test_warm_start_with_kinds_that_there_are_no_more(forest, kinds, iris):
+    """As of more samples. The first kind takes their place."""
+    model = forest(8, warm_start=True, random_state=0).fit(*iris)
+    assert model.candidates_["n_trees"] == [0, 8]
+    kinds(FINE, BAD)
+    model.set_params(n_estimators=12).fit(*iris)
+    assert model.candidates_["candidate"] == ["bad", "good", "fine"]
+    assert model.candidates_["n_trees"] == [0, 8, 4]
+    assert model.candidates_["share"] == [0.0, 0.0, 1.0]
+    assert [tree.init for tree in model.estimators_[8:]] == [FINE.init] * 4
 
 
 @BOTH
