@@ -333,8 +333,7 @@ class ObliqueForest(TableEstimator):
 
     def _mean(self, data):
         ensemble = self._ensemble()
-        return self._in_threads(
-            ensemble.mean, data, np.empty((data.n_samples, ensemble.n_outputs)))
+        return self._in_threads(ensemble.mean, data, np.empty((data.n_samples, ensemble.n_outputs)))
 
     def apply(self, X: ArrayLike) -> np.ndarray:
         """Leaf of each tree that each sample reaches.
@@ -355,9 +354,7 @@ class ObliqueForest(TableEstimator):
         return self._in_threads(
             ensemble.leaves, data, np.empty((data.n_samples, len(ensemble.trees)), np.int32))
 
-    def explain(
-        self, X: ArrayLike, feature_names: Sequence[str] | None = None
-    ) -> Explanations:
+    def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
         """Explain the prediction for each sample: votes, what each feature adds, nearest changes.
 
         Parameters
