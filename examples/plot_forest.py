@@ -45,6 +45,7 @@ plt.show()
 # forest of one kind only, and the forest gets the numbers of trees for which that error is least.
 
 forest = ObliqueForestClassifier(20, random_state=0).fit(X_train, y_train)
-for name, error, n_trees in zip(*forest.candidates_.values(), strict=True):
+kinds = forest.candidates_
+for name, error, n_trees in zip(kinds["candidate"], kinds["error"], kinds["n_trees"], strict=True):
     print(f"{name:15} error {error:.3f}, {n_trees} trees")
 print(f"default: test accuracy {100 * forest.score(X_test, y_test):.1f} %")
