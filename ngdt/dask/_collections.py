@@ -89,6 +89,13 @@ class DaskEstimator:
         check_is_fitted(self)
         return self._by_blocks(name, X, np.float64, (self.n_classes_,), *args)
 
+    def _quantiles(self, X, quantiles, *args):
+        """What `predict_quantiles` returns."""
+        check_is_fitted(self)
+        quantiles = check_quantiles(quantiles)
+        shape = (len(quantiles),) if self.n_outputs_ == 1 else (len(quantiles), self.n_outputs_)
+        return self._by_blocks("predict_quantiles", X, np.float64, shape, quantiles, *args)
+
     def _by_blocks(self, name, X, dtype, shape, *args):
         """The result of a method: of the partitions of a collection, when they are computed."""
         if not is_dask_collection(X):
@@ -103,34 +110,11 @@ class DaskEstimator:
         if hasattr(X, "divisions"):
             return X.map_partitions(predict, meta=empty)
         X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        # Those of the result after the axis of the samples.
+        # The result has the axis of the samples, and those of `shape` after it.
         axes = {"chunks": (X.chunks[0], *shape)} if shape else {"drop_axis": 1}
         if len(shape) > 1:
             axes["new_axis"] = list(range(2, 1 + len(shape)))
         return X.map_blocks(predict, dtype=dtype, meta=empty, **axes)
-
-
-class DaskQuantiles:
-    """Mixin of the regressors."""
-
-    def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
-        """Quantiles of the training targets in the leaves, as in memory.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
-        quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
-
-        Returns
-        -------
-        dask array of shape (n_samples, n_quantiles) or, for several targets, \
-                (n_samples, n_quantiles, n_outputs)
-            Lazy. Of samples in memory, an ndarray.
-        """
-        check_is_fitted(self)
-        quantiles = check_quantiles(quantiles)
-        shape = (len(quantiles),) if self.n_outputs_ == 1 else (len(quantiles), self.n_outputs_)
-        return self._by_blocks("predict_quantiles", X, np.float64, shape, quantiles)
 
 
 def _unless_empty(method, empty, args, X):

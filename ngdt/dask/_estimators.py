@@ -3,7 +3,7 @@
 import numpy as np
 
 from ngdt import estimators
-from ngdt.dask._collections import DaskEstimator, DaskQuantiles
+from ngdt.dask._collections import DaskEstimator
 from ngdt.dask._fit import Fit
 
 
@@ -146,7 +146,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
         return self._probabilities("predict_log_proba", X, check_input)
 
 
-class ObliqueTreeRegressor(DaskQuantiles, DaskTree, estimators.ObliqueTreeRegressor):
+class ObliqueTreeRegressor(DaskTree, estimators.ObliqueTreeRegressor):
     """Regression tree that is trained where the partitions of dask collections are.
 
     As :class:`ngdt.dask.ObliqueTreeClassifier`. It has the parameters and, once fitted, the
@@ -171,3 +171,21 @@ class ObliqueTreeRegressor(DaskQuantiles, DaskTree, estimators.ObliqueTreeRegres
     """
 
     _in_memory_class = estimators.ObliqueTreeRegressor
+
+    def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9), check_input=True):
+        """Quantiles of the training targets in the leaves, as in memory.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
+        check_input : bool, default=True
+            As in memory.
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_quantiles) or, for several targets, \
+                (n_samples, n_quantiles, n_outputs)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        return self._quantiles(X, quantiles, check_input)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ngdt import forest
-from ngdt.dask._collections import DaskEstimator, DaskQuantiles
+from ngdt.dask._collections import DaskEstimator
 from ngdt.dask._forest_fit import ForestFit
 
 
@@ -128,7 +128,7 @@ class ObliqueForestClassifier(DaskForest, forest.ObliqueForestClassifier):
         return self._probabilities("predict_log_proba", X)
 
 
-class ObliqueForestRegressor(DaskQuantiles, DaskForest, forest.ObliqueForestRegressor):
+class ObliqueForestRegressor(DaskForest, forest.ObliqueForestRegressor):
     """Regression forest that is trained where the partitions of dask collections are.
 
     As :class:`ngdt.dask.ObliqueForestClassifier`. It has the parameters and, once fitted, the
@@ -153,3 +153,19 @@ class ObliqueForestRegressor(DaskQuantiles, DaskForest, forest.ObliqueForestRegr
     """
 
     _in_memory_class = forest.ObliqueForestRegressor
+
+    def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
+        """Quantiles of the training targets in the leaves, as in memory.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+        quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_quantiles) or, for several targets, \
+                (n_samples, n_quantiles, n_outputs)
+            Lazy. Of samples in memory, an ndarray.
+        """
+        return self._quantiles(X, quantiles)

@@ -272,6 +272,14 @@ def test_quantiles_and_features_are_lazy_and_those_in_memory(estimator, n_target
         assert found.dtype == call(X).dtype
 
 
+def test_quantiles_without_checks_of_the_input():
+    X, parts = regression_in_parts()
+    model = ObliqueTreeRegressor(2, optimizer=Annealed(steps=20)).fit(*parts)
+    expected = model.predict_quantiles(X)
+    for given in (X, parts[0]):
+        assert_array_equal(model.predict_quantiles(given, check_input=False), expected)
+
+
 @pytest.mark.parametrize("estimator", [
     ObliqueTreeRegressor(2, optimizer=Annealed(steps=20)),
     ngdt.dask.ObliqueForestRegressor(2, max_depth=2, optimizer=Annealed(steps=20))], ids=str)
