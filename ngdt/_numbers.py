@@ -93,7 +93,7 @@ def format_number(number, digits=3):
     return f"{number:{'f' if is_plain else 'e'}}"
 
 
-def whole_digits(value, digits=3):
+def whole_digits(value, digits=3, decimals=0):
     """Digits that write the whole part of a number: 2019 and 2020 are not the same year.
 
     Parameters
@@ -101,6 +101,8 @@ def whole_digits(value, digits=3):
     value : float
     digits : int, default=3
         Least number of significant digits.
+    decimals : int, default=0
+        Digits after the whole part.
 
     Returns
     -------
@@ -111,30 +113,19 @@ def whole_digits(value, digits=3):
     >>> [whole_digits(value) for value in (2019.0, 97114.26, 0.123456)]
     [4, 5, 3]
     """
-    return max(digits, exact(value).adjusted() + 1) if isfinite(value) else digits
+    whole = exact(value).adjusted() + 1 if isfinite(value) else 0
+    return max(digits, whole + decimals)
 
 
-def value_digits(value, digits=3):
-    """Digits that write a value of a sample, for readers who look for it in their table.
-
-    They are those of its whole part, and one more.
-
-    Parameters
-    ----------
-    value : float
-    digits : int, default=3
-        Least number of significant digits.
-
-    Returns
-    -------
-    int
+def format_value(value):
+    """Write a value of a sample, for readers who look for it in their table.
 
     Examples
     --------
-    >>> [format_number(value, value_digits(value)) for value in (2019.0, 97114.26, 0.123456)]
+    >>> [format_value(value) for value in (2019.0, 97114.26, 0.123456)]
     ['2019', '97114.3', '0.123']
     """
-    return whole_digits(value, digits - 1) + 1
+    return format_number(value, whole_digits(value, decimals=1))
 
 
 def percent(share):

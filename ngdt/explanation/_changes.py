@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ngdt._numbers import exact, format_number, shortest, value_digits, whole_digits
+from ngdt._numbers import exact, format_number, format_value, shortest, whole_digits
 from ngdt._table.columns import column_indices
 from ngdt.explanation._context import DIGITS, Prediction, Row
 
@@ -75,7 +75,7 @@ def _written(value, other=None):
         return "missing"
     if not isinstance(value, float):
         return str(value)
-    text = format_number(value, value_digits(value))
+    text = format_value(value)
     return format_number(exact(value)) if text == other else text
 
 

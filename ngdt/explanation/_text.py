@@ -3,7 +3,7 @@
 import operator
 from math import isnan
 
-from ngdt._numbers import format_number, shortest, value_digits, whole_digits
+from ngdt._numbers import format_number, format_value, shortest, whole_digits
 from ngdt._rules import category_rule_of
 from ngdt.explanation._context import DIGITS
 
@@ -93,7 +93,8 @@ def _condition(threshold, decision):
 
     exact_limit = threshold / weight
     limit = shortest(exact_limit, whole_digits(exact_limit, DIGITS), fits)
-    written = shortest(value, value_digits(value), lambda number: holds(number, float(limit)))
+    written = shortest(
+        value, whole_digits(value, decimals=1), lambda number: holds(number, float(limit)))
     return f"{name} = {format_number(written)} {sign} {format_number(limit)}"
 
 
@@ -113,7 +114,7 @@ def term_lines(terms, n_terms):
     rows = [(terms.base, terms.base_name)]
     rows += [
         (contribution, name if isnan(value) else (
-            f"{name} = {format_number(value, value_digits(value))} (mean {_mean(mean, value)})"))
+            f"{name} = {format_value(value)} (mean {_mean(mean, value)})"))
         for name, value, mean, contribution in terms.rows(n_terms)]
     if n_terms is not None and len(terms.names) > n_terms:
         rows.append((terms.rest(n_terms), f"{len(terms.names) - n_terms} more"))

@@ -4,7 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ngdt._numbers import format_number, value_digits
+from ngdt._numbers import format_number, format_value
 from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short
 
 # Height of a bar, and of the title and ticks of a panel, in inches.
@@ -99,7 +99,7 @@ def _draw_key(figure, explanation):
 def _bars(terms, n_terms):
     """Begin, end, label and colour of each bar."""
     terms = terms.by_column()
-    names = [name if np.isnan(value) else f"{name} = {format_number(value, value_digits(value))}"
+    names = [name if np.isnan(value) else f"{name} = {format_value(value)}"
              for name, value, _, _ in terms.rows(n_terms)]
     changes = [contribution for *_, contribution in terms.rows(n_terms)]
     if len(terms.names) > n_terms:
