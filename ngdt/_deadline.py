@@ -28,7 +28,7 @@ class Deadline:
 
     Examples
     --------
-    >>> from time import monotonic, time
+    >>> from time import monotonic
     >>> deadline = Deadline(monotonic() + 60.0)
     >>> deadline.share(0.5).left <= 30.0
     True
