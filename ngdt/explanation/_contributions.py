@@ -6,6 +6,8 @@ among the terms of the decision. A linear leaf goes on from the mean of its trai
 sample, in a straight line.
 """
 
+from functools import cache
+
 import numpy as np
 from scipy.special import softmax
 
@@ -39,8 +41,15 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
     return np.nan_to_num(node_means(tree, outputs, np.asarray(n_samples_at_leaf)))
 
 
-# Points at which probabilities are evaluated between the mean of a leaf and a sample.
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+# Number of points between the mean of a leaf and a sample at which probabilities are evaluated.
+_N_POINTS = 32
+
+
+@cache
+def _quadrature():
+    """Points in [0, 1], and their weights."""
+    points, weights = np.polynomial.legendre.leggauss(_N_POINTS)
+    return (1.0 + points) / 2, weights / 2
 
 
 def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
@@ -63,7 +72,7 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
     -------
     ndarray of shape (n_features, n_outputs)
         They add up to the prediction for x minus that for the mean, unless one of them is cut at
-        the range of the leaf. Zeros where they are too large for numbers.
+        the range of the leaf. Zeros where their sum overflows.
     """
     slopes = tree.slopes[leaf]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -73,9 +82,9 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
             return np.zeros_like(terms)
     if not is_classifier:
         return terms
-    proba = softmax(start + np.outer((1.0 + _POINTS) / 2, change), axis=1)
-    mean, products = _WEIGHTS @ proba / 2, proba.T @ (_WEIGHTS[:, None] * proba) / 2
-    return terms @ (np.diag(mean) - products)
+    points, weights = _quadrature()
+    proba = softmax(start + np.outer(points, change), axis=1)
+    return terms @ (np.diag(weights @ proba) - proba.T @ (weights[:, None] * proba))
 
 
 def contributions(tree, values, leaf, x, mean, std):

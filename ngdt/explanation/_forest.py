@@ -253,14 +253,18 @@ def explain_forest(forest, X, feature_names=None):
         return forest._in_threads(
             ensemble.mean, Samples(points), np.empty((len(points), ensemble.n_outputs)))
 
+    base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
+
+    def added(tree, at_nodes, means, leaf, x):
+        own = contributions(tree, at_nodes, leaf, x, context.mean, context.std)
+        if means is not None:
+            own += contributions_of_leaf(tree, leaf, x, means[leaf], context.classes is not None)
+        return own
+
     def explain(i, row):
         own = np.mean([
-            contributions(tree, at_nodes, leaf, row.x, context.mean, context.std) + (
-                0.0 if means is None else contributions_of_leaf(
-                    tree, leaf, row.x, means[leaf], context.classes is not None))
-            for tree, at_nodes, leaf, means in zip(
-                ensemble.trees, values, leaves[i], leaf_means, strict=True)], axis=0)
-        base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
+            added(*each, row.x)
+            for each in zip(ensemble.trees, values, leaf_means, leaves[i], strict=True)], axis=0)
         return ForestExplanation(
             context.prediction(outputs[i], is_proba=True), context, row, outputs[i],
             _votes(context, by_tree[i]), base, own, outputs[i] - base - own.sum(axis=0),
