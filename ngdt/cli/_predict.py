@@ -40,8 +40,8 @@ def run(arguments):
     if arguments.proba and not classifies:
         raise Mistake("--proba: a model for regression has no probabilities of classes")
     data = samples_for(model, arguments)
-    if data.y is not None:
-        check_is_scored(data.y, "--target")
+    y, is_known = (None, None) if data.y is None else _true_values(
+        data.y, model, arguments.target)
     frame = _predictions(model, data.X, arguments.proba)
     if suffix is None:
         frame.to_csv(sys.stdout, index=False)
@@ -50,10 +50,7 @@ def run(arguments):
     else:
         need("pyarrow", "to write Parquet and Arrow, ngdt needs", "ngdt[arrow]")
         getattr(frame, WRITERS[suffix])(arguments.output)
-    if data.y is not None:
-        y, is_known = _true_values(data.y, model)
-        if not len(y):
-            raise Mistake(f"--target: {arguments.target!r} is missing in all rows")
+    if y is not None:
         lost = losses(y, frame["prediction"][is_known], classifies)
         found = score(y, lost, classifies)
         missing = f" ({(~is_known).sum()} without a target)" if not is_known.all() else ""
@@ -70,18 +67,21 @@ def _suffix(output):
     return suffix
 
 
-def _true_values(y, model):
+def _true_values(y, model, target):
     """The targets that are not missing, as the model predicts them, and which those are."""
+    check_is_scored(y, "--target")
     pandas = need("pandas", "to score predictions, ngdt needs", "ngdt[cli]")
     series = pandas.Series(np.asarray(y))
     is_known = series.notna().to_numpy()
     values = series[is_known].infer_objects()
+    if not len(values):
+        raise Mistake(f"--target: {target!r} is missing in all rows")
     if not is_classifier(model):
         return labels(values, "regression"), is_known
     found = labels(values, "classification")
     if has_text_classes(model):
         return found.astype(str), is_known
-    if len(found) and found.dtype.kind not in "iufb":
+    if found.dtype.kind not in "iufb":
         raise Mistake(
             f"--target: the classes of the model are numbers, such as {model.classes_[0]}, but "
             f"there is {str(found[0])!r}")
