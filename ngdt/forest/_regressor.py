@@ -53,11 +53,10 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         a list, which is run in order. None keeps the initial trees. "auto" lets several kinds of
         trees compete if `init` is "auto", too: trees that are trained softly, trees that are
         trained by TAO, random trees with oblique or with axis-aligned splits, and models of a
-        single leaf. A few of each are trained,
-        and the forest gets the numbers of each kind for which its squared error is least, as
-        estimated by trees of two thirds of the samples on the others. For fewer than 8 trees, for
-        the absolute, quantile and Huber loss, and with another `init`, "auto" is "tao" with
-        ``C=10``.
+        single leaf. A few of each are trained, and the forest gets the numbers of each kind for
+        which its squared error is least, as estimated by trees of two thirds of the samples on the
+        others. For fewer than 8 trees, for the absolute, quantile and Huber loss, and with another
+        `init`, "auto" is "tao" with ``C=10``.
     loss : str, Loss or None, default=None
         Loss of a leaf (see :mod:`ngdt.losses`). None is "squared", also named "squared_error".
     bootstrap : bool or "auto", default="auto"

@@ -225,9 +225,8 @@ def _(model: ObliqueTree):
     size = _check_table_attributes(model)
     require_tree("tree_", model.tree_, *size)
     if hasattr(model, "_draw"):
-        n_samples, bootstrap, n_drawn = model._draw
-        require(isinstance(n_samples, int) and isinstance(bootstrap, bool)
-                and isinstance(n_drawn, int | None), "_draw", "an integer, a bool and an integer")
+        require(isinstance(model._draw, tuple) and [type(each) for each in model._draw] in (
+            [int, bool, int], [int, bool, type(None)]), "_draw", "two integers and a bool")
     summary = model._sample_summary
     require(isinstance(summary, SampleSummary), "_sample_summary", "a SampleSummary")
     # That was trained; tree_ may have been replaced since.
