@@ -141,8 +141,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
         trained on (the loss of the standardised targets; the squared error is in units of the
         variance of y), ``standard_error`` that of the mean, ``n_folds`` the number of folds after
-        which it left the race or won, and ``chosen`` whether it won. Errors of as many folds can be
-        compared; the others are means over fewer.
+        which it left the race or won, and ``chosen`` whether it won. Only errors of the same
+        ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or
