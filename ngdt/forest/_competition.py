@@ -165,10 +165,12 @@ def _without(recipe, fold, problem, whole):
 
 
 def _tasks(recipes, names, counts, seeds):
-    """Recipe and seed of each tree, kind after kind."""
+    """Recipe and seed of each tree. Kinds take turns: a forest that is cut short has all of them."""
     chosen = chain.from_iterable(
         [recipes.get(name)] * n for name, n in zip(names, counts, strict=True))
-    return list(zip(chosen, seeds, strict=False))
+    tasks = list(zip(chosen, seeds, strict=False))
+    turns = [(j + 0.5) / n for n in counts for j in range(n)]
+    return [tasks[i] for i in np.argsort(turns, kind="stable")]
 
 
 def _in_proportion(shares, n_more, present=None):

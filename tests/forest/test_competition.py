@@ -426,7 +426,7 @@ def test_ctrl_c_in_the_trial_and_after_it(forest, call, n_trees, kinds, iris):
 @BOTH
 def test_warm_start_completes_the_shares_of_a_forest_that_was_cut(
         forest, kinds, iris, monkeypatch):
-    """Trees are trained kind after kind, so the last ones are missing."""
+    """Kinds take turns, so the forest that was cut has trees of both."""
     kinds(*(Kind(name, RandomOblique(3), (Stopped(17),), depth)
             for name, depth in (("one", 3), ("two", 4))))
     monkeypatch.setattr(ErrorSums, "mean_best_counts", lambda *_: [12, 8])
@@ -434,12 +434,15 @@ def test_warm_start_completes_the_shares_of_a_forest_that_was_cut(
     model = forest(20, warm_start=True, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C"):
         model.fit(*iris)
-    assert model.candidates_["n_trees"] == [4, 0]
+    assert model.candidates_["n_trees"] == [2, 2]
     assert model.candidates_["share"] == [0.6, 0.4]
     model.fit(*iris)
     assert model.candidates_["n_trees"] == [12, 8]
     depths = [tree.max_depth for tree in model.estimators_]
     assert [depths.count(3), depths.count(4)] == [12, 8]
+    # At any time, each kind is at most a tree away from its share.
+    for n_trees in range(5, 21):
+        assert abs(depths[4:n_trees].count(4) - 0.375 * (n_trees - 4)) <= 1
 
 
 @BOTH
