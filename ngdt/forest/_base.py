@@ -240,7 +240,8 @@ class ObliqueForest(TableEstimator):
     def _recipe(self, problem, sampling, linear_leaves, fitted):
         """How each tree is made, as the parameters say."""
         if is_auto(self.optimizer):
-            optimizers = default_kinds(problem, self.leaf, linear_leaves)[0].optimizers
+            optimizers = default_kinds(
+                problem, self.leaf, linear_leaves, sampling.n_columns)[0].optimizers
         else:
             optimizers = resolve_optimizers(self, linear_leaves)
         init = resolve_init(self, optimizers, fitted.get("classes_"))

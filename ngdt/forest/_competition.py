@@ -165,7 +165,7 @@ def _without(recipe, fold, problem, whole):
 
 
 def _tasks(recipes, names, counts, seeds):
-    """Recipe and seed of each tree. Kinds take turns: a forest that is cut short has all of them."""
+    """Recipe and seed of each tree. Kinds take turns: a forest that is cut has some of all."""
     chosen = chain.from_iterable(
         [recipes.get(name)] * n for name, n in zip(names, counts, strict=True))
     tasks = list(zip(chosen, seeds, strict=False))

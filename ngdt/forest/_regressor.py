@@ -39,8 +39,8 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     max_leaf_nodes : int or None, default=None
         Largest number of leaves of a tree. None sets no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the mean squared error by a split, times the share of the
-        samples, by weight, that reach it.
+        Least decrease of the mean loss, by default the squared error, by a split, times the share
+        of the samples, by weight, that reach it.
     ccp_alpha : float, default=0.0
         Cost of a leaf in minimal cost-complexity pruning of each tree, in the units of
         `min_impurity_decrease`. 0 prunes nothing.

@@ -236,6 +236,18 @@ def test_default_kinds_of_few_columns(forest, max_features, diabetes):
         assert len(np.unique(tree.tree_.weights.nonzero()[1])) <= max_features
 
 
+def test_few_columns_of_a_tree_set_its_learning_rate(iris, monkeypatch):
+    monkeypatch.setattr("ngdt.forest._kinds.MANY_SAMPLES", 150)
+    X = np.hstack([iris[0]] * 10)
+
+    def rate(X, max_features=None):
+        model = ObliqueForestClassifier(
+            1, init="random_complete", max_depth=1, max_features=max_features, random_state=0)
+        return model.fit(X, iris[1]).estimators_[0].optimizer[0].learning_rate
+
+    assert rate(X, 4) == rate(iris[0]) > rate(X)
+
+
 # --- competitions --------------------------------------------------------------------------------
 
 GOOD = Kind("good", RandomOblique(20), max_depth=4)
