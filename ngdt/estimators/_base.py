@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,21 @@ from ngdt.initializers import Initializer
 from ngdt.initializers._random_complete import default_depth
 from ngdt.optimizers import Optimizer
 from ngdt.optimizers._soft.stream import Stream
+
+
+class Cut(NamedTuple):
+    """What ended a training before its time.
+
+    Attributes
+    ----------
+    message : str
+        For a warning.
+    by_user : bool
+        Whether it was Ctrl-C, and not `max_time`.
+    """
+
+    message: str
+    by_user: bool
 
 
 class ObliqueTree(TableEstimator):
@@ -140,7 +155,7 @@ class ObliqueTree(TableEstimator):
     def _warned_of(self, cut, stacklevel):
         """This estimator, with a warning of what ended the training before its time, if any."""
         if cut is not None:
-            warnings.warn(cut, ConvergenceWarning, stacklevel=stacklevel)
+            warnings.warn(cut.message, ConvergenceWarning, stacklevel=stacklevel)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -162,11 +177,11 @@ class ObliqueTree(TableEstimator):
             if interrupted:
                 ctrl_c.end()
         if interrupted:
-            return (f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
-                    "found until then.")
+            return Cut(f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best "
+                       "tree found until then.", by_user=True)
         if deadline.has_cut and not deadline.is_stopped:
-            return (f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} "
-                    "epochs; tree_ is the best tree found in this time.")
+            return Cut(f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} "
+                       "epochs; tree_ is the best tree found in this time.", by_user=False)
         return None
 
     def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, resume, fresh,

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import mean_squared_error, zero_one_loss
 from sklearn.utils.multiclass import type_of_target
 
-from ngdt._validation import check_matrix, error_prefix
+from ngdt._table import check_samples
+from ngdt._validation import error_prefix
 from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.optimizers import TAO
 from ngdt.path._cost import Spread, prediction_cost
@@ -102,7 +103,8 @@ def tao_path(
 
     Parameters
     ----------
-    X : array-like or CSR matrix of shape (n_samples, n_features)
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        Whatever the estimator takes, with categories and missing values.
     y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
         Class labels of any type, or targets for regression.
     Cs : int or array-like of float, default=10
@@ -133,7 +135,8 @@ def tao_path(
     Warns
     -----
     ConvergenceWarning
-        If Ctrl-C ended the training. The path then ends with the best tree so far for that C.
+        If Ctrl-C ended the training: the path then ends with the best tree so far for that C. If
+        `max_time` of the estimator, which each C has for itself, shortened it for some C.
 
     See Also
     --------
@@ -168,30 +171,30 @@ def tao_path(
     model = warm_started(estimator)
     error = zero_one_loss if is_classifier(model) else mean_squared_error
     Cs, trees, columns = check_Cs(Cs), [], []
-    X = check_matrix(X)     # once, not once for each C
+    X = check_samples(model, X, reset=True)
     if X_val is not None and (np.shape(X_val)[1:] != X.shape[1:]
                               or np.shape(X_val)[:1] != np.shape(y_val)[:1]):
         raise ValueError(
             f"X_val and y_val must be samples of {X.shape[1]} features and their targets, "
             f"got shapes {np.shape(X_val)} and {np.shape(y_val)}")
-    X_val = None if X_val is None else check_matrix(X_val)
-    for C, interrupted in fits(model, Cs, X, y, sample_weight):
+    for C, cut in fits(model, Cs, X, y, sample_weight):
         tree = model.tree_
         trees.append(tree)
         columns.append((
             error(y, model.predict(X), sample_weight=sample_weight),
             np.nan if X_val is None else error(y_val, model.predict(X_val)),
             tree.n_nonzero, tree.n_internal, tree.n_leaves,
-            *prediction_cost(tree, X, sample_weight=sample_weight)))
+            *prediction_cost(tree, model.encode(X), sample_weight=sample_weight)))
         if verbose:
             train, validation, *sizes = columns[-1][:4]
             print(f"[tao_path] C {C:.4g}  train {train:.4g}  validation {validation:.4g}  "
                   "nonzeros {}  splits {}".format(*sizes))
-        if interrupted:
+        if cut is not None:
             warnings.warn(
-                f"Training was interrupted at C={C:.4g}, where the path ends.",
-                ConvergenceWarning, stacklevel=2)
-            break
+                f"Training was interrupted at C={C:.4g}, where the path ends." if cut.by_user
+                else f"At C={C:.4g}, {cut.message}", ConvergenceWarning, stacklevel=2)
+            if cut.by_user:
+                break
     *metrics, path_length, n_multiplications = zip(*columns, strict=True)
     return TAOPath(
         Cs[:len(trees)], trees, *map(np.array, metrics),
@@ -274,10 +277,10 @@ def fits(model, Cs, X, y, sample_weight):
     Yields
     ------
     C : float
-    interrupted : bool
-        Whether Ctrl-C ended the training.
+    cut : Cut or None
+        What ended the training before its time.
     """
     for C in Cs:
         model.set_params(optimizer__C=C)
         # No filter of warnings: it would be one for the fits of all other threads.
-        yield C, model._fit_until_cut(X, y, sample_weight) is not None
+        yield C, model._fit_until_cut(X, y, sample_weight)

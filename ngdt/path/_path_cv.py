@@ -3,12 +3,12 @@
 import warnings
 from collections.abc import Iterable
 from copy import deepcopy
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_consistent_length, get_tags
@@ -100,7 +100,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "rule": [StrOptions({"best", "one_standard_error"})],
-        "n_jobs": [Integral, None],
+        "n_jobs": TableEstimator._parameter_constraints["n_jobs"],
     }
 
     def __init__(
@@ -139,6 +139,9 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         -----
         UserWarning
             If some C has a score that is not finite.
+        ConvergenceWarning
+            If `max_time` of the estimator, which each C has for itself, shortened the training of
+            the chosen tree.
         """
         with self._unchanged_on_error():
             estimator = self._estimator()
@@ -154,9 +157,11 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
                 for train, test in folds))
             _check_scores(self.scores_, self.Cs_)
             self.C_ = self.Cs_[_choose(self.scores_, self.rule)]
-            for _ in _uninterrupted(
-                    self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight):
-                pass
+            *_, (_, cut) = _uninterrupted(
+                self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight)
+            if cut is not None:
+                warnings.warn(
+                    f"At C={self.C_:.4g}, {cut.message}", ConvergenceWarning, stacklevel=2)
             self.tree_ = self.estimator_.tree_
             if is_classifier(self):
                 self.classes_ = self.estimator_.classes_
@@ -255,14 +260,15 @@ def _weighed(weight):
 
 
 def _uninterrupted(model, *arguments):
-    """As `fits`, but yield the model, and raise if Ctrl-C ended the training.
+    """As `fits`, but yield the model instead of C, and raise if Ctrl-C ended the training.
 
-    The values of C of an unfinished path cannot be compared.
+    The values of C of an unfinished path cannot be compared. Those of trees that have the same time
+    can.
     """
-    for _, interrupted in fits(model, *arguments):
-        if interrupted:
+    for _, cut in fits(model, *arguments):
+        if cut is not None and cut.by_user:
             raise KeyboardInterrupt
-        yield model
+        yield model, cut
 
 
 def _scores(estimator, Cs, X, y, weight, train, test, scorer):
@@ -271,7 +277,7 @@ def _scores(estimator, Cs, X, y, weight, train, test, scorer):
             for part in (train, test)]
     X, y, weight = fold[1]
     models = _uninterrupted(warm_started(estimator), Cs, *fold[0])
-    return [scorer(model, X, y, **_weighed(weight)) for model in models]
+    return [scorer(model, X, y, **_weighed(weight)) for model, _ in models]
 
 
 def _check_scores(scores, Cs):

@@ -5,6 +5,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,6 +161,36 @@ def test_ctrl_c_ends_the_path_with_the_best_tree_so_far(digits):
     assert path.train_error[1] < 0.5
     with pytest.raises(KeyboardInterrupt):
         TAOPathCV(estimator.set_params(callback=StopAt(3)), Cs=[1.0, 0.1]).fit(X, y)
+
+
+def test_a_time_limit_shortens_trees_but_not_the_path(digits):
+    X, y, _, _ = digits
+    estimator = ObliqueTreeClassifier(3, optimizer="tao", max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match=r"At C=(1|0\.1), max_time=1e-09 s") as caught:
+        path = tao_path(X, y, Cs=[1.0, 0.1], estimator=estimator)
+    assert len(path.trees) == len(caught) == 2
+    with pytest.warns(ConvergenceWarning, match="At C=.*, max_time=1e-09 s") as caught:
+        search = TAOPathCV(estimator, Cs=[1.0, 0.1], cv=2).fit(X, y)
+    assert search.scores_.shape == (2, 2)
+    assert len(caught) == 1
+
+
+def test_tables_are_read_as_their_estimator_reads_them():
+    random = np.random.default_rng(0)
+    kind, x = random.choice(["a", "b", "c"], 200), random.normal(size=200)
+    y = (x > 0) ^ (kind == "b")
+    table = pd.DataFrame({"kind": pd.Categorical(kind), "x": np.where(x > 1.5, np.nan, x)})
+    estimator = tao_tree(3, max_passes=2)
+    path = tao_path(table[:150], y[:150], Cs=[1.0, 0.1], estimator=estimator, X_val=table[150:],
+                    y_val=y[150:])
+    alone = tao_tree(3, C=1.0, max_passes=2).fit(table[:150], y[:150])
+    encoded = tao_path(
+        alone.encode(table[:150]), y[:150], Cs=[1.0, 0.1], estimator=estimator)
+    assert path.trees == encoded.trees
+    np.testing.assert_array_equal(path.path_length.mean, encoded.path_length.mean)
+    assert path.validation_error[0] == pytest.approx(1 - alone.score(table[150:], y[150:]))
+    with pytest.raises(ValueError, match="feature names"):
+        tao_path(table, y, estimator=estimator, X_val=table.rename(columns={"x": "z"}), y_val=y)
 
 
 def test_warnings_of_fits_in_other_threads_are_no_errors():
