@@ -29,7 +29,7 @@ _DEPENDS_ON = {
     "scaling": {"X", "sample_weight", "standardize"},
     "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
     "row_span": {"X", "sample_weight", "standardize"},
-    "screen": {"X", "y", "loss", "n_outputs", "sample_weight"},
+    "screen": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
 }
 _KERNELS = ("data", "splitter", "row_span", "screen")
 

@@ -156,6 +156,13 @@ def test_trees_of_screened_features_are_those_of_these_columns_alone(form):
     assert set(np.flatnonzero(tree.densify().weights.any(axis=0))) <= set(features)
 
 
+def test_the_scaling_of_the_screen_is_that_of_the_problem_that_is_asked():
+    problem = problem_of()
+    assert (problem.screen.of(problem).scaling.scale != 1.0).all()
+    other = problem.replace(standardize=False)
+    np.testing.assert_array_equal(other.screen.of(other).scaling.scale, 1.0)
+
+
 def test_limits_are_those_of_the_problem_that_is_asked():
     problem = problem_of()
     deep = InfoGain().initialize(problem)
