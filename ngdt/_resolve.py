@@ -16,12 +16,11 @@ from ngdt.initializers import INITIALIZERS, Initializer, Pruned
 from ngdt.losses import ALIASES, LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
-# Types that a parameter may have, besides a name; for error messages.
-_TYPES = {
-    "init": "an Initializer, a Tree, a fitted estimator of this package, a fitted scikit-learn "
-            "decision tree",
-    "optimizer": "None, an Optimizer, a list of these",
-}
+# Types and names that a parameter may have; for error messages.
+_INIT = ("an Initializer, a Tree, a fitted estimator of this package, a fitted scikit-learn "
+         "decision tree", ["auto", *INITIALIZERS])
+_OPTIMIZER = "None, an Optimizer, a list of these", ["auto", *OPTIMIZERS, None]
+_ITEM = "an Optimizer", list(OPTIMIZERS)
 # Names of losses in other packages.
 _OTHER_NAMES = {
     "mae": "absolute_error", "l1": "absolute_error", "mse": "squared", "l2": "squared",
@@ -98,9 +97,10 @@ def _resolve_constant(estimator, given):
         if not given:
             raise ValueError(
                 f"optimizer={given!r} has no optimizer: pass None to keep the initial tree")
-        return [_named("optimizer", optimizer, OPTIMIZERS, Optimizer) for optimizer in given]
-    optimizer = _named(
-        "optimizer", "ssgd" if is_auto(given) else given, OPTIMIZERS, Optimizer)
+        return [_named(f"optimizer[{i}]", item, OPTIMIZERS, Optimizer, *_ITEM)
+                for i, item in enumerate(given)]
+    optimizer = _named("optimizer", "ssgd" if is_auto(given) else given, OPTIMIZERS, Optimizer,
+                       *_OPTIMIZER)
     if not (isinstance(given, str) and optimizer.is_stochastic) or optimizer.takes_linear_leaves:
         return [optimizer]
     if is_classifier(estimator):
@@ -133,7 +133,8 @@ def resolve_init(estimator, optimizers, classes):
             "the fitted state of the estimators in it: pass the Tree instead.)"))
         _check_same_task(estimator, init, classes)
         init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
-    return init if isinstance(init, Tree) else _named("init", init, INITIALIZERS, Initializer)
+    return init if isinstance(init, Tree) else (
+        _named("init", init, INITIALIZERS, Initializer, *_INIT))
 
 
 def resolve_baseline(optimizers, fresh):
@@ -223,9 +224,8 @@ def is_auto(value):
     return isinstance(value, str) and value == "auto"
 
 
-def _named(parameter, value, registry, base):
+def _named(parameter, value, registry, base, types, known):
     """The algorithm that a parameter means: an object, or the one of this name."""
-    known = ["auto", *registry] if parameter == "init" else ["auto", *registry, None]
     if isinstance(value, str):
         if value not in registry:
             raise ValueError(
@@ -236,5 +236,5 @@ def _named(parameter, value, registry, base):
         is_class = isinstance(value, type) and issubclass(value, base)
         hint = f": pass an object, {value.__name__}()" if is_class else ""
         raise TypeError(
-            f"{parameter} must be {_TYPES[parameter]} or one of {known}, got {value!r}{hint}")
+            f"{parameter} must be {types} or one of {known}, got {value!r}{hint}")
     return value

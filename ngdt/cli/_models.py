@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from ngdt._tree import Tree
 from ngdt._validation import did_you_mean
 from ngdt.cli._errors import Mistake
 from ngdt.cli._options import FILES
@@ -47,10 +49,13 @@ def load_model(path):
         raise Mistake(f"{error}. `ngdt fit` and ngdt.save write model files") from error
     if isinstance(model, TAOPathCV):
         model = model.estimator_
-    if not hasattr(model, "predict"):
-        raise Mistake(
-            f"{path} holds an object of type {type(model).__name__}; an estimator is needed")
-    check_is_fitted(model)
+    if isinstance(model, Tree):
+        raise Mistake(f"{path} holds a Tree, which has no columns and no labels: save the fitted "
+                      "estimator instead")
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise Mistake(f"{path}: {error}") from error
     return model
 
 

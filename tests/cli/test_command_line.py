@@ -66,6 +66,8 @@ def folder(frame, tmp_path_factory):
     columns = ["flavanoids", "region", "zip"]
     ngdt.save(boosted.fit(frame[columns], frame["proline"]), folder / "boosted.ngdt")
     ngdt.save(deep_tree(), folder / "deep.ngdt")
+    ngdt.save(ngdt.load(folder / "wine.ngdt").tree_, folder / "bare.ngdt")
+    ngdt.save(ngdt.ObliqueTreeClassifier(), folder / "unfitted.ngdt")
     return folder
 
 
@@ -434,6 +436,8 @@ def test_the_task_follows_from_the_target(y, task):
     ("explain deep.ngdt diabetes.npz", "holds an object of type DeepTreeClassifier, which does"),
     ("show boosted.ngdt --tree 9", "--tree must be from 1 to 5"),
     ("show boosted.ngdt -o x.html", "--tree 1 to --tree 5 choose a tree"),
+    ("show bare.ngdt", "bare.ngdt holds a Tree, which has no columns"),
+    ("predict unfitted.ngdt wine.csv", "unfitted.ngdt: This ObliqueTreeClassifier instance is not"),
     ("show deep.ngdt", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f rules", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f c", "a DeepTreeClassifier, whose splits are networks"),

@@ -201,6 +201,13 @@ def test_unknown_names_list_the_known_ones(iris):
         assert str(caught.value) == f"{parameter}='nonsense' is unknown; known are {known}."
 
 
+@pytest.mark.parametrize("item", ["auto", "nonsense", None])
+def test_items_of_a_list_are_optimizers(iris, item):
+    with pytest.raises((TypeError, ValueError), match=r"optimizer\[1\]") as caught:
+        ObliqueTreeClassifier(optimizer=["tao", item]).fit(*iris)
+    assert str(list(OPTIMIZERS)) in str(caught.value)
+
+
 @pytest.mark.parametrize(("parameter", "given", "close"), [
     ("optimizer", "toa", "tao"), ("optimizer", "TAO", "tao"), ("init", "infogain", "info_gain")])
 def test_a_name_that_is_nearly_known_is_suggested(iris, parameter, given, close):
