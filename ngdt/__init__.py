@@ -69,7 +69,7 @@ def __getattr__(name):
 def _hint(name):
     """Where a name is that this module lacks."""
     for module in (export, plotting, optimizers, initializers, losses, pruning, inference, path,
-                   deep):
+                   deep, explanation, persistence):
         if name in module.__all__:
             return f": it is {module.__name__}.{name}"
     if not name.startswith("_") and callable(getattr(ObliqueTreeClassifier, name, None)):

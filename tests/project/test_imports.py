@@ -111,6 +111,15 @@ def pointing_back(graph):
         if layer(target) > layer(module))
 
 
+def test_contributors_find_the_layer_of_each_module():
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.split("| layer | modules | contents |")[1].split("\n\n")[0]
+    listed = re.findall("`(\\w+)/?`", " ".join(
+        line.split("|")[2] for line in table.splitlines() if line.startswith("|")))
+    found = {name.split(".")[0] or "__init__" for name in modules()} | {"src"}
+    assert sorted(listed) == sorted(found)
+
+
 def test_imports_point_one_way():
     assert pointing_back(import_graph()) == []
 
