@@ -64,7 +64,6 @@ EXTRA_SOURCES = {
     "ngdt/optimizers/_soft/sparse_routing.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
     "ngdt/optimizers/_tao/conjugate_gradients.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/newton.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_tao/sparse_descent.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_tao/linear.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_sgd/epoch.pyx": ["ngdt/src/dot.c"],
     "ngdt/optimizers/_sgd/updates.pyx": ["ngdt/src/dot.c"],

@@ -80,9 +80,9 @@ def node_errors(tree, leaf, y, weight, loss):
 def _class_weights(tree, leaf, y, weight):
     """Weight of each class at each node and leaf, up to the last class that occurs."""
     label = y[:, 0].astype(np.intp)
-    at_leaf = np.zeros((tree.n_leaves, label.max() + 1))
-    np.add.at(at_leaf, (leaf, label), weight)
-    return sums_below(tree, at_leaf)
+    n = label.max() + 1
+    at_leaf = np.bincount(leaf * n + label, weight, tree.n_leaves * n)
+    return sums_below(tree, at_leaf.reshape(-1, n))
 
 
 def _entropy(count):

@@ -154,8 +154,9 @@ def _folds(problem, fraction):
 class _Prunings:
     """The pruned trees by name, of all samples and without each fold; made when asked for."""
 
-    def __init__(self, problem, folds, models, share=None):
-        self.problem, self.folds, self.params, self.share = problem, folds, models, share
+    def __init__(self, problem, folds, model_tree, share=None):
+        self.problem, self.folds, self.share = problem, folds, share
+        self.model_tree = model_tree
 
     @cached_property
     def pruned(self):
@@ -184,7 +185,7 @@ class _Prunings:
     @cached_property
     def models(self):
         """The model trees."""
-        return CrossValidatedModels(self.problem, self.folds, self.params, MODEL_TIME)
+        return CrossValidatedModels(self.problem, self.folds, self.model_tree, MODEL_TIME)
 
     def tree(self, name, training, seconds):
         """The tree for all training samples, which `training` is the problem of.

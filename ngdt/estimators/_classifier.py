@@ -149,11 +149,10 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         Number of epochs.
     candidates_ : dict of lists
         One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
-        else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
-        trained on (the share of misclassified samples, or the squared error in units of the
-        variance of y), ``standard_error`` that of the mean, ``n_folds`` the number of folds after
-        which it left the race or won, and ``chosen`` whether it won. Only errors of the same
-        ``n_folds`` can be compared.
+        else empty. ``candidate`` is its name, ``error`` the share of misclassified samples among
+        those that it was not trained on, ``standard_error`` that of this share, ``n_folds`` the
+        number of folds after which it left the race or won, and ``chosen`` whether it won. Only
+        errors of the same ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or

@@ -191,8 +191,10 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         """Run the optimizer on these samples, from the present tree.
 
         The first call makes the initial tree, as `fit` does. There are no validation samples. Not
-        available with ``optimizer=None``. With ``Annealed(expected_samples=...)``, soft training
-        goes on from call to call.
+        available with ``optimizer=None``. With "auto", the optimizer is "ssgd". With
+        ``Annealed(expected_samples=...)``, soft training goes on from call to call. Without
+        `expected_samples`, it runs its whole schedule at each call, and keeps only branches and
+        leaves that the given samples reach.
 
         Parameters
         ----------

@@ -90,7 +90,8 @@ class CrossValidatedPruning:
             validation_weight=None, ccp_alpha=0.0, verbose=0, callback=None)
         self.init, self._parts = init, []
         try:
-            self._parts += self._grow(folds, share)
+            for part in self._grow(folds, share):
+                self._parts.append(part)
             self.ccp_alpha, self.initial_alpha = (
                 self._choose(self._parts, folds) if folds else (0.0, 0.0))
         except KeyboardInterrupt as error:

@@ -94,7 +94,7 @@ def _with_synthetic(problem, random):
 
 
 def _random_tree(problem, random):
-    """As `RandomComplete` makes it, with equal leaves."""
+    """A complete tree of random splits, whose leaves are those of least loss."""
     m, p = 2**_DEPTH - 1, problem.X.shape[1]
     planes = random.normal(size=(m, p + 1))
     weights, thresholds = problem.scaling.to_raw(planes[:, :p], -planes[:, p])
