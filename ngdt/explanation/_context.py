@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from ngdt._labels import TreeLabels
-from ngdt._numbers import format_number
+from ngdt._numbers import format_number, format_value
 from ngdt._rules import factor
 from ngdt.explanation._sums import Names
 
@@ -36,7 +36,7 @@ class Prediction(NamedTuple):
     def __str__(self):
         if self.probability is not None:
             return f"{self.value} ({format_number(self.probability, DIGITS)})"
-        return ", ".join(format_number(value, DIGITS) for value in np.ravel(self.value))
+        return ", ".join(format_value(value) for value in np.ravel(self.value).tolist())
 
 
 @dataclass(frozen=True, eq=False)

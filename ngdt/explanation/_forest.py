@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ngdt._labels import labels_of
-from ngdt._numbers import format_number
+from ngdt._numbers import format_value
 from ngdt._samples import Samples
 from ngdt.explanation._axes import nearest_on_axes
 from ngdt.explanation._cells import Cells
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
-from ngdt.explanation._context import DIGITS, Context, encoded_rows
+from ngdt.explanation._context import Context, encoded_rows
 from ngdt.explanation._contributions import (
     contributions,
     contributions_of_leaf,
@@ -183,7 +183,7 @@ class ForestExplanation(Explanation):
 
     def titles(self):
         """What each of the sums is, list of str."""
-        return [f"{name}: {format_number(terms.total, DIGITS)}"
+        return [f"{name}: {format_value(terms.total)}"
                 for name, terms in self.sums().items()]
 
     def text(self, n_terms=3):
@@ -203,10 +203,9 @@ class ForestExplanation(Explanation):
         for title, terms in zip(self.titles(), self.sums().values(), strict=True):
             lines += [title, *term_lines(terms, n_terms)]
         if self._has_constant_leaves and self._context.classes is not None:
-            changes, together = self.changes_of_one_column()[:n_terms], self.near_change()
-            if together is not None and len(together.values) > 1:
-                changes.append(together)
-            lines += change_lines("class", changes, n_terms, "no change that was found")
+            lines += change_lines(
+                "class", self.changes_of_one_column(), self.near_change(), n_terms,
+                "no change of one column, or that was found of several numbers,")
         return "\n".join(lines)
 
     def _votes_text(self):
@@ -215,7 +214,7 @@ class ForestExplanation(Explanation):
                              for label, n in self.votes.items())
         low, high = self.votes.min(axis=0), self.votes.max(axis=0)
         return ", ".join(
-            f"trees from {format_number(float(a), DIGITS)} to {format_number(float(b), DIGITS)}"
+            f"trees from {format_value(float(a))} to {format_value(float(b))}"
             for a, b in zip(np.ravel(low), np.ravel(high), strict=True))
 
 

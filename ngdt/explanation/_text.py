@@ -30,14 +30,15 @@ def text_of_tree(explanation, n_terms):
     for name, terms in explanation.leaf_terms.items():
         lines.append(f"leaf {explanation.leaf}: {leaf_title(explanation, name, terms)}")
         lines += term_lines(terms, n_terms)
-    if explanation._knows_changes:
-        changes = explanation.changes_of_one_column()[:n_terms]
-        together = explanation.smallest_change()
-        if together is not None and len(together.values) > 1:
-            changes.append(together)
-        what = "leaf" if explanation._context.classes is None else "class"
-        lines += change_lines(what, changes, n_terms)
-    return "\n".join(lines)
+    if not explanation._knows_changes:
+        return "\n".join(lines)
+    is_regression = explanation._context.classes is None
+    if is_regression and explanation._context.labels.tree.n_leaves == 1:
+        return "\n".join(lines)
+    return "\n".join(lines + change_lines(
+        "leaf" if is_regression else "class", explanation.changes_of_one_column(),
+        explanation.smallest_change(), n_terms,
+        "no change of one column or of several numbers"))
 
 
 def leaf_title(explanation, name, terms):
@@ -54,8 +55,11 @@ def leaf_title(explanation, name, terms):
     -------
     str
     """
-    what = f"log-odds of {name}" if explanation._context.classes is not None else name
-    return f"{what and f'{what}: '}{_number(terms.total)}"
+    if explanation._context.classes is not None:
+        return f"log-odds of {name}: {_number(terms.total)}"
+    output = explanation._outputs[[*explanation.leaf_terms].index(name)]
+    cut = "" if terms.total == output else f", cut to {_number(output)}"
+    return f"{name and f'{name}: '}{_number(terms.total)}{cut}"
 
 
 def _decision(explanation, decision, n_terms):
@@ -124,24 +128,32 @@ def term_lines(terms, n_terms):
         numbers, rows, strict=True)]
 
 
-def change_lines(what, changes, n_terms, none="no change"):
+def change_lines(what, changes, together, n_terms, none):
     """The lines of changes that lead to another leaf or class.
 
     Parameters
     ----------
     what : {"leaf", "class"}
     changes : list of Change
+        Of one column each.
+    together : Change or None
+        Of several numbers, or of one, which is left out.
     n_terms : int or None
-    none : str, default="no change"
+    none : str
         What was looked for, if there are no changes.
 
     Returns
     -------
     list of str
     """
-    if not changes:
+    shown = [each.text(n_terms) for each in changes[:n_terms]]
+    if len(shown) < len(changes):
+        shown.append(f"{len(changes) - len(shown)} more changes of one column")
+    if together is not None and len(together.values) > 1:
+        shown.append(together.text(n_terms))
+    if not shown:
         return [f"{none} within the range of the training samples leads to another {what}"]
-    return [f"changes to another {what}:", *(f"    {each.text(n_terms)}" for each in changes)]
+    return [f"changes to another {what}:", *(f"    {each}" for each in shown)]
 
 
 def _mean(mean, value):
@@ -151,4 +163,5 @@ def _mean(mean, value):
 
 
 def _number(value):
-    return format_number(float(value), DIGITS)
+    # With a decimal: what a year of 2019.4 adds up to is not 2020.
+    return format_value(float(value))

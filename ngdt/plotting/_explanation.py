@@ -4,7 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ngdt._numbers import format_number, format_value
+from ngdt._numbers import format_value
 from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short
 
 # Height of a bar, and of the title and ticks of a panel, in inches.
@@ -125,7 +125,7 @@ def _draw(ax, bars, has_zero):
         number = float(end if is_end else end - begin)
         on_right = number >= 0
         ax.annotate(
-            f"{'+' if on_right and not is_end else ''}{format_number(number)}",
+            f"{'+' if on_right and not is_end else ''}{format_value(number)}",
             (max(begin, end) if on_right else min(begin, end), place), fontsize=7, color="0.3",
             va="center", ha="left" if on_right else "right", xytext=(6 if on_right else -6, 0),
             textcoords="offset points",

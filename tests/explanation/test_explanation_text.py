@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_wine
 
 from explained import model_of
-from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    Tree,
+)
 from ngdt.plotting import plot_explanation
 from ngdt.testing.strategies import dyadics, problems
 
@@ -286,12 +293,42 @@ def test_missing_numbers_are_called_missing(was_missing):
     assert explanation.smallest_change() is None
 
 
+def test_predictions_are_written_with_a_decimal():
+    year = np.arange(1950.0, 2026.0)[:, None]
+    y = 1000 + year[:, 0] / 2
+    tree = ObliqueTreeRegressor(max_depth=2, leaf="constant", optimizer=None).fit(year, y)
+    (explanation,) = tree.explain(year[:1])
+    assert str(explanation).startswith(f"{tree.predict(year[:1])[0]:.1f}, leaf 0")
+    forest = ObliqueForestRegressor(
+        3, init="info_gain", optimizer=None, max_depth=2, random_state=0).fit(year, y)
+    (explanation,) = forest.explain(year[:1])
+    ((_, terms),) = explanation.sums().items()
+    assert f"+{terms.base:.1f}  mean prediction" in str(explanation)
+
+
+def test_a_prediction_that_is_cut_says_so():
+    X = np.arange(20.0)[:, None]
+    model = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(X, X[:, 0])
+    first, *_ = model.explain([[100.0]])[0].titles()
+    assert re.fullmatch("leaf 0: 9.*, cut to 19", first)
+    assert "cut" not in str(model.explain(X[7:8]))
+
+
+def test_changes_that_are_not_shown_are_counted():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    (explanation,) = ObliqueTreeClassifier(
+        0, leaf="linear", optimizer=None).fit(X, y).explain(X.iloc[[130]])
+    n = len(explanation.changes_of_one_column())
+    assert n > 3
+    assert f"\n    {n - 3} more changes of one column\n" in str(explanation)
+    assert "more changes" not in explanation.text(None)
+
+
 def test_nothing_to_change():
     X = np.arange(10.0)[:, None]
     model = ObliqueTreeRegressor(0, optimizer=None).fit(X, X[:, 0])
     (explanation,) = model.explain(X[:1])
-    assert str(explanation) == (
-        "4.5, leaf 0\nno change within the range of the training samples leads to another leaf")
+    assert str(explanation) == "4.5, leaf 0"       # there is no other leaf
     assert repr(explanation) == "<TreeExplanation: 4.5>"
     assert explanation.to_frame().empty
     assert explanation.smallest_change() is None
