@@ -11,6 +11,9 @@ from ngdt._scaling import power_of_two
 from ngdt._table.columns import is_missing
 from ngdt._validation import check_finite, check_size_of_weights, error_prefix
 
+# Largest rounding error of a leaf value, relative to the mean of the targets that is added to it.
+ROUNDING = 1e-13
+
 
 def check_classes(classes):
     """The labels that may occur, sorted; those that y could not hold are refused.
@@ -221,7 +224,14 @@ class RegressionTargets:
 
     def unscale_leaf_values(self, tree, loss):
         """The tree with leaf values in the units of y."""
-        return _rescaled(tree, lambda values: self.decode(loss.decode(values)), self.scale)
+        return _rescaled(
+            _without_idle_slopes(tree), lambda values: self._decode_sums(loss.decode(values)),
+            self.scale)
+
+    def _decode_sums(self, values):
+        """As `decode`, but a sum that is zero but for rounding errors is zero."""
+        decoded = self.decode(values)
+        return np.where(np.abs(decoded) <= ROUNDING * np.abs(self.center), 0.0, decoded)
 
     def scale_impurity(self, decrease, loss):
         """A decrease of the mean loss, averaged over targets, in the units of training.
@@ -254,6 +264,19 @@ def _rescaled(tree, convert, factor):
     if tree.ranges is not None:
         leaves["ranges"] = convert(leaves["ranges"].swapaxes(1, 2)).swapaxes(1, 2)
     return tree.replace(**leaves)
+
+
+def _without_idle_slopes(tree):
+    """The tree with constants where predictions are cut at one number, whatever the slopes are."""
+    if tree.ranges is None:
+        return tree
+    low, high = np.moveaxis(tree.ranges, -1, 0)
+    is_idle = low == high
+    values = np.where(is_idle, low, tree.values)
+    slopes = np.where(is_idle[..., None], 0.0, tree.slopes)
+    if not slopes.any():
+        return tree.replace(values=np.clip(values, low, high))
+    return tree.replace(values=values, slopes=slopes, ranges=tree.ranges)
 
 
 def _as_columns(y):

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from helpers import make_problem, oblique_problem, serves, short
-from ngdt import Tree
+from ngdt import ObliqueTreeRegressor, Tree
 from ngdt._limits import enforce_limits
 from ngdt._samples import Samples
 from ngdt._structure import constant_predictions
@@ -25,7 +25,7 @@ from ngdt.inference import (
     upper_bound,
 )
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.optimizers import OPTIMIZERS
+from ngdt.optimizers import OPTIMIZERS, Annealed
 from ngdt.path import prediction_cost
 from ngdt.pruning import (
     prune_cost_complexity,
@@ -335,6 +335,16 @@ def test_limits(problem, limits):
 
 
 # --- others that take trees ---------------------------------------------------------------------
+
+
+def test_a_leaf_of_equal_targets_has_no_slopes():
+    X = np.linspace(-1, 1, 40)[:, None]
+    y = np.where(X[:, 0] > 0, 30.0, 0.0)
+    models = [ObliqueTreeRegressor(2, leaf="linear", optimizer=optimizer, random_state=0).fit(X, y)
+              for optimizer in (None, "tao", Annealed(steps=200, leaf="linear"))]
+    for model in models:
+        assert model.tree_.slopes is None
+        assert_array_equal(model.predict(X), y)     # zero is zero, without rounding errors
 
 
 @given(trees_and_samples())
