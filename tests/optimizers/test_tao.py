@@ -1,5 +1,7 @@
 """TAO: each node does what the rest of the tree makes best, and the loss never rises."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import StopAt, hard_problems, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._deadline import Deadline
 from ngdt._parallel import Threads
 from ngdt._samples import Samples
+from ngdt.initializers import RandomComplete
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
 from ngdt.optimizers._tao.node_problems import node_problems
@@ -618,3 +622,15 @@ def test_a_node_may_have_hardly_any_of_the_weight(solver):
     problem = as_problem((tree, X, y.astype(int), LogLoss()), weight)
     trained = TAO(alpha=10, solver=solver, max_passes=3).optimize(tree, problem).tree
     assert np.isfinite(trained.densify().weights).all()
+
+
+def test_nothing_is_known_of_the_time_of_the_first_node(monkeypatch):
+    """What came before it says nothing: an estimate from it would leave the node out."""
+    problem = make_problem(*load_iris(return_X_y=True), max_depth=1)
+    tree = RandomComplete().initialize(problem)
+    ticks = itertools.count()
+    monkeypatch.setattr("ngdt.optimizers._tao.tao.monotonic", lambda: float(next(ticks)))
+    limited = problem.replace(deadline=Deadline.after(100.0))
+    found = TAO(max_passes=1).optimize(tree, limited).tree
+    assert not limited.deadline.has_cut
+    assert found == TAO(max_passes=1).optimize(tree, problem).tree != tree

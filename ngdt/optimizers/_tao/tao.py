@@ -316,9 +316,10 @@ class TAORun:
         """Whether there is time for a node; the deepest nodes, with few samples, come first."""
         if not self.deadline.is_set:
             return True
-        seconds = (monotonic() - self.begin) / max(1, self.n_fitted)
-        self.n_fitted += len(problem.samples)
-        return self.deadline.fits(seconds * len(problem.samples))
+        n = len(problem.samples)
+        seconds = n * (monotonic() - self.begin) / self.n_fitted if self.n_fitted else 0.0
+        self.n_fitted += n
+        return self.deadline.fits(seconds)
 
     def _fit_node(self, problem, position, was_right, other):
         """Fit one node: its id, nonzero weights and threshold; the present split may be kept.
