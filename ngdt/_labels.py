@@ -1,6 +1,6 @@
 """All that text and plots say of a tree beside its numbers: names, and a summary of its samples."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -34,6 +34,10 @@ class TreeLabels:
         Of the training samples, or of others that were given; None if there are none.
     n_node_samples : ndarray of int, shape (n_internal + n_leaves,), or None
         Number of these samples at each node, then at each leaf.
+    fill : dict of int to float
+        What stands for a missing number, of the features that had missing ones in training.
+    booleans : frozenset of int
+        The features that are numbers for bools.
     """
 
     tree: Tree
@@ -43,6 +47,8 @@ class TreeLabels:
     class_names: list | None
     summary: SampleSummary | None
     n_node_samples: np.ndarray | None
+    fill: dict = field(default_factory=dict)
+    booleans: frozenset = frozenset()
 
     def is_number(self, feature):
         """Whether a feature of the tree is a column of numbers."""
@@ -84,7 +90,8 @@ def labels_of(model, *, feature_names=None, class_names=None, X=None):
     summary, counts = _known(model, tree) if X is None else _summarize(
         tree, _encoded(model, transform(steps, X)), classes is not None)
     labels = TreeLabels(
-        tree, names, None if table is None else table.features, columns, classes, summary, counts)
+        tree, names, None if table is None else table.features, columns, classes, summary, counts,
+        *_of_numbers(getattr(model, "_table", None)))
     scale, offset = units_of(steps, n_columns)
     if table is not None:       # indicators have no units
         is_number = np.array([each.kind == "number" for each in labels.features])
@@ -154,6 +161,14 @@ def _encoding(model):
     """The encoding of the table that the tree of a model was trained on; None if there is none."""
     table = getattr(model, "_table", None)
     return None if table is None or table.is_identity else table
+
+
+def _of_numbers(table):
+    """What stands for missing numbers, by feature, and the features that are bools."""
+    if table is None:
+        return {}, frozenset()
+    return ({int(k): float(table.fill[k]) for k in table.gaps},
+            frozenset(np.flatnonzero(np.isin(table.numeric, table.booleans)).tolist()))
 
 
 def _class_names(model, tree, names):

@@ -198,8 +198,8 @@ def _tolerance(labels, output, digits):
 
 def _center(labels, leaf, feature):
     """The shortest number near the mean of a feature in a leaf; 0 without samples."""
-    # Categories and gaps are 0 or 1; the constant is the prediction without them.
-    if labels.summary is None or not labels.is_number(feature):
+    # Bools, categories and gaps are 0 or 1; the constant is the prediction without them.
+    if labels.summary is None or not labels.is_number(feature) or feature in labels.booleans:
         return Decimal(0)
     mean = float(labels.summary.leaf_means[leaf, feature])
     tolerance = _CENTER_TOLERANCE * labels.summary.std[feature]

@@ -3,7 +3,7 @@
 A rule that shows all its features sends each sample of the summary as the tree does.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -31,6 +31,9 @@ class Rule:
     is_certain : bool
         False where samples come so near to the threshold that the order of a sum in floating
         point may decide.
+    missing_is_left : bool or None
+        Of a split on a single number, whether samples go left whose number is missing. None where
+        none was missing in training.
     """
 
     features: np.ndarray
@@ -38,6 +41,7 @@ class Rule:
     threshold: Decimal
     hidden: str = ""
     is_certain: bool = True
+    missing_is_left: bool | None = None
 
     @property
     def is_condition(self):
@@ -55,15 +59,20 @@ class CategoryRule:
     categories : list of str
     is_left : bool
         Whether samples of these categories go left; if not, all others do.
+    other : str or None
+        The other category, if there is one only.
     """
 
     column: str
     categories: list
     is_left: bool
+    other: str | None = None
 
     def text(self, left):
         """The condition that samples of the left or of the right child meet."""
         is_in = self.is_left == left
+        if self.other is not None and not is_in:
+            return f"{self.column} is {self.other}"
         if len(self.categories) == 1:
             return f"{self.column} {'is' if is_in else 'is not'} {self.categories[0]}"
         return f"{self.column} {'in' if is_in else 'not in'} {{{', '.join(self.categories)}}}"
@@ -80,11 +89,14 @@ def category_rule_of(labels, node):
     Returns
     -------
     CategoryRule or None
-        None if the split uses a number, or several columns.
+        None if the split uses a number other than a bool, or several columns.
     """
+    weights, threshold = labels.tree.dense_weights([node])[0], labels.tree.thresholds[node]
+    (features,) = np.nonzero(weights)
+    if len(features) == 1 and features[0] in labels.booleans:
+        return _boolean_rule(labels, int(features[0]), weights[features[0]], threshold)
     if labels.features is None:
         return None
-    weights, threshold = labels.tree.dense_weights([node])[0], labels.tree.thresholds[node]
     used = {labels.features[j][:2] for j in np.flatnonzero(weights)}
     if len(used) != 1 or ("number" in {kind for _, kind in used}):
         return None
@@ -98,6 +110,19 @@ def category_rule_of(labels, node):
     is_left = threshold < 0.0
     listed = [each for each, score in scores.items() if (score <= threshold) == is_left]
     return CategoryRule(name, listed, is_left) if listed else None
+
+
+def _boolean_rule(labels, feature, weight, threshold):
+    """The rule of a split on a bool; None if both values go the same way."""
+    true_is_left, fill = bool(weight <= threshold), labels.fill.get(feature)
+    if true_is_left == (threshold >= 0.0):
+        return None
+    name = labels.feature_names[feature]
+    if fill is None:
+        return CategoryRule(name, ["True"], true_is_left, "False")
+    # A missing one goes with the value that is not written.
+    listed = "True" if (weight * fill <= threshold) != true_is_left else "False"
+    return CategoryRule(name, [listed], true_is_left == (listed == "True"))
 
 
 def terms_of(labels, weights):
@@ -187,8 +212,11 @@ def rule_of(labels, node, n_terms=None, digits=None):
     features, effect = terms_of(labels, weights)
     weights, threshold = weights[features], float(tree.thresholds[node])
     hidden = hidden_terms(labels, effect, n_terms)
-    if len(features) == 1:
-        return _single(features, weights[0], threshold, summary, node, digits)
+    number = _number_of(labels, features)
+    if number is not None:
+        rule = _of_number(labels, node, number, digits)
+        if rule is not None:
+            return rule
     if summary is not None and not hidden:
         return _rounded(features, weights, threshold, summary, node, digits or DEFAULT_DIGITS)
 
@@ -200,11 +228,45 @@ def rule_of(labels, node, n_terms=None, digits=None):
                 number(threshold), hidden)
 
 
-def _single(features, weight, threshold, summary, node, digits):
+def _number_of(labels, features):
+    """The feature whose value decides a split: the only one, but for the indicator of its gaps."""
+    if len(features) == 1:
+        return int(features[0])
+    if len(features) == 2 and labels.features is not None:
+        by_kind = {labels.features[j].kind: int(j) for j in features}
+        if by_kind.keys() == {"number", "missing"} and (
+                len({labels.features[j].column for j in features}) == 1):
+            return by_kind["number"]
+    return None
+
+
+def _of_number(labels, node, number, digits):
+    """The rule of a split on a feature, and where samples go whose number is missing.
+
+    None where the indicator of gaps leaves no room between the samples.
+    """
+    weights = labels.tree.dense_weights([node])[0]
+    weight, threshold, window = weights[number], float(labels.tree.thresholds[node]), None
+    if labels.summary is not None:
+        window = labels.summary.left[node], labels.summary.right[node]
+        if np.count_nonzero(weights) > 1:       # between products, not between numbers
+            low, high = np.array(window) / abs(weight)
+            window = np.nextafter(low, np.inf), high
+            if not low < window[0] < high:
+                return None
+    rule = _single(np.array([number]), weight, threshold, window, digits)
+    fill = labels.fill.get(number)
+    if fill is None:
+        return rule
+    of_gap = sum(weights[j] for j in np.flatnonzero(weights) if j != number)
+    return replace(rule, missing_is_left=bool(weight * fill + of_gap <= threshold))
+
+
+def _single(features, weight, threshold, window, digits):
     """The rule of a split on a single feature: its value, up to a sign, against a limit."""
     size, sign = abs(float(weight)), Decimal(int(np.sign(weight)))
-    if summary is not None:
-        low, high = summary.left[node], summary.right[node]
+    if window is not None:
+        low, high = window
         limit = shortest(_inside(threshold / size, low, high), digits or DEFAULT_DIGITS,
                          lambda value: low <= value < high)
         return Rule(features, [sign], limit)

@@ -39,7 +39,8 @@ def in_units(labels, scale, offset):
     summary = labels.summary
     if summary is not None:
         summary = _summary_in_units(summary, tree, scale, offset)
-    return replace(labels, tree=tree, summary=summary)
+    fill = {j: float(scale[j] * value + offset[j]) for j, value in labels.fill.items()}
+    return replace(labels, tree=tree, summary=summary, fill=fill)
 
 
 def _summary_in_units(summary, tree, scale, offset):

@@ -20,10 +20,13 @@ class RawTable(NamedTuple):
         float32 or float64, with NaN where a value is missing.
     categories : list of list
         Values of each categorical column; missing ones are None, NaN or pandas.NA.
+    booleans : tuple of int
+        Columns of numbers that are bools.
     """
 
     numbers: Any
     categories: list
+    booleans: tuple = ()
 
 
 def check_samples(estimator, X, *, reset):
@@ -161,4 +164,5 @@ def _read(columns, categorical):
     numbers = np.empty((n, len(numeric)), dtype=np.float32 if is_float32 else np.float64)
     for k, j in enumerate(numeric):
         numbers[:, k] = columns.numbers(j)
-    return RawTable(numbers, [columns.categories(j) for j in categorical])
+    return RawTable(numbers, [columns.categories(j) for j in categorical],
+                    tuple(j for j in numeric.tolist() if columns.is_boolean(j)))

@@ -72,6 +72,10 @@ class FrameColumns:
         """Whether a column has the type float32."""
         return self._series[j].dtype == nw.Float32
 
+    def is_boolean(self, j):
+        """Whether a column has a type of bools."""
+        return self._series[j].dtype == nw.Boolean
+
     def numbers(self, j):
         """The numbers of a column, with NaN where one is missing, shape (n_samples,)."""
         series = self._series[j]
@@ -106,6 +110,10 @@ class ArrayColumns:
     def is_float32(self, j):
         """Whether a column has the type float32."""
         return self._X.dtype == np.float32
+
+    def is_boolean(self, j):
+        """Whether a column has a type of bools."""
+        return False
 
     def numbers(self, j):
         """As for `FrameColumns`."""

@@ -75,6 +75,8 @@ class Table:
         One for each of the columns `categorical`.
     is_sparse : bool
         Whether the encoded table is a CSR matrix.
+    booleans : tuple of int
+        The columns of numbers that are bools.
     """
 
     names: tuple
@@ -84,6 +86,7 @@ class Table:
     gaps: np.ndarray
     categories: tuple
     is_sparse: bool
+    booleans: tuple = ()
 
     @classmethod
     def fit(cls, raw, names, categorical, sample_weight):
@@ -109,7 +112,7 @@ class Table:
             _fit_categories(values, sample_weight > 0, names[j])
             for values, j in zip(raw.categories, categorical, strict=True))
         table = cls(tuple(names), numeric, categorical, fill, gaps, categories,
-                    sparse.issparse(raw.numbers))
+                    sparse.issparse(raw.numbers), raw.booleans)
         return replace(table, is_sparse=table.is_sparse or table._is_better_sparse(raw.numbers))
 
     @property

@@ -166,8 +166,9 @@ class Columns:
                 if is_gap or value != start[j]:
                     sample = start.copy()
                     sample[j] = value
-                    before = None if is_gap else float(start[j])
-                    yield context.features[j].column, before, float(value), sample
+                    read = bool if j in context.labels.booleans else float
+                    before = None if is_gap else read(start[j])
+                    yield context.features[j].column, before, read(value), sample
 
     def _with_other_categories(self):
         features, of_column = self.context.features, {}

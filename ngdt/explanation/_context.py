@@ -84,10 +84,13 @@ class Context:
 
     @cached_property
     def is_binary(self):
-        """The features with two values in the training samples, such as False and True."""
+        """The features with two values in the training samples, and bools that varied."""
         # No numbers between two limits vary more than those that are all at the limits.
         largest_variance = (self.mean - self.low) * (self.high - self.mean)
-        return (self.low < self.high) & (self.std**2 >= largest_variance * (1 - ROUNDING))
+        has_two_values = self.std**2 >= largest_variance * (1 - ROUNDING)
+        # A missing bool is a number between them.
+        has_two_values[[*self.labels.booleans]] = True
+        return (self.low < self.high) & has_two_values
 
     def column_name(self, column):
         """Name of a column of the table."""
@@ -153,6 +156,9 @@ class Row(NamedTuple):
             if is_one and (each.kind == "category" or (
                     each.kind == "missing" and each.column in self.gaps)):
                 values[column] = name
+        for j in labels.booleans:
+            if features[j].column not in self.gaps:
+                values[columns[j]] = f"{columns[j]} is {bool(self.x[j])}"
         return Names(names, columns, values)
 
 

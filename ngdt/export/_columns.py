@@ -16,12 +16,15 @@ class NumberColumn:
         What stands for a missing number; None where none may be missing.
     gap : int or None
         The feature that is 1 where the number is missing, and else 0.
+    is_boolean : bool
+        Whether the table has bools in place of the numbers.
     """
 
     name: str
     feature: int
     fill: float | None = None
     gap: int | None = None
+    is_boolean: bool = False
 
     def is_used(self, weights):
         """Whether some feature of the column has a weight."""
@@ -86,7 +89,7 @@ def columns_of(model):
     first = len(table.numeric)
     gaps = {int(k): first + i for i, k in enumerate(table.gaps)}
     columns = {
-        int(j): NumberColumn(names[j], k, float(fill), gaps.get(k))
+        int(j): NumberColumn(names[j], k, float(fill), gaps.get(k), int(j) in table.booleans)
         for k, (j, fill) in enumerate(zip(table.numeric, table.fill, strict=True))}
     first += len(gaps)
     for j, categories in zip(table.categorical, table.categories, strict=True):

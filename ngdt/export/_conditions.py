@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+import numpy as np
 from scipy.special import softmax
 
 from ngdt._leaf_text import has_log_odds, leaf_texts, log_odds_of
@@ -26,12 +27,15 @@ class Condition:
     limit : Decimal or None
     is_certain : bool
         False where the order of a sum in floating point decides for some samples.
+    or_missing : bool
+        Whether samples whose number is missing meet it, too.
     """
 
     subject: str
     relation: str = ""
     limit: Decimal | None = None
     is_certain: bool = True
+    or_missing: bool = False
 
     @property
     def is_upper(self):
@@ -41,7 +45,8 @@ class Condition:
     def __str__(self):
         if not self.relation:
             return self.subject
-        return f"{self.subject} {self.relation} {format_number(self.limit)}"
+        missing = " (or missing)" if self.or_missing else ""
+        return f"{self.subject} {self.relation} {format_number(self.limit)}{missing}"
 
 
 def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
@@ -74,7 +79,31 @@ def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
             for weight, j in zip(rule.weights, rule.features, strict=True)) or "0"
         subject, relation, limit = (
             f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip(), "<=", rule.threshold)
-    return Condition(subject, relation if left else _OPPOSITE[relation], limit, rule.is_certain)
+    return Condition(subject, relation if left else _OPPOSITE[relation], limit, rule.is_certain,
+                     rule.missing_is_left is left)
+
+
+def missing_in_sums(labels):
+    """What stands for missing numbers in the sums of splits and linear leaves.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+
+    Returns
+    -------
+    dict of int to float
+        By feature; those that had missing numbers in training.
+    """
+    tree, used = labels.tree, set()
+    if not labels.fill:
+        return {}
+    for node in range(tree.n_internal):
+        if category_rule_of(labels, node) is None and not rule_of(labels, node).is_condition:
+            used |= set(np.flatnonzero(tree.dense_weights([node])[0]).tolist())
+    if tree.slopes is not None:
+        used |= set(np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist())
+    return {j: value for j, value in labels.fill.items() if j in used}
 
 
 def leaf_text(labels, leaf, n_terms=None, digits=None):

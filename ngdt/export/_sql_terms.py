@@ -138,8 +138,14 @@ def _number_condition(column, weights, threshold):
     limit = exact_limit(abs(weight), threshold)
     if limit is None:
         return None
-    text = f"{name} <= {literal(limit)}" if weight > 0 else f"{name} >= {literal(-limit)}"
+    number = _number(column)
+    text = f"{number} <= {literal(limit)}" if weight > 0 else f"{number} >= {literal(-limit)}"
     return f"{text} OR {name} IS NULL" if missing_is_left else text
+
+
+def _number(column):
+    """The value of a column of numbers; databases with a type of bools do not compute with them."""
+    return f"CAST({quoted(column.name)} AS INTEGER)" if column.is_boolean else quoted(column.name)
 
 
 def _category_condition(column, weights, threshold):
@@ -161,7 +167,7 @@ def _number_term(column, weights):
     missing = column.missing_term(weights)
     if weight == 0.0:
         return f"CASE WHEN {name} IS NULL THEN {literal(missing)} ELSE 0.0 END"
-    product = f"{literal(weight)} * {name}"
+    product = f"{literal(weight)} * {_number(column)}"
     return product if missing is None else f"COALESCE({product}, {literal(missing)})"
 
 

@@ -3,10 +3,13 @@
 from numbers import Integral
 
 from ngdt._labels import labels_of
+from ngdt._numbers import format_number
 from ngdt.export._characters import writable
-from ngdt.export._conditions import condition_of, leaf_lines
+from ngdt.export._conditions import condition_of, leaf_lines, missing_in_sums
 from ngdt.export._walk import walk
 
+# Significant digits of means.
+_MEAN_DIGITS = 6
 UNCERTAIN = "  # rounding of the sum decides for some samples"
 
 
@@ -28,6 +31,9 @@ def export_text(
     probabilities: the class with the largest score is predicted. A formula that shows all its
     features predicts for each training sample what the tree does, up to half a unit
     in the last of `digits` digits of the range of all predictions.
+
+    Where numbers were missing in training, conditions on such a column say which way samples go
+    without it, and a last line has the means that stand for them in sums.
 
     Parameters
     ----------
@@ -100,6 +106,12 @@ def export_text(
         elif kind == "leaf":
             texts = leaf_lines(labels, item, n_terms, digits)
         lines += ["    " * depth + text for text in texts]
+    means = missing_in_sums(labels)
+    if means:
+        listed = ", ".join(
+            f"{labels.feature_names[j]} {format_number(value, _MEAN_DIGITS)}"
+            for j, value in means.items())
+        lines.append(f"# in sums, a missing number counts as its mean: {listed}")
     return writable("\n".join(lines))
 
 

@@ -176,6 +176,8 @@ def _(table: Table):
         and all(isinstance(each, Categories) for each in table.categories),
         "categories", "the Categories of each categorical column")
     require(isinstance(table.is_sparse, bool), "is_sparse", "True or False")
+    require(isinstance(table.booleans, tuple) and set(table.booleans) <= set(numeric.tolist()),
+            "booleans", "columns of numbers")
 
 
 @check.register

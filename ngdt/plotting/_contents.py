@@ -73,8 +73,8 @@ class Contents:
 
     def is_sum(self, node):
         """Whether the rule of a node is a sum of terms."""
-        weights = self.labels.tree.dense_weights([node])[0]
-        return np.count_nonzero(weights) != 1 and category_rule_of(self.labels, node) is None
+        return category_rule_of(self.labels, node) is None and (
+            not rule_of(self.labels, node).is_condition)
 
     def split(self, node):
         """The box of a split."""
@@ -313,7 +313,8 @@ def condition_text(labels, rule):
     """A rule on a single feature, as the condition that samples of the left child meet."""
     (feature,), (sign,) = rule.features, rule.weights
     limit = _minus(format_number(sign * rule.threshold))
-    return f"{labels.feature_names[feature]} {'≤' if sign > 0 else '≥'}{_FIXED_SPACE}{limit}"
+    relation = f"{'≤' if sign > 0 else '≥'}{_FIXED_SPACE}{limit}"
+    return f"{labels.feature_names[feature]} {relation}{' or missing' * bool(rule.missing_is_left)}"
 
 
 def blend(color, share):

@@ -66,7 +66,7 @@ def draw_split(ax, labels, node, shape, n_bars=5):
         draw_image(ax, weights, shape)
         return
     ax.spines[:].set_color("0.8")
-    if np.count_nonzero(weights) == 1 or category_rule_of(labels, node) is not None:
+    if category_rule_of(labels, node) is not None or rule_of(labels, node).is_condition:
         ax.text(0.5, 0.5, _condition(labels, node), ha="center", va="center", fontsize=8,
                 transform=ax.transAxes, parse_math=False)
     else:
@@ -122,7 +122,8 @@ def _condition(labels, node):
     rule = rule_of(labels, node, digits=None if known else _DIGITS)
     (feature,), (sign,) = rule.features, rule.weights
     limit = format_number(sign * rule.threshold)
-    return f"{labels.feature_names[feature]}\n{'≤' if sign > 0 else '≥'} {limit}"
+    missing = "\nor missing" if rule.missing_is_left else ""
+    return f"{labels.feature_names[feature]}\n{'≤' if sign > 0 else '≥'} {limit}{missing}"
 
 
 def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None, X=None):

@@ -85,6 +85,19 @@ def test_tables_with_categories_and_gaps(seed, classifies):
         assert found == model.predict(new).tolist()
 
 
+@pytest.mark.parametrize("optimizer", [None, "annealed"])
+def test_bools_are_cast(optimizer):
+    """Databases with a type of bools neither compare them with numbers nor multiply them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"own": rng.random(90) < 0.5, "x": rng.normal(size=90)})
+    y = frame["own"] & (frame["x"] > 0)
+    model = ObliqueTreeClassifier(2, optimizer=optimizer, random_state=0).fit(frame, y)
+    query = export_sql(model)
+    assert 'CAST("own" AS INTEGER)' in query
+    found = [value for value, in answer(query, rows_of(frame), frame.columns)]
+    assert found == model.predict(frame).tolist()
+
+
 def test_the_query_speaks_of_the_columns():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"city": ["Rome", "Oslo", "Lima"] * 20, "income": rng.normal(size=60)})

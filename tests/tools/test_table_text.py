@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._labels import labels_of
 from ngdt._rules import category_rule_of
-from ngdt.export import export_text
+from ngdt.export import export_rules, export_text
 
 pd = pytest.importorskip("pandas")
 
@@ -80,4 +80,62 @@ def test_linear_leaves_name_categories_and_gaps():
     model.tree_ = Tree(
         np.empty((0, 5)), [], [], [], [[1.0]], slopes=[[[1.0, 2.0, 0.0, 0.0, -4.0]]])
     assert export_text(model, X=frame) == (
-        "51 + 1 * (age - 50) - 4 * (city = Rome) + 2 * (age is missing)")
+        "51 + 1 * (age - 50) - 4 * (city = Rome) + 2 * (age is missing)\n"
+        "# in sums, a missing number counts as its mean: age 50")
+
+
+def reads(condition, row):
+    """Whether a row meets a condition on one column, as a reader takes it."""
+    words = condition.split()
+    value, relation = row[words[0]], words[1]
+    if relation == "is":
+        is_same = str("missing" if value is None else value) == words[-1]
+        return not is_same if "not" in words else is_same
+    if value is None:
+        return condition.endswith("(or missing)")
+    return {"<=": value <= float(words[2]), ">=": value >= float(words[2]),
+            "<": value < float(words[2]), ">": value > float(words[2])}[relation]
+
+
+@given(st.integers(0, 2**20), st.booleans(), st.booleans())
+def test_conditions_on_one_column_say_where_missing_values_go(seed, with_gaps, of_bools):
+    random = np.random.default_rng(seed)
+    values = random.random(40) < 0.5 if of_bools else random.integers(0, 6, 40)
+    is_gap = (random.random(40) < 0.3) & with_gaps
+    is_gap[:2], values[:2] = False, [0, 1]      # no column is constant
+    frame = pd.DataFrame({"a": pd.array(
+        np.where(is_gap, None, values), dtype="boolean" if of_bools else "Float64")})
+    y = random.integers(0, 2, 40)
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, y)
+    n = model.tree_.n_features
+    weights = random.choice([-2.0, -1.0, 0.5, 1.0, 3.0], (1, n))
+    if n > 1:
+        weights[0, random.integers(3) == np.arange(n)] = 0.0
+    low, high = sorted(weights[0, 0] * np.array([0.0, 1.0 if of_bools else 5.0]))
+    model.tree_ = Tree(weights, [random.uniform(low, high)], [~0], [~1], np.eye(2))
+    rows = [{"a": None if gap else value.item()}
+            for gap, value in zip(is_gap, values, strict=True)]
+    assume(0 < model.apply(frame).sum() < 40)
+    for X in (None, frame):
+        first, second = export_rules(model, X=X)
+        if " * " not in str(first) and "(a is" not in str(first):
+            for leaf, row in zip(model.apply(frame), rows, strict=True):
+                assert [reads(rule.conditions[0], row) for rule in (first, second)] == [
+                    leaf == 0, leaf == 1]
+
+
+def test_bools_are_written_as_bools():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"own": random.random(80) < 0.5, "x": random.normal(size=80)})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["own"] & (frame["x"] > -1))
+    assert export_text(model).startswith("if own is False:\n")
+    explanation = str(model.explain(frame[:1])[0])
+    before = bool(frame["own"][0])
+    assert f"own is {before};" in explanation
+    assert f"own {before} to {not before}: " in explanation
+    frame["own"] = frame["own"].astype("boolean").mask(frame.index % 7 == 0)
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["own"].fillna(False))
+    assert export_text(model).startswith("if own is not True:\n")
+    linear = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(
+        frame, frame["own"].fillna(True) * 2.0 + frame["x"])
+    assert " * own " in export_text(linear)
