@@ -158,8 +158,8 @@ def _as_numbers(values, name):
         raise ValueError(f"X: column {name!r} {TOO_LARGE}") from error
     except (TypeError, ValueError) as error:
         raise type(error)(
-            f"X: column {name!r} holds values that are no numbers ({error}). Name it in "
-            "categorical_features, or convert it to numbers") from error
+            f"X: column {name!r} holds values that are no numbers ({error}). Convert it to "
+            "numbers; for training, it may be named in categorical_features, too") from error
 
 
 def column_indices(parameter, given, names):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
@@ -18,6 +19,23 @@ from ngdt.cli._options import make_estimator
 
 # Categories of a column that histogram boosting takes.
 _MAX_CATEGORIES = 254
+
+
+class _FilledColumns(TransformerMixin, BaseEstimator):
+    """Zero for columns whose values are all missing, of which scikit-learn's boosting fails."""
+
+    def fit(self, X, y=None):
+        self.is_empty_ = np.isnan(_floats(X)).all(axis=0)
+        return self
+
+    def transform(self, X):
+        return np.where(self.is_empty_, 0.0, _floats(X))
+
+
+def _floats(X):
+    if hasattr(X, "to_numpy"):
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(X, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -59,12 +77,12 @@ def _boosting(task, X, arguments):
                 HistGradientBoostingRegressor)
     texts = _texts(X)
     if not texts:
-        return boosting(random_state=arguments.seed)
+        return make_pipeline(_FilledColumns(), boosting(random_state=arguments.seed))
     encoder = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=_MAX_CATEGORIES,
         encoded_missing_value=np.nan)
     return make_pipeline(
-        make_column_transformer((encoder, texts), remainder="passthrough"),
+        make_column_transformer((encoder, texts), remainder="passthrough"), _FilledColumns(),
         boosting(random_state=arguments.seed, categorical_features=range(len(texts))))
 
 

@@ -14,6 +14,9 @@ from ngdt import (
 )
 from ngdt._validation import did_you_mean
 from ngdt.cli._errors import Mistake
+from ngdt.initializers import INITIALIZERS
+from ngdt.losses import LOSSES
+from ngdt.optimizers import OPTIMIZERS
 
 ESTIMATORS = {
     ("tree", "classification"): ObliqueTreeClassifier,
@@ -21,6 +24,8 @@ ESTIMATORS = {
     ("forest", "classification"): ObliqueForestClassifier,
     ("forest", "regression"): ObliqueForestRegressor,
 }
+# Parameters that are algorithms, by name.
+_ALGORITHMS = {"init": INITIALIZERS, "loss": LOSSES, "optimizer": OPTIMIZERS}
 # What shells complete an argument with that is a path.
 FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 # Largest number of different whole numbers that are taken for classes.
@@ -142,8 +147,9 @@ def labels(y, task):
     values = np.asarray(y)
     if task == "regression":
         return values.astype(np.float64)
+    # Larger ones do not fit integers, and scikit-learn takes no other floats for classes.
     if values.dtype.kind == "f" and not np.mod(values, 1).any():
-        return values.astype(np.int64)
+        return values.astype(np.int64 if np.abs(values).max() < 2.0**63 else str)
     return values.astype(str) if values.dtype.kind not in "iufb" else values
 
 
@@ -182,15 +188,21 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
         max_time=arguments.max_time, random_state=arguments.seed, n_jobs=arguments.jobs,
         verbose=verbose)
     known = estimator.get_params()
-    given = {}
+    given, inner = {}, {}
     for setting in settings:
         name, separator, value = setting.partition("=")
-        if not separator or name not in known:
+        outer = name.partition("__")[0]
+        if not separator or outer not in known:
             raise Mistake(
                 f"--set takes NAME=VALUE with a parameter of {type(estimator).__name__}, got "
-                f"{setting!r}.{did_you_mean(name, known) if name not in known else ''}")
-        given[name] = _value(value)
-    return estimator.set_params(**given)
+                f"{setting!r}.{did_you_mean(name, known) if outer not in known else ''}")
+        (given if name == outer else inner)[name] = _value(value)
+    # An algorithm that gets parameters of its own is an object instead of a name.
+    for outer in {name.partition("__")[0] for name in inner}:
+        named = given.get(outer)
+        if isinstance(named, str) and named in _ALGORITHMS.get(outer, ()):
+            given[outer] = _ALGORITHMS[outer][named]()
+    return estimator.set_params(**given).set_params(**inner)
 
 
 def _value(text):

@@ -51,7 +51,8 @@ def losses(y, predictions, classifies):
     y, predictions = np.asarray(y), np.asarray(predictions)
     if classifies:
         return (y != predictions).astype(np.float64)
-    return (y.astype(np.float64) - predictions) ** 2
+    with np.errstate(over="ignore"):
+        return (y.astype(np.float64) - predictions) ** 2
 
 
 def score(y, lost, classifies):
@@ -93,12 +94,12 @@ def interval(statistic, data):
     Returns
     -------
     value, low, high : float
-        An interval of NaN where there are too few samples.
+        NaN where there are too few samples.
     """
-    value = float(statistic(*data, axis=-1))
     if len(data[0]) < 2:
-        return value, np.nan, np.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan, np.nan, np.nan
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        value = float(statistic(*data, axis=-1))
         found = bootstrap(
             data, statistic, paired=True, vectorized=True, n_resamples=N_RESAMPLES, batch=BATCH,
             confidence_level=LEVEL, method="percentile",

@@ -1,8 +1,11 @@
 """Read tables from files, and choose the columns that a model needs."""
 
+import argparse
+import io
 import sys
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -82,9 +85,22 @@ def add_data_arguments(parser, target=None):
     parser.add_argument(
         "--input-format", choices=[each.lstrip(".") for each in READERS], metavar="TYPE",
         help="type of DATA, if its name does not end with it")
+    parser.add_argument(
+        "--separator", metavar="CHAR", type=_one_character,
+        help="what is between the columns of a CSV file (default: a comma)")
+    parser.add_argument(
+        "--decimal", metavar="CHAR", type=_one_character, default=".",
+        help="decimal point of the numbers in a CSV file (default: .)")
 
 
-def read(path, *, input_format=None, text=(), n_features=None, target=None):
+def _one_character(text):
+    if len(text) != 1:
+        raise argparse.ArgumentTypeError(f"must be a single character, got {text!r}")
+    return text
+
+
+def read(path, *, input_format=None, text=(), n_features=None, target=None, separator=None,
+         decimal="."):
     """Read a file.
 
     Parameters
@@ -99,6 +115,8 @@ def read(path, *, input_format=None, text=(), n_features=None, target=None):
         Of LIBSVM files, which do not say it.
     target : str, default=None
         The array of the targets in an .npz file.
+    separator, decimal : str, default=None and "."
+        Between the columns of a CSV or TSV file, and the decimal point of its numbers.
 
     Returns
     -------
@@ -111,7 +129,8 @@ def read(path, *, input_format=None, text=(), n_features=None, target=None):
     else:
         file, suffix = path, _suffix(path, input_format)
     try:
-        found = READERS[suffix](file, text=text, n_features=n_features, target=target)
+        found = READERS[suffix](file, text=text, n_features=n_features, target=target,
+                                separator=separator, decimal=decimal)
     except (ValueError, EOFError, BadZipFile, UnicodeError) as error:
         raise Mistake(f"{path} cannot be read as {suffix.lstrip('.')}: {error}") from error
     data = Data(path, *found) if isinstance(found, tuple) else Data(path, found)
@@ -149,7 +168,7 @@ def training_data(arguments):
     """
     data = read(
         arguments.data, input_format=arguments.input_format, text=arguments.categorical,
-        target=arguments.target)
+        target=arguments.target, separator=arguments.separator, decimal=arguments.decimal)
     if not data.has_columns:
         if arguments.drop or arguments.categorical:
             raise Mistake(f"{data.path} has no names of columns for --drop or --categorical")
@@ -212,7 +231,8 @@ def samples_for(model, arguments):
         text.append(arguments.target)       # "1" may be one of its labels
     data = read(
         arguments.data, input_format=arguments.input_format, text=text,
-        n_features=model.n_features_in_, target=arguments.target)
+        n_features=model.n_features_in_, target=arguments.target, separator=arguments.separator,
+        decimal=arguments.decimal)
     if not data.has_columns:
         _check_width(model, data)
         # The labels of a LIBSVM file may be mere fillers: they are compared only where asked for.
@@ -258,15 +278,39 @@ def _pandas():
     return need("pandas", "to read and write tables, ngdt needs", "ngdt[cli]")
 
 
-def _csv(file, *, text=(), sep=",", **_):
-    frame = _pandas().read_csv(file, sep=sep, dtype=dict.fromkeys(text, "string"))
-    if sep == "," and frame.shape[1] == 1 and ";" in str(frame.columns[0]):
-        raise ValueError("its columns seem to be separated by semicolons, not by commas")
+def _csv(file, *, text=(), separator=None, decimal=".", **_):
+    pandas = _pandas()
+    if file is sys.stdin:       # it may be read twice
+        file = io.StringIO(file.read())
+    read_csv = partial(pandas.read_csv, file, sep=separator or ",", decimal=decimal,
+                       dtype=dict.fromkeys(text, "string"))
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", pandas.errors.ParserWarning)
+            frame = read_csv(index_col=False)
+    except pandas.errors.ParserError as error:
+        raise ValueError(
+            f"{error}. Of columns that are not separated by commas, --separator says by what "
+            "(--decimal ',' reads decimal commas)") from error
+    if separator is None and frame.shape[1] == 1:
+        for sign, how in (";", "--separator ';'"), ("\t", "--input-format tsv"):
+            if sign in str(frame.columns[0]):
+                what = "semicolons" if sign == ";" else "tabs"
+                raise ValueError(
+                    f"its columns seem to be separated by {what}, not by commas: {how}")
+    if any(issubclass(each.category, pandas.errors.ParserWarning) for each in caught):
+        # Rows have more fields than the header. Where all of them end with a separator, it is only
+        # the last field, which is empty; else, the first ones are taken for names of the rows.
+        if hasattr(file, "seek"):
+            file.seek(0)
+        shifted = read_csv()
+        if shifted.index.nlevels > 1 or not shifted.iloc[:, -1].isna().all():
+            raise ValueError("its rows have more fields than the header has names of columns")
     return frame
 
 
-def _tsv(file, *, text=(), **_):
-    return _csv(file, text=text, sep="\t")
+def _tsv(file, *, separator=None, **options):
+    return _csv(file, separator=separator or "\t", **options)
 
 
 def _of_arrow(reader, file, text):
@@ -298,7 +342,10 @@ def _npz(file, *, target=None, **_):
                 raise ValueError(
                     f"there is no array {name!r} in it, but {', '.join(arrays.files)}."
                     f"{did_you_mean(name, arrays.files)}")
-        return arrays["X"], arrays.get(target or "y")
+        X, y = arrays["X"], arrays.get(target or "y")
+        if y is not None and len(X) != len(y):
+            raise ValueError(f"X has {len(X)} rows, but {target or 'y'} has {len(y)}")
+        return X, y
 
 
 READERS = {

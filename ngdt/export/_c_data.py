@@ -126,8 +126,8 @@ def _braces(items):
 
 
 def _string(text):
-    """A string literal; all but letters, digits and blanks as octal codes of UTF-8."""
-    is_plain = {ord(" ")} | {byte for byte in range(128) if chr(byte).isalnum()}
+    """A string literal; all but letters, digits and some signs as octal codes of UTF-8."""
+    is_plain = set(b" _-+.,:;=()<>") | {byte for byte in range(128) if chr(byte).isalnum()}
     return '"' + "".join(
         chr(byte) if byte in is_plain else f"\\{byte:03o}"
         for byte in text.encode("utf-8", "surrogatepass")) + '"'

@@ -29,6 +29,7 @@ from ngdt.cli._scores import losses, score
 from ngdt.deep import DeepTreeClassifier
 from ngdt.deep._structure import score_tree
 from ngdt.export import export_text
+from ngdt.optimizers import TAO
 
 pd = pytest.importorskip("pandas")
 
@@ -459,12 +460,81 @@ def test_columns_that_are_missing_are_named(mistake, frame, folder):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("a;b\n1;2\n", "separated by semicolons"), ("", "cannot be read as csv"),
+    ("a;b\n1;2\n", "separated by semicolons, not by commas: --separator ';'"),
+    ("a\tb\n1\t2\n", "separated by tabs, not by commas: --input-format tsv"),
+    ("a;b\n1,5;2\n2;1,5,3\n", "--separator says by what"), ("", "cannot be read as csv"),
+    ("a,y\n0,2,3\n1,5,6\n", "its rows have more fields than the header"),
+    ("a,y\n1,2,3,4\n4,5,6,7\n", "its rows have more fields than the header"),
     ("a,y\n", "the table has no rows"), ("a,y\n1,2\n2,2\n", "the same in all rows"),
     ("y\n1\n2\n", "no column but the target")])
 def test_tables_that_cannot_be_trained_on(text, message, mistake, folder):
     (folder / "bad.csv").write_text(text)
     assert message in mistake("fit", "bad.csv", "-t", "y")
+
+
+def test_rows_that_end_with_a_separator(run, folder, monkeypatch):
+    random = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f}" for a, b in random.normal(size=(60, 2))]
+    y = ["p" if float(row.partition(",")[0]) > 0 else "q" for row in rows]
+    lines = [f"{row},{each}" for row, each in zip(rows, y, strict=True)]
+    for name, end in (("plain.csv", ""), ("comma.csv", ",")):
+        (folder / name).write_text("\n".join(["a,b,y", *(line + end for line in lines)]))
+    run("fit", "comma.csv", "-t", "y", "-q", "-o", "comma.ngdt", "--set", "optimizer=None")
+    plain = run("predict", "comma.ngdt", "plain.csv").out
+    assert run("predict", "comma.ngdt", "comma.csv").out == plain
+    monkeypatch.setattr(sys, "stdin", io.StringIO((folder / "comma.csv").read_text()))
+    assert run("predict", "comma.ngdt", "-").out == plain
+    assert plain.split()[1:] == y
+
+
+def test_other_separators_and_decimal_signs(run, folder):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.normal(size=60), "b": random.normal(size=60)})
+    frame["y"] = np.where(frame["a"] > 0, "p", "q")
+    frame.to_csv(folder / "dots.csv", index=False)
+    frame.to_csv(folder / "commas.csv", index=False, sep=";", decimal=",")
+    how = ["--separator", ";", "--decimal", ","]
+    run("fit", "commas.csv", "-t", "y", "-q", "-o", "c.ngdt", "--set", "optimizer=None", *how)
+    assert run("predict", "c.ngdt", "commas.csv", *how).out == run(
+        "predict", "c.ngdt", "dots.csv").out
+
+
+def test_parameters_of_an_algorithm(run, folder, mistake):
+    run("fit", "wine.csv", "-t", "cultivar", "-q", "-o", "c.ngdt", "--set", "optimizer=tao",
+        "optimizer__C=0.03", "max_depth=2")
+    optimizer = ngdt.load(folder / "c.ngdt").optimizer
+    assert isinstance(optimizer, TAO)
+    assert optimizer.C == 0.03
+    assert "TAO has no parameter 'c'. Did you mean 'C'?" in mistake(
+        "fit", "wine.csv", "-t", "cultivar", "--set", "optimizer=tao", "optimizer__c=0.03")
+    assert "optimizer__C is a parameter of an object" in mistake(
+        "fit", "wine.csv", "-t", "cultivar", "--set", "optimizer__C=0.03")
+
+
+def test_classes_that_are_large_numbers(run, folder):
+    y = np.repeat([1e19, 3e19], 20)
+    pd.DataFrame({"a": y > 2e19, "y": y}).to_csv(folder / "large.csv", index=False)
+    run("fit", "large.csv", "-t", "y", "-q", "-o", "large.ngdt", "--set", "optimizer=None")
+    found = run("predict", "large.ngdt", "large.csv").out.split()[1:]
+    assert [float(each) for each in found] == y.tolist()
+
+
+def test_columns_without_a_value_are_compared(run, folder):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.normal(size=60), "empty": np.nan})
+    frame["y"] = np.where(frame["a"] > 0, "p", "q")
+    frame.to_csv(folder / "empty.csv", index=False)
+    printed = run("compare", "empty.csv", "-t", "y", "--models", "boosting", "linear", "-o",
+                  "empty.html", "--folds", "3")
+    assert "error" not in printed.err
+
+
+def test_a_single_row_has_no_r2(run, folder):
+    frame = pd.read_csv(folder / "wine.csv")
+    run("fit", "wine.csv", "-t", "proline", "-q", "-o", "r.ngdt", "--set", "optimizer=None")
+    frame[:1].to_csv(folder / "one.csv", index=False)
+    printed = run("predict", "r.ngdt", "one.csv", "-t", "proline")
+    assert printed.err == "R2 on 1 rows: nan (nan to nan)\n"
 
 
 def test_names_and_dates_are_noticed(run, folder):
