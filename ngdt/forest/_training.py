@@ -150,8 +150,8 @@ class Jobs(list):
         return Jobs, ()
 
 
-def _fit(recipe, problem, activity, seed, fitted, result, is_kept, begun, finished):
-    """Train a tree, and leave it where it is found after Ctrl-C.
+def _fit(place, recipe, problem, activity, seed, fitted, result, is_kept, begun, finished):
+    """Train the tree of a place, and leave it where it is found after Ctrl-C or an error.
 
     The problem is that of all trees, so that other machines get it once.
     """
@@ -162,7 +162,7 @@ def _fit(recipe, problem, activity, seed, fitted, result, is_kept, begun, finish
         if not is_kept:     # several times as large as the attributes where weights are sparse
             tree = replace(tree, result=None)
     finally:
-        finished.append((tree, recipe))
+        finished.append((place, tree, recipe))
     return tree
 
 
@@ -265,7 +265,7 @@ class Growth:
         parts = [problem.activity.part(1 / len(tasks), f"tree {k + 1} of {len(tasks)}")
                  for k in range(len(tasks))]
         shared = _sent_once(problem)
-        jobs = (delayed(_fit)(recipe, shared, part, seed, self.fitted,
+        jobs = (delayed(_fit)(k, recipe, shared, part, seed, self.fitted,
                               checkpoint.known(TrainingResult, (group, k)), is_kept, begun,
                               finished)
                 for k, (part, (recipe, seed)) in enumerate(
@@ -291,6 +291,12 @@ class Growth:
             if not self.trees:
                 raise
             self.interrupted = not self.problem.deadline.is_stopped
+        except Exception:
+            # Trees of other threads that wait for one before them.
+            for k, tree, _ in finished:
+                if tree is not None and is_kept:
+                    checkpoint.add((group, k), tree.result)
+            raise
         finally:
             stop.set()
 
@@ -306,7 +312,7 @@ class Growth:
         """Keep a tree that another thread has begun, once it has ended its training."""
         while len(finished) < len(begun):
             sleep(POLL_SECONDS)
-        for tree, recipe in finished:
+        for _, tree, recipe in finished:
             if tree is not None and not self.trees:
                 self._add(replace(tree, interrupted=False), recipe)
 

@@ -1,5 +1,6 @@
 """A checkpoint: a killed training goes on to the same tree, and nothing is lost by one."""
 
+import contextlib
 import copy
 import errno
 import os
@@ -22,7 +23,7 @@ from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegre
 from ngdt._checkpoint import FORMAT, CheckpointFile
 from ngdt._files.container import read, write
 from ngdt.forest._training import Growth
-from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
+from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, OptimizerResult
 
 X, LABELS, TARGETS = killed.X[:150], killed.LABELS[:150], killed.TARGETS[:150]
 SPARSE = sparse.csr_matrix(np.where(np.abs(X) > 1.0, X, 0.0))
@@ -293,3 +294,30 @@ def test_results_are_returned_for_a_checkpoint_only(is_kept, path, monkeypatch):
     ObliqueForestRegressor(
         3, optimizer=None, max_depth=2, checkpoint=path if is_kept else None).fit(X, TARGETS)
     assert returned == [is_kept] * 3
+
+
+class FailingEvery(Optimizer):
+    """An error at each fourth tree."""
+
+    calls = 0
+
+    def _optimize(self, tree, problem):
+        FailingEvery.calls += 1
+        if FailingEvery.calls % 4 == 0:
+            raise RuntimeError("no memory")
+        return OptimizerResult(tree)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_finished_trees_are_kept_at_an_error(n_jobs, path):
+    FailingEvery.calls = n_fits = 0
+    forest = ObliqueForestRegressor(
+        9, init="random", optimizer=FailingEvery(), max_depth=2, checkpoint=path, n_jobs=n_jobs,
+        random_state=0)
+    while not hasattr(forest, "estimators_"):
+        n_fits += 1
+        with contextlib.suppress(RuntimeError):
+            forest.fit(X, TARGETS)
+    # At an error, at most the tree of another thread is under way.
+    assert n_fits <= (4 if n_jobs == 1 else 6)
+    assert FailingEvery.calls <= 9 + n_jobs * (n_fits - 1)
