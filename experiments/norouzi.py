@@ -17,8 +17,6 @@ from ngdt.optimizers import SGD, SSGD
 
 DATA = ("segment", "satimage", "pendigits", "letter", "usps", "connect4", "mnist", "fashion_mnist")
 COMPARED = ("axis-aligned", "random", "oc1", "co2", "non-greedy", "ssgd", "annealed")
-# OC1 takes six to eleven minutes a tree of these, and was run at some of the depths.
-SLOW_WITH_OC1, OC1_DEPTHS = ("mnist", "fashion_mnist"), (6, 10, 14, 18)
 
 
 def depth_jobs(quick):
@@ -26,8 +24,7 @@ def depth_jobs(quick):
         return [{"data": "digits", "depth": depth, "seed": 0, "method": method}
                 for depth in (2, 4) for method in ("axis-aligned", "co2")]
     return [{"data": data, "depth": depth, "seed": 0, "method": method}
-            for depth in range(6, 19, 2) for data in DATA for method in COMPARED
-            if (method != "oc1" or depth in OC1_DEPTHS or data not in SLOW_WITH_OC1)]
+            for depth in range(6, 19, 2) for data in DATA for method in COMPARED]
 
 
 def depth_run(data, depth, seed, method):
