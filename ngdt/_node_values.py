@@ -7,7 +7,7 @@ from ngdt._structure import constant_predictions, node_means
 
 
 def node_predictions(labels):
-    """Mean prediction for the samples of each node: probabilities of classes, or values.
+    """Mean prediction for the samples of each node, by their weights: probabilities, or values.
 
     Parameters
     ----------
@@ -31,7 +31,10 @@ def node_predictions(labels):
             at_leaf[is_linear] = labels.summary.probabilities[is_linear]
     if counts is None:
         return np.vstack([np.full((tree.n_internal, tree.n_outputs), np.nan), at_leaf])
-    return node_means(tree, at_leaf, counts[tree.n_internal:])
+    weights = counts[tree.n_internal:]
+    if labels.summary is not None and labels.summary.leaf_weights is not None:
+        weights = labels.summary.leaf_weights
+    return node_means(tree, at_leaf, weights)
 
 
 def place_between(value, low, high):

@@ -38,6 +38,8 @@ class SampleSummary:
     gains : ndarray of shape (n_internal + n_leaves,), or None
         By how much splits and slopes lower the error, as `ngdt._importances.node_gains` returns it.
         None where the targets of the samples are not known.
+    leaf_weights : ndarray of shape (n_leaves,), or None
+        Weight of the samples of each leaf. None where all samples have the same.
     """
 
     tree: Tree
@@ -51,6 +53,7 @@ class SampleSummary:
     spans: np.ndarray | None = None
     probabilities: np.ndarray | None = None
     gains: np.ndarray | None = None
+    leaf_weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, tree, X, data, samples, moments, is_classifier=False):
@@ -103,7 +106,7 @@ class SampleSummary:
         """
         m = self.tree.n_internal
         nodes = np.flatnonzero(place[:m] < tree.n_internal)
-        means = probabilities = gains = None
+        means = probabilities = gains = weights = None
         if self.leaf_means is not None:
             share = sparse.csr_array(
                 (n_samples_at_leaf, (place[m:] - tree.n_internal, np.arange(m + 1))))
@@ -112,12 +115,15 @@ class SampleSummary:
         if self.gains is not None:
             gains = np.zeros(tree.n_internal + tree.n_leaves)
             gains[place[is_kept]] = self.gains[is_kept]
+        if self.leaf_weights is not None:
+            weights = np.bincount(place[m:] - tree.n_internal, self.leaf_weights, tree.n_leaves)
         if self.probabilities is not None:
             probabilities = softmax(tree.values, axis=1)    # of the new leaves, which are constant
             probabilities[place[m:][is_kept[m:]] - tree.n_internal] = (
                 self.probabilities[is_kept[m:]])
         return replace(self, tree=tree, left=self.left[nodes], right=self.right[nodes],
-                       leaf_means=means, probabilities=probabilities, gains=gains)
+                       leaf_means=means, probabilities=probabilities, gains=gains,
+                       leaf_weights=weights)
 
 
 def _at_leaves(tree, X, data, samples, leaf, is_classifier):

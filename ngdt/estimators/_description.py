@@ -34,11 +34,13 @@ def describe(problem, result, fitted):
     quantiles = None if problem.loss.is_classifier else (
         _leaf_quantiles(tree, leaf, predictions, problem, fitted["_targets"]))
     fitted_tree = fitted["_targets"].unscale_leaf_values(tree, problem.loss)
+    weight = problem.sample_weight[samples]
     summary = replace(
         SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments,
                          problem.loss.is_classifier),
-        gains=node_gains(tree, leaf, problem.y[samples], problem.sample_weight[samples],
-                         problem.loss, predictions))
+        gains=node_gains(tree, leaf, problem.y[samples], weight, problem.loss, predictions),
+        leaf_weights=None if (weight == weight[0]).all() else (
+            np.bincount(leaf, weight, tree.n_leaves)))
     return fitted_attributes(result, fitted["_table"], summary, count, quantiles)
 
 

@@ -209,6 +209,10 @@ def _(summary: SampleSummary):
         require_array("gains", summary.gains, FLOAT, (tree.n_internal + tree.n_leaves,))
         require(np.isfinite(summary.gains).all() and (summary.gains >= 0).all(),
                 "gains", "finite, and not negative")
+    if summary.leaf_weights is not None:
+        require_array("leaf_weights", summary.leaf_weights, FLOAT, (tree.n_leaves,))
+        require(np.isfinite(summary.leaf_weights).all() and (summary.leaf_weights >= 0).all(),
+                "leaf_weights", "finite, and not negative")
     if tree.slopes is None:
         require(summary.leaf_means is summary.spans is None, "leaf_means and spans", "None")
     else:

@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from helpers import FORMS
-from ngdt import Tree
+from ngdt import ObliqueTreeRegressor, Tree
+from ngdt._labels import labels_of
+from ngdt._node_values import node_predictions
 from ngdt._sample_summary import SampleSummary
 from ngdt._samples import Samples
 from ngdt._scaling import Moments
@@ -85,3 +87,26 @@ def test_mean_probabilities_of_linear_leaves():
     constant = tree.replace(values=tree.values)
     assert SampleSummary.of(constant, X, Samples(X), samples, Moments.of(X, np.ones(50)),
                             is_classifier=True).probabilities is None
+
+
+@pytest.mark.parametrize("max_depth", [1, 3])
+def test_means_of_nodes_are_those_of_weighted_samples(max_depth):
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(200, 2)), rng.integers(0, 4, 200).astype(float)
+    y = X[:, 0] + rng.normal(size=200)
+    model = ObliqueTreeRegressor(max_depth, optimizer=None).fit(X, y, sample_weight=weight)
+    labels, of_leaf = labels_of(model), model.apply(X)
+    path = model.decision_path(X).toarray()
+    for node in range(model.tree_.n_internal):
+        here = path[:, node] > 0
+        np.testing.assert_allclose(
+            node_predictions(labels)[node], np.average(y[here], weights=weight[here]))
+    # Of the root as a leaf, whose samples are gone.
+    leaf = Tree(np.empty((0, 2)), [], [], [], [[y.mean()]])
+    n_nodes = model.tree_.n_internal + model.tree_.n_leaves
+    gone = model._sample_summary.collapse(leaf, np.zeros(n_nodes, dtype=int), np.bincount(of_leaf))
+    np.testing.assert_allclose(gone.leaf_weights, [weight.sum()])
+    np.testing.assert_allclose(
+        model._sample_summary.leaf_weights, np.bincount(of_leaf, weight))
+    equal = ObliqueTreeRegressor(max_depth, optimizer=None).fit(X, y, sample_weight=2 * weight**0)
+    assert equal._sample_summary.leaf_weights is None
