@@ -9,7 +9,8 @@ from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short
 
 # Height of a bar, and of the title and ticks of a panel, in inches.
 _BAR_HEIGHT, _PANEL_HEIGHT = 0.24, 0.95
-_SIDE_LENGTH = 32       # characters of a prediction
+_SIDE_LENGTH, _NAME_LENGTH = 32, 28      # characters of a prediction, and of a column
+_LINE_LENGTH = 40       # of two predictions that are side by side
 
 
 def plot_explanation(explanation, *, n_terms=5, axes=None):
@@ -73,10 +74,11 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
 
 def _draw_sides(ax, left, right):
     """Write what the sides of the boundary predict at the ends of the axis."""
-    for place, side, text in (
-            (0.0, "left", f"← left: {short(left, _SIDE_LENGTH)}"),
-            (1.0, "right", f"right: {short(right, _SIDE_LENGTH)} →")):
-        ax.annotate(text, (place, 0), xycoords="axes fraction", xytext=(0, -16),
+    left, right = short(left, _SIDE_LENGTH), short(right, _SIDE_LENGTH)
+    below = 12 * (len(left) + len(right) > _LINE_LENGTH)
+    for place, side, text, offset in (
+            (0.0, "left", f"← left: {left}", 16), (1.0, "right", f"right: {right} →", 16 + below)):
+        ax.annotate(text, (place, 0), xycoords="axes fraction", xytext=(0, -offset),
                     textcoords="offset points", ha=side, va="top", fontsize=8, color=DARK,
                     parse_math=False)
 
@@ -99,7 +101,7 @@ def _draw_key(figure, explanation):
 def _bars(terms, n_terms):
     """Begin, end, label and colour of each bar."""
     terms = terms.by_column()
-    names = [name if np.isnan(value) else f"{name} = {format_value(value)}"
+    names = [short(name, _NAME_LENGTH) + ("" if np.isnan(value) else f" = {format_value(value)}")
              for name, value, _, _ in terms.rows(n_terms)]
     changes = [contribution for *_, contribution in terms.rows(n_terms)]
     if len(terms.names) > n_terms:

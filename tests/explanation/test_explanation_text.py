@@ -407,3 +407,17 @@ def test_a_plot_without_sums_is_empty(plt):
     (explanation,) = ObliqueTreeRegressor(0, optimizer=None).fit([[0.0], [1.0]], [0, 1]).explain(
         [[0.0]])
     assert explanation.plot() == []
+
+
+@pytest.mark.parametrize(("name", "is_below"), [("yes", False), ("serious delinquency", True)])
+def test_long_texts_of_a_picture_do_not_overlap(name, is_below, plt):
+    pd = pytest.importorskip("pandas")
+    column = "a_very_long_name_of_a_column_that_says_all"
+    X = pd.DataFrame({column: np.arange(40.0), "x": np.arange(40.0) % 7})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(
+        X, np.where(X[column] > 20, name, f"no {name}"))
+    (ax,) = plot_explanation(model.explain(X[:1])[0])
+    left, right = (text for text in ax.texts if "left: " in text.get_text()
+                   or "right: " in text.get_text())
+    assert (left.xyann[1] > right.xyann[1]) == is_below
+    assert "a_very_long_n…that_says_all = 0" in [each.get_text() for each in ax.get_yticklabels()]
