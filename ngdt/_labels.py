@@ -151,6 +151,10 @@ def tree_of(model):
     tree = getattr(model, "tree_", None)
     if not isinstance(tree, Tree):
         hint = "" if tree is None else ": convert it by Tree.from_sklearn first"
+        for name in ("regressor_", "estimator_", "best_estimator_", "estimator"):
+            if hasattr(model, name):
+                hint = f": pass the fitted estimator in it, {name}"
+                break
         raise TypeError(
             f"model must be a Tree or a fitted ngdt estimator, got {type(model).__name__}{hint}"
         )

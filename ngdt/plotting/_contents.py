@@ -90,7 +90,7 @@ class Contents:
     def cut(self, node, n_leaves):
         """The box of a subtree that is not drawn."""
         return self._box(node, f"node {node}", [
-            Text([f"… {n_leaves} leaves"]), *self._summary(node)])
+            *self._frequent_classes(node), Text([f"… {n_leaves} leaves"]), *self._summary(node)])
 
     def leaf(self, leaf):
         """The box of a leaf."""
@@ -182,6 +182,15 @@ class Contents:
         means = ", ".join(self._number(value) for value in prediction[:_N_TARGETS])
         more = ", …" * (len(prediction) > _N_TARGETS)
         return [*blocks, Text([f"{word}{means}{more}"], 0.85, DARK)]
+
+    def _frequent_classes(self, node):
+        """The classes of most samples of a subtree whose leaves would be images."""
+        names, prediction = self.labels.class_names, self._predictions[node]
+        if names is None or not self.has_images or np.isnan(prediction).any():
+            return []
+        order = np.argsort(-prediction, kind="stable")
+        shown = [names[k] for k in order[:_N_TARGETS] if k == order[0] or prediction[k] >= 0.2]
+        return [Text([short(", ".join(shown), _NAME_LENGTH)], weight="bold")]
 
     def _number(self, value):
         return _minus(format_number(float(value), self.options.precision or DEFAULT_DIGITS))

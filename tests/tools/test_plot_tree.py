@@ -402,3 +402,25 @@ def test_huge_values_and_names_of_several_lines(iris):
     model.tree_ = Tree([[0.0, 0.0, 1.0, 0.0]], [2.0], [~0], [~1], [[-1.7e308], [1.7e308]])
     found = texts(plot_tree(model, X=X, filled=True, feature_names=["a", "b", "c\nd", "e"]))
     assert {"c d ≤ 2", "−1.7e+308", "1.7e+308"} <= set(found)
+
+
+def test_subtrees_of_images_have_their_frequent_classes(all_digits):
+    X, y = all_digits
+    model = ObliqueTreeClassifier(3, optimizer=None).fit(X, y)
+    shown = texts(plot_tree(model, max_depth=2, shape=(8, 8), X=X))
+    labels, n_internal = model.apply(X), model.tree_.n_internal
+    stubs = [text for text in shown if text.startswith("… ")]
+    assert stubs
+    node = model.tree_.children_left[model.tree_.children_left[0]]
+    leaves = {~child for child in (
+        model.tree_.children_left[node], model.tree_.children_right[node])}
+    assert n_internal > node > 0
+    counts = np.bincount(y[np.isin(labels, list(leaves))])
+    assert any(text.split(", ")[0] == str(counts.argmax()) for text in shown)
+
+
+@pytest.mark.parametrize("name", ["regressor_", "best_estimator_"])
+def test_models_that_hold_a_tree_are_refused_with_the_way_to_it(name):
+    model = type("Holder", (), {name: None})()
+    with pytest.raises(TypeError, match=f"pass the fitted estimator in it, {name}"):
+        plot_tree(model)
