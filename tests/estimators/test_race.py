@@ -92,6 +92,7 @@ def test_on_one_fold_only_a_clear_lead_beats_the_pruned_tree_and_one_with_teache
     # In standard errors, the lead is the square root of the number of samples that it consists of.
     few, more = (np.mean(x[k:k + 2]) for k in (40, 40 + ahead))
     monkeypatch.setattr(Annealed, "taught", lambda self, problem: problem)
+    monkeypatch.setattr(_race._Race, "_beats_chance", lambda self, best: True)
     monkeypatch.setattr(_race, "default_candidates", lambda *_: [
         kind("preferred", (Step(more),), "initial", (Step(more),), n_teachers),
         Candidate("other", (Step(few),), "initial", (Step(few),))])
@@ -394,6 +395,26 @@ def test_targets_without_pattern_leave_a_single_leaf():
     assert fitted.baseline_kept_
     assert fitted.predict(X[:1])[0] == pytest.approx(y.mean())
     assert fitted.candidates_["chosen"][fitted.candidates_["candidate"].index("single leaf")]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_classes_without_pattern_leave_a_single_leaf(seed):
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(400, 5)), random.integers(0, 2, 400)
+    fitted = ObliqueTreeClassifier(random_state=0).fit(X, y)
+    assert fitted.get_n_leaves() == 1
+    assert fitted.predict_proba(X[:1])[0, 1] == pytest.approx(y.mean(), abs=0.01)
+    linear = ObliqueTreeClassifier(leaf="linear", random_state=0).fit(X, y)
+    assert "single leaf" not in linear.candidates_["candidate"]
+
+
+def test_probabilities_are_a_pattern_even_where_no_class_is_likelier():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 3))
+    y = random.random(1500) < 1 / (1 + np.exp(2.2 - 1.2 * X[:, 0]))
+    fitted = ObliqueTreeClassifier(random_state=0).fit(X, y)
+    assert "single leaf" not in fitted.candidates_["candidate"]
+    assert np.ptp(fitted.predict_proba(X)[:, 1]) > 0.2
 
 
 def test_verbose_says_what_competes(capsys):
