@@ -25,6 +25,9 @@ from ngdt.problem import Problem
 
 # Of annealed training; the defaults of linear splits are for few weights of one layer.
 _FOR_NETWORKS = {"learning_rate": 0.003, "weight_decay": 0.0}
+# Parameters of the optimizers that the training of networks reads.
+_OF_NETWORKS = {"batch_size", "epochs", "gamma", "gamma_step", "learning_rate", "pseudo_count", "q",
+                "steps", "weight_decay"}
 
 
 class DeepTree(ChecksParameters, BaseEstimator):
@@ -285,9 +288,8 @@ def _check_optimizer(optimizer, problem):
     """Raise a ValueError for parameters that networks do not have."""
     optimizer.check(problem)
     default, given = type(optimizer)().get_params(), optimizer.get_params()
-    for name in ("leaf", "leaf_learning_rate", "n_teachers", "mixing", "spatial_penalty",
-                 "keep_zeros", "cutoff"):
-        if name in given and given[name] != default[name]:
+    for name in sorted(given.keys() - _OF_NETWORKS):
+        if given[name] != default[name]:
             raise ValueError(
                 f"{type(optimizer).__name__}({name}={given[name]!r}) is for linear splits only: "
                 "leave it out")

@@ -287,6 +287,8 @@ def test_ctrl_c_keeps_the_tree_so_far(init, halves):
     ({"split": lambda shape: torch.nn.Linear(64, 2)}, r"shape \(n,\) or \(n, 1\)"),
     ({"split": lambda shape: torch.nn.Linear(8, 1)}, "fails for a batch of shape"),
     ({"optimizer": Annealed(n_teachers=3)}, "n_teachers"),
+    ({"optimizer": Annealed(expected_samples=100)}, "expected_samples=100"),
+    ({"optimizer": Annealed(slope_penalty=7.0)}, "slope_penalty=7.0"),
     ({"optimizer": Annealed(mixing=0.4)}, "mixing=0.4"),
     ({"optimizer": Annealed(leaf_learning_rate=0.1)}, "leaf_learning_rate=0.1"),
     ({"stump": EndToEnd(cutoff=None)}, "cutoff=None"),
