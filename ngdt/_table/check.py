@@ -157,6 +157,10 @@ def _categorical_columns(columns, given):
 
 def _read(columns, categorical):
     """The values of a table that is given by columns."""
+    found = None if len(categorical) else columns.all_numbers()
+    if found is not None:
+        numbers, booleans = found
+        return RawTable(numbers, [], booleans)
     n = columns.n_samples
     numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
     # Indicators fit float32, so that it is the type of a table without numbers.

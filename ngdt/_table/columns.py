@@ -1,5 +1,6 @@
 """Read tables column by column: numbers as float arrays, categories as lists."""
 
+from functools import cached_property
 from numbers import Real
 
 import narwhals as nw
@@ -50,7 +51,31 @@ class FrameColumns:
     def __init__(self, frame):
         self.names = [str(name) for name in frame.columns]
         self.n_samples, self.n_columns = frame.shape
-        self._series = list(frame.iter_columns())
+        self._frame = frame
+
+    @cached_property
+    def _series(self):
+        return list(self._frame.iter_columns())
+
+    def all_numbers(self):
+        """All columns at once, which is several times as fast as one by one.
+
+        Returns
+        -------
+        numbers : ndarray of float32 or float64, C-contiguous, shape (n_samples, n_columns)
+        booleans : tuple of int
+            The columns of bools.
+            None instead of both if the frame is not of pandas with numbers of numpy.
+        """
+        if not self._frame.implementation.is_pandas():
+            return None
+        frame = self._frame.to_native()
+        types = list(frame.dtypes)
+        if not all(isinstance(each, np.dtype) and each.kind in "fiub" for each in types):
+            return None
+        dtype = np.float32 if all(each == np.float32 for each in types) else np.float64
+        return (np.ascontiguousarray(frame.to_numpy(dtype=dtype)),
+                tuple(j for j, each in enumerate(types) if each.kind == "b"))
 
     def is_categorical(self, j):
         """Whether the type of a column is one of categories.
@@ -102,6 +127,10 @@ class ArrayColumns:
         self.n_samples, self.n_columns = X.shape
         self.names = [f"x{j}" for j in range(self.n_columns)]
         self._X = X
+
+    def all_numbers(self):
+        """As for `FrameColumns`: None, since values may be of any type."""
+        return None
 
     def is_categorical(self, j):
         """Whether a column holds strings; those of numbers are numbers."""

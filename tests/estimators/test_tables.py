@@ -11,6 +11,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV
+from ngdt._table.check import _read
+from ngdt._table.columns import as_columns
 from ngdt.optimizers import TAO
 
 pd = pytest.importorskip("pandas")
@@ -269,9 +271,9 @@ def test_categorical_features_that_do_not_exist_are_named(categorical, message):
 
 def test_strings_that_are_no_categories_say_what_to_do():
     given = columns()
-    with pytest.raises(ValueError, match=r"column 'city'.*Name it in categorical_features"):
+    with pytest.raises(ValueError, match=r"column 'city'.*it may be named in categorical_f"):
         ObliqueTreeClassifier(categorical_features=None).fit(pandas_frame(given), target(given))
-    with pytest.raises(ValueError, match=r"column 'x0'.*Name it in categorical_features"):
+    with pytest.raises(ValueError, match=r"column 'x0'.*it may be named in categorical_f"):
         ObliqueTreeClassifier().fit(np.array([["a"], ["b"]], dtype=object), [0, 1])
     with pytest.raises(TypeError, match="dense table"):
         ObliqueTreeClassifier(categorical_features=[0]).fit(sparse.eye(2, format="csr"), [0, 1])
@@ -337,3 +339,23 @@ def test_texts_in_lists_say_what_to_do():
     with pytest.raises(ValueError, match="For columns of categories, give a data frame"):
         model.predict([[1.0, "Rome"]])
     assert model.predict(np.array([[1.0, "Rome"]], dtype=object)).tolist() == [0]
+
+
+@pytest.mark.parametrize("types", [
+    ["float64"], ["float32"], ["float32", "float64"], ["int8", "bool", "float32"], ["bool"],
+    ["uint64", "float16"], ["Float64", "int64"], ["boolean", "bool"]])
+def test_columns_are_read_at_once_as_they_are_one_by_one(types):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        f"c{j}": pd.Series(random.integers(0, 2, 20)).astype(each) for j, each in enumerate(types)})
+    columns, none = as_columns(frame), np.empty(0, dtype=np.intp)
+    at_once = columns.all_numbers()
+    assert (at_once is None) == any(each[0].isupper() or each == "boolean" for each in types)
+    found = _read(columns, none)
+    columns.all_numbers = lambda: None
+    expected = _read(columns, none)
+    assert found.numbers.dtype == expected.numbers.dtype
+    assert found.numbers.flags.c_contiguous
+    np.testing.assert_array_equal(found.numbers, expected.numbers)
+    assert found.booleans == expected.booleans
+    assert _read(as_columns(frame[::2]), none).numbers.shape == (10, len(types))
