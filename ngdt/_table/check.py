@@ -157,16 +157,17 @@ def _categorical_columns(columns, given):
 
 def _read(columns, categorical):
     """The values of a table that is given by columns."""
-    found = None if len(categorical) else columns.all_numbers()
-    if found is not None:
-        numbers, booleans = found
-        return RawTable(numbers, [], booleans)
-    n = columns.n_samples
     numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
+    numbers, booleans = columns.numbers_at_once(numeric) or _one_by_one(columns, numeric)
+    return RawTable(numbers, [columns.categories(j) for j in categorical], booleans)
+
+
+def _one_by_one(columns, numeric):
+    """As `FrameColumns.numbers_at_once`, for columns of any type."""
     # Indicators fit float32, so that it is the type of a table without numbers.
     is_float32 = all(columns.is_float32(j) for j in numeric)
-    numbers = np.empty((n, len(numeric)), dtype=np.float32 if is_float32 else np.float64)
+    dtype = np.float32 if is_float32 else np.float64
+    numbers = np.empty((columns.n_samples, len(numeric)), dtype=dtype)
     for k, j in enumerate(numeric):
         numbers[:, k] = columns.numbers(j)
-    return RawTable(numbers, [columns.categories(j) for j in categorical],
-                    tuple(j for j in numeric.tolist() if columns.is_boolean(j)))
+    return numbers, tuple(j for j in numeric.tolist() if columns.is_boolean(j))
