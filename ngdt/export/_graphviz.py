@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._labels import labels_of
+from ngdt._node_values import place_between
 from ngdt._structure import child_ids
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
@@ -130,7 +131,7 @@ def _leaf_colors(labels):
     else:
         low, high = values.min(), values.max()
         hues = np.full(len(values), _HUE)
-        saturations = (values[:, 0] / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
+        saturations = place_between(values[:, 0], low, high)
         is_linear = is_linear | (values.shape[1] > 1)
     saturations = np.where(is_linear, 0.0, saturations)
     return [f"{hue:.3f} {saturation:.3f} 1.000"

@@ -15,6 +15,11 @@ _PIECE_SECONDS = 0.2
 _ROUNDING = 1e-9
 
 
+def cosine(done):
+    """Share of the initial learning rate at finished shares of a run."""
+    return 0.5 * (1.0 + np.cos(np.pi * done))
+
+
 class Pace:
     """Finished share of a run at each of its steps, from which schedules follow.
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ngdt.optimizers._pace import cosine
 from ngdt.optimizers._rounds import Rounds, RoundState, Steps
 from ngdt.optimizers._sgd.input_scale import InputScale
-from ngdt.optimizers._sgd.run import SGDRun, cosine, number_of_epochs, trainer_of
+from ngdt.optimizers._sgd.run import SGDRun, number_of_epochs, trainer_of
 
 
 class SGDRounds(Rounds):

@@ -5,7 +5,7 @@ import numpy as np
 from ngdt._algorithm import Progress
 from ngdt._folds import standard_errors_saved
 from ngdt.inference import RADIUS
-from ngdt.optimizers._pace import Pace
+from ngdt.optimizers._pace import Pace, cosine
 from ngdt.optimizers._sgd.epoch import SGDTrainer, TrainingSamples
 from ngdt.optimizers._sgd.input_scale import TINY, representative_samples
 from ngdt.optimizers._sgd.updates import TrainedTree
@@ -172,11 +172,6 @@ def number_of_epochs(params, n_steps, n_features):
         return int(params.epochs)
     steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * n_features)
     return int(np.clip(-(-steps // n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
-
-
-def cosine(done):
-    """Share of a learning rate at finished shares of the run."""
-    return 0.5 * (1.0 + np.cos(np.pi * done))
 
 
 def trainer_of(params, tree, problem, space, nu, batch_size):

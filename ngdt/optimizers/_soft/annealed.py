@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ngdt.optimizers._pace import cosine
 from ngdt.optimizers._soft.run import LeafSchedule, SoftOptimizer, SoftSchedule
 from ngdt.optimizers._soft.teachers import taught_problem
 from ngdt.optimizers._tao.tao import TAO
@@ -248,8 +249,8 @@ class Annealed(SoftOptimizer):
             epochs=self._epochs(-(-n_samples // batch)),
             batch_size=batch,
             gamma=lambda done: begin + (end - begin) * done,
-            rate=lambda done: rate * _cosine(done),
-            decay=lambda done: decay * _cosine(done),
+            rate=lambda done: rate * cosine(done),
+            decay=lambda done: decay * cosine(done),
             q=self.q,
             beta2=0.95,
             pseudo_count=self.pseudo_count,
@@ -263,7 +264,7 @@ class Annealed(SoftOptimizer):
         if penalty == "auto":
             penalty = TAUGHT_PENALTY if self.n_teachers else _SLOPE_PENALTY
         return LeafSchedule(
-            rate=lambda done: self.leaf_learning_rate * _cosine(done),
+            rate=lambda done: self.leaf_learning_rate * cosine(done),
             huber_limit=_HUBER_LIMIT,
             is_linear=self.leaf == "linear",
             slope_penalty=penalty,
@@ -283,7 +284,3 @@ def default_rate(loss, n_features):
 def default_decay(problem, leaf="constant"):
     """Share of the weights that the first step removes."""
     return _DECAY if leaf == "linear" or np.ptp(problem.scaling.scale) == 0 else _DECAY / 2
-
-
-def _cosine(done):
-    return 0.5 * (1.0 + np.cos(np.pi * done))
