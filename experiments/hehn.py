@@ -157,12 +157,11 @@ STEEPNESS = Experiment(
     steepness_table)
 
 
-N_LOAD_TREES = {"letter": 20, "usps": 10, "mnist": 3, "digits": 3}
 FORESTS = {
     "end-to-end": lambda data, seed: forest(
-        N_LOAD_TREES[data], data, 0.1, {"mnist": 15, "digits": 1}.get(data, 45), seed),
+        N_TREES[data], data, 0.1, {"mnist": 15, "digits": 1}.get(data, 45), seed),
     "annealed": lambda data, seed: ObliqueForestClassifier(
-        N_LOAD_TREES[data], optimizer="annealed", random_state=seed),
+        N_TREES[data], optimizer="annealed", random_state=seed),
     "random forest": lambda data, seed: RandomForestClassifier(100, random_state=seed),
 }
 
