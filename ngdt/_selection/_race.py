@@ -32,10 +32,11 @@ MAX_LAG_SE = 1.5
 # most from the samples of the fold, lacks a third of all: with smaller leads, others were worse
 # than it on five tables, by 0.3 points on average.
 MIN_GAIN_SE = 1.0
-# Lead in misclassified samples that a tree must have over a single leaf if its probabilities are
-# worse. Where classes do not depend on the features, the best of several trees errs least by
-# chance, and is as sure as any. None of 27 tables has such a tree.
-MIN_CLASS_GAIN_SE = 3.0
+# The same for classes, of what a small step from their shares towards the probabilities of the
+# tree would save, where these have a larger squared error. If classes do not depend on the
+# features, the best of several trees errs least by chance, and is as sure as any. None of 24 tables
+# has such a tree.
+MIN_CLASS_GAIN_SE = 2.0
 # The same over a tree with teachers. It errs least by chance: where a single sample was all of the
 # lead of a model tree, this one was worse on others.
 MIN_TAUGHT_GAIN_SE = 2.0
@@ -137,11 +138,17 @@ def race(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=
         interrupted, contest.table(winner))
 
 
-def _squared_errors(tree, problem, samples):
-    """Squared error of the probabilities of each sample."""
-    found = softmax(problem.predictions(tree, samples), axis=1)
-    found[np.arange(len(samples)), problem.y[samples, 0].astype(np.intp)] -= 1.0
-    return (found**2).sum(axis=1)
+def _gains_over(leaf, tree, problem, samples):
+    """By how much probabilities are better than those of a single leaf, shape (2, n_samples).
+
+    What they save of the squared error, and half of what a small step towards them would save,
+    relative to its size: that of a tree that is too sure may be positive where the first is not.
+    """
+    labels = np.eye(problem.n_outputs)[problem.y[samples, 0].astype(np.intp)]
+    shares = softmax(leaf.values, axis=1)
+    missing, step = labels - shares, softmax(problem.predictions(tree, samples), axis=1) - shares
+    slope = (missing * step).sum(axis=1)
+    return np.array([2.0 * slope - (step**2).sum(axis=1), slope])
 
 
 def _training_error(tree, problem):
@@ -236,8 +243,8 @@ class _Race:
         self._seconds_of_prunings = monotonic() - begin
         self.errors = {candidate: [] for candidate in candidates}
         self.trees = {}     # of each candidate, that of its last fold
-        # Squared errors of probabilities, and both errors of a single leaf on each fold.
-        self.squares, self.chance = {candidate: [] for candidate in candidates}, []
+        # The single leaf of each fold with its errors, and what probabilities gain over it.
+        self.chance, self.gains = [], {candidate: [] for candidate in candidates}
 
     def run(self, verbose):
         """The candidates, the best first.
@@ -279,18 +286,15 @@ class _Race:
         if self.chance and not self._beats_chance(best):
             leaf = Candidate("single leaf", (), SingleLeaf())
             self.candidates = [*self.candidates, leaf]
-            self.errors[leaf] = [errors for errors, _ in self.chance]
+            self.errors[leaf] = [errors for _, errors in self.chance]
             return leaf
         return next((each for each in alive if each.is_single_leaf
                      and self._lead(best, each) <= MIN_GAIN_SE), None)
 
     def _beats_chance(self, best):
-        """Whether a tree predicts classes, or their probabilities, better than a single leaf."""
-        (errors, squares), (leaf_errors, leaf_squares) = (
-            map(np.concatenate, zip(*each, strict=True)) for each in (
-                zip(self.errors[best], self.squares[best], strict=True), self.chance))
-        return standard_errors_saved(leaf_squares, squares) >= 0.0 or (
-            standard_errors_saved(leaf_errors, errors) > MIN_CLASS_GAIN_SE)
+        """Whether a tree knows more of the classes than a single leaf."""
+        saved, slope = np.concatenate(self.gains[best], axis=1)
+        return saved.sum() >= 0.0 or standard_errors_saved(slope, 0.0 * slope) > MIN_CLASS_GAIN_SE
 
     def _soft_trees_lag(self, candidates):
         """Whether there are softly trained trees with linear leaves, all far behind the best one.
@@ -316,8 +320,7 @@ class _Race:
         # Where all trees have linear leaves, a constant one is none of them.
         if self.problem.loss.is_classifier and self.candidates[0].is_pruned:
             leaf = SingleLeaf().initialize(fold)
-            self.chance.append((weight * fold.errors(leaf, samples),
-                                weight * _squared_errors(leaf, fold, samples)))
+            self.chance.append((leaf, weight * fold.errors(leaf, samples)))
         for i, candidate in enumerate(candidates):
             if i > 0 and not self.deadline.fits():
                 break
@@ -335,8 +338,8 @@ class _Race:
             self.trees[candidate] = tree = enforce_limits(tree, problem)
             self.errors[candidate].append(weight * problem.errors(tree, samples))
             if self.chance:
-                self.squares[candidate].append(
-                    weight * _squared_errors(tree, problem, samples))
+                self.gains[candidate].append(
+                    weight * _gains_over(self.chance[-1][0], tree, problem, samples))
 
     def best_so_far(self):
         """The candidate with the least error, of those on most folds, and its last tree."""

@@ -152,7 +152,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         else empty. ``candidate`` is its name, ``error`` the share of misclassified samples among
         those that it was not trained on, ``standard_error`` that of this share, ``n_folds`` the
         number of folds after which it left the race or won, and ``chosen`` whether it won. Only
-        errors of the same ``n_folds`` can be compared.
+        errors of the same ``n_folds`` can be compared. A last entry ``single leaf`` is there where
+        no tree was better than chance.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or
