@@ -92,9 +92,9 @@ def category_rule_of(labels, node):
         None if the split uses a number other than a bool, or several columns.
     """
     weights, threshold = labels.tree.dense_weights([node])[0], labels.tree.thresholds[node]
-    (features,) = np.nonzero(weights)
-    if len(features) == 1 and features[0] in labels.booleans:
-        return _boolean_rule(labels, int(features[0]), weights[features[0]], threshold)
+    number = number_of(labels, np.flatnonzero(weights))
+    if number in labels.booleans:
+        return _boolean_rule(labels, number, weights, threshold)
     if labels.features is None:
         return None
     used = {labels.features[j][:2] for j in np.flatnonzero(weights)}
@@ -112,16 +112,18 @@ def category_rule_of(labels, node):
     return CategoryRule(name, listed, is_left) if listed else None
 
 
-def _boolean_rule(labels, feature, weight, threshold):
+def _boolean_rule(labels, feature, weights, threshold):
     """The rule of a split on a bool; None if both values go the same way."""
-    true_is_left, fill = bool(weight <= threshold), labels.fill.get(feature)
+    weight, fill = weights[feature], labels.fill.get(feature)
+    true_is_left = bool(weight <= threshold)
     if true_is_left == (threshold >= 0.0):
         return None
     name = labels.feature_names[feature]
     if fill is None:
         return CategoryRule(name, ["True"], true_is_left, "False")
     # A missing one goes with the value that is not written.
-    listed = "True" if (weight * fill <= threshold) != true_is_left else "False"
+    missing_is_left = weight * fill + (weights.sum() - weight) <= threshold
+    listed = "True" if missing_is_left != true_is_left else "False"
     return CategoryRule(name, [listed], true_is_left == (listed == "True"))
 
 
@@ -212,7 +214,7 @@ def rule_of(labels, node, n_terms=None, digits=None):
     features, effect = terms_of(labels, weights)
     weights, threshold = weights[features], float(tree.thresholds[node])
     hidden = hidden_terms(labels, effect, n_terms)
-    number = _number_of(labels, features)
+    number = number_of(labels, features)
     if number is not None:
         rule = _of_number(labels, node, number, digits)
         if rule is not None:
@@ -228,8 +230,20 @@ def rule_of(labels, node, n_terms=None, digits=None):
                 number(threshold), hidden)
 
 
-def _number_of(labels, features):
-    """The feature whose value decides a split: the only one, but for the indicator of its gaps."""
+def number_of(labels, features):
+    """The feature whose value decides a split: the only one, but for the indicator of its gaps.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    features : ndarray of int
+        Those with a weight.
+
+    Returns
+    -------
+    int or None
+        None if the split uses several columns.
+    """
     if len(features) == 1:
         return int(features[0])
     if len(features) == 2 and labels.features is not None:
@@ -251,8 +265,8 @@ def _of_number(labels, node, number, digits):
         window = labels.summary.left[node], labels.summary.right[node]
         if np.count_nonzero(weights) > 1:       # between products, not between numbers
             low, high = np.array(window) / abs(weight)
-            window = np.nextafter(low, np.inf), high
-            if not low < window[0] < high:
+            window = np.nextafter(low, np.inf), np.nextafter(high, -np.inf)
+            if not window[0] < window[1]:
                 return None
     rule = _single(np.array([number]), weight, threshold, window, digits)
     fill = labels.fill.get(number)

@@ -197,7 +197,8 @@ def _text_of(condition):
     if not condition.relation:
         return condition.subject
     relation = {"<=": "≤", ">=": "≥"}[condition.relation]
-    return f"{condition.subject} {relation} {_number(condition.limit)}"
+    missing = " (or missing)" if condition.or_missing else ""
+    return f"{condition.subject} {relation} {_number(condition.limit)}{missing}"
 
 
 def _name(name):

@@ -1,5 +1,6 @@
 """Trees as a list of rules, one for each leaf."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ngdt._labels import labels_of
@@ -101,8 +102,13 @@ def _nearest(conditions):
     kept = {}
     for condition in conditions:
         key = condition.subject, condition.relation[:1]
-        if key not in kept or _implies(condition, kept[key]):
+        other = kept.get(key)
+        if other is None:
             kept[key] = condition
+            continue
+        nearer = condition if _implies(condition, other) else other
+        # A sample without the number has to meet both.
+        kept[key] = replace(nearer, or_missing=condition.or_missing and other.or_missing)
     return list(kept.values())
 
 

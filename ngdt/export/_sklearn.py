@@ -11,8 +11,9 @@ from sklearn.tree._tree import Tree as SklearnTree
 from ngdt._labels import labels_of, leaves_and_samples, tree_of
 from ngdt._node_values import node_predictions
 from ngdt._numbers import format_number
+from ngdt._rules import number_of
 from ngdt._steps import unwrap
-from ngdt._structure import child_ids
+from ngdt._structure import child_ids, sums_below
 from ngdt.export._conditions import condition_of
 from ngdt.export._model import leaf_values
 
@@ -94,8 +95,9 @@ def export_sklearn(model, X, *, feature_names=None, n_terms=2):
     for node in range(tree.n_internal):
         names.append(_name(condition_of(labels, node, n_terms, 3)))
         weights = labels.tree.dense_weights([node])[0]
-        if np.count_nonzero(weights) == 1:      # in the unit of the feature
-            scores[:, node] /= np.abs(weights).max()
+        number = number_of(labels, np.flatnonzero(weights))
+        if number is not None:      # in the unit of the feature
+            scores[:, node] /= np.abs(weights[number])
     is_classifier = labels.class_names is not None
     estimator = DecisionTreeClassifier() if is_classifier else DecisionTreeRegressor()
     estimator.tree_ = _sklearn_tree(labels)
@@ -113,7 +115,8 @@ def _name(condition):
         return f"not: {condition.subject}"
     sign = "-" if condition.limit >= 0 else "+"
     score = f"{condition.subject} {sign} {format_number(abs(condition.limit))}"
-    return score if condition.relation == "<=" else f"-({score})"
+    missing = " (or missing)" if condition.or_missing else ""
+    return f"{score if condition.relation == '<=' else f'-({score})'}{missing}"
 
 
 def _sklearn_tree(labels):
@@ -127,7 +130,10 @@ def _sklearn_tree(labels):
     nodes["threshold"][m:] = -2.0
     if labels.n_node_samples is not None:
         nodes["n_node_samples"] = labels.n_node_samples
-        nodes["weighted_n_node_samples"] = labels.n_node_samples
+        weights = labels.n_node_samples
+        if labels.summary is not None and labels.summary.leaf_weights is not None:
+            weights = sums_below(tree, labels.summary.leaf_weights)
+        nodes["weighted_n_node_samples"] = weights
     is_classifier = labels.class_names is not None
     if is_classifier:
         nodes["impurity"] = 1.0 - (predictions**2).sum(axis=1)

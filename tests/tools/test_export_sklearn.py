@@ -77,3 +77,16 @@ def test_dtreeviz_reads_it(iris):
         estimator, scores, iris[1], feature_names=names, target_name="kind",
         class_names=["a", "b", "c"])
     assert shown.shadow_tree.nnodes() == 2 * model.get_n_leaves() - 1
+
+
+def test_nodes_are_weighted_means_of_their_children(iris):
+    X, y = iris
+    model = ObliqueTreeClassifier(3, optimizer=None, class_weight={0: 1, 1: 30, 2: 5}).fit(X, y)
+    tree = export_sklearn(model, X).estimator.tree_
+    weight, value = tree.weighted_n_node_samples, tree.value[:, 0]
+    for node in np.flatnonzero(tree.children_left >= 0):
+        children = [tree.children_left[node], tree.children_right[node]]
+        np.testing.assert_allclose(weight[node], weight[children].sum())
+        np.testing.assert_allclose(
+            value[node], np.average(value[children], axis=0, weights=weight[children]))
+    assert tree.compute_feature_importances(False).min() >= -1e-12

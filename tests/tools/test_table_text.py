@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._labels import labels_of
 from ngdt._rules import category_rule_of
-from ngdt.export import export_rules, export_text
+from ngdt.export import export_html, export_rules, export_sklearn, export_text
 
 pd = pytest.importorskip("pandas")
 
@@ -139,3 +139,26 @@ def test_bools_are_written_as_bools():
     linear = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(
         frame, frame["own"].fillna(True) * 2.0 + frame["x"])
     assert " * own " in export_text(linear)
+
+
+def test_rules_need_a_number_if_one_of_their_conditions_does():
+    income = np.array([10.0, 15, 30, 40, 70, 80] * 10 + [np.nan] * 12)
+    frame = pd.DataFrame({"income": income})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, income > 50)
+    # Missing ones go right at the root, and would go left below it.
+    model.tree_ = Tree(
+        [[1.0, 200.0], [1.0, -200.0]], [60.0, 20.0], [1, ~0], [~2, ~1],
+        [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    first, second, third = map(str, export_rules(model))
+    assert first.startswith("if income <= 20: ")
+    assert second.startswith("if income <= 60 and income > 20: ")
+    assert third.startswith("if income > 60 (or missing): ")
+    assert "income ≤ 20 (or missing)" in export_html(model)
+    _, scores, names = export_sklearn(model, frame)
+    assert names == ["income - 60", "income - 20 (or missing)"]
+    np.testing.assert_allclose(scores[:6, 0], income[:6] - 60)
+    own = np.array([True, False, None, False] * 10, dtype=object)
+    bools = ObliqueTreeClassifier(1, optimizer=None).fit(
+        pd.DataFrame({"own": own}), own == True)    # noqa: E712
+    bools.tree_ = Tree([[2.0, 3.0]], [1.0], [~0], [~1], np.eye(2))
+    assert export_text(bools).startswith("if own is False:\n")
