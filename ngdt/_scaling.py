@@ -16,7 +16,7 @@ _SIZE_RATIO = 4.0
 # for which they are about the same, and number of features from which a tenth may be narrower. Two
 # features of the same influence, with ranges of 1 and 10: TAO had 97.0 % with one scale for both,
 # and 99.4 % with its own for each; with ranges of 1 and 100, 73.4 %.
-_MOST_RANGE, _LEAST_RANGE, _MANY = 2.0, 4.0, 64
+_MOST_RANGE, _LEAST_RANGE, _MANY = 2.0, 4.0, 50
 # Number of values that are copied at a time, so that X is never copied as a whole.
 _BLOCK_VALUES = 2**18
 
@@ -299,5 +299,5 @@ def _share_range(moments, X):
         spread = (moments.high - moments.low)[moments.high > moments.low]
     if len(spread) < 2:
         return False
-    middle, low = np.median(spread), np.quantile(spread, 0.1 if X.shape[1] >= _MANY else 0.0)
+    middle, low = np.median(spread), np.quantile(spread, 0.1 if len(spread) >= _MANY else 0.0)
     return spread.max() <= _MOST_RANGE * middle and middle <= _LEAST_RANGE * low

@@ -81,7 +81,9 @@ class FrameColumns:
         if not all(isinstance(each, np.dtype) and each.kind in "fiub" for each in types):
             return None
         dtype = np.float32 if all(each == np.float32 for each in types) else np.float64
-        return (np.ascontiguousarray(frame.to_numpy(dtype=dtype)),
+        numbers = np.ascontiguousarray(frame.to_numpy(dtype=dtype))
+        # What is encoded from the frame of a user may be written to.
+        return (numbers if numbers.flags.owndata else numbers.copy(),
                 tuple(int(j) for j, each in zip(columns, types, strict=True) if each.kind == "b"))
 
     def is_categorical(self, j):
@@ -105,8 +107,12 @@ class FrameColumns:
         return self._series[j].dtype == nw.Float32
 
     def is_boolean(self, j):
-        """Whether a column has a type of bools."""
-        return self._series[j].dtype == nw.Boolean
+        """Whether a column has a type of bools, or of objects that are bools."""
+        dtype = self._series[j].dtype
+        if dtype != nw.Object:
+            return dtype == nw.Boolean
+        present = [value for value in self.categories(j) if not is_missing(value)]
+        return bool(present) and all(isinstance(value, bool | np.bool_) for value in present)
 
     def numbers(self, j):
         """The numbers of a column, with NaN where one is missing, shape (n_samples,)."""

@@ -198,10 +198,13 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
                 f"{setting!r}.{did_you_mean(name, known) if outer not in known else ''}")
         (given if name == outer else inner)[name] = _value(value)
     # An algorithm that gets parameters of its own is an object instead of a name.
-    for outer in {name.partition("__")[0] for name in inner}:
-        named = given.get(outer)
-        if isinstance(named, str) and named in _ALGORITHMS.get(outer, ()):
-            given[outer] = _ALGORITHMS[outer][named]()
+    for name in inner:
+        outer, known = name.partition("__")[0], _ALGORITHMS.get(name.partition("__")[0], {})
+        if isinstance(given.get(outer), str) and given[outer] in known:
+            given[outer] = known[given[outer]]()
+        elif isinstance(given.get(outer, ""), str):
+            raise Mistake(f"--set {name}: only an algorithm has parameters of its own, and it has "
+                          "to be named, as in --set optimizer=tao optimizer__C=0.1")
     return estimator.set_params(**given).set_params(**inner)
 
 

@@ -87,13 +87,14 @@ def add_data_arguments(parser, target=None):
         help="type of DATA, if its name does not end with it")
     parser.add_argument(
         "--separator", metavar="CHAR", type=_one_character,
-        help="what is between the columns of a CSV file (default: a comma)")
+        help="what is between the columns of a CSV file, such as ; (default: a comma)")
     parser.add_argument(
         "--decimal", metavar="CHAR", type=_one_character, default=".",
         help="decimal point of the numbers in a CSV file (default: .)")
 
 
 def _one_character(text):
+    text = "\t" if text == "\\t" else text
     if len(text) != 1:
         raise argparse.ArgumentTypeError(f"must be a single character, got {text!r}")
     return text
@@ -305,7 +306,8 @@ def _csv(file, *, text=(), separator=None, decimal=".", **_):
             file.seek(0)
         shifted = read_csv()
         if shifted.index.nlevels > 1 or not shifted.iloc[:, -1].isna().all():
-            raise ValueError("its rows have more fields than the header has names of columns")
+            raise ValueError("its rows have more fields than the header has names of columns: give "
+                             "the first column a name, too")
     return frame
 
 

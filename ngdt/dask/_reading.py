@@ -146,7 +146,7 @@ class Reading:
         summary = SampleSummary(
             targets.unscale_leaf_values(result.tree, self.loss), moments.mean, moments.std,
             moments.low, moments.high, found.left, found.right,
-            gains=node_gains(result.tree, *sums.reached()))
+            gains=node_gains(result.tree, *sums.reached()), leaf_weights=sums.weight([0, 1, 2]))
         return fitted_attributes(
             result, self.fitted["_table"], summary, sums.count.sum(axis=0), found.quantiles)
 

@@ -58,8 +58,8 @@ def leaf_title(explanation, name, terms):
     if explanation._context.classes is not None:
         return f"log-odds of {name}: {_number(terms.total)}"
     output = explanation._outputs[[*explanation.leaf_terms].index(name)]
-    cut = "" if terms.total == output else f", cut to {_number(output)}"
-    return f"{name and f'{name}: '}{_number(terms.total)}{cut}"
+    total, value = _number(terms.total), _number(output)
+    return f"{name and f'{name}: '}{total}{'' if total == value else f', cut to {value}'}"
 
 
 def _decision(explanation, decision, n_terms):
@@ -148,7 +148,8 @@ def change_lines(what, changes, together, n_terms, none):
     """
     shown = [each.text(n_terms) for each in changes[:n_terms]]
     if len(shown) < len(changes):
-        shown.append(f"{len(changes) - len(shown)} more changes of one column")
+        n_more = len(changes) - len(shown)
+        shown.append(f"{n_more} more change{'s' if n_more > 1 else ''} of one column")
     if together is not None and len(together.values) > 1:
         shown.append(together.text(n_terms))
     if not shown:

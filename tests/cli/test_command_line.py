@@ -507,7 +507,7 @@ def test_parameters_of_an_algorithm(run, folder, mistake):
     assert optimizer.C == 0.03
     assert "TAO has no parameter 'c'. Did you mean 'C'?" in mistake(
         "fit", "wine.csv", "-t", "cultivar", "--set", "optimizer=tao", "optimizer__c=0.03")
-    assert "optimizer__C is a parameter of an object" in mistake(
+    assert "as in --set optimizer=tao optimizer__C=0.1" in mistake(
         "fit", "wine.csv", "-t", "cultivar", "--set", "optimizer__C=0.03")
 
 
