@@ -50,6 +50,14 @@ class TreeLabels:
     fill: dict = field(default_factory=dict)
     booleans: frozenset = frozenset()
 
+    @property
+    def leaf_weights(self):
+        """Weight of the samples of each leaf: their number, if all weigh the same. None without."""
+        if self.summary is not None and self.summary.leaf_weights is not None:
+            return self.summary.leaf_weights
+        counts = self.n_node_samples
+        return None if counts is None else counts[self.tree.n_internal:]
+
     def is_number(self, feature):
         """Whether a feature of the tree is a column of numbers."""
         return self.features is None or self.features[feature].kind == "number"

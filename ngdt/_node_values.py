@@ -20,7 +20,7 @@ def node_predictions(labels):
         samples, or by its value at their mean. NaN where samples are not known, but for constant
         leaves.
     """
-    tree, counts = labels.tree, labels.n_node_samples
+    tree, weights = labels.tree, labels.leaf_weights
     at_leaf = constant_predictions(tree) if labels.summary is None else (
         labels.summary.leaf_averages())
     if labels.class_names is not None:
@@ -29,11 +29,8 @@ def node_predictions(labels):
         if labels.summary is not None and labels.summary.probabilities is not None:
             is_linear = tree.slopes.any(axis=(1, 2))
             at_leaf[is_linear] = labels.summary.probabilities[is_linear]
-    if counts is None:
+    if weights is None:
         return np.vstack([np.full((tree.n_internal, tree.n_outputs), np.nan), at_leaf])
-    weights = counts[tree.n_internal:]
-    if labels.summary is not None and labels.summary.leaf_weights is not None:
-        weights = labels.summary.leaf_weights
     return node_means(tree, at_leaf, weights)
 
 

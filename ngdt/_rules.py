@@ -13,6 +13,8 @@ from ngdt._numbers import exact, percent, shortest
 
 # Significant digits of numbers for readers.
 DEFAULT_DIGITS = 3
+# How plots and pages write the relation of a condition.
+SIGNS = {"<=": "≤", ">=": "≥"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,12 @@ class Rule:
     def is_condition(self):
         """Whether the rule compares a single feature with a limit."""
         return len(self.weights) == 1 and not self.hidden and abs(self.weights[0]) == 1
+
+    @property
+    def comparison(self):
+        """Of a condition, how samples of the left child compare: "<=" or ">=", and the limit."""
+        (sign,) = self.weights
+        return "<=" if sign > 0 else ">=", sign * self.threshold
 
 
 @dataclass(frozen=True)
@@ -114,15 +122,14 @@ def category_rule_of(labels, node):
 
 def _boolean_rule(labels, feature, weights, threshold):
     """The rule of a split on a bool; None if both values go the same way."""
-    weight, fill = weights[feature], labels.fill.get(feature)
-    true_is_left = bool(weight <= threshold)
+    true_is_left = bool(weights[feature] <= threshold)
     if true_is_left == (threshold >= 0.0):
         return None
-    name = labels.feature_names[feature]
-    if fill is None:
+    name, missing_is_left = labels.feature_names[feature], _missing_is_left(
+        labels, feature, weights, threshold)
+    if missing_is_left is None:
         return CategoryRule(name, ["True"], true_is_left, "False")
     # A missing one goes with the value that is not written.
-    missing_is_left = weight * fill + (weights.sum() - weight) <= threshold
     listed = "True" if missing_is_left != true_is_left else "False"
     return CategoryRule(name, [listed], true_is_left == (listed == "True"))
 
@@ -269,11 +276,19 @@ def _of_number(labels, node, number, digits):
             if not window[0] < window[1]:
                 return None
     rule = _single(np.array([number]), weight, threshold, window, digits)
+    return replace(rule, missing_is_left=_missing_is_left(labels, number, weights, threshold))
+
+
+def _missing_is_left(labels, number, weights, threshold):
+    """Where a split on a number sends samples without it; None if none was missing in training.
+
+    All other weights are those of the indicator of its gaps.
+    """
     fill = labels.fill.get(number)
     if fill is None:
-        return rule
-    of_gap = sum(weights[j] for j in np.flatnonzero(weights) if j != number)
-    return replace(rule, missing_is_left=bool(weight * fill + of_gap <= threshold))
+        return None
+    others = np.flatnonzero(weights)
+    return bool(weights[number] * fill + weights[others[others != number]].sum() <= threshold)
 
 
 def _single(features, weight, threshold, window, digits):

@@ -45,8 +45,12 @@ class Condition:
     def __str__(self):
         if not self.relation:
             return self.subject
-        missing = " (or missing)" if self.or_missing else ""
-        return f"{self.subject} {self.relation} {format_number(self.limit)}{missing}"
+        return f"{self.subject} {self.relation} {format_number(self.limit)}{self.addition}"
+
+    @property
+    def addition(self):
+        """What is written after the limit."""
+        return " (or missing)" if self.or_missing else ""
 
 
 def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
@@ -70,9 +74,8 @@ def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
         return Condition(of_categories.text(left=left))
     rule = rule_of(labels, node, n_terms, digits)
     if rule.is_condition:
-        (sign,) = rule.weights
         subject = labels.feature_names[rule.features[0]]
-        relation, limit = "<=" if sign > 0 else ">=", sign * rule.threshold
+        relation, limit = rule.comparison
     else:
         terms = " ".join(
             f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {factor(labels, j)}"

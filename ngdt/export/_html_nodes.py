@@ -7,7 +7,7 @@ import numpy as np
 from ngdt._leaf_text import formula_of, has_log_odds, log_odds_of
 from ngdt._node_values import node_predictions, place_between
 from ngdt._numbers import format_number
-from ngdt._rules import category_rule_of, factor, hidden_terms, rule_of, terms_of
+from ngdt._rules import SIGNS, category_rule_of, factor, hidden_terms, rule_of, terms_of
 from ngdt._structure import sums_below
 from ngdt.export._conditions import condition_of, leaf_lines
 from ngdt.plotting._style import class_colors
@@ -196,9 +196,8 @@ def escaped(text):
 def _text_of(condition):
     if not condition.relation:
         return condition.subject
-    relation = {"<=": "≤", ">=": "≥"}[condition.relation]
-    missing = " (or missing)" if condition.or_missing else ""
-    return f"{condition.subject} {relation} {_number(condition.limit)}{missing}"
+    relation, limit = SIGNS[condition.relation], _number(condition.limit)
+    return f"{condition.subject} {relation} {limit}{condition.addition}"
 
 
 def _name(name):

@@ -115,8 +115,7 @@ def _name(condition):
         return f"not: {condition.subject}"
     sign = "-" if condition.limit >= 0 else "+"
     score = f"{condition.subject} {sign} {format_number(abs(condition.limit))}"
-    missing = " (or missing)" if condition.or_missing else ""
-    return f"{score if condition.relation == '<=' else f'-({score})'}{missing}"
+    return f"{score if condition.relation == '<=' else f'-({score})'}{condition.addition}"
 
 
 def _sklearn_tree(labels):
@@ -130,10 +129,7 @@ def _sklearn_tree(labels):
     nodes["threshold"][m:] = -2.0
     if labels.n_node_samples is not None:
         nodes["n_node_samples"] = labels.n_node_samples
-        weights = labels.n_node_samples
-        if labels.summary is not None and labels.summary.leaf_weights is not None:
-            weights = sums_below(tree, labels.summary.leaf_weights)
-        nodes["weighted_n_node_samples"] = weights
+        nodes["weighted_n_node_samples"] = sums_below(tree, labels.leaf_weights)
     is_classifier = labels.class_names is not None
     if is_classifier:
         nodes["impurity"] = 1.0 - (predictions**2).sum(axis=1)

@@ -13,6 +13,7 @@ from ngdt._node_values import node_predictions, place_between
 from ngdt._numbers import format_number, shortest
 from ngdt._rules import (
     DEFAULT_DIGITS,
+    SIGNS,
     category_rule_of,
     factor,
     hidden_terms,
@@ -320,10 +321,10 @@ def mean_images(labels, leaf, X):
 
 def condition_text(labels, rule):
     """A rule on a single feature, as the condition that samples of the left child meet."""
-    (feature,), (sign,) = rule.features, rule.weights
-    limit = _minus(format_number(sign * rule.threshold))
-    relation = f"{'≤' if sign > 0 else '≥'}{_FIXED_SPACE}{limit}"
-    return f"{labels.feature_names[feature]} {relation}{' or missing' * bool(rule.missing_is_left)}"
+    (feature,), (relation, limit) = rule.features, rule.comparison
+    missing = " or missing" if rule.missing_is_left else ""
+    return (f"{labels.feature_names[feature]} {SIGNS[relation]}{_FIXED_SPACE}"
+            f"{_minus(format_number(limit))}{missing}")
 
 
 def blend(color, share):

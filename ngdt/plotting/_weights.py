@@ -7,7 +7,7 @@ import numpy as np
 
 from ngdt._labels import labels_of
 from ngdt._numbers import format_number
-from ngdt._rules import category_rule_of, hidden_terms, rule_of, terms_of
+from ngdt._rules import SIGNS, category_rule_of, hidden_terms, rule_of, terms_of
 from ngdt.plotting._layout import children
 from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot, short
 
@@ -120,10 +120,9 @@ def _condition(labels, node):
         return textwrap.fill(of_categories.text(left=True), _NAME_LENGTH)
     known = labels.summary is not None
     rule = rule_of(labels, node, digits=None if known else _DIGITS)
-    (feature,), (sign,) = rule.features, rule.weights
-    limit = format_number(sign * rule.threshold)
+    (feature,), (relation, limit) = rule.features, rule.comparison
     missing = "\nor missing" if rule.missing_is_left else ""
-    return f"{labels.feature_names[feature]}\n{'≤' if sign > 0 else '≥'} {limit}{missing}"
+    return f"{labels.feature_names[feature]}\n{SIGNS[relation]} {format_number(limit)}{missing}"
 
 
 def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None, X=None):
