@@ -21,7 +21,7 @@ class RawTable(NamedTuple):
     categories : list of list
         Values of each categorical column; missing ones are None, NaN or pandas.NA.
     booleans : tuple of int
-        Columns of numbers that are bools.
+        Columns of numbers that are bools; of samples for training only.
     """
 
     numbers: Any
@@ -100,7 +100,7 @@ def check_table(estimator, X, categorical_features, *, reset):
                 f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s)"
                 f" while a minimum of 1 is required by {type(estimator).__name__}.")
     categorical = _categorical_columns(columns, given)
-    return _read(columns, categorical), columns.names, categorical
+    return _read(columns, categorical, reset), columns.names, categorical
 
 
 def _check_form(X):
@@ -155,10 +155,13 @@ def _categorical_columns(columns, given):
     return column_indices("categorical_features", given, columns.names)
 
 
-def _read(columns, categorical):
+def _read(columns, categorical, reset):
     """The values of a table that is given by columns."""
     numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
-    numbers, booleans = columns.numbers_at_once(numeric) or _one_by_one(columns, numeric)
+    numbers = columns.numbers_at_once(numeric)
+    if numbers is None:
+        numbers = _one_by_one(columns, numeric)
+    booleans = tuple(j for j in numeric.tolist() if columns.is_boolean(j)) if reset else ()
     return RawTable(numbers, [columns.categories(j) for j in categorical], booleans)
 
 
@@ -170,4 +173,4 @@ def _one_by_one(columns, numeric):
     numbers = np.empty((columns.n_samples, len(numeric)), dtype=dtype)
     for k, j in enumerate(numeric):
         numbers[:, k] = columns.numbers(j)
-    return numbers, tuple(j for j in numeric.tolist() if columns.is_boolean(j))
+    return numbers

@@ -67,24 +67,21 @@ class FrameColumns:
 
         Returns
         -------
-        numbers : ndarray of float32 or float64, C-contiguous, shape (n_samples, len(columns))
-        booleans : tuple of int
-            The columns of bools.
-            None instead of both if the frame is not of pandas with numbers of numpy.
+        ndarray of float32 or float64, C-contiguous, shape (n_samples, len(columns)), or None
+            None if the frame is not of pandas, or has other columns than numbers of numpy.
         """
         if not self._frame.implementation.is_pandas():
             return None
         frame = self._frame.to_native()
         if len(columns) < self.n_columns:
             frame = frame.iloc[:, columns]
-        types = list(frame.dtypes)
+        types = set(frame.dtypes)
         if not all(isinstance(each, np.dtype) and each.kind in "fiub" for each in types):
             return None
-        dtype = np.float32 if all(each == np.float32 for each in types) else np.float64
+        dtype = np.float32 if types <= {np.dtype(np.float32)} else np.float64
         numbers = np.ascontiguousarray(frame.to_numpy(dtype=dtype))
         # What is encoded from the frame of a user may be written to.
-        return (numbers if numbers.flags.owndata else numbers.copy(),
-                tuple(int(j) for j, each in zip(columns, types, strict=True) if each.kind == "b"))
+        return numbers if numbers.flags.owndata else numbers.copy()
 
     def is_categorical(self, j):
         """Whether the type of a column is one of categories.
