@@ -199,10 +199,11 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
         (given if name == outer else inner)[name] = _value(value)
     # An algorithm that gets parameters of its own is an object instead of a name.
     for name in inner:
-        outer, known = name.partition("__")[0], _ALGORITHMS.get(name.partition("__")[0], {})
-        if isinstance(given.get(outer), str) and given[outer] in known:
-            given[outer] = known[given[outer]]()
-        elif isinstance(given.get(outer, ""), str):
+        outer = name.partition("__")[0]
+        algorithm, named = given.get(outer, ""), _ALGORITHMS.get(outer, {})
+        if isinstance(algorithm, str) and algorithm in named:
+            given[outer] = named[algorithm]()
+        elif isinstance(algorithm, str):
             raise Mistake(f"--set {name}: only an algorithm has parameters of its own, and it has "
                           "to be named, as in --set optimizer=tao optimizer__C=0.1")
     return estimator.set_params(**given).set_params(**inner)

@@ -170,7 +170,7 @@ def tao_path(
         estimator = (ObliqueTreeRegressor if continuous else ObliqueTreeClassifier)(optimizer=TAO())
     model = warm_started(estimator)
     error = zero_one_loss if is_classifier(model) else mean_squared_error
-    Cs, trees, columns = check_Cs(Cs), [], []
+    Cs, trees, columns, encoded = check_Cs(Cs), [], [], None
     X = check_samples(model, X, reset=True)
     if X_val is not None and (np.shape(X_val)[1:] != X.shape[1:]
                               or np.shape(X_val)[:1] != np.shape(y_val)[:1]):
@@ -180,11 +180,12 @@ def tao_path(
     for C, cut in fits(model, Cs, X, y, sample_weight):
         tree = model.tree_
         trees.append(tree)
+        encoded = model.encode(X) if encoded is None else encoded   # the same for all C
         columns.append((
             error(y, model.predict(X), sample_weight=sample_weight),
             np.nan if X_val is None else error(y_val, model.predict(X_val)),
             tree.n_nonzero, tree.n_internal, tree.n_leaves,
-            *prediction_cost(tree, model.encode(X), sample_weight=sample_weight)))
+            *prediction_cost(tree, encoded, sample_weight=sample_weight)))
         if verbose:
             train, validation, *sizes = columns[-1][:4]
             print(f"[tao_path] C {C:.4g}  train {train:.4g}  validation {validation:.4g}  "
