@@ -56,4 +56,4 @@ def test_of_estimators(name, value):
     for cls in (ObliqueTreeClassifier, ObliqueForestClassifier):
         if name in counts(cls):
             params = {"max_depth": 2, "optimizer": None, "random_state": 0}
-            assert_same(lambda number: cls(**params | {name: number}), value)   # noqa: B023
+            assert_same(lambda number: cls(**params | {name: number}), value)   # noqa: B023  it is called in this turn

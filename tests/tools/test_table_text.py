@@ -159,6 +159,6 @@ def test_rules_need_a_number_if_one_of_their_conditions_does():
     np.testing.assert_allclose(scores[:6, 0], income[:6] - 60)
     own = np.array([True, False, None, False] * 10, dtype=object)
     bools = ObliqueTreeClassifier(1, optimizer=None).fit(
-        pd.DataFrame({"own": own}), own == True)    # noqa: E712
+        pd.DataFrame({"own": own}), [each is True for each in own])
     bools.tree_ = Tree([[2.0, 3.0]], [1.0], [~0], [~1], np.eye(2))
     assert export_text(bools).startswith("if own is False:\n")
