@@ -5,7 +5,6 @@ import io
 import sys
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -281,14 +280,25 @@ def _pandas():
 
 def _csv(file, *, text=(), separator=None, decimal=".", **_):
     pandas = _pandas()
-    if file is sys.stdin:       # it may be read twice
-        file = io.StringIO(file.read())
-    read_csv = partial(pandas.read_csv, file, sep=separator or ",", decimal=decimal,
-                       dtype=dict.fromkeys(text, "string"))
+    content = file.read() if file is sys.stdin else None    # which may be read several times
+
+    def read_csv(more_fields, **options):
+        with warnings.catch_warnings():
+            warnings.simplefilter(more_fields, pandas.errors.ParserWarning)
+            return pandas.read_csv(
+                file if content is None else io.StringIO(content), sep=separator or ",",
+                decimal=decimal, dtype=dict.fromkeys(text, "string"), **options)
+
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", pandas.errors.ParserWarning)
-            frame = read_csv(index_col=False)
+        frame = read_csv("error", index_col=False)
+    except pandas.errors.ParserWarning:
+        # Rows have more fields than the header. If the last one is always empty, each row ends with
+        # a separator. As an index, the first ones are taken for names of the rows.
+        named = read_csv("ignore")
+        if named.index.nlevels > 1 or not named.iloc[:, -1].isna().all():
+            raise ValueError("its rows have more fields than the header has names of columns: give "
+                             "the first column a name, too") from None
+        return read_csv("ignore", index_col=False)
     except pandas.errors.ParserError as error:
         raise ValueError(
             f"{error}. Of columns that are not separated by commas, --separator says by what "
@@ -299,15 +309,6 @@ def _csv(file, *, text=(), separator=None, decimal=".", **_):
                 what = "semicolons" if sign == ";" else "tabs"
                 raise ValueError(
                     f"its columns seem to be separated by {what}, not by commas: {how}")
-    if any(issubclass(each.category, pandas.errors.ParserWarning) for each in caught):
-        # Rows have more fields than the header. Where all of them end with a separator, it is only
-        # the last field, which is empty; else, the first ones are taken for names of the rows.
-        if hasattr(file, "seek"):
-            file.seek(0)
-        shifted = read_csv()
-        if shifted.index.nlevels > 1 or not shifted.iloc[:, -1].isna().all():
-            raise ValueError("its rows have more fields than the header has names of columns: give "
-                             "the first column a name, too")
     return frame
 
 
