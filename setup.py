@@ -56,22 +56,25 @@ elif os.name != "nt" and not DEBUG:
 
 # What Cython writes for memoryviews and the like, once for all extensions instead of in each.
 CYTHON_UTILITY = "ngdt._cyutility"
+# What kernels are made of besides their own source.
+DOT, SOFT = "ngdt/_core/src/dot.c", "ngdt/_methods/soft/src/soft.c"
 EXTRA_SOURCES = {
-    "ngdt/_samples.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_soft/leaf_model.pyx": ["ngdt/src/soft.c"],
-    "ngdt/optimizers/_soft/loss_leaves.pyx": ["ngdt/src/soft.c"],
-    "ngdt/optimizers/_soft/routing.pyx": ["ngdt/src/soft.c"],
-    "ngdt/optimizers/_soft/sparse_routing.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
-    "ngdt/optimizers/_tao/conjugate_gradients.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_tao/newton.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_tao/linear.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_sgd/epoch.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_sgd/updates.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_soft/epoch.pyx": ["ngdt/src/soft.c"],
-    "ngdt/optimizers/_soft/csr_routing.pyx": ["ngdt/src/dot.c"],
-    "ngdt/optimizers/_soft/lazy.pyx": ["ngdt/src/dot.c", "ngdt/src/soft.c"],
+    "ngdt/_core/samples.pyx": [DOT],
+    "ngdt/_core/sgd/epoch.pyx": [DOT],
+    "ngdt/_core/sgd/updates.pyx": [DOT],
+    "ngdt/_methods/soft/csr_routing.pyx": [DOT],
+    "ngdt/_methods/soft/epoch.pyx": [SOFT],
+    "ngdt/_methods/soft/lazy.pyx": [DOT, SOFT],
+    "ngdt/_methods/soft/leaf_model.pyx": [SOFT],
+    "ngdt/_methods/soft/loss_leaves.pyx": [SOFT],
+    "ngdt/_methods/soft/routing.pyx": [SOFT],
+    "ngdt/_methods/soft/sparse_routing.pyx": [DOT, SOFT],
+    "ngdt/_methods/tao/conjugate_gradients.pyx": [DOT],
+    "ngdt/_methods/tao/linear.pyx": [DOT],
+    "ngdt/_methods/tao/newton.pyx": [DOT],
 }
-HEADERS = [f"ngdt/src/{name}.h" for name in ("dot", "differ", "soft", "barrier")]
+HEADERS = [path.as_posix() for path in sorted(Path("ngdt").rglob("src/*.h"))]
+INCLUDE = sorted({os.path.dirname(path) for path in (DOT, SOFT)})
 
 
 def extension(path: Path) -> Extension:
@@ -79,7 +82,7 @@ def extension(path: Path) -> Extension:
     return Extension(
         source.removesuffix(".pyx").replace("/", "."),
         sources=[source, *EXTRA_SOURCES.get(source, [])],
-        include_dirs=["ngdt/src"],
+        include_dirs=INCLUDE,
         depends=HEADERS,
         extra_compile_args=COMPILE_ARGS,
         extra_link_args=LINK_ARGS,

@@ -26,11 +26,11 @@ import numpy as np
 from data import CLASSIFICATION, REGRESSION, classification, regression
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._folds import hold_out
+from ngdt._training.folds import hold_out
+from ngdt._training.problem import Problem
 from ngdt.initializers import CO2, InfoGain, RandomComplete, SoftGreedy
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
-from ngdt.problem import Problem
 
 FIELDS = ["data", "depth", "seed", "init", "method", "test", "seconds", "leaves", "baseline_kept"]
 

@@ -16,15 +16,15 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, Tree
-from ngdt._samples import Samples
-from ngdt._scaling import Scaling
-from ngdt.forest._ensemble import Ensemble
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Scaling
+from ngdt._forest.ensemble import Ensemble
+from ngdt._methods.tao.linear import LinearSolver
+from ngdt._training.problem import Problem
 from ngdt.inference import loss_augmented_inference
 from ngdt.initializers import RandomComplete
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Annealed
-from ngdt.optimizers._tao.linear import LinearSolver
-from ngdt.problem import Problem
 
 
 def scores():

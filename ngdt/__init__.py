@@ -15,20 +15,20 @@ from ngdt import (
     plotting,
     pruning,
 )
-from ngdt._tree import Tree
-from ngdt._validation import did_you_mean as _did_you_mean
-from ngdt._version import __version__ as __version__
-from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt.export import export_text
-from ngdt.forest import (
+from ngdt._core.tree import Tree
+from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._forest import (
     ObliqueBoostingRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
 )
+from ngdt._training.problem import Problem
+from ngdt._util.validation import did_you_mean as _did_you_mean
+from ngdt._util.version import __version__ as __version__
+from ngdt.export import export_text
 from ngdt.path import TAOPathCV, tao_path
 from ngdt.persistence import load, save
 from ngdt.plotting import plot_tree
-from ngdt.problem import Problem
 
 __all__ = [
     "ObliqueBoostingRegressor",

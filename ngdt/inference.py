@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from ngdt._inference import price_samples, search_samples
-from ngdt._structure import reach_probabilities
-from ngdt._tree import check_is_tree
-from ngdt._validation import check_matrix, check_weight, error_prefix
+from ngdt._core.search import RADIUS, price_samples, search_samples
+from ngdt._core.structure import reach_probabilities
+from ngdt._core.tree import check_is_tree
+from ngdt._util.validation import check_matrix, check_weight, error_prefix
 from ngdt.losses import get_loss
 
 __all__ = [
@@ -68,10 +68,6 @@ class SurrogateGradient(NamedTuple):
     weights: np.ndarray
     thresholds: np.ndarray
     values: np.ndarray
-
-
-# Allowed number of flips: the Hamming ball of eq. (13), or any number for eq. (7).
-RADIUS = {"fast": 1, "full": np.iinfo(np.int32).max}
 
 
 def _radius(inference):

@@ -1,9 +1,9 @@
 """Losses that a tree can be trained on."""
 
-from ngdt._class_losses import BoundedLoss, LogLoss
-from ngdt._loss import Loss
-from ngdt._poisson_loss import PoissonLoss
-from ngdt._regression_losses import AbsoluteLoss, HuberLoss, QuantileLoss, SquaredLoss
+from ngdt._core.class_losses import BoundedLoss, LogLoss
+from ngdt._core.loss import Loss
+from ngdt._core.poisson_loss import PoissonLoss
+from ngdt._core.regression_losses import AbsoluteLoss, HuberLoss, QuantileLoss, SquaredLoss
 
 __all__ = [
     "LOSSES", "AbsoluteLoss", "BoundedLoss", "HuberLoss", "LogLoss", "Loss", "PoissonLoss",

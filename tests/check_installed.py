@@ -26,7 +26,7 @@ def check_archives(sdist, wheel):
     headers = {name for name in source if name.startswith("ngdt/") and name.endswith(".pxd")}
     stubs = {name for name in source if name.startswith("ngdt/") and name.endswith(".pyi")}
     for files in (source, installed):
-        missing = {"ngdt/py.typed", "ngdt/_loss.pxd", "ngdt/_loss.pyi"} | headers | stubs
+        missing = {"ngdt/py.typed", "ngdt/_core/loss.pxd", "ngdt/_core/loss.pyi"} | headers | stubs
         missing -= files
         assert not missing, f"not shipped: {sorted(missing)}"
         generated = {f"{name}.c" for name in modules} & files

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
 
+from ngdt._training.problem import Problem
 from ngdt.losses import LOSSES, LogLoss, SquaredLoss
 from ngdt.optimizers import SGD, EndToEnd, LinearLeaves
-from ngdt.problem import Problem
 from ngdt.testing.strategies import trees
 from reference import splits
 

@@ -11,10 +11,10 @@ from time import monotonic, sleep
 
 import numpy as np
 
-import ngdt._checkpoint
+import ngdt._training.checkpoint
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._checkpoint import FORMAT, _Reader
 from ngdt._files.container import read
+from ngdt._training.checkpoint import FORMAT, _Reader
 from ngdt.optimizers import TAO, Annealed
 
 _RANDOM = np.random.default_rng(0)
@@ -33,7 +33,7 @@ MODELS = {
 
 def write_always():
     """Write a checkpoint at each epoch, so that many kills come while it is written."""
-    ngdt._checkpoint.INTERVAL, ngdt._checkpoint.MAX_SHARE = 0.0, 1e9
+    ngdt._training.checkpoint.INTERVAL, ngdt._training.checkpoint.MAX_SHARE = 0.0, 1e9
 
 
 def fitted(model, path=None, random_state=0):

@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 
 import ngdt
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._structure import complete_children
+from ngdt._core.structure import complete_children
 from ngdt.optimizers import TAO, Annealed
 
 _RANDOM = np.random.default_rng(0)

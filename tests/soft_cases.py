@@ -9,16 +9,16 @@ from scipy.special import softmax
 
 from helpers import random_children
 from ngdt import Tree
-from ngdt._inference import Topology
-from ngdt._samples import Samples
-from ngdt._scaling import Scaling
-from ngdt.optimizers._soft.csr_routing import CSRRouting
-from ngdt.optimizers._soft.epoch import CHUNK, SoftTrainer
-from ngdt.optimizers._soft.lazy import LazyTrainer
-from ngdt.optimizers._soft.leaf_model import Categorical, Gaussian
-from ngdt.optimizers._soft.loss_leaves import LossLeaves
-from ngdt.optimizers._soft.routing import DenseRouting
-from ngdt.optimizers._soft.sparse_routing import SparseRouting
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Scaling
+from ngdt._core.search import Topology
+from ngdt._methods.soft.csr_routing import CSRRouting
+from ngdt._methods.soft.epoch import CHUNK, SoftTrainer
+from ngdt._methods.soft.lazy import LazyTrainer
+from ngdt._methods.soft.leaf_model import Categorical, Gaussian
+from ngdt._methods.soft.loss_leaves import LossLeaves
+from ngdt._methods.soft.routing import DenseRouting
+from ngdt._methods.soft.sparse_routing import SparseRouting
 from reference import soft as naive_soft
 from reference.soft import NaiveTrainer
 

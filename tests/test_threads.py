@@ -19,9 +19,9 @@ from threadpoolctl import threadpool_info
 
 import ngdt
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._parallel import Threads, map_ranges
+from ngdt._core import threads
+from ngdt._util.parallel import Threads, map_ranges
 from ngdt.optimizers import SSGD, Annealed
-from ngdt.optimizers import _threads as threads
 
 
 @pytest.mark.parametrize(("n_jobs", "n_cores", "used"), [(1, 4, 1), (4, 4, 4), (16, 2, 2)])
@@ -156,7 +156,7 @@ def test_errors_of_a_range_are_raised():
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 @pytest.mark.parametrize("form", ["dense", "csr", "sparse weights", "overflow"])
 def test_predictions_do_not_depend_on_the_number_of_threads(monkeypatch, form, leaf):
-    monkeypatch.setattr("ngdt._tree._VALUES_PER_THREAD", 8)
+    monkeypatch.setattr("ngdt._core.tree._VALUES_PER_THREAD", 8)
     X, y = load_diabetes(return_X_y=True)
     one = ObliqueTreeRegressor(
         3, init="random_complete", optimizer=None, leaf=leaf, random_state=0).fit(X, y)
@@ -168,7 +168,7 @@ def test_predictions_do_not_depend_on_the_number_of_threads(monkeypatch, form, l
     X = sparse.csr_array(X) if form == "csr" else X
     three = copy.copy(one).set_params(n_jobs=3)
     threads = []
-    monkeypatch.setattr("ngdt._parallel.Threads", lambda n: threads.append(n) or Threads(n))
+    monkeypatch.setattr("ngdt._util.parallel.Threads", lambda n: threads.append(n) or Threads(n))
     assert_array_equal(three.predict(X), one.predict(X))
     assert_array_equal(three.apply(X), one.apply(X))
     assert set(threads) == {3}

@@ -4,7 +4,7 @@
 import numpy as np
 
 from libc.math cimport fmax, fmin
-from ngdt._loss cimport Loss
+from ngdt._core.loss cimport Loss
 
 
 cdef class QuantileLoss(Loss):

@@ -11,7 +11,7 @@ setup(
     name="quantile-loss",
     ext_modules=cythonize(
         "quantile_loss.pyx",
-        # Where Cython finds ngdt/_loss.pxd, however ngdt was installed.
+        # Where Cython finds ngdt/_core/loss.pxd, however ngdt was installed.
         include_path=[str(Path(ngdt.__file__).parents[1])],
         # Without it, to import the loss would switch the lock of free-threaded Python on again.
         compiler_directives={"freethreading_compatible": True}),

@@ -15,7 +15,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 
-from ngdt._validation import error_prefix
+from ngdt._util.validation import error_prefix
 
 FORMAT = "ngdt model"
 # Raise it when a change of the format, or of the classes in it, is one that older code misreads.

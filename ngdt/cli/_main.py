@@ -5,8 +5,8 @@ import os
 import sys
 import warnings
 
-from ngdt._validation import did_you_mean
-from ngdt._version import __version__
+from ngdt._util.validation import did_you_mean
+from ngdt._util.version import __version__
 from ngdt.cli import _compare, _demo, _explain, _export, _fit, _predict, _show
 from ngdt.cli._errors import Mistake
 

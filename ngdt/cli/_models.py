@@ -8,12 +8,12 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._tree import Tree
-from ngdt._validation import did_you_mean
+from ngdt._core.tree import Tree
+from ngdt._forest import ObliqueBoostingRegressor
+from ngdt._forest.base import ObliqueForest
+from ngdt._util.validation import did_you_mean
 from ngdt.cli._errors import Mistake
 from ngdt.cli._options import FILES
-from ngdt.forest import ObliqueBoostingRegressor
-from ngdt.forest._base import ObliqueForest
 from ngdt.path import TAOPathCV
 from ngdt.persistence import InvalidModelFile, load
 

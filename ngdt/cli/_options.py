@@ -12,7 +12,7 @@ from ngdt import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
 )
-from ngdt._validation import did_you_mean
+from ngdt._util.validation import did_you_mean
 from ngdt.cli._errors import Mistake
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LOSSES

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from ngdt._version import __version__
+from ngdt._util.version import __version__
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._errors import Mistake
 from ngdt.cli._models import choice, count, importances, size, summary

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from ngdt._validation import did_you_mean
+from ngdt._util.validation import did_you_mean
 from ngdt.cli._errors import Mistake, need
 from ngdt.cli._models import table_of
 from ngdt.cli._options import FILES

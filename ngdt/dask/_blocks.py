@@ -10,11 +10,11 @@ from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from ngdt._folds import hold_out
-from ngdt._scaling import Moments
-from ngdt._table import check_targets
-from ngdt._validation import check_weight
-from ngdt.problem import Problem
+from ngdt._core.scaling import Moments
+from ngdt._encoding.check_targets import check_targets
+from ngdt._training.folds import hold_out
+from ngdt._training.problem import Problem
+from ngdt._util.validation import check_weight
 
 
 @dataclass(frozen=True)

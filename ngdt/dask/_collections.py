@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._quantiles import check_quantiles
+from ngdt._core.quantiles import check_quantiles
 
 
 class DaskEstimator:

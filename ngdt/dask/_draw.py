@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from ngdt._forest.sampling import Sampling
 from ngdt.dask._blocks import Block
-from ngdt.forest._sampling import Sampling
 
 
 @dataclass(frozen=True)

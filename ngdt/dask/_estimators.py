@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt import estimators
+from ngdt import _estimators
 from ngdt.dask._collections import DaskEstimator
 from ngdt.dask._fit import Fit
 
@@ -64,7 +64,7 @@ class DaskTree(DaskEstimator):
         return self._predicted(X, check_input)
 
 
-class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
+class ObliqueTreeClassifier(DaskTree, _estimators.ObliqueTreeClassifier):
     """Classification tree that is trained where the partitions of dask collections are.
 
     Replicas of the tree take steps of its optimizer on several partitions at the same time, and are
@@ -111,7 +111,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
     True
     """
 
-    _in_memory_class = estimators.ObliqueTreeClassifier
+    _in_memory_class = _estimators.ObliqueTreeClassifier
 
     def predict_proba(self, X, check_input=True):
         """Probability of each label.
@@ -146,7 +146,7 @@ class ObliqueTreeClassifier(DaskTree, estimators.ObliqueTreeClassifier):
         return self._probabilities("predict_log_proba", X, check_input)
 
 
-class ObliqueTreeRegressor(DaskTree, estimators.ObliqueTreeRegressor):
+class ObliqueTreeRegressor(DaskTree, _estimators.ObliqueTreeRegressor):
     """Regression tree that is trained where the partitions of dask collections are.
 
     As :class:`ngdt.dask.ObliqueTreeClassifier`. It has the parameters and, once fitted, the
@@ -170,7 +170,7 @@ class ObliqueTreeRegressor(DaskTree, estimators.ObliqueTreeRegressor):
     (442,)
     """
 
-    _in_memory_class = estimators.ObliqueTreeRegressor
+    _in_memory_class = _estimators.ObliqueTreeRegressor
 
     def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9), check_input=True):
         """Quantiles of the training targets in the leaves, as in memory.

@@ -3,10 +3,11 @@
 import numpy as np
 from sklearn.base import is_classifier
 
-from ngdt._folds import AUTO_VALIDATION_FRACTION
-from ngdt._resolve import is_auto, resolve_baseline
-from ngdt._selection import MIN_GAIN_SE, TrainingResult
-from ngdt._tree import Tree
+from ngdt._core.tree import Tree
+from ngdt._estimators.resolve import is_auto, resolve_baseline
+from ngdt._selection.result import TrainingResult
+from ngdt._selection.train import MIN_GAIN_SE
+from ngdt._training.folds import AUTO_VALIDATION_FRACTION
 from ngdt.dask._blocks import Division
 from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
 from ngdt.dask._sums import Description, saved, within_limits

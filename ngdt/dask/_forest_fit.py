@@ -4,21 +4,21 @@ import dask
 import numpy as np
 from sklearn.base import is_classifier
 
-from ngdt._selection import TrainingResult
-from ngdt._tree import Tree
-from ngdt.dask._blocks import Division
-from ngdt.dask._draw import Draw
-from ngdt.dask._forest_training import ForestTraining
-from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
-from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
-from ngdt.forest._sampling import (
+from ngdt._core.tree import Tree
+from ngdt._forest.sampling import (
     Sampling,
     number_of_columns,
     number_of_samples,
     seeds_of,
     widen,
 )
-from ngdt.forest._training import stored
+from ngdt._forest.training import stored
+from ngdt._selection.result import TrainingResult
+from ngdt.dask._blocks import Division
+from ngdt.dask._draw import Draw
+from ngdt.dask._forest_training import ForestTraining
+from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
+from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
 from ngdt.pruning._unused import keep_reached
 
 # Share of the work that is shown.

@@ -6,11 +6,11 @@ import dask
 import numpy as np
 from dask import delayed
 
-from ngdt._activity import SILENT
-from ngdt._algorithm import Progress
+from ngdt._training.activity import SILENT
+from ngdt._training.algorithm import Progress
+from ngdt._training.rounds import Rounds, RoundState
 from ngdt.dask._draw import Draw
 from ngdt.dask._training import ROUNDS, advance, shuffled
-from ngdt.optimizers._rounds import Rounds, RoundState
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt import forest
+from ngdt import _forest
 from ngdt.dask._collections import DaskEstimator
 from ngdt.dask._forest_fit import ForestFit
 
@@ -48,7 +48,7 @@ class DaskForest(DaskEstimator):
         return self._predicted(X)
 
 
-class ObliqueForestClassifier(DaskForest, forest.ObliqueForestClassifier):
+class ObliqueForestClassifier(DaskForest, _forest.ObliqueForestClassifier):
     """Classification forest that is trained where the partitions of dask collections are.
 
     All trees are trained at the same time. Each goes from partition to partition, and takes the
@@ -97,7 +97,7 @@ class ObliqueForestClassifier(DaskForest, forest.ObliqueForestClassifier):
     True
     """
 
-    _in_memory_class = forest.ObliqueForestClassifier
+    _in_memory_class = _forest.ObliqueForestClassifier
 
     def predict_proba(self, X):
         """Mean of the probabilities that the trees give each label.
@@ -128,7 +128,7 @@ class ObliqueForestClassifier(DaskForest, forest.ObliqueForestClassifier):
         return self._probabilities("predict_log_proba", X)
 
 
-class ObliqueForestRegressor(DaskForest, forest.ObliqueForestRegressor):
+class ObliqueForestRegressor(DaskForest, _forest.ObliqueForestRegressor):
     """Regression forest that is trained where the partitions of dask collections are.
 
     As :class:`ngdt.dask.ObliqueForestClassifier`. It has the parameters and, once fitted, the
@@ -152,7 +152,7 @@ class ObliqueForestRegressor(DaskForest, forest.ObliqueForestRegressor):
     (442,)
     """
 
-    _in_memory_class = forest.ObliqueForestRegressor
+    _in_memory_class = _forest.ObliqueForestRegressor
 
     def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
         """Quantiles of the training targets in the leaves, as in memory.

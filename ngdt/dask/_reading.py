@@ -9,19 +9,19 @@ from dask import delayed
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
-from ngdt._activity import SILENT
-from ngdt._folds import problem_of, problem_with_moments
-from ngdt._importances import node_gains
-from ngdt._resolve import is_auto, resolve_init, resolve_loss, sample_count
-from ngdt._sample_summary import SampleSummary
-from ngdt._scaling import Moments
-from ngdt._targets import RegressionTargets
-from ngdt._tree import Tree
-from ngdt._validation import error_prefix
+from ngdt._core.scaling import Moments
+from ngdt._core.tree import Tree
+from ngdt._encoding.targets import RegressionTargets
+from ngdt._estimators.description import fitted_attributes
+from ngdt._estimators.resolve import is_auto, resolve_init, resolve_loss, sample_count
+from ngdt._inspection.importances import node_gains
+from ngdt._inspection.sample_summary import SampleSummary
+from ngdt._methods.random.random_complete import default_depth
+from ngdt._training.activity import SILENT
+from ngdt._training.folds import problem_of, problem_with_moments
+from ngdt._util.validation import error_prefix
 from ngdt.dask._blocks import encode, glance, join, partitions_of
 from ngdt.dask._training import ROUNDS, Partitions
-from ngdt.estimators._description import fitted_attributes
-from ngdt.initializers._random_complete import default_depth
 from ngdt.optimizers import Annealed
 
 # Numbers of samples, and of values of X, from which the encoding, the initial tree and the greedy

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ngdt._limits import subtree_within_limits
-from ngdt._quantiles import MAX_STORED, LeafQuantiles
-from ngdt._sample_summary import SampleSummary
+from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
+from ngdt._inspection.sample_summary import SampleSummary
+from ngdt._training.limits import subtree_within_limits
 
 # Places of the samples in the sums.
 TRAINING, VALIDATION = 0, 1

@@ -8,15 +8,15 @@ import dask
 import numpy as np
 from dask import delayed
 
-from ngdt._activity import SILENT
-from ngdt._algorithm import Progress
+from ngdt._methods.sgd.rounds import SGDRounds
+from ngdt._methods.soft.rounds import SoftRounds
+from ngdt._methods.soft.run import evaluated_epochs
+from ngdt._training.activity import SILENT
+from ngdt._training.algorithm import Progress
+from ngdt._training.rounds import ROUND_STEPS, RoundState
 from ngdt.dask._blocks import combined
 from ngdt.dask._sums import TRAINING, LeafSums, splits_alike
 from ngdt.optimizers import SGD, SSGD, Annealed
-from ngdt.optimizers._rounds import ROUND_STEPS, RoundState
-from ngdt.optimizers._sgd.rounds import SGDRounds
-from ngdt.optimizers._soft.rounds import SoftRounds
-from ngdt.optimizers._soft.run import evaluated_epochs
 from ngdt.pruning._unused import keep_reached
 
 # Rounds that are computed together, without the client in between. What they have found is lost

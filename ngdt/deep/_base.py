@@ -12,16 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from ngdt._activity import watching
-from ngdt._resolve import resolve_loss
-from ngdt._table import check_targets
-from ngdt._validation import check_weight
+from ngdt._encoding.check_targets import check_targets
+from ngdt._estimators.data import TableEstimator
+from ngdt._estimators.hints import ChecksParameters
+from ngdt._estimators.interruption import CtrlC
+from ngdt._estimators.resolve import resolve_loss
+from ngdt._training.activity import watching
+from ngdt._training.problem import Problem
+from ngdt._util.validation import check_weight
 from ngdt.deep._cnn import linear, with_torch
-from ngdt.estimators._data import TableEstimator
-from ngdt.estimators._interruption import CtrlC
-from ngdt.estimators._parameters import ChecksParameters
 from ngdt.optimizers import Annealed, EndToEnd
-from ngdt.problem import Problem
 
 # Of annealed training; the defaults of linear splits are for few weights of one layer.
 _FOR_NETWORKS = {"learning_rate": 0.003, "weight_decay": 0.0}

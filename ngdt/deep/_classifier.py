@@ -3,8 +3,8 @@
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 
+from ngdt._estimators.data import ClassifierData
 from ngdt.deep._base import DeepTree
-from ngdt.estimators._data import ClassifierData
 
 
 class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):

@@ -2,8 +2,8 @@
 
 from sklearn.base import RegressorMixin
 
+from ngdt._estimators.data import RegressorData
 from ngdt.deep._base import DeepTree
-from ngdt.estimators._data import RegressorData
 
 
 class DeepTreeRegressor(RegressorMixin, RegressorData, DeepTree):

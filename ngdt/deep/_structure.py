@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._tree import Tree
+from ngdt._core.tree import Tree
 
 
 def score_tree(children_left, children_right, values):

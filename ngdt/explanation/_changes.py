@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ngdt._numbers import exact, format_number, format_value, shortest, whole_digits
-from ngdt._table.columns import column_indices
+from ngdt._encoding.columns import column_indices
+from ngdt._util.numbers import exact, format_number, format_value, shortest, whole_digits
 from ngdt.explanation._context import DIGITS, Prediction, Row
 
 # By how much a new value may be rounded, in standard deviations.

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from ngdt._labels import TreeLabels
-from ngdt._numbers import format_number, format_value
-from ngdt._rules import factor
+from ngdt._inspection.labels import TreeLabels
+from ngdt._inspection.rules import factor
+from ngdt._util.numbers import format_number, format_value
 from ngdt.explanation._sums import Names
 
 # Significant digits of numbers for readers.

@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._importances import effects
-from ngdt._structure import child_ids, node_means, paths
+from ngdt._core.structure import child_ids, node_means, paths
+from ngdt._inspection.importances import effects
 
 
 def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ngdt._labels import labels_of
-from ngdt._numbers import format_value
-from ngdt._samples import Samples
+from ngdt._core.samples import Samples
+from ngdt._inspection.labels import labels_of
+from ngdt._util.numbers import format_value
 from ngdt.explanation._axes import nearest_on_axes
 from ngdt.explanation._cells import Cells
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ngdt._structure import paths
+from ngdt._core.structure import paths
 from ngdt.explanation._projection import project
 
 # Distances from a boundary that are tried, in units of the rounding error of the sum.

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from ngdt._tree import Tree
+from ngdt._core.tree import Tree
 
 # Most columns that a tree may use: predictions for all subsets of these are made.
 MAX_COLUMNS = 12

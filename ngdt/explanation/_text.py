@@ -3,8 +3,8 @@
 import operator
 from math import isnan
 
-from ngdt._numbers import format_number, format_value, shortest, whole_digits
-from ngdt._rules import category_rule_of
+from ngdt._inspection.rules import category_rule_of
+from ngdt._util.numbers import format_number, format_value, shortest, whole_digits
 from ngdt.explanation._context import DIGITS
 
 # A number of standard deviations is written with this many digits.

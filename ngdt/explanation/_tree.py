@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from ngdt._labels import labels_of
-from ngdt._structure import paths
+from ngdt._core.structure import paths
+from ngdt._inspection.labels import labels_of
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations

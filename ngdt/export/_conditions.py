@@ -6,9 +6,9 @@ from decimal import Decimal
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._leaf_text import has_log_odds, leaf_texts, log_odds_of
-from ngdt._numbers import format_number
-from ngdt._rules import category_rule_of, factor, rule_of
+from ngdt._inspection.leaf_formulas import has_log_odds, leaf_texts, log_odds_of
+from ngdt._inspection.rules import category_rule_of, factor, rule_of
+from ngdt._util.numbers import format_number
 
 # Relations that samples of the left child meet, and those that the others meet.
 _OPPOSITE = {"<=": ">", ">=": "<"}

@@ -5,9 +5,9 @@ import textwrap
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._labels import labels_of
-from ngdt._node_values import place_between
-from ngdt._structure import child_ids
+from ngdt._core.structure import child_ids
+from ngdt._inspection.labels import labels_of
+from ngdt._inspection.node_values import place_between
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._model import leaf_values

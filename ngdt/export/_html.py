@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from ngdt._labels import labels_of
+from ngdt._inspection.labels import labels_of
 from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
 from ngdt.export._text import check_counts

@@ -4,11 +4,11 @@ from html import escape
 
 import numpy as np
 
-from ngdt._leaf_text import formula_of, has_log_odds, log_odds_of
-from ngdt._node_values import node_predictions, place_between
-from ngdt._numbers import format_number
-from ngdt._rules import SIGNS, category_rule_of, factor, hidden_terms, rule_of, terms_of
-from ngdt._structure import sums_below
+from ngdt._core.structure import sums_below
+from ngdt._inspection.leaf_formulas import formula_of, has_log_odds, log_odds_of
+from ngdt._inspection.node_values import node_predictions, place_between
+from ngdt._inspection.rules import SIGNS, category_rule_of, factor, hidden_terms, rule_of, terms_of
+from ngdt._util.numbers import format_number
 from ngdt.export._conditions import condition_of, leaf_lines
 from ngdt.plotting._style import class_colors
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 
-from ngdt._tree_json import FORMAT, VERSION, tree_object
+from ngdt._core.tree_json import FORMAT, VERSION, tree_object
 from ngdt.export._columns import CategoryColumn, columns_of
 from ngdt.export._model import exported_model
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from ngdt._labels import labels_of
+from ngdt._inspection.labels import labels_of
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._text import UNCERTAIN, check_counts

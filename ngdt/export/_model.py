@@ -7,13 +7,13 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._labels import labels_of, tree_of
-from ngdt._steps import transformers
-from ngdt._structure import constant_predictions
-from ngdt._table import Table
-from ngdt._tree import Tree
-from ngdt.forest import ObliqueBoostingRegressor
-from ngdt.forest._base import ObliqueForest
+from ngdt._core.structure import constant_predictions
+from ngdt._core.tree import Tree
+from ngdt._encoding.table import Table
+from ngdt._forest import ObliqueBoostingRegressor
+from ngdt._forest.base import ObliqueForest
+from ngdt._inspection.labels import labels_of, tree_of
+from ngdt._inspection.pipelines import transformers
 from ngdt.path import TAOPathCV
 
 

@@ -5,9 +5,9 @@ The packages are optional: ``pip install "ngdt[onnx]"``. They are imported by th
 
 from dataclasses import replace
 
-from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._forest import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.export._model import check_encoded, exported_model
-from ngdt.forest import ObliqueForestClassifier, ObliqueForestRegressor
 
 _DTYPES = ("float", "double")
 _OPSETS = {"": 17, "ai.onnx.ml": 3}

@@ -6,8 +6,8 @@ The operators mean the same from opset 13 on.
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from ngdt._rules import exact_limit
-from ngdt._structure import leaf_ranges
+from ngdt._core.structure import leaf_ranges
+from ngdt._inspection.rules import exact_limit
 from ngdt.export._columns import CategoryColumn, columns_of
 from ngdt.export._model import leaf_values
 

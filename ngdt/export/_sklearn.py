@@ -8,12 +8,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE
 from sklearn.tree._tree import Tree as SklearnTree
 
-from ngdt._labels import labels_of, leaves_and_samples, tree_of
-from ngdt._node_values import node_predictions
-from ngdt._numbers import format_number
-from ngdt._rules import number_of
-from ngdt._steps import unwrap
-from ngdt._structure import child_ids, sums_below
+from ngdt._core.structure import child_ids, sums_below
+from ngdt._inspection.labels import labels_of, leaves_and_samples, tree_of
+from ngdt._inspection.node_values import node_predictions
+from ngdt._inspection.pipelines import unwrap
+from ngdt._inspection.rules import number_of
+from ngdt._util.numbers import format_number
 from ngdt.export._conditions import condition_of
 from ngdt.export._model import leaf_values
 

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ngdt._rules import exact_limit
+from ngdt._inspection.rules import exact_limit
 from ngdt.export._columns import NumberColumn
 
 # Databases limit how deep an expression may be, SQLite to 1000 terms.

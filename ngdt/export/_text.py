@@ -2,8 +2,8 @@
 
 from numbers import Integral
 
-from ngdt._labels import labels_of
-from ngdt._numbers import format_number
+from ngdt._inspection.labels import labels_of
+from ngdt._util.numbers import format_number
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_lines, missing_in_sums
 from ngdt.export._walk import walk

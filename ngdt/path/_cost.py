@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ngdt._structure import sums_above_leaves
-from ngdt._tree import check_is_tree
-from ngdt._validation import check_weight
+from ngdt._core.structure import sums_above_leaves
+from ngdt._core.tree import check_is_tree
+from ngdt._util.validation import check_weight
 
 
 class Spread(NamedTuple):

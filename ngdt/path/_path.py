@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import mean_squared_error, zero_one_loss
 from sklearn.utils.multiclass import type_of_target
 
-from ngdt._table import check_samples
-from ngdt._validation import error_prefix
-from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._encoding.check import check_samples
+from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._util.validation import error_prefix
 from ngdt.optimizers import TAO
 from ngdt.path._cost import Spread, prediction_cost
 from ngdt.plotting import plot_path

@@ -16,10 +16,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ngdt._table import check_samples, check_targets
-from ngdt._validation import check_weight
-from ngdt.estimators import ObliqueTreeClassifier
-from ngdt.estimators._data import TableEstimator
+from ngdt._encoding.check import check_samples
+from ngdt._encoding.check_targets import check_targets
+from ngdt._estimators import ObliqueTreeClassifier
+from ngdt._estimators.data import TableEstimator
+from ngdt._util.validation import check_weight
 from ngdt.optimizers import TAO
 from ngdt.path._path import check_Cs, fits, warm_started
 

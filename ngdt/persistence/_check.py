@@ -9,22 +9,22 @@ from numbers import Real
 
 import numpy as np
 
-from ngdt._algorithm import Algorithm
-from ngdt._quantiles import LeafQuantiles
-from ngdt._sample_summary import SampleSummary
-from ngdt._scaling import Scaling
-from ngdt._table import Table
-from ngdt._table.categories import Categories
-from ngdt._targets import ClassTargets, RegressionTargets
-from ngdt._tree import Tree
+from ngdt._core.quantiles import LeafQuantiles
+from ngdt._core.scaling import Scaling
+from ngdt._core.tree import Tree
+from ngdt._encoding.categories import Categories
+from ngdt._encoding.table import Table
+from ngdt._encoding.targets import ClassTargets, RegressionTargets
+from ngdt._estimators.base import ObliqueTree
+from ngdt._estimators.data import ClassifierData
+from ngdt._forest import ObliqueBoostingRegressor, ObliqueForestRegressor
+from ngdt._forest.base import ObliqueForest
+from ngdt._forest.ensemble import Ensemble
+from ngdt._inspection.sample_summary import SampleSummary
+from ngdt._training.algorithm import Algorithm
 from ngdt.deep import CNN
 from ngdt.deep._base import DeepTree
 from ngdt.deep._structure import score_tree
-from ngdt.estimators._base import ObliqueTree
-from ngdt.estimators._data import ClassifierData
-from ngdt.forest import ObliqueBoostingRegressor, ObliqueForestRegressor
-from ngdt.forest._base import ObliqueForest
-from ngdt.forest._ensemble import Ensemble
 from ngdt.path import TAOPathCV
 from ngdt.persistence._registry import attributes_of
 

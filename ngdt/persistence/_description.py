@@ -7,8 +7,8 @@ constructor and the ``attributes`` that it has beyond them.
 An object refers to objects before it only. One to which several refer is there once.
 """
 
+from ngdt._core.tree import Tree
 from ngdt._files.values import ValueReader, ValueWriter, require_arrays
-from ngdt._tree import Tree
 from ngdt.persistence._check import check
 from ngdt.persistence._registry import CLASSES, arguments_of, attributes_of
 

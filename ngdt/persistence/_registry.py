@@ -9,22 +9,22 @@ from functools import cache
 
 from sklearn.base import BaseEstimator
 
-from ngdt._quantiles import LeafQuantiles
-from ngdt._sample_summary import SampleSummary
-from ngdt._scaling import Scaling
-from ngdt._table import Table
-from ngdt._table.categories import Categories
-from ngdt._targets import ClassTargets, RegressionTargets
-from ngdt._tree import Tree
-from ngdt.deep import CNN, DeepTreeClassifier, DeepTreeRegressor
-from ngdt.estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt.forest import (
+from ngdt._core.quantiles import LeafQuantiles
+from ngdt._core.scaling import Scaling
+from ngdt._core.tree import Tree
+from ngdt._encoding.categories import Categories
+from ngdt._encoding.table import Table
+from ngdt._encoding.targets import ClassTargets, RegressionTargets
+from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._forest import (
     ObliqueBoostingRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
 )
+from ngdt._inspection.sample_summary import SampleSummary
+from ngdt._methods.greedy.single_leaf import SingleLeaf
+from ngdt.deep import CNN, DeepTreeClassifier, DeepTreeRegressor
 from ngdt.initializers import INITIALIZERS
-from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.losses import LOSSES
 from ngdt.optimizers import OPTIMIZERS
 from ngdt.path import TAOPathCV

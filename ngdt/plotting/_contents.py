@@ -7,11 +7,10 @@ from decimal import Decimal
 import numpy as np
 from scipy import sparse
 
-from ngdt._importances import effects
-from ngdt._leaf_text import formula_of
-from ngdt._node_values import node_predictions, place_between
-from ngdt._numbers import format_number, shortest
-from ngdt._rules import (
+from ngdt._inspection.importances import effects
+from ngdt._inspection.leaf_formulas import formula_of
+from ngdt._inspection.node_values import node_predictions, place_between
+from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
     SIGNS,
     category_rule_of,
@@ -20,6 +19,7 @@ from ngdt._rules import (
     rule_of,
     terms_of,
 )
+from ngdt._util.numbers import format_number, shortest
 from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
 from ngdt.plotting._style import DARK, class_colors, short
 

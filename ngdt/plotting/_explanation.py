@@ -4,7 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ngdt._numbers import format_value
+from ngdt._util.numbers import format_value
 from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short
 
 # Height of a bar, and of the title and ticks of a panel, in inches.

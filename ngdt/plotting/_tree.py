@@ -4,8 +4,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ngdt._labels import labels_of, leaves_and_samples
-from ngdt._structure import sums_below
+from ngdt._core.structure import sums_below
+from ngdt._inspection.labels import labels_of, leaves_and_samples
 from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, Options, mean_images
 from ngdt.plotting._key import Key

@@ -5,9 +5,9 @@ import textwrap
 
 import numpy as np
 
-from ngdt._labels import labels_of
-from ngdt._numbers import format_number
-from ngdt._rules import SIGNS, category_rule_of, hidden_terms, rule_of, terms_of
+from ngdt._inspection.labels import labels_of
+from ngdt._inspection.rules import SIGNS, category_rule_of, hidden_terms, rule_of, terms_of
+from ngdt._util.numbers import format_number
 from ngdt.plotting._layout import children
 from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot, short
 

@@ -1,6 +1,6 @@
 """Minimal cost-complexity pruning, by Breiman et al. (1984)."""
 
-from ngdt._validation import check_number
+from ngdt._util.validation import check_number
 from ngdt.pruning._replace import first_leaves, fit_replaced, present_targets, replace
 from ngdt.pruning._sequence import pruning_sequence
 

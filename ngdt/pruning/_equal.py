@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ngdt._structure import constant_predictions
+from ngdt._core.structure import constant_predictions
 from ngdt.pruning._replace import (
     children_first,
     fit_replaced,

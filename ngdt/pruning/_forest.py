@@ -2,7 +2,7 @@
 
 from itertools import takewhile
 
-from ngdt._validation import check_number
+from ngdt._util.validation import check_number
 from ngdt.pruning._forest_path import pruning_path
 
 # Standard errors of a margin for chance: normal deviates are larger once in twenty times.

@@ -7,10 +7,10 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.metrics import accuracy_score, r2_score
 
-from ngdt._samples import Samples
-from ngdt._scaling import power_of_two
-from ngdt._structure import node_means, sums_below
-from ngdt._tree import Tree
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import power_of_two
+from ngdt._core.structure import node_means, sums_below
+from ngdt._core.tree import Tree
 from ngdt.pruning._replace import first_leaves, places, replace
 from ngdt.pruning._sequence import sequence_of_costs
 

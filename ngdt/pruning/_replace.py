@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ngdt._structure import child_ids
-from ngdt._tree import Tree
-from ngdt._validation import check_weight
+from ngdt._core.structure import child_ids
+from ngdt._core.tree import Tree
+from ngdt._util.validation import check_weight
 from ngdt.inference import check_samples
 
 

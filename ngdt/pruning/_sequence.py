@@ -7,9 +7,9 @@ from heapq import heappop, heappush
 import numpy as np
 from sklearn.utils import Bunch
 
-from ngdt._impurity import node_impurities
-from ngdt._structure import child_ids, decision_path
-from ngdt._tree import Tree
+from ngdt._core.structure import child_ids, decision_path
+from ngdt._core.tree import Tree
+from ngdt.pruning._impurity import node_impurities
 
 # Difference of alphas that rounding can explain, relative to the impurity of the root. At a tie,
 # the node above becomes a leaf, and the nodes below it are not listed.

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ngdt._structure import child_ids
-from ngdt._tree import check_is_tree
+from ngdt._core.structure import child_ids
+from ngdt._core.tree import check_is_tree
 from ngdt.pruning._replace import children_first, identity, present_samples, replace
 
 

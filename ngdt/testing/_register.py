@@ -7,8 +7,8 @@ they are used.
 
 from hypothesis import strategies as st
 
-from ngdt._loss import Loss
-from ngdt._tree import Tree
+from ngdt._core.loss import Loss
+from ngdt._core.tree import Tree
 
 
 def _trees(_):

@@ -16,8 +16,8 @@ from sklearn.datasets import dump_svmlight_file, load_diabetes, load_wine
 from sklearn.metrics import accuracy_score
 
 import ngdt
-from ngdt._scaling import Scaling
-from ngdt._targets import ClassTargets
+from ngdt._core.scaling import Scaling
+from ngdt._encoding.targets import ClassTargets
 from ngdt.cli import main
 from ngdt.cli._export import FORMATS as EXPORTS
 from ngdt.cli._main import COMMANDS

@@ -1,4 +1,4 @@
-/* Calls the functions of ngdt/src with arrays of just the size that they may touch, for the
+/* Calls the functions in C with arrays of just the size that they may touch, for the
  * sanitizers of gcc. With OVERRUN, one array is too short, which has to be found; with RACE, threads
  * do not wait for each other. */
 #include <assert.h>

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [Path(__file__).with_name("c_sources.c"),
-           *(ROOT / "ngdt" / "src" / name for name in ("dot.c", "soft.c"))]
+           ROOT / "ngdt/_core/src/dot.c", ROOT / "ngdt/_methods/soft/src/soft.c"]
 COMPILER = shutil.which("gcc")
 MEMORY, RACES = "address,undefined,float-cast-overflow", "thread"
 
@@ -24,7 +24,8 @@ def run(folder, sanitizers, *definitions):
     built = subprocess.run(
         [COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-ffp-contract=off",
          f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", *definitions,
-         f"-I{ROOT / 'ngdt' / 'src'}", *map(str, SOURCES), "-lm", "-lpthread", "-o", str(program)],
+         *(f"-I{source.parent}" for source in SOURCES), *map(str, SOURCES), "-lm", "-lpthread",
+         "-o", str(program)],
         capture_output=True, text=True)
     if "cannot find" in built.stderr:
         pytest.skip(f"no libraries for -fsanitize={sanitizers}")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
-from ngdt._table import categories
-from ngdt._table.categories import Categories
+from ngdt._encoding import categories
+from ngdt._encoding.categories import Categories
 
 pd = pytest.importorskip("pandas")
 

@@ -6,11 +6,11 @@ from scipy import sparse
 
 from helpers import make_problem
 from ngdt import Tree
-from ngdt._greedy.splitter import Split
-from ngdt._samples import Samples
-from ngdt.forest._ensemble import Ensemble
-from ngdt.initializers._model_tree import splits
-from ngdt.initializers._oc1.descent import Descent
+from ngdt._core.greedy.splitter import Split
+from ngdt._core.samples import Samples
+from ngdt._forest.ensemble import Ensemble
+from ngdt._methods.model_tree import splits
+from ngdt._methods.oc1.descent import Descent
 from ngdt.losses import PoissonLoss
 
 X = np.arange(12.0).reshape(6, 2)

@@ -12,11 +12,11 @@ from scipy import sparse
 
 from helpers import make_problem, oblique_problem, serves, short
 from ngdt import ObliqueTreeRegressor, Tree
-from ngdt._limits import enforce_limits
-from ngdt._samples import Samples
-from ngdt._structure import constant_predictions
-from ngdt._targets import RegressionTargets
-from ngdt._tree_arrays import checked_arrays
+from ngdt._core.samples import Samples
+from ngdt._core.structure import constant_predictions
+from ngdt._core.tree_arrays import checked_arrays
+from ngdt._encoding.targets import RegressionTargets
+from ngdt._training.limits import enforce_limits
 from ngdt.inference import (
     cost_diminished_inference,
     loss_augmented_inference,

@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from ngdt import Tree
-from ngdt._folds import standard_errors_saved
-from ngdt._scaling import Moments, Scaling
+from ngdt._core.scaling import Moments, Scaling
+from ngdt._training.folds import standard_errors_saved
+from ngdt._training.problem import Problem
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.problem import Problem
 
 X = np.arange(12.0).reshape(6, 2)
 WEIGHT = np.array([1.0, 0.0, 2.0, 1.0, 0.0, 0.0])

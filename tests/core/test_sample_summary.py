@@ -6,11 +6,11 @@ from numpy.testing import assert_array_equal
 
 from helpers import FORMS
 from ngdt import ObliqueTreeRegressor, Tree
-from ngdt._labels import labels_of
-from ngdt._node_values import node_predictions
-from ngdt._sample_summary import SampleSummary
-from ngdt._samples import Samples
-from ngdt._scaling import Moments
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Moments
+from ngdt._inspection.labels import labels_of
+from ngdt._inspection.node_values import node_predictions
+from ngdt._inspection.sample_summary import SampleSummary
 
 
 def nearest(tree, X, samples):

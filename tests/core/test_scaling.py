@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from helpers import FORMS
-from ngdt import Tree, _scaling
-from ngdt._scaling import Moments, Scaling
-from ngdt._validation import stored_per_sample
+from ngdt import Tree
+from ngdt._core import scaling as _scaling
+from ngdt._core.scaling import Moments, Scaling
+from ngdt._training.problem import Problem
+from ngdt._util.validation import stored_per_sample
 from ngdt.losses import LogLoss
-from ngdt.problem import Problem
 
 
 @pytest.fixture

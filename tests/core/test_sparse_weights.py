@@ -15,7 +15,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from helpers import serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._samples import Samples
+from ngdt._core.samples import Samples
 from ngdt.inference import (
     cost_diminished_inference,
     loss_augmented_inference,

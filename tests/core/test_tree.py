@@ -22,9 +22,9 @@ from sklearn.tree import (
 )
 
 from ngdt import ObliqueTreeClassifier, Tree
-from ngdt._samples import Samples
-from ngdt._structure import node_means, sums_below
-from ngdt._tree import check_is_tree
+from ngdt._core.samples import Samples
+from ngdt._core.structure import node_means, sums_below
+from ngdt._core.tree import check_is_tree
 from ngdt.path import prediction_cost
 from ngdt.testing.strategies import problems, trees
 from reference import inference as naive

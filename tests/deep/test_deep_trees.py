@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import ngdt
 from helpers import random_children
-from ngdt._structure import decision_path, reach_probabilities
+from ngdt._core.structure import decision_path, reach_probabilities
 from ngdt.deep import CNN, DeepTreeClassifier, DeepTreeRegressor
 from ngdt.deep._structure import score_tree
 from ngdt.optimizers import Annealed, EndToEnd

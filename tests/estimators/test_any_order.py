@@ -40,6 +40,7 @@ from ngdt import (
     ObliqueTreeRegressor,
     TAOPathCV,
 )
+from ngdt._methods.linear_leaves.logistic import LogisticNode
 from ngdt.export import (
     export_c,
     export_graphviz,
@@ -51,7 +52,6 @@ from ngdt.export import (
 )
 from ngdt.initializers import CO2, OC1, RandomComplete, RandomOblique, SoftGreedy
 from ngdt.optimizers import GTO, SGD, SSGD, TAO, Annealed, EndToEnd
-from ngdt.optimizers._linear_leaves.logistic import LogisticNode
 from ngdt.pruning import (
     prune_cost_complexity,
     prune_dead_branches,

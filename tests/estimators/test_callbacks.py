@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import ngdt
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
-from ngdt.estimators import _callbacks
+from ngdt._estimators import callbacks as _callbacks
 from ngdt.optimizers import GTO, SGD, SSGD, TAO, Annealed, EndToEnd
 
 sklearn_callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
@@ -169,8 +169,8 @@ def test_older_versions_of_scikit_learn_have_none(data, monkeypatch):
 
 @pytest.fixture
 def checkpoint(tmp_path, monkeypatch):
-    monkeypatch.setattr(ngdt._checkpoint, "INTERVAL", 0.0)
-    monkeypatch.setattr(ngdt._checkpoint, "MAX_SHARE", 1e9)
+    monkeypatch.setattr(ngdt._training.checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(ngdt._training.checkpoint, "MAX_SHARE", 1e9)
     return tmp_path / "training.ckpt"
 
 
@@ -193,6 +193,6 @@ def test_a_checkpoint_holds_nothing_that_a_callback_cut_short(data, checkpoint, 
     tree = clone(TREE).set_params(optimizer=[SGD(epochs=5), TAO(max_passes=2)])
     watched = clone(tree).set_params(checkpoint=checkpoint)
     with monkeypatch.context() as patch:    # as if the process were killed just before the end
-        patch.setattr(ngdt._checkpoint.CheckpointFile, "remove", lambda self: None)
+        patch.setattr(ngdt._training.checkpoint.CheckpointFile, "remove", lambda self: None)
         assert clone(watched).set_callbacks(Record(n_steps=3)).fit(*data).n_iter_ == 3
     assert str(watched.fit(*data).history_) == str(tree.fit(*data).history_)

@@ -20,9 +20,9 @@ import killed
 import ngdt
 from damaged import change_description, changed
 from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._checkpoint import FORMAT, CheckpointFile
 from ngdt._files.container import read, write
-from ngdt.forest._training import Growth
+from ngdt._forest.training import Growth
+from ngdt._training.checkpoint import FORMAT, CheckpointFile
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, OptimizerResult
 
 X, LABELS, TARGETS = killed.X[:150], killed.LABELS[:150], killed.TARGETS[:150]
@@ -35,8 +35,8 @@ class Killed(BaseException):
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(ngdt._checkpoint, "INTERVAL", 0.0)
-    monkeypatch.setattr(ngdt._checkpoint, "MAX_SHARE", 1e9)
+    monkeypatch.setattr(ngdt._training.checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(ngdt._training.checkpoint, "MAX_SHARE", 1e9)
     return tmp_path / "training.ckpt"
 
 
@@ -243,8 +243,8 @@ def half_done():
         path = Path(mkdtemp()) / "training.ckpt"
         model = small(optimizer, checkpoint=path)[0]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ngdt._checkpoint, "INTERVAL", 0.0)
-            patch.setattr(ngdt._checkpoint, "MAX_SHARE", 1e9)
+            patch.setattr(ngdt._training.checkpoint, "INTERVAL", 0.0)
+            patch.setattr(ngdt._training.checkpoint, "MAX_SHARE", 1e9)
             left = iter(range(3))
 
             def count(self, left=left):

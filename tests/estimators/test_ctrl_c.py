@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-import ngdt._selection._train
-import ngdt.estimators._base
+import ngdt._estimators.base
+import ngdt._selection.train
 from helpers import StopAt
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import InfoGain
@@ -119,7 +119,7 @@ def test_while_folds_are_trained(call, told, digits):
 
 @BOTH
 def test_while_the_limits_are_enforced(estimator, iris, monkeypatch):
-    stop = Interruption(monkeypatch, ngdt._selection._train, "enforce_limits", 1)
+    stop = Interruption(monkeypatch, ngdt._selection.train, "enforce_limits", 1)
     model = estimator(
         4, optimizer=SSGD(epochs=3), validation_fraction=None, min_samples_leaf=10, random_state=0)
     fit_interrupted(model, *iris, 3)
@@ -131,7 +131,7 @@ def test_while_the_limits_are_enforced(estimator, iris, monkeypatch):
 
 @BOTH
 def test_while_importances_are_computed(estimator, iris, monkeypatch):
-    stop = Interruption(monkeypatch, ngdt.estimators._description, "feature_importances", 1)
+    stop = Interruption(monkeypatch, ngdt._estimators.description, "feature_importances", 1)
     model = estimator(3, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0)
     fit_interrupted(model, *iris, 3)
     assert len(stop.seen) == 2
@@ -141,7 +141,7 @@ def test_while_importances_are_computed(estimator, iris, monkeypatch):
 
 @BOTH
 def test_twice(estimator, iris, monkeypatch):
-    Interruption(monkeypatch, ngdt.estimators._description, "feature_importances", 1, 2)
+    Interruption(monkeypatch, ngdt._estimators.description, "feature_importances", 1, 2)
     model = estimator(3, optimizer=SSGD(epochs=3))
     with pytest.raises(KeyboardInterrupt):
         model.fit(*iris)
@@ -151,7 +151,7 @@ def test_twice(estimator, iris, monkeypatch):
 
 @BOTH
 @pytest.mark.parametrize(("owner", "name"), [
-    (InfoGain, "_initialize"), (SSGD, "_optimize"), (ngdt.estimators._base, "train")])
+    (InfoGain, "_initialize"), (SSGD, "_optimize"), (ngdt._estimators.base, "train")])
 def test_before_the_first_epoch(estimator, owner, name, iris, monkeypatch):
     X, y = iris
     fitted = estimator(3, optimizer=SSGD(epochs=3), random_state=0).fit(X, y)

@@ -16,7 +16,7 @@ from ngdt import (
     ObliqueTreeRegressor,
     Tree,
 )
-from ngdt._importances import feature_importances, node_gains
+from ngdt._inspection.importances import feature_importances, node_gains
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD
 from ngdt.pruning import prune_forest

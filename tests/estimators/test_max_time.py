@@ -9,17 +9,17 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-import ngdt._deadline
-import ngdt._selection._sample
+import ngdt._selection.sample
+import ngdt._training.deadline
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._deadline import Deadline
-from ngdt._greedy.builder import build
-from ngdt._samples import Samples
-from ngdt._scaling import Moments, Scaling
-from ngdt._selection._sample import MIN_SAMPLES, N_READINGS, draw_in_time
+from ngdt._core.greedy.builder import build
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Moments, Scaling
+from ngdt._methods.tao.linear import LinearSolver
+from ngdt._selection.sample import MIN_SAMPLES, N_READINGS, draw_in_time
+from ngdt._training.deadline import Deadline
+from ngdt._training.pace import Pace
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, Progress
-from ngdt.optimizers._pace import Pace
-from ngdt.optimizers._tao.linear import LinearSolver
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 HOURS = 1e5
@@ -38,9 +38,9 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(ngdt._deadline, "monotonic", clock)
-    monkeypatch.setattr(ngdt.optimizers._pace, "monotonic", clock)
-    monkeypatch.setattr(ngdt._selection._sample, "monotonic", clock)
+    monkeypatch.setattr(ngdt._training.deadline, "monotonic", clock)
+    monkeypatch.setattr(ngdt._training.pace, "monotonic", clock)
+    monkeypatch.setattr(ngdt._selection.sample, "monotonic", clock)
     return clock
 
 
@@ -85,7 +85,7 @@ def test_the_clock_changes_no_bit(form, optimizer, digits, monkeypatch):
     X, y = form(digits[0][:200]), digits[1][:200]
     models = []
     for seconds in (HOURS, 0.0):
-        monkeypatch.setattr(ngdt.optimizers._pace, "_PIECE_SECONDS", seconds)
+        monkeypatch.setattr(ngdt._training.pace, "_PIECE_SECONDS", seconds)
         models.append(ObliqueTreeClassifier(
             3, init="random_complete", optimizer=optimizer, random_state=0).fit(X, y))
     whole, in_pieces = models
@@ -232,7 +232,7 @@ def test_a_linear_node_ends_after_its_last_complete_step(penalty, monkeypatch):
     objectives = []
     for seconds in (1, 2, 4, 8, 16, 32, 64, HOURS):
         looks = count()
-        monkeypatch.setattr(ngdt._deadline, "monotonic", looks.__next__)
+        monkeypatch.setattr(ngdt._training.deadline, "monotonic", looks.__next__)
         solver = LinearSolver(Samples(X), scaling, penalty=penalty, deadline=Deadline(seconds))
         *_, objective = solver.fit(
             np.arange(1000, dtype=np.int32), target, np.ones(1000), np.zeros(300), 0.0)

@@ -17,9 +17,9 @@ from ngdt import (
     ObliqueTreeRegressor,
     tao_path,
 )
+from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt.export import export_text
 from ngdt.initializers import RandomOblique
-from ngdt.initializers._single_leaf import SingleLeaf
 from ngdt.optimizers import TAO, Annealed
 
 ESTIMATORS = [ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,

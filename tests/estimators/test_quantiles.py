@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ngdt import ObliqueTreeRegressor
-from ngdt._quantiles import LeafQuantiles
+from ngdt._core.quantiles import LeafQuantiles
 from ngdt.losses import QuantileLoss
 from ngdt.testing.strategies import dyadics
 

@@ -7,13 +7,15 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers import make_problem
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree, _folds
-from ngdt._selection import _race, race
-from ngdt._selection._candidates import Candidate, default_candidates
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._selection import race as _race
+from ngdt._selection.candidates import Candidate, default_candidates
+from ngdt._selection.race import race
+from ngdt._training import folds as _folds
+from ngdt._training.problem import Problem
 from ngdt.initializers import Pruned, RandomComplete
 from ngdt.losses import LogLoss
 from ngdt.optimizers import Annealed, LinearLeaves, Optimizer, OptimizerResult
-from ngdt.problem import Problem
 
 
 class Step(Optimizer):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ngdt import Tree
-from ngdt._folds import N_FOLDS
-from ngdt._selection import _train, train
-from ngdt._selection._train import _Training
+from ngdt._selection import train as _train
+from ngdt._selection.train import _Training, train
+from ngdt._training.folds import N_FOLDS
+from ngdt._training.problem import Problem
 from ngdt.initializers import Initializer
 from ngdt.losses import LogLoss
 from ngdt.optimizers import Optimizer, OptimizerResult
-from ngdt.problem import Problem
 
 
 class Stub(Initializer):

@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV
-from ngdt._table.check import _read
-from ngdt._table.columns import as_columns
+from ngdt._encoding.check import _read
+from ngdt._encoding.columns import as_columns
 from ngdt.optimizers import TAO
 
 pd = pytest.importorskip("pandas")
@@ -163,7 +163,7 @@ def test_a_large_table_of_many_categories_is_sparse_inside(monkeypatch):
     y = frame["city"].astype(int) % 2
     model = ObliqueTreeClassifier(1, optimizer="tao")
     dense = clone(model).fit(frame, y).encode(frame)
-    monkeypatch.setattr("ngdt._table.table._MAX_DENSE_BYTES", 2**20)
+    monkeypatch.setattr("ngdt._encoding.table._MAX_DENSE_BYTES", 2**20)
     fitted = model.fit(frame, y)
     assert sparse.issparse(fitted.encode(frame))
     np.testing.assert_array_equal(fitted.encode(frame).toarray(), dense)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import compute_sample_weight
 
 from ngdt import Tree
-from ngdt._targets import ClassTargets, RegressionTargets
+from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt.losses import AbsoluteLoss, LogLoss, PoissonLoss, SquaredLoss
 
 SQUARED = SquaredLoss()

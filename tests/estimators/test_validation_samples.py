@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._folds import hold_out
+from ngdt._training.folds import hold_out
 from ngdt.optimizers import SSGD, Optimizer, OptimizerResult
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])

@@ -10,13 +10,13 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-import ngdt.forest._base
-import ngdt.forest._competition
+import ngdt._forest.base
+import ngdt._forest.competition
 from helpers import make_problem
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
-from ngdt.forest._competition import ErrorSums, _in_proportion, errors_of
-from ngdt.forest._kinds import Kind, default_kinds
-from ngdt.forest._sampling import Sampling
+from ngdt._forest.competition import ErrorSums, _in_proportion, errors_of
+from ngdt._forest.kinds import Kind, default_kinds
+from ngdt._forest.sampling import Sampling
 from ngdt.initializers import InfoGain, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, Optimizer, OptimizerResult
 
@@ -238,7 +238,7 @@ def test_default_kinds_of_few_columns(forest, max_features, diabetes):
 
 
 def test_few_columns_of_a_tree_set_its_learning_rate(iris, monkeypatch):
-    monkeypatch.setattr("ngdt.forest._kinds.MANY_SAMPLES", 150)
+    monkeypatch.setattr("ngdt._forest.kinds.MANY_SAMPLES", 150)
     X = np.hstack([iris[0]] * 10)
 
     def rate(X, max_features=None):
@@ -260,7 +260,7 @@ FINE = Kind("fine", RandomOblique(3))
 def kinds(monkeypatch):
     """Lets a test choose the kinds that compete."""
     def use(*kinds):
-        monkeypatch.setattr(ngdt.forest._base, "default_kinds", lambda *_: list(kinds))
+        monkeypatch.setattr(ngdt._forest.base, "default_kinds", lambda *_: list(kinds))
     use(BAD, GOOD)
     return use
 
@@ -400,7 +400,7 @@ def test_warm_start_with_kinds_that_there_are_no_more(forest, kinds, iris):
 
 @BOTH
 def test_many_samples_have_a_trial_on_some_of_them(forest, kinds, iris, monkeypatch):
-    monkeypatch.setattr(ngdt.forest._competition, "MAX_SAMPLES", 60)
+    monkeypatch.setattr(ngdt._forest.competition, "MAX_SAMPLES", 60)
     model = forest(9, max_samples=0.5, random_state=0).fit(*iris)
     assert model.candidates_["n_trees"] == [0, 9]
     # No tree is left of the trial.

@@ -9,8 +9,8 @@ from scipy.special import softmax
 
 from helpers import random_children
 from ngdt import Tree
-from ngdt._samples import Samples
-from ngdt.forest._ensemble import Ensemble
+from ngdt._core.samples import Samples
+from ngdt._forest.ensemble import Ensemble
 
 
 @st.composite

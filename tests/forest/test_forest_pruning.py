@@ -16,11 +16,11 @@ from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier
 
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
-from ngdt._importances import feature_importances, node_gains
-from ngdt._sample_summary import SampleSummary
-from ngdt._samples import Samples
-from ngdt._scaling import Moments
-from ngdt._structure import sums_below
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Moments
+from ngdt._core.structure import sums_below
+from ngdt._inspection.importances import feature_importances, node_gains
+from ngdt._inspection.sample_summary import SampleSummary
 from ngdt.export import export_text
 from ngdt.initializers import RandomOblique
 from ngdt.losses import HuberLoss

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import ngdt.forest._quantiles
+import ngdt._forest.quantiles
 from ngdt import ObliqueForestRegressor
-from ngdt.forest._sampling import Sampling
+from ngdt._forest.sampling import Sampling
 
 QUANTILES = np.linspace(0.0, 1.0, 8)
 
@@ -41,7 +41,7 @@ def brute_force(model, X, y, weight, row):
     {"max_features": 3, "optimizer": "tao"}], ids=str)
 def test_a_forest_predicts_the_quantiles_of_its_leaves(
         parameters, max_pooled, diabetes, monkeypatch):
-    monkeypatch.setattr(ngdt.forest._quantiles, "MAX_POOLED", max_pooled)
+    monkeypatch.setattr(ngdt._forest.quantiles, "MAX_POOLED", max_pooled)
     X, y = diabetes
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     model = ObliqueForestRegressor(

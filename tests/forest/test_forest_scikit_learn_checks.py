@@ -3,8 +3,8 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-import ngdt._folds
-import ngdt.forest._competition
+import ngdt._forest.competition
+import ngdt._training.folds
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.optimizers import TAO, Annealed
 
@@ -30,8 +30,8 @@ def small_trial(monkeypatch):
 
     With folds, no sample would be held out of both.
     """
-    monkeypatch.setattr(ngdt.forest._competition, "MIN_TREES", 2)
-    monkeypatch.setattr(ngdt._folds, "HOLD_OUT_SAMPLES", 1)
+    monkeypatch.setattr(ngdt._forest.competition, "MIN_TREES", 2)
+    monkeypatch.setattr(ngdt._training.folds, "HOLD_OUT_SAMPLES", 1)
 
 
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=describe)

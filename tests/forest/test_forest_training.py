@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-import ngdt.forest._training
+import ngdt._forest.training
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.optimizers import SSGD, Annealed, Optimizer, OptimizerResult, Progress
 
@@ -102,7 +102,7 @@ def test_ctrl_c_ends_the_trees_in_other_threads(iris, monkeypatch):
     parameters = {"max_depth": 2, "random_state": 0}
     first = ObliqueForestClassifier(2, init="info_gain", optimizer=None, **parameters).fit(*iris)
     Endless.finite = {tree.random_state for tree in first.estimators_}
-    add = ngdt.forest._training.Growth._add
+    add = ngdt._forest.training.Growth._add
 
     def interrupt(growth, *arguments):
         add(growth, *arguments)
@@ -111,7 +111,7 @@ def test_ctrl_c_ends_the_trees_in_other_threads(iris, monkeypatch):
                 sleep(0.01)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(ngdt.forest._training.Growth, "_add", interrupt)
+    monkeypatch.setattr(ngdt._forest.training.Growth, "_add", interrupt)
     model = ObliqueForestClassifier(6, optimizer=Endless(), n_jobs=2, **parameters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")     # joblib, too, says that it did not finish
@@ -162,7 +162,7 @@ def test_messages(iris, capsys, monkeypatch):
     assert capsys.readouterr().out == ""
     model.set_params(verbose=1).fit(*iris)      # in less time than between two lines
     assert re.fullmatch(r"\[ngdt\] done in \d+\.\d s\n", capsys.readouterr().out)
-    monkeypatch.setattr(ngdt._activity, "INTERVAL", 0.0)
+    monkeypatch.setattr(ngdt._training.activity, "INTERVAL", 0.0)
     model.fit(*iris)
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("[ngdt] tree 4 of 4: 100% done, ")]

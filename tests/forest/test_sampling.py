@@ -5,8 +5,8 @@ import pytest
 
 from helpers import make_problem
 from ngdt import Tree
-from ngdt._targets import ClassTargets
-from ngdt.forest._sampling import Sampling, number_of_columns, number_of_samples, widen
+from ngdt._encoding.targets import ClassTargets
+from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, widen
 
 WEIGHT = np.array([1.0, 0.0, 2.0, 0.5, 1.0, 0.0, 3.0])
 COLUMNS = np.array([0, 1, 1, 2, 2, 3])

@@ -6,10 +6,10 @@ from scipy import sparse
 from sklearn import datasets
 
 from helpers import make_problem, nested
-from ngdt._greedy.builder import GrowthInterrupted, build
-from ngdt._greedy.splitter import Split
-from ngdt._tree import Tree
-from ngdt.initializers._info_gain import InfoGain
+from ngdt._core.greedy.builder import GrowthInterrupted, build
+from ngdt._core.greedy.splitter import Split
+from ngdt._core.tree import Tree
+from ngdt._methods.greedy.info_gain import InfoGain
 from reference.splits import entropy, grow
 
 

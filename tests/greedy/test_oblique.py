@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import FORMS, make_problem
-from ngdt._greedy.oblique import ObliqueBuilder
-from ngdt._greedy.splitter import Splitter
+from ngdt._core.greedy.splitter import Splitter
+from ngdt._methods.random.oblique import ObliqueBuilder
 from ngdt.initializers import RandomOblique
 from reference import random_oblique
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from helpers import make_problem
-from ngdt._greedy.columns import Columns
-from ngdt._greedy.splitter import Split, Splitter
-from ngdt._samples import Samples
+from ngdt._core.greedy.columns import Columns
+from ngdt._core.greedy.splitter import Split, Splitter
+from ngdt._core.samples import Samples
 from reference.splits import best_split, entropy, midpoint, variance
 
 IMPURITY = {"log": entropy, "squared": variance}

@@ -12,10 +12,10 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._scaling import Scaling
+from ngdt._core.scaling import Scaling
+from ngdt._methods.linear_programs.linear_program import distinct, place_plane
 from ngdt.initializers import GreedyLP
 from ngdt.losses import LogLoss
-from ngdt.optimizers._gto.linear_program import distinct, place_plane
 from ngdt.pruning._size import prune_to_size
 from ngdt.testing.strategies import trees
 from reference.gto import plane_cost

@@ -10,9 +10,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from helpers import make_problem, nested
 from ngdt import ObliqueTreeRegressor
-from ngdt._greedy.splitter import Splitter
-from ngdt._tree import Tree
-from ngdt.initializers._info_gain import InfoGain
+from ngdt._core.greedy.splitter import Splitter
+from ngdt._core.tree import Tree
+from ngdt._methods.greedy.info_gain import InfoGain
 from reference.splits import entropy, grow, midpoint, variance
 
 IMPURITY = {"log": entropy, "squared": variance}

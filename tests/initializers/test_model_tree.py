@@ -9,10 +9,10 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._structure import child_ids
+from ngdt._core.structure import child_ids
+from ngdt._methods.linear_leaves.ridge import Sums
+from ngdt._methods.model_tree import grow, model_tree, splits
 from ngdt.initializers import ModelTree
-from ngdt.initializers._model_tree import grow, model_tree, splits
-from ngdt.optimizers._linear_leaves.ridge import Sums
 
 
 @st.composite

@@ -9,11 +9,11 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 
 from helpers import FORMS, TASKS, oblique_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._greedy.splitter import Splitter
+from ngdt._core.greedy.splitter import Splitter
+from ngdt._methods.oc1.descent import Descent
+from ngdt._training.problem import Problem
 from ngdt.initializers import OC1, InfoGain
-from ngdt.initializers._oc1.descent import Descent
 from ngdt.losses import LogLoss, SquaredLoss
-from ngdt.problem import Problem
 from reference import splits as naive_splits
 
 CRITERIA = pytest.mark.parametrize(("criterion", "impurity"), [

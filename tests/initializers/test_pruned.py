@@ -8,10 +8,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from helpers import make_problem
 from ngdt import ObliqueTreeClassifier
-from ngdt._folds import fold_samples
-from ngdt._limits import enforce_limits, sequence_of
+from ngdt._methods.greedy.pruned import CrossValidatedPruning
+from ngdt._training.folds import fold_samples
+from ngdt._training.limits import enforce_limits, sequence_of
 from ngdt.initializers import InfoGain, Pruned, RandomOblique
-from ngdt.initializers._pruned import CrossValidatedPruning
 from ngdt.losses import LogLoss, SquaredLoss
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import FORMS, iris_problem
-from ngdt._scaling import Scaling
+from ngdt._core.scaling import Scaling
 from ngdt.initializers import RandomComplete
 from ngdt.losses import LogLoss
 

@@ -8,9 +8,9 @@ from sklearn.datasets import load_iris, load_wine
 
 from helpers import FORMS, TASKS, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._scaling import Scaling
+from ngdt._core.scaling import Scaling
+from ngdt._methods.random.random_oblique import random_directions, random_subsets
 from ngdt.initializers import RandomOblique
-from ngdt.initializers._random_oblique import random_directions, random_subsets
 from ngdt.losses import LogLoss, SquaredLoss
 from reference import splits as naive_splits
 

@@ -7,12 +7,12 @@ from sklearn.datasets import load_digits, load_iris
 
 from helpers import StopAt, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._tree import Tree
+from ngdt._core.tree import Tree
+from ngdt._methods.soft.run import SoftOptimizer, unit_weight
+from ngdt._training.problem import Problem
 from ngdt.initializers import SoftGreedy
 from ngdt.losses import SquaredLoss
 from ngdt.optimizers import Annealed, EndToEnd, OptimizerResult
-from ngdt.optimizers._soft.run import SoftOptimizer, unit_weight
-from ngdt.problem import Problem
 
 
 def classification(X, y, **fields):

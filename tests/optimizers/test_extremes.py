@@ -6,13 +6,13 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._samples import Samples
-from ngdt._scaling import Scaling
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Scaling
+from ngdt._core.sgd.epoch import SGDTrainer, TrainingSamples
+from ngdt._core.sgd.updates import TrainedTree
+from ngdt._methods.sgd import input_scale
 from ngdt.losses import SquaredLoss
 from ngdt.optimizers import SGD, SSGD
-from ngdt.optimizers._sgd import input_scale
-from ngdt.optimizers._sgd.epoch import SGDTrainer, TrainingSamples
-from ngdt.optimizers._sgd.updates import TrainedTree
 
 
 @pytest.mark.parametrize("best_assignment", [False, True])

@@ -12,12 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import FORMS, StopAt, complete_children, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt.initializers import GreedyLP, _greedy_lp
+from ngdt._methods.linear_programs import greedy_lp as _greedy_lp
+from ngdt._methods.linear_programs import gto as _gto
+from ngdt._methods.linear_programs.gto import _FrankWolfe
+from ngdt._methods.linear_programs.linear_program import warn_of_size
+from ngdt._methods.linear_programs.multilinear import Multilinear
+from ngdt.initializers import GreedyLP
 from ngdt.optimizers import GTO
-from ngdt.optimizers._gto import gto as _gto
-from ngdt.optimizers._gto.gto import _FrankWolfe
-from ngdt.optimizers._gto.linear_program import warn_of_size
-from ngdt.optimizers._gto.multilinear import Multilinear
 from ngdt.testing.strategies import trees
 from reference.gto import (
     numeric_derivative,

@@ -14,12 +14,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._methods.linear_leaves import logistic
+from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models
+from ngdt._training.problem import Problem
 from ngdt.initializers import InfoGain
 from ngdt.losses import BoundedLoss, LogLoss
 from ngdt.optimizers import LinearLeaves
-from ngdt.optimizers._linear_leaves import logistic
-from ngdt.optimizers._linear_leaves.models import ScaledSamples, fit_models
-from ngdt.problem import Problem
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._activity import SILENT
-from ngdt._checkpoint import NO_CHECKPOINT
-from ngdt._deadline import NO_DEADLINE
+from ngdt._training.activity import SILENT
+from ngdt._training.checkpoint import NO_CHECKPOINT
+from ngdt._training.deadline import NO_DEADLINE
 from ngdt.losses import LogLoss
 from ngdt.optimizers import OPTIMIZERS, SGD, TAO, Progress, Regrow
 

@@ -8,10 +8,10 @@ from scipy import sparse
 
 from helpers import FORMS
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._training.problem import Problem
 from ngdt.initializers import InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Regrow, ShrinkLeaves
-from ngdt.problem import Problem
 from ngdt.testing.strategies import trees
 from reference import regrow as naive_regrow
 

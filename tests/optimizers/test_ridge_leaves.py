@@ -9,13 +9,13 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
 from ngdt import ObliqueTreeRegressor
-from ngdt._structure import child_ids
+from ngdt._core.structure import child_ids
+from ngdt._methods.linear_leaves.models import ScaledSamples
+from ngdt._methods.linear_leaves.ridge import RidgeNode
+from ngdt._training.problem import Problem
 from ngdt.initializers import InfoGain
 from ngdt.losses import SquaredLoss
 from ngdt.optimizers import LinearLeaves
-from ngdt.optimizers._linear_leaves.models import ScaledSamples
-from ngdt.optimizers._linear_leaves.ridge import RidgeNode
-from ngdt.problem import Problem
 
 FORMS = {"dense": np.ascontiguousarray, "csr": sparse.csr_matrix}
 

@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import FORMS, StopAt, hard_problems, iris_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._samples import Samples
+from ngdt._core.samples import Samples
+from ngdt._methods.sgd import input_scale
+from ngdt._methods.sgd import run as _sgd
 from ngdt.initializers import InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SGD, SSGD
-from ngdt.optimizers._sgd import input_scale
-from ngdt.optimizers._sgd import run as _sgd
 
 
 @pytest.fixture

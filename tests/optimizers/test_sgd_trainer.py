@@ -8,12 +8,13 @@ from scipy import sparse
 
 from helpers import assert_other_threads_run, random_children
 from ngdt import Tree
-from ngdt._samples import Samples
-from ngdt._scaling import Scaling
-from ngdt.inference import RADIUS, surrogate_gradient
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Scaling
+from ngdt._core.search import RADIUS
+from ngdt._core.sgd.epoch import SGDTrainer, TrainingSamples
+from ngdt._core.sgd.updates import TrainedTree
+from ngdt.inference import surrogate_gradient
 from ngdt.losses import LOSSES
-from ngdt.optimizers._sgd.epoch import SGDTrainer, TrainingSamples
-from ngdt.optimizers._sgd.updates import TrainedTree
 from reference.sgd import NaiveTrainer
 
 KINDS = pytest.mark.parametrize("kind", sorted(RADIUS))

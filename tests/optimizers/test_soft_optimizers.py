@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import FORMS, StopAt, hard_problems, iris_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._samples import Samples
+from ngdt._core.samples import Samples
+from ngdt._methods.soft import run as _soft
+from ngdt._training.problem import Problem
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed, EndToEnd
-from ngdt.optimizers._soft import run as _soft
-from ngdt.problem import Problem
 
 LOSSES = pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
 # Ten epochs of the 100 training rows of `problem`, the last mini-batch of each a short one.

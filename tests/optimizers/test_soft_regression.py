@@ -10,12 +10,12 @@ from scipy import sparse
 
 from helpers import FORMS, StopAt, hard_problems, iris_problem
 from ngdt import ObliqueTreeRegressor
+from ngdt._methods.soft import teachers
+from ngdt._methods.soft.run import SoftRun
+from ngdt._training.problem import Problem
 from ngdt.initializers import RandomComplete
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed
-from ngdt.optimizers._soft import teachers
-from ngdt.optimizers._soft.run import SoftRun
-from ngdt.problem import Problem
 
 LEAVES = pytest.mark.parametrize("leaf", ["constant", "linear"])
 LOSSES = pytest.mark.parametrize("loss", [SquaredLoss(), HuberLoss(0.5)], ids=str)

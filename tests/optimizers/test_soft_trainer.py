@@ -10,11 +10,11 @@ from scipy.special import softmax
 
 from helpers import assert_other_threads_run, complete_children
 from ngdt import Tree
-from ngdt._scaling import Scaling
+from ngdt._core.scaling import Scaling
+from ngdt._methods.soft.epoch import CHUNK
+from ngdt._methods.soft.lazy import LazyTrainer
+from ngdt._methods.soft.run import _neighbours
 from ngdt.inference import soft_predict_proba
-from ngdt.optimizers._soft.epoch import CHUNK
-from ngdt.optimizers._soft.lazy import LazyTrainer
-from ngdt.optimizers._soft.run import _neighbours
 from ngdt.testing.strategies import problems
 from reference import inference as naive
 from reference import soft as naive_soft

@@ -13,15 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import StopAt, hard_problems, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._deadline import Deadline
-from ngdt._parallel import Threads
-from ngdt._samples import Samples
+from ngdt._core.samples import Samples
+from ngdt._methods.tao.node_problems import node_problems
+from ngdt._methods.tao.node_solvers import OBLIQUE_SOLVERS, NewtonSolver, NodeProblem
+from ngdt._training.deadline import Deadline
+from ngdt._training.problem import Problem
+from ngdt._util.parallel import Threads
 from ngdt.initializers import RandomComplete
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SSGD, TAO, Regrow
-from ngdt.optimizers._tao.node_problems import node_problems
-from ngdt.optimizers._tao.node_solvers import OBLIQUE_SOLVERS, NewtonSolver, NodeProblem
-from ngdt.problem import Problem
 from ngdt.testing.strategies import problems
 from reference.inference import LOSSES
 
@@ -143,7 +143,7 @@ def test_an_axis_aligned_node_is_exact(case):
 
 
 def _run(tree, problem, optimizer):
-    from ngdt.optimizers._tao.tao import TAORun
+    from ngdt._methods.tao.tao import TAORun
     return TAORun(optimizer, tree, problem, Threads(problem.n_jobs))
 
 
@@ -412,7 +412,7 @@ def test_own_number_of_threads_comes_before_the_estimators(n_jobs, own, expected
         used.add(n_threads)
         return Threads(n_threads)
 
-    monkeypatch.setattr("ngdt.optimizers._tao.tao.Threads", threads)
+    monkeypatch.setattr("ngdt._methods.tao.tao.Threads", threads)
     X, y = load_iris(return_X_y=True)
     ObliqueTreeClassifier(max_depth=2, optimizer=TAO(n_jobs=own), n_jobs=n_jobs).fit(X, y)
     assert used == expected
@@ -629,7 +629,7 @@ def test_nothing_is_known_of_the_time_of_the_first_node(monkeypatch):
     problem = make_problem(*load_iris(return_X_y=True), max_depth=1)
     tree = RandomComplete().initialize(problem)
     ticks = itertools.count()
-    monkeypatch.setattr("ngdt.optimizers._tao.tao.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("ngdt._methods.tao.tao.monotonic", lambda: float(next(ticks)))
     limited = problem.replace(deadline=Deadline.after(100.0))
     found = TAO(max_passes=1).optimize(tree, limited).tree
     assert not limited.deadline.has_cut

@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from ngdt._samples import Samples
-from ngdt._scaling import Scaling
-from ngdt.optimizers._tao.linear import LinearSolver
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Scaling
+from ngdt._methods.tao.linear import LinearSolver
 
 LOSSES = pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 PENALTIES = pytest.mark.parametrize("penalty", ["l1", "l2"])

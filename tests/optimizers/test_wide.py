@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Problem, _wide
-from ngdt._selection._reduced import optimize
-from ngdt._wide import RowSpan, Screen, is_wide
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Problem
+from ngdt._core import scaling as _scaling
+from ngdt._core.scaling import is_wide
+from ngdt._selection.reduced import optimize
+from ngdt._training import wide as _wide
+from ngdt._training.wide import RowSpan, Screen
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD, TAO, Annealed
@@ -16,8 +19,8 @@ N, P = 30, 200
 
 @pytest.fixture(autouse=True)
 def small_data_are_wide(monkeypatch):
-    monkeypatch.setattr(_wide, "MAX_SOFT_FEATURES", P - 1)
-    monkeypatch.setattr(_wide, "MIN_SPARSE_FEATURES", P)
+    monkeypatch.setattr(_scaling, "MAX_SOFT_FEATURES", P - 1)
+    monkeypatch.setattr(_scaling, "MIN_SPARSE_FEATURES", P)
     monkeypatch.setattr(_wide, "N_SCREENED", 50)
 
 

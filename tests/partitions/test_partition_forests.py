@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ngdt
-from ngdt.forest._sampling import Sampling
+from ngdt._forest.sampling import Sampling
 from ngdt.optimizers import SSGD, TAO, Annealed
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")

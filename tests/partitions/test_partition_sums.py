@@ -9,15 +9,15 @@ from scipy import sparse
 
 from helpers import FORMS, make_problem
 from ngdt import Tree
-from ngdt._folds import problem_of
-from ngdt._impurity import node_errors, node_impurities
-from ngdt._quantiles import LeafQuantiles
-from ngdt._scaling import Moments
+from ngdt._core.quantiles import LeafQuantiles
+from ngdt._core.scaling import Moments
+from ngdt._methods.sgd.rounds import SGDRounds
+from ngdt._methods.soft.rounds import SoftRounds
+from ngdt._training.folds import problem_of
+from ngdt._training.rounds import RoundState
 from ngdt.initializers import RandomComplete
 from ngdt.optimizers import SSGD, Annealed
-from ngdt.optimizers._rounds import RoundState
-from ngdt.optimizers._sgd.rounds import SGDRounds
-from ngdt.optimizers._soft.rounds import SoftRounds
+from ngdt.pruning._impurity import node_errors, node_impurities
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -1,4 +1,4 @@
-"""Imports point one way: a module imports from its own layer or from those above it in the list."""
+"""Imports point one way: a folder imports only from itself and from those named before it."""
 
 import ast
 import re
@@ -10,39 +10,18 @@ import pytest
 import ngdt
 
 PACKAGE = Path(ngdt.__file__).parent
-
-# First match wins. A module that no pattern matches has no layer assigned.
-LAYERS = [
-    ("arithmetic and checks", r"_parallel|_parameters|_samples|_validation|_version"),
-    ("values in files", r"_files(\..*)?"),
-    ("data",
-     r"_tree|_tree_storage|_tree_arrays|_tree_json|_flat_tree|_from_sklearn|_structure|_quantiles|_loss"
-     r"|_[a-z]+_loss(es)?|losses|_scaling|_wide"),
-    ("functions",
-     r"_table(\..*)?|_inference|inference|_impurity|_importances|pruning(\..*)?|_greedy(\..*)?"
-     r"|_labels|_leaf_text|_node_values|_numbers|_rules|_sample_summary|_steps|_units"),
-    ("plots", r"plotting(\..*)?"),
-    ("explanations", r"explanation(\..*)?"),
-    ("contract", r"problem|_activity|_algorithm|_checkpoint|_deadline|_limits|_folds"),
-    ("algorithms", r"(initializers|optimizers)(\..*)?"),
-    ("composition", r"_selection(\..*)?"),
-    ("estimators", r"estimators(\..*)?|_resolve|_targets"),
-    ("forests", r"forest(\..*)?"),
-    ("deep trees", r"deep(\..*)?"),
-    ("paths", r"path(\..*)?"),
-    ("files", r"persistence(\..*)?"),
-    ("exports", r"export(\..*)?"),
-    ("partitions", r"dask(\..*)?"),
-    ("public names", r""),
-    ("not imported by others", r"__main__|cli(\..*)?|testing(\..*)?"),
-]
+DIRECTION = [name for line in (
+    "_util _core losses inference _files _encoding pruning _inspection plotting explanation",
+    "_training _methods initializers optimizers _selection _estimators _forest deep path",
+    "persistence export dask __init__ cli __main__ testing") for name in line.split()]
 
 
-def layer(module):
-    for number, (_, pattern) in enumerate(LAYERS):
-        if re.fullmatch(pattern, module):
-            return number
-    raise LookupError(f"ngdt.{module} has no layer assigned in {Path(__file__).name}")
+def place(module):
+    """Place of the folder, or file, directly under the package that a module is in."""
+    name = module.split(".")[0] or "__init__"
+    if name not in DIRECTION:
+        raise LookupError(f"ngdt/{name} has no place in DIRECTION in {Path(__file__).name}")
+    return DIRECTION.index(name)
 
 
 def modules():
@@ -108,16 +87,15 @@ def pointing_back(graph):
     return sorted(
         f"ngdt.{module} imports ngdt.{target}"
         for module, targets in graph.items() for target in targets
-        if layer(target) > layer(module))
+        if place(target) > place(module))
 
 
-def test_contributors_find_the_layer_of_each_module():
+def test_contributors_find_each_folder():
     text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    table = text.split("| layer | modules | contents |")[1].split("\n\n")[0]
-    listed = re.findall("`(\\w+)/?`", " ".join(
-        line.split("|")[2] for line in table.splitlines() if line.startswith("|")))
-    found = {name.split(".")[0] or "__init__" for name in modules()} | {"src"}
-    assert sorted(listed) == sorted(found)
+    table = text.split("| folder | contents |")[1].split("\n\n")[0]
+    listed = re.findall(r"`(\w+)`", " ".join(
+        line.split("|")[1] for line in table.splitlines() if line.startswith("|")))
+    assert sorted(listed) == sorted(DIRECTION)
 
 
 def test_imports_point_one_way():
@@ -130,9 +108,9 @@ def test_imports_have_no_cycle():
 
 def test_the_parser_sees_python_and_cython_imports():
     graph = import_graph()
-    assert {"_tree", "_selection", "optimizers"} <= graph["estimators._base"]
-    assert "_samples" in graph["_flat_tree"]  # a cimport
-    assert "_validation" in graph["_loss"]  # an import in a .pyx
+    assert {"_core.tree", "_selection.train", "optimizers"} <= graph["_estimators.base"]
+    assert "_core.samples" in graph["_core.flat_tree"]  # a cimport
+    assert "_util.validation" in graph["_core.loss"]  # an import in a .pyx
 
 
 @pytest.mark.parametrize("found", [in_python, in_cython])
@@ -167,10 +145,10 @@ def test_every_cimport_of_the_package_is_seen():
 
 
 def test_an_import_that_points_back_is_found():
-    assert pointing_back({"_tree": {"_samples", "estimators"}}) == [
-        "ngdt._tree imports ngdt.estimators"]
-    assert pointing_back({"_scaling": {""}}) == ["ngdt._scaling imports ngdt."]
-    with pytest.raises(LookupError, match=r"ngdt\.unheard_of"):
-        layer("unheard_of")
+    assert pointing_back({"_core.tree": {"_core.samples", "_estimators.base"}}) == [
+        "ngdt._core.tree imports ngdt._estimators.base"]
+    assert pointing_back({"_core.scaling": {""}}) == ["ngdt._core.scaling imports ngdt."]
+    with pytest.raises(LookupError, match="ngdt/unheard_of"):
+        place("unheard_of.module")
     with pytest.raises(CycleError):
         TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ngdt._greedy.builder import build
-from ngdt._greedy.splitter import Split
-from ngdt.initializers._random_oblique import random_directions
+from ngdt._core.greedy.builder import build
+from ngdt._core.greedy.splitter import Split
+from ngdt._methods.random.random_oblique import random_directions
 
 
 class Strategy:

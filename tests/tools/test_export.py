@@ -24,7 +24,7 @@ from ngdt import (
     TAOPathCV,
     Tree,
 )
-from ngdt._numbers import exact, format_number, shortest
+from ngdt._util.numbers import exact, format_number, shortest
 from ngdt.export import export_c, export_json, export_sql, export_text
 from ngdt.testing.strategies import problems, trees
 

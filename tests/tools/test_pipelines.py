@@ -18,8 +18,8 @@ from sklearn.preprocessing import (
 )
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._labels import labels_of
-from ngdt._steps import units_of
+from ngdt._inspection.labels import labels_of
+from ngdt._inspection.pipelines import units_of
 from ngdt.export import export_graphviz, export_rules, export_text
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from helpers import complete_children
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._numbers import format_number
+from ngdt._util.numbers import format_number
 from ngdt.export import export_text
 from ngdt.plotting import plot_tree
 from ngdt.plotting._layout import centers, children, depths

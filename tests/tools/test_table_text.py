@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._labels import labels_of
-from ngdt._rules import category_rule_of
+from ngdt._inspection.labels import labels_of
+from ngdt._inspection.rules import category_rule_of
 from ngdt.export import export_html, export_rules, export_sklearn, export_text
 
 pd = pytest.importorskip("pandas")

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ngdt._structure import balanced_children
-from ngdt._tree import Tree
+from ngdt._core.structure import balanced_children
+from ngdt._core.tree import Tree
+from ngdt._methods.soft.run import unit_weight
 from ngdt.deep._structure import score_tree
 from ngdt.deep._torch.functions import (
     NodeFunctions,
@@ -19,7 +20,6 @@ from ngdt.deep._torch.functions import (
 )
 from ngdt.deep._torch.growth import grow
 from ngdt.deep._torch.training import train_softly
-from ngdt.optimizers._soft.run import unit_weight
 from ngdt.pruning._unused import keep_reached
 
 # Share of the work that greedy growth takes, for the progress that is shown.

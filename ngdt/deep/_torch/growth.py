@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ngdt._activity import SILENT
-from ngdt._greedy.builder import GrowthInterrupted, build
+from ngdt._core.greedy.builder import GrowthInterrupted, build
+from ngdt._training.activity import SILENT
 from ngdt.deep._torch.functions import NodeFunctions, evaluate
 from ngdt.deep._torch.training import train_softly
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch.nn.functional import logsigmoid, one_hot
 
-from ngdt._algorithm import Progress
+from ngdt._training.algorithm import Progress
 
 # Least variance of the targets in the leaves, relative to that of all targets.
 _MIN_VARIANCE = 1e-6

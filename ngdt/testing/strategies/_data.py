@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from ngdt._loss import Loss
+from ngdt._core.loss import Loss
 from ngdt.testing.strategies._elements import (
     DEFAULT_LOSSES,
     DTYPES,

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import event
 from hypothesis import strategies as st
 
-from ngdt._loss import Loss
-from ngdt._tree import Tree
+from ngdt._core.loss import Loss
+from ngdt._core.tree import Tree
 from ngdt.testing.strategies._data import datasets
 from ngdt.testing.strategies._elements import (
     CONSTANT,

@@ -5,7 +5,7 @@ from hypothesis import event
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ngdt._tree import Tree
+from ngdt._core.tree import Tree
 from ngdt.testing.strategies._elements import CONSTANT, DENSE, DYADICS, N_INTERNAL, SIZES
 
 

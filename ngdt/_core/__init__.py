@@ -1,0 +1,1 @@
+"""The non-greedy tree of Norouzi et al. (2015)."""

@@ -1,0 +1,191 @@
+"""The greedy builder: grows a tree with any split strategy."""
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import Protocol
+
+import numpy as np
+
+from ngdt._core.greedy.splitter import Split
+from ngdt._core.structure import number_depth_first
+from ngdt._core.tree import Tree
+
+
+class SplitStrategy(Protocol):
+    """Protocol: chooses the splits of the nodes. `Splitter` is one implementation."""
+
+    # Weights of all samples.
+    weight: np.ndarray
+
+    def split(self, samples: np.ndarray, min_samples_leaf: int) -> Split | None:
+        """The split of the node with these samples, or None for a leaf.
+
+        Either side has at least `min_samples_leaf` samples.
+        """
+
+    def partition(self, samples: np.ndarray, split: Split) -> int:
+        """Move the samples of the left side to the front, and return their number."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A node of a growing tree; a leaf as long as it has no children."""
+
+    samples: np.ndarray
+    depth: int
+    split: Split | None = None
+    children: "tuple[Node, Node] | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class GrownTree:
+    """The structure of a grown tree. Nodes and leaves are numbered depth first, left first.
+
+    Parameters
+    ----------
+    splits : list of Split
+        One per internal node.
+    children_left, children_right : ndarray of int32, shape (n_internal,)
+        As in `Tree`.
+    leaf_samples : list of ndarray of int32
+        Samples that reach each leaf.
+    """
+
+    splits: list[Split]
+    children_left: np.ndarray
+    children_right: np.ndarray
+    leaf_samples: list[np.ndarray]
+
+    def weights(self, n_features: int) -> np.ndarray:
+        """Split weights, shape (n_internal, n_features)."""
+        weights = np.zeros((len(self.splits), n_features))
+        for weight_vector, split in zip(weights, self.splits, strict=True):
+            if isinstance(split.direction, np.ndarray):
+                weight_vector[:] = split.direction
+            else:
+                weight_vector[split.direction] = 1.0
+        return weights
+
+    def thresholds(self) -> np.ndarray:
+        """Thresholds, shape (n_internal,)."""
+        return np.array([split.threshold for split in self.splits], dtype=np.float64)
+
+    def to_tree(self, problem) -> Tree:
+        """The tree, with the best leaf values for the problem's training samples."""
+        samples = np.concatenate(self.leaf_samples)
+        n_leaves = len(self.leaf_samples)
+        leaf = np.repeat(np.arange(n_leaves), [len(each) for each in self.leaf_samples])
+        values = problem.fit_leaves(leaf, samples, n_leaves)
+        return Tree(self.weights(problem.X.shape[1]), self.thresholds(), self.children_left,
+                    self.children_right, values)
+
+
+class GrowthInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended the growth of trees, and there is one.
+
+    Parameters
+    ----------
+    grown : GrownTree or None
+        What had been grown of the last tree. Nodes without a split are leaves.
+    tree : Tree or None
+        The best tree, with leaf values, once the initializer has made it.
+    """
+
+    def __init__(self, grown=None, tree=None):
+        super().__init__()
+        self.grown, self.tree = grown, tree
+
+
+def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
+    """Grow a tree greedily: split the leaf with the largest gain until no leaf may be split.
+
+    Parameters
+    ----------
+    strategy : SplitStrategy
+    samples : ndarray of int32
+        Samples to grow on, all with positive weights. Reordered in place.
+    limits : Problem
+        Its `max_depth`, `min_samples_split`, `min_samples_leaf`, `max_leaf_nodes` and
+        `min_impurity_decrease` are used. Impurity decreases are relative to the weight of
+        `samples`. At its `deadline`, the remaining nodes become leaves. Its `activity` is told
+        the share of the samples of all levels that have been searched for splits.
+
+    Returns
+    -------
+    GrownTree
+
+    Raises
+    ------
+    GrowthInterrupted
+        By Ctrl-C, once there is a split; before, KeyboardInterrupt.
+    """
+    min_gain = least_gain(strategy.weight[samples], limits)
+    max_leaf_nodes = limits.max_leaf_nodes
+    # Splits of different leaves are independent, so the order matters only for max_leaf_nodes. Of
+    # equal gains, the counter puts the leaf that was added first to the front.
+    splittable, counter = [], count()
+    n_levels = limits.max_depth or max(1, len(samples).bit_length())
+    max_depth = inf if limits.max_depth is None else limits.max_depth
+    least = max(limits.min_samples_split, 2 * limits.min_samples_leaf)
+    n_searched = 0
+
+    def find_split(node):
+        nonlocal n_searched
+        n = len(node.samples)
+        if n < least or node.depth >= max_depth or not limits.deadline.fits():
+            return
+        split = strategy.split(node.samples, limits.min_samples_leaf)
+        n_searched += n
+        limits.activity.at(n_searched / (n_levels * len(samples)))
+        if split is not None and split.gain >= min_gain:
+            node.split = split
+            heappush(splittable, (-split.gain, next(counter), node))
+
+    root = Node(samples, 0)
+    n_leaves = 1
+    try:
+        find_split(root)
+        while splittable and (max_leaf_nodes is None or n_leaves < max_leaf_nodes):
+            _, _, node = heappop(splittable)
+            n_left = strategy.partition(node.samples, node.split)
+            left = Node(node.samples[:n_left], node.depth + 1)
+            right = Node(node.samples[n_left:], node.depth + 1)
+            node.children = left, right
+            n_leaves += 1
+            find_split(left)
+            find_split(right)
+    except KeyboardInterrupt as error:
+        if root.children is None:
+            raise
+        raise GrowthInterrupted(_grown(root)) from error
+    return _grown(root)
+
+
+def _grown(root):
+    nodes, leaves, left, right = number_depth_first(root, lambda node: node.children)
+    return GrownTree(
+        [node.split for node in nodes], left, right, [leaf.samples for leaf in leaves])
+
+
+def least_gain(sample_weight, limits):
+    """The least gain of a split that `min_impurity_decrease` admits.
+
+    Parameters
+    ----------
+    sample_weight : ndarray
+        Of the samples that a tree is grown on; ValueError unless all are positive.
+    limits : Problem
+
+    Returns
+    -------
+    float
+    """
+    if not (sample_weight > 0).all():
+        raise ValueError("samples must have positive weights")
+    # Gains are those of entropy or variance. The decrease of another loss is checked at the end, by
+    # `enforce_limits`.
+    if limits.min_impurity_decrease and (limits.loss.is_classifier or limits.loss.is_squared):
+        return limits.min_impurity_decrease * sample_weight.sum() / (1 + 1e-10)     # rounding
+    return 0.0

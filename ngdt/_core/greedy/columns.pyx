@@ -1,0 +1,299 @@
+"""Features of the samples of a node, for the split search.
+
+Data are stored by samples, but a split search needs the values of one feature at a time. `read`
+transposes a block of features for the samples of one node. Entries that hold the commonest value of
+the feature (the background of an image, the zero of a sparse matrix) are left out. The others
+become a list of values, or, where values lie on a grid of few points and the node is large, the
+weight of each grid point and class. Each dense sample is read once per block, 64 values at a time;
+a sparse one once per node, as its cursor marks where the next block starts. One thread at a time.
+"""
+
+import numpy as np
+
+from libc.math cimport NAN
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+
+from ngdt._core.greedy.grid cimport MAX_POINTS, Grid, finish_grid, learn, start_grid
+from ngdt._core.samples cimport Sample
+
+cdef extern from "differ.h" nogil:
+    uint64_t ngdt_differ_f32(const float *x, const float *y, Py_ssize_t n)
+    uint64_t ngdt_differ_f64(const double *x, const double *y, Py_ssize_t n)
+    void ngdt_prefetch_range(const void *start, const void *end)
+
+cdef enum:
+    VALUES_AHEAD = 1536         # values that are prefetched
+    GRIDS_AT_ONCE = 32          # features whose grids are sought at once: their tables take 1 MB
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef class Columns:
+    """Block-wise access to the features of a matrix.
+
+    Parameters
+    ----------
+    data : Samples
+    used : ndarray of int32
+        The samples that may be read. Their values decide which features have a grid.
+    """
+
+    def __init__(self, Samples data, const int32_t[::1] used):
+        cdef Py_ssize_t n = len(used), p = data.n_features
+        self._data = data
+        self.n_features = p
+        self.stored = np.zeros(p, dtype=np.int32)
+        self.steps = np.zeros(p, dtype=np.int32)
+        self.low = np.zeros(p)
+        self.inverse = np.zeros(p)
+        # No larger than few samples need: to clear a megabyte takes longer than a small fit.
+        cdef Py_ssize_t width = min(p, MAX_FEATURES), most_cells = most_cells_of_feature(n)
+        cdef Py_ssize_t most_entries = max(n, min(n * width, MAX_ENTRIES))
+        self.z = np.empty(most_entries)
+        self.position = np.empty(most_entries, dtype=np.int32)
+        self.cells = np.zeros(min(8 * most_cells * width, CELL_BYTES), dtype=np.uint8)
+        self.seen = np.zeros(min((most_cells + 7) * width, CELL_BYTES // 4), dtype=np.uint8)
+        self._cursor = np.empty(n if data.is_sparse else 0, dtype=np.int32)
+        self.skip = skip = np.zeros(p) if data.is_sparse else self._commonest(used)
+        self._skip32 = skip.astype(np.float32) if data.is_float32 else None
+        if n:
+            self._find_grids(used)
+
+    def _commonest(self, const int32_t[::1] used):
+        """The commonest value of each feature in some samples, NaN if it is not common."""
+        cdef Py_ssize_t n_sampled = min(len(used), 64), i, j
+        values = np.empty((n_sampled, self.n_features))
+        cdef double[:, ::1] s = values
+        for i in range(n_sampled):
+            for j in range(self.n_features):
+                s[i, j] = self.get(used[i * len(used) // n_sampled], j)
+        # The longest run of equal values in each sorted column, if longer than an eighth of it
+        values.sort(axis=0)
+        commonest = np.full(self.n_features, NAN)
+        cdef double[::1] value = commonest
+        cdef Py_ssize_t run, longest
+        for j in range(self.n_features):
+            run, longest = 0, n_sampled // 8
+            for i in range(n_sampled):
+                run = run + 1 if i > 0 and s[i, j] == s[i - 1, j] else 1
+                if run > longest:
+                    longest, value[j] = run, s[i, j]
+        return commonest
+
+    cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """X[i, j]"""
+        cdef Sample x = self._data.get(i)
+        cdef Py_ssize_t low = 0, high = x.n, middle
+        if x.indices != NULL:
+            while low < high:
+                middle = (low + high) // 2
+                if x.indices[middle] < j:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == x.n or x.indices[low] != j:
+                return 0.0
+            j = low
+        if self._data.is_float32:
+            return (<const float *> x.values)[j]
+        return (<const double *> x.values)[j]
+
+    cdef inline int32_t point(self, Py_ssize_t j, double x) noexcept nogil:
+        """Number of the point of feature j's grid at which x lies."""
+        return <int32_t> ((x - self.low[j]) * self.inverse[j] + 0.5)
+
+    cdef Py_ssize_t read(
+        self, const int32_t *samples, Py_ssize_t n, Py_ssize_t first, const Labels *labels
+    ) noexcept nogil:
+        """Read a block of features from `first` on; return the feature after its last.
+
+        Features for which that pays are counted by grid point and label. The caller has to set
+        what it finds in `seen` and `cells` back to 0.
+        """
+        cdef Py_ssize_t last = self._schedule(n, first, labels)
+        cdef void *cells = &self.cells[0]
+        if first == 0 and self._data.is_sparse:
+            memset(&self._cursor[0], 0, n * sizeof(int32_t))
+        if self._data.is_float32:
+            if labels.whole:
+                _read_block(
+                    self, &self._skip32[first], <int32_t *> cells, samples, n, first, last, labels)
+            else:
+                _read_block(
+                    self, &self._skip32[first], <double *> cells, samples, n, first, last, labels)
+        elif labels.whole:
+            _read_block(
+                self, &self.skip[first], <int32_t *> cells, samples, n, first, last, labels)
+        else:
+            _read_block(
+                self, &self.skip[first], <double *> cells, samples, n, first, last, labels)
+        return last
+
+    cdef Py_ssize_t _schedule(
+        self, Py_ssize_t n, Py_ssize_t first, const Labels *labels
+    ) noexcept nogil:
+        """Choose how many features to read, and how; return the feature after the last."""
+        cdef Py_ssize_t most_cells = CELL_BYTES // (4 if labels.whole else 8)
+        cdef Py_ssize_t j, needed, n_cells = 0, n_points = 0, n_entries = 0
+        cdef Py_ssize_t last = min(first + MAX_FEATURES, self.n_features)
+        cdef Feature *feature = self.feature
+        for j in range(first, last):
+            feature.low, feature.inverse = self.low[j], self.inverse[j]
+            feature.count = 0
+            needed = self.steps[j] * labels.n
+            feature.counted = 0 < needed <= min(most_cells // 2, CELLS_PER_SORTED_ENTRY * n)
+            if feature.counted:
+                feature.base, feature.base_point = n_cells, n_points
+                n_cells += needed
+                n_points += (self.steps[j] + 7) & ~7
+            else:
+                feature.base = n_entries
+                n_entries += min(n, self.stored[j])
+            if n_cells > most_cells or n_points > self.seen.shape[0] or (
+                    n_entries > self.z.shape[0]):
+                last = j
+                break
+            feature += 1
+        # Blocks that end with a cache line save reading it twice.
+        if last < self.n_features and last - first > 32:
+            last -= (last - first) % 16
+        return last
+
+    def _find_grids(self, const int32_t[::1] used):
+        """Find the features whose values are few enough, and even enough, to be counted."""
+        cdef Py_ssize_t first, last = 0, n = len(used), f
+        cdef unsigned char[::1] grid_bytes = np.zeros(GRIDS_AT_ONCE * sizeof(Grid), dtype=np.uint8)
+        cdef Grid *grid = <Grid *> &grid_bytes[0]
+        cdef double[:, ::1] table = np.empty((GRIDS_AT_ONCE, MAX_POINTS))
+        cdef double[::1] values = np.empty(MAX_POINTS + 1)
+        with nogil:
+            if self._data.is_sparse:
+                memset(&self._cursor[0], 0, n * sizeof(int32_t))
+            while last < self.n_features:
+                first = last
+                last = min(first + GRIDS_AT_ONCE, self.n_features)
+                for f in range(last - first):
+                    start_grid(grid + f, &table[f, 0], self.skip[first + f])
+                if self._data.is_float32:
+                    _learn_block(
+                        self, &self._skip32[first], &used[0], n, first, last, grid, &table[0, 0],
+                        &values[0])
+                else:
+                    _learn_block(
+                        self, &self.skip[first], &used[0], n, first, last, grid, &table[0, 0],
+                        &values[0])
+                for f in range(last - first):
+                    self.low[first + f] = grid[f].low
+                    self.inverse[first + f] = grid[f].inverse
+                    self.steps[first + f] = finish_grid(grid + f, &table[f, 0], &values[0])
+
+
+cdef void _read_block(
+    Columns self, const real *skip, count_t *cells, const int32_t *samples, Py_ssize_t n,
+    Py_ssize_t first, Py_ssize_t last, const Labels *labels
+) noexcept nogil:
+    """Hand out the entries of all samples to the features of the block."""
+    cdef unsigned char *seen = &self.seen[0]
+    cdef double *z = &self.z[0]
+    cdef int32_t *position = &self.position[0]
+    cdef real value[MAX_FEATURES]
+    cdef int32_t entry[MAX_FEATURES]
+    cdef Feature *feature
+    cdef count_t amount = 0
+    cdef Py_ssize_t i, e, point, slot, label = 0, ahead = VALUES_AHEAD // (last - first) + 1
+    cdef Py_ssize_t fetched_to = first if self._data.is_sparse else last
+    cdef Sample x
+    for i in range(n):
+        if i + ahead < n:
+            x = self._data.get(samples[i + ahead])
+            ngdt_prefetch_range(
+                <const real *> x.values + first, <const real *> x.values + fetched_to)
+        if labels.n:
+            amount = <count_t> labels.amount[i]
+            label = labels.label[i]
+        for e in range(_entries(self, skip, samples[i], i, first, last, entry, value)):
+            feature = self.feature + entry[e]
+            if feature.counted:
+                point = <Py_ssize_t> ((value[e] - feature.low) * feature.inverse + 0.5)
+                seen[feature.base_point + point] = 1
+                cells[feature.base + point * labels.n + label] += amount
+            else:
+                slot = feature.base + feature.count
+                z[slot] = value[e]
+                position[slot] = <int32_t> i
+            feature.count += 1
+
+
+cdef void _learn_block(
+    Columns self, const real *skip, const int32_t *samples, Py_ssize_t n, Py_ssize_t first,
+    Py_ssize_t last, Grid *grid, double *table, double *values
+) noexcept nogil:
+    """Look for the grids of a block of features."""
+    cdef real value[MAX_FEATURES]
+    cdef int32_t entry[MAX_FEATURES]
+    cdef Py_ssize_t i, e, f, ahead = VALUES_AHEAD // (last - first) + 1
+    cdef Py_ssize_t fetched_to = first if self._data.is_sparse else last
+    cdef Sample x
+    for i in range(n):
+        if i + ahead < n:
+            x = self._data.get(samples[i + ahead])
+            ngdt_prefetch_range(
+                <const real *> x.values + first, <const real *> x.values + fetched_to)
+        for e in range(_entries(self, skip, samples[i], i, first, last, entry, value)):
+            f = entry[e]
+            self.stored[first + f] += 1
+            if grid[f].alive:
+                learn(grid + f, table + f * MAX_POINTS, value[e], values)
+
+
+cdef inline Py_ssize_t _entries(
+    Columns self, const real *skip, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first,
+    Py_ssize_t last, int32_t *entry, real *value
+) noexcept nogil:
+    """List the entries of sample i in a block of features; return their number.
+
+    `at` is the position of the sample in the node. A sparse sample is read on from its cursor.
+    """
+    cdef Sample x = self._data.get(i)
+    cdef const real *values = <const real *> x.values
+    if x.indices == NULL:
+        return _dense_entries(values + first, skip, last - first, entry, value)
+    return _sparse_entries(
+        values, x.indices, x.n, first, last, &self._cursor[at], entry, value)
+
+
+cdef inline Py_ssize_t _dense_entries(
+    const real *x, const real *skip, Py_ssize_t n, int32_t *entry, real *value
+) noexcept nogil:
+    cdef Py_ssize_t f, at, n_entries = 0
+    cdef uint64_t differing
+    for f in range(0, n, 64):
+        if real is float:
+            differing = ngdt_differ_f32(x + f, skip + f, min(n - f, 64))
+        else:
+            differing = ngdt_differ_f64(x + f, skip + f, min(n - f, 64))
+        while differing:
+            at = f + ngdt_lowest_bit(differing)
+            entry[n_entries] = <int32_t> at
+            value[n_entries] = x[at]
+            n_entries += 1
+            differing &= differing - 1
+    return n_entries
+
+
+cdef inline Py_ssize_t _sparse_entries(
+    const real *x, const int32_t *indices, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
+    int32_t *cursor, int32_t *entry, real *value
+) noexcept nogil:
+    cdef Py_ssize_t at = cursor[0], n_entries = 0
+    while at < n and indices[at] < last:
+        if x[at] != 0:
+            entry[n_entries] = <int32_t> (indices[at] - first)
+            value[n_entries] = x[at]
+            n_entries += 1
+        at += 1
+    cursor[0] = <int32_t> at
+    return n_entries

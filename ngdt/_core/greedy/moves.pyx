@@ -1,0 +1,290 @@
+"""Lists of the samples of a node in ascending order of one feature, and the sorting for them.
+
+A list holds what passes from the right to the left side of a split as its threshold grows, see
+`Moves`. Where values were counted by grid point, it is the table of counts: its cost is that of the
+table. Elsewhere the values are sorted, in time linear in their number: by intervals of equal width
+and insertion or, where many share one, by radix.
+
+What is sorted is a 64-bit word: 32 bits of key above the 32-bit number of an entry. All sorting is
+stable, so equal keys keep the order of their entries.
+"""
+
+import numpy as np
+
+cimport cython
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from ngdt._core.greedy.columns cimport (
+    Columns, Feature, count_t, ngdt_first_lowest, ngdt_lowest_bit)
+from ngdt._core.greedy.criterion cimport REST, Criterion, Moves
+
+cdef enum:
+    MAX_INSERTION_LENGTH = 24   # measured: up to it, insertion sort is faster
+    MAX_PAIRS = 8               # of values that share an interval, per value
+
+
+cdef void _insertion_sort(uint64_t *keys, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i, k
+    cdef uint64_t word
+    for i in range(1, n):
+        word = keys[i]
+        k = i
+        while k > 0 and (keys[k - 1] >> 32) > (word >> 32):
+            keys[k] = keys[k - 1]
+            k -= 1
+        keys[k] = word
+
+
+cdef void sort_keys(uint64_t *keys, uint64_t *scratch, Py_ssize_t n) noexcept nogil:
+    """Sort words by their upper halves."""
+    cdef Py_ssize_t count[256]
+    cdef Py_ssize_t i, k, digit, start, size
+    cdef uint64_t varying = 0
+    if n <= MAX_INSERTION_LENGTH:
+        _insertion_sort(keys, n)
+        return
+    for i in range(n):
+        varying |= keys[i] ^ keys[0]
+    for digit in range(32, 64, 8):
+        if not (varying >> digit) & 255:
+            continue
+        memset(count, 0, sizeof(count))
+        for i in range(n):
+            count[(keys[i] >> digit) & 255] += 1
+        start = 0
+        for k in range(256):
+            size = count[k]
+            count[k] = start
+            start += size
+        for i in range(n):
+            k = (keys[i] >> digit) & 255
+            scratch[count[k]] = keys[i]
+            count[k] += 1
+        memcpy(keys, scratch, n * sizeof(uint64_t))
+
+
+cdef inline uint64_t _ordered_bits(double z) noexcept nogil:
+    """The bits of z, changed so that they compare like numbers, and equal numbers are equal."""
+    cdef uint64_t bits
+    z += 0.0    # -0.0 becomes 0.0
+    memcpy(&bits, &z, sizeof(bits))
+    if bits >> 63:
+        return ~bits
+    return bits | (<uint64_t> 1 << 63)
+
+
+cdef inline uint64_t _word(double z, Py_ssize_t e) noexcept nogil:
+    """The upper half of the bits of z, above the number of its entry."""
+    return (_ordered_bits(z) >> 32 << 32) | <uint64_t> e
+
+
+cdef bint _sort_by_intervals(
+    const double *z, uint64_t *order, uint64_t *scratch, Py_ssize_t n
+) noexcept nogil:
+    """Write words that list z by as many intervals of equal width as there are values.
+
+    Return False if there are no such intervals, or too many values share one.
+    """
+    cdef int32_t *end = <int32_t *> scratch     # of each interval, as far as it is filled
+    cdef int32_t *interval = end + n            # of each value
+    cdef double low = z[0], high = z[0], nan_if_any = 0.0, factor
+    cdef Py_ssize_t i, k, size, position = 0, n_pairs = 0
+    for i in range(n):
+        low, high = min(low, z[i]), max(high, z[i])
+        nan_if_any += z[i] - z[i]   # infinities count as well
+    factor = (n - 1) / (high - low)
+    if not isfinite(high - low + factor + nan_if_any):
+        return False
+    memset(end, 0, n * sizeof(int32_t))
+    for i in range(n):
+        interval[i] = <int32_t> ((z[i] - low) * factor)
+        end[interval[i]] += 1
+    for k in range(n):
+        size = end[k]
+        end[k] = <int32_t> position
+        position += size
+        n_pairs += size * size
+    if n_pairs > MAX_PAIRS * n:
+        return False
+    for i in range(n):
+        order[end[interval[i]]] = _word(z[i], i)
+        end[interval[i]] += 1
+    return True
+
+
+cdef void sort_doubles(
+    const double *z, uint64_t *order, uint64_t *scratch, Py_ssize_t n
+) noexcept nogil:
+    """Write words whose lower halves e list z[e] in ascending order.
+
+    Numbers are sorted by the upper half of their bits first; the lower half is looked at only where
+    the upper ones are equal.
+    """
+    cdef Py_ssize_t i, start, end
+    cdef uint64_t upper
+    if n > MAX_INSERTION_LENGTH and _sort_by_intervals(z, order, scratch, n):
+        _insertion_sort(order, n)
+    else:
+        for i in range(n):
+            order[i] = _word(z[i], i)
+        sort_keys(order, scratch, n)
+    start = 0
+    while start < n:
+        upper = order[start] >> 32
+        end = start + 1
+        while end < n and order[end] >> 32 == upper:
+            end += 1
+        if end - start > 1:
+            for i in range(start, end):
+                order[i] = (_ordered_bits(z[<uint32_t> order[i]]) << 32) | <uint32_t> order[i]
+            sort_keys(order + start, scratch, end - start)
+        start = end
+
+
+cdef inline Py_ssize_t _n_samples(
+    const Moves *moves, Py_ssize_t m, Py_ssize_t n_rest, double unit
+) noexcept nogil:
+    """Samples of a move: one, all that were not listed, or those of a cell of the given weight."""
+    if moves.item[m] == REST:
+        return n_rest
+    return <Py_ssize_t> (moves.amount[m] / unit + 0.5) if unit > 0.0 else 1
+
+
+@cython.final
+cdef class MoveList:
+    """A list of moves, and the buffers to sort it.
+
+    Parameters
+    ----------
+    n : int
+        Most moves in a list.
+    n_samples : int
+        Most values that are sorted.
+    sample_weight : float
+        Weight of each sample, if they are all the same; else NaN, and values must not be counted
+        by grid point where `min_samples_leaf` is above 1.
+    """
+
+    def __init__(self, Py_ssize_t n, Py_ssize_t n_samples, double sample_weight):
+        self.min_samples_leaf, self.sample_weight = 1, sample_weight
+        cdef double[::1] z = np.empty(n)
+        cdef double[::1] amount = np.empty(n)
+        cdef int32_t[::1] item = np.empty(n, dtype=np.int32)
+        self._buffers = z, amount, item
+        if n:
+            self.moves.z, self.moves.amount, self.moves.item = &z[0], &amount[0], &item[0]
+        self.order = np.empty(n_samples, dtype=np.uint64)
+        self._scratch = np.empty(n_samples, dtype=np.uint64)
+
+    cdef void sort(self, const double *z, Py_ssize_t n) noexcept nogil:
+        """Write the positions of z in ascending order to the lower halves of `order`."""
+        sort_doubles(z, &self.order[0], &self._scratch[0], n)
+
+    cdef void list_all(self, const double *z, Py_ssize_t n, Criterion criterion) noexcept nogil:
+        """List one number per sample of the node."""
+        cdef Py_ssize_t i, e
+        self.sort(z, n)
+        for i in range(n):
+            e = <uint32_t> self.order[i]
+            self.put(i, z[e], criterion.tag[e], criterion.amount[e])
+        self.moves.n = n
+        self.moves.has_rest = False
+        self._set_range(0, False)
+
+    cdef void list_feature(
+        self, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
+        Criterion criterion
+    ) noexcept nogil:
+        """List feature j of the block that was read last, for the n samples of the node."""
+        cdef unsigned char *cells = &columns.cells[0]
+        cdef Py_ssize_t n_labels = criterion.labels.n
+        if not feature.counted:
+            self._list_sorted(columns, j, feature, n, criterion)
+        elif criterion.labels.whole:
+            self._list_counted(<int32_t *> cells + feature.base, columns, j, feature, n, n_labels)
+        else:
+            self._list_counted(<double *> cells + feature.base, columns, j, feature, n, n_labels)
+        self._set_range(n - feature.count, feature.counted)
+
+    cdef void _set_range(self, Py_ssize_t n_rest, bint counted) noexcept nogil:
+        """Find the moves behind which a threshold leaves enough samples on both sides."""
+        cdef Moves *moves = &self.moves
+        cdef double unit = self.sample_weight if counted else 0.0
+        cdef Py_ssize_t m = 0, k
+        moves.first, moves.end = 0, moves.n - 1
+        if self.min_samples_leaf <= 1:
+            return
+        k = 0
+        for m in range(moves.n):
+            k += _n_samples(moves, m, n_rest, unit)
+            if k >= self.min_samples_leaf:
+                break
+        moves.first = m
+        k = 0
+        for m in range(moves.n - 1, -1, -1):
+            k += _n_samples(moves, m, n_rest, unit)
+            if k >= self.min_samples_leaf:
+                break
+        moves.end = m
+
+    cdef void _list_counted(
+        self, count_t *cells, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
+        Py_ssize_t n_labels
+    ) noexcept nogil:
+        """List the counts of feature j, and set them back to 0."""
+        cdef unsigned char *seen = &columns.seen[feature.base_point]
+        cdef Py_ssize_t first, point, label, m = 0, rest = 0
+        cdef bint waiting = feature.count < n
+        cdef count_t *cell
+        cdef uint64_t word
+        self.moves.has_rest = waiting
+        if waiting:
+            rest = columns.point(j, columns.skip[j])
+        for first in range(0, columns.steps[j], 8):
+            word = ngdt_first_lowest((<uint64_t *> (seen + first))[0])
+            (<uint64_t *> (seen + first))[0] = 0
+            while word:
+                point = first + ngdt_lowest_bit(word) // 8
+                word &= word - 1
+                if waiting and point > rest:
+                    waiting = False
+                    m = self.put(m, rest, REST, 0.0)
+                cell = cells + point * n_labels
+                for label in range(n_labels):
+                    if cell[label]:
+                        m = self.put(m, point, label, cell[label])
+                        cell[label] = 0
+        if waiting:
+            m = self.put(m, rest, REST, 0.0)
+        self.moves.n = m
+
+    cdef void _list_sorted(
+        self, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
+        Criterion criterion
+    ) noexcept nogil:
+        """List the entries of feature j in ascending order, those that were skipped as one."""
+        cdef const double *z = &columns.z[feature.base]
+        cdef const int32_t *position = &columns.position[feature.base]
+        cdef Py_ssize_t i, e, m = 0
+        cdef bint waiting = feature.count < n
+        cdef double skip = columns.skip[j]
+        if columns.steps[j]:
+            for i in range(feature.count):
+                self.order[i] = <uint64_t> columns.point(j, z[i]) << 32
+                self.order[i] |= <uint64_t> i
+            sort_keys(&self.order[0], &self._scratch[0], feature.count)
+        else:
+            sort_doubles(z, &self.order[0], &self._scratch[0], feature.count)
+        self.moves.has_rest = waiting
+        for i in range(feature.count):
+            e = <uint32_t> self.order[i]
+            if waiting and z[e] > skip:
+                waiting = False
+                m = self.put(m, skip, REST, 0.0)
+            m = self.put(
+                m, z[e], criterion.tag[position[e]], criterion.amount[position[e]])
+        if waiting:
+            m = self.put(m, skip, REST, 0.0)
+        self.moves.n = m

@@ -1,0 +1,273 @@
+"""The losses of regression targets. Each is a sum over the targets of a convex function."""
+
+import numpy as np
+
+from ngdt._core.quantiles import LeafQuantiles
+from ngdt._util.validation import check_number
+
+from libc.math cimport fabs
+
+from ngdt._core.loss cimport Loss, larger
+
+# Largest number of Newton steps for the leaf values of the Huber loss. It took at most ten.
+_MAX_STEPS = 100
+
+
+cdef class RegressionLoss(Loss):
+    """Base class: a sum over the targets of a convex function of the leaf value.
+
+    Cython subclasses override
+
+    - ``at(value, y)``: the function,
+    - ``slope(value, y)``: its derivative in the value,
+    - ``best(y)``: the value at which it is least; by default, y,
+    - ``fit_leaves``, as in every loss.
+
+    Where the computed function may fail to be monotone by rounding, as with `exp`, `largest` and
+    `smallest` have to allow for it.
+    """
+
+    is_classifier = False
+
+    cdef double at(self, double value, double y) noexcept nogil:
+        return 0.0
+
+    cdef double slope(self, double value, double y) noexcept nogil:
+        return 0.0
+
+    cdef double best(self, double y) noexcept nogil:
+        return y
+
+    cdef void profile(self, const double *values, int k, double *out) noexcept nogil:
+        cdef int t
+        for t in range(k):
+            out[t] = values[t]
+
+    cdef double largest(
+            self, const double *lo, const double *hi, int k, const double *y) noexcept nogil:
+        # A convex function is largest at one of the ends.
+        cdef double total = 0.0
+        cdef int t
+        for t in range(k):
+            total += larger(self.at(lo[t], y[t]), self.at(hi[t], y[t]))
+        return total
+
+    cdef double smallest(
+            self, const double *lo, const double *hi, int k, const double *y) noexcept nogil:
+        cdef double total = 0.0
+        cdef int t
+        for t in range(k):
+            total += self.at(larger(lo[t], -larger(-hi[t], -self.best(y[t]))), y[t])
+        return total
+
+    cdef void gradient(
+            self, const double *values, int k, const double *y, double *out) noexcept nogil:
+        cdef int t
+        for t in range(k):
+            out[t] = self.slope(values[t], y[t])
+
+
+cdef class SquaredLoss(RegressionLoss):
+    """Squared distance between the leaf values and y: Norouzi (2015), eq. (3).
+
+    A leaf predicts the mean. There may be one target or several.
+
+    Examples
+    --------
+    >>> from ngdt.losses import SquaredLoss
+    >>> loss = SquaredLoss()
+    >>> loss.value([[1.0, 2.0]], loss.encode([[1.0, 4.0]], n_outputs=2))
+    array([4.])
+    """
+
+    name = "squared"
+    is_squared = True
+    scale_power = 2
+
+    cdef double at(self, double value, double y) noexcept nogil:
+        return (value - y) * (value - y)
+
+    cdef double slope(self, double value, double y) noexcept nogil:
+        return 2.0 * (value - y)
+
+    def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
+        return leaf_means(leaf, y, sample_weight, n_leaves)
+
+
+cdef class HuberLoss(RegressionLoss):
+    """Squared near the target, linear beyond `limit`: robust to targets far out.
+
+    A leaf predicts the value with the least loss, between the mean and the median. There may be
+    several targets.
+
+    Parameters
+    ----------
+    limit : float, default=2.0
+        Error up to which the loss is quadratic, in units of y (the estimators standardise y).
+
+    Examples
+    --------
+    >>> from ngdt.losses import HuberLoss
+    >>> loss = HuberLoss(limit=2.0)
+    >>> loss.value([[1.0], [10.0]], loss.encode([0.0, 0.0], n_outputs=1))
+    array([ 1., 36.])
+    """
+
+    name = "huber"
+    scale_power = 2
+
+    def __init__(self, limit=2.0):
+        if not check_number("limit", limit) > 0:
+            raise ValueError(f"limit must be positive, got {limit}")
+        self.limit = limit
+
+    cdef double at(self, double value, double y) noexcept nogil:
+        cdef double e = fabs(value - y)
+        return e * e if e <= self.limit else self.limit * (2.0 * e - self.limit)
+
+    cdef double slope(self, double value, double y) noexcept nogil:
+        return 2.0 * larger(-self.limit, -larger(-self.limit, y - value))
+
+    def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
+        values = LeafQuantiles.fit(leaf, y, sample_weight, n_leaves).quantiles([0.5])[:, 0]
+        is_empty = np.bincount(leaf, weights=sample_weight, minlength=n_leaves) == 0
+        for t in range(n_outputs):
+            self._descend(values[:, t], leaf, y[:, t], sample_weight)
+            if is_empty.any():
+                overall = values[is_empty, t][:1]
+                self._descend(overall, np.zeros(len(leaf), np.intp), y[:, t], sample_weight)
+                values[is_empty, t] = overall
+        return values
+
+    def split_targets(self, y, sample_weight):
+        best = self.fit_leaves(np.zeros(len(y), np.intp), y, sample_weight, 1, y.shape[1])
+        return np.clip(y - best, -self.limit, self.limit)
+
+    def _descend(self, values, leaf, y, sample_weight):
+        """Newton's method for all leaves, from their medians; changes `values` in place.
+
+        The derivative is piecewise linear, so that the last of few steps is exact. A step out of
+        the interval between values that are known to be too small and too large halves it instead.
+        """
+        low, high = np.full(len(values), y.min()), np.full(len(values), y.max())
+        for _ in range(_MAX_STEPS):
+            residual = y - values[leaf]
+            pull = np.bincount(
+                leaf, sample_weight * np.clip(residual, -self.limit, self.limit), len(values))
+            curvature = np.bincount(
+                leaf, sample_weight * (np.abs(residual) <= self.limit), len(values))
+            low, high = np.where(pull >= 0, values, low), np.where(pull <= 0, values, high)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                moved = np.where(pull == 0, values, values + pull / curvature)
+            moved = np.where((moved >= low) & (moved <= high), moved, 0.5 * (low + high))
+            if np.allclose(moved, values, rtol=1e-15, atol=0.0):
+                break
+            values[:] = moved
+
+    def __reduce__(self):
+        return type(self), (self.limit,)
+
+    def __repr__(self):
+        return f"HuberLoss(limit={self.limit:g})"
+
+
+cdef class QuantileLoss(RegressionLoss):
+    """The quantile ("pinball") loss: ``quantile`` of the targets lie below the prediction.
+
+    An error counts `quantile` times if the target is above the leaf value, and ``1 - quantile``
+    times if it is below. A leaf predicts the weighted quantile. There may be several targets.
+
+    Parameters
+    ----------
+    quantile : float in (0, 1), default=0.5
+        0.5 is the median.
+
+    Examples
+    --------
+    >>> from ngdt.losses import QuantileLoss
+    >>> loss = QuantileLoss(quantile=0.75)
+    >>> loss.value([[1.0], [1.0]], loss.encode([5.0, -3.0], n_outputs=1))
+    array([3., 1.])
+    """
+
+    name = "quantile"
+
+    def __init__(self, quantile=0.5):
+        if not 0 < check_number("quantile", quantile) < 1:
+            raise ValueError(f"quantile must be between 0 and 1, got {quantile}")
+        self.quantile, self.above, self.below = quantile, quantile, 1.0 - quantile
+
+    cdef double at(self, double value, double y) noexcept nogil:
+        return self.above * (y - value) if y > value else self.below * (value - y)
+
+    cdef double slope(self, double value, double y) noexcept nogil:
+        # At the target, any number between the two is a subgradient.
+        if value == y:
+            return 0.5 * (self.below - self.above)
+        return self.below if value > y else -self.above
+
+    def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
+        leaves = LeafQuantiles.fit(leaf, y, sample_weight, n_leaves)
+        return leaves.quantiles([self.quantile])[:, 0]
+
+    def split_targets(self, y, sample_weight):
+        # Ranks: how far out an outlier lies must not decide about a split.
+        return np.column_stack([_ranks(each, sample_weight) for each in y.T])
+
+    def __reduce__(self):
+        return type(self), (self.quantile,)
+
+    def __repr__(self):
+        return f"QuantileLoss(quantile={self.quantile:g})"
+
+
+cdef class AbsoluteLoss(QuantileLoss):
+    """Absolute error: robust to targets far out.
+
+    A leaf predicts the weighted median. There may be several targets.
+
+    Examples
+    --------
+    >>> from ngdt.losses import AbsoluteLoss
+    >>> loss = AbsoluteLoss()
+    >>> loss.value([[1.0], [1.0]], loss.encode([5.0, -3.0], n_outputs=1))
+    array([4., 4.])
+    """
+
+    name = "absolute_error"
+
+    def __init__(self):
+        self.quantile, self.above, self.below = 0.5, 1.0, 1.0
+
+    def __reduce__(self):
+        return type(self), ()
+
+    def __repr__(self):
+        return "AbsoluteLoss()"
+
+
+def leaf_means(leaf, y, sample_weight, n_leaves):
+    """Weighted mean of each leaf, and of all samples for a leaf without weight.
+
+    Parameters
+    ----------
+    leaf, y, sample_weight, n_leaves
+        As for `Loss.fit_leaves`.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_targets)
+    """
+    weight = np.bincount(leaf, weights=sample_weight, minlength=n_leaves)
+    overall = np.average(y, axis=0, weights=sample_weight)
+    total = np.stack(
+        [np.bincount(leaf, weights=sample_weight * (y[:, t] - overall[t]), minlength=n_leaves)
+         for t in range(y.shape[1])], axis=1)
+    return overall + total / np.where(weight == 0, 1.0, weight)[:, None]
+
+
+def _ranks(y, sample_weight):
+    """Share of the weight below each target, plus half of that of equal targets."""
+    _, at = np.unique(y, return_inverse=True)
+    weight = np.bincount(at, sample_weight) / sample_weight.sum()
+    return (np.cumsum(weight) - 0.5 * weight)[at]

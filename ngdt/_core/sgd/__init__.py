@@ -1,0 +1,1 @@
+"""One epoch of SGD and Stable SGD: Algorithm 1."""

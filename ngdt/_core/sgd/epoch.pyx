@@ -1,0 +1,297 @@
+"""One epoch of stochastic gradient descent on the stable bound, Norouzi (2015), Algorithm 1.
+
+Visits search each sample of a mini-batch and write what it contributes into its slot; updates move
+the nodes and the leaves by what the slots hold (`updates`). Most of the time goes into the dot
+products of the searches, about as many per sample as the tree is deep. A sample is standardised
+into its slot, which stays in cache, so that the data are never copied.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int32_t, uint8_t
+from libc.string cimport memset
+
+from ngdt._core.search cimport Found, Search, Topology
+from ngdt._core.samples cimport Sample, Samples, Standardizer, training_sample
+from ngdt._core.sgd.updates cimport Batch, SGDWorker, Slot, TrainedTree
+from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
+
+cdef extern from "dot.h" nogil:
+    void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
+    double ngdt_norm2_f32(Py_ssize_t n, const float *w) noexcept
+
+cdef int NO_LEAF = -1
+cdef int ANY_FLIPS = 2147483647
+# Several: the sample that a thread prefetches is then mostly one that it visits itself.
+cdef int SAMPLES_PER_TASK = 4
+
+
+cdef class TrainingSamples:
+    """Samples as training sees them; nothing changes them.
+
+    Parameters
+    ----------
+    data : Samples
+    y : ndarray of float64, shape (n_samples, n_targets)
+        Encoded targets.
+    sample_weight : ndarray of float64, shape (n_samples,)
+        Training weights.
+    scaling : Scaling
+    norm_limit : float
+        Standardised samples, with the constant feature 1, are shrunk to this norm if longer.
+    """
+
+    cdef Samples data
+    cdef const double[:, ::1] y
+    cdef const double[::1] sample_weight
+    cdef Standardizer standardizer
+    cdef readonly double norm_limit
+
+    def __init__(self, Samples data, y, sample_weight, scaling, norm_limit):
+        self.data, self.y, self.sample_weight = data, y, sample_weight
+        self.standardizer = Standardizer(data, scaling)
+        self.norm_limit = norm_limit
+
+    cdef Sample standardize(self, Py_ssize_t sample, float *out) noexcept nogil:
+        """The sample, standardised and shrunk to the norm limit; its values are written to out."""
+        cdef Sample x = self.data.get(sample)
+        cdef double norm, factor = 1.0
+        self.standardizer.write(sample, out)
+        norm = sqrt(ngdt_norm2_f32(x.n, out) + 1.0)
+        if not norm < INFINITY:
+            # The difference from the mean has overflowed. Zeros keep the weights finite.
+            factor = 0.0
+            memset(out, 0, x.n * sizeof(float))
+        elif norm > self.norm_limit:
+            # A positive factor changes no decision, only the pull of far samples.
+            factor = self.norm_limit / norm
+            ngdt_scale_f32(<float> factor, x.n, out)
+        return training_sample(out, x.indices, x.n, factor)
+
+
+cdef class SGDTrainer(MiniBatchLoop):
+    """Moves a tree by one epoch after the other.
+
+    Parameters
+    ----------
+    tree : TrainedTree
+        Changed in place.
+    samples : TrainingSamples
+    radius : int
+        Flips allowed in loss-augmented inference.
+    best_assignment : bool
+        Assign each sample by cost-diminished inference; else to the leaf that it reaches. That is
+        done at each visit, until `assign` is called for the first time.
+    batch_size, n_threads : int
+    """
+
+    # Constant in an epoch.
+    cdef readonly TrainedTree tree
+    cdef Topology topology
+    cdef TrainingSamples samples
+    cdef int radius
+    cdef bint best_assignment
+    cdef public bint fixed_assignment
+    cdef const double[::1] rate         # per step
+    cdef const double[::1] leaf_rate
+    cdef list workers                   # one per thread
+    # Written by visits, each for its own samples.
+    cdef Batch batch
+    cdef readonly object assignment     # leaf per sample
+    cdef int32_t[::1] assigned_leaf
+    # Metrics of the epoch. Written by update task 0.
+    cdef uint8_t[::1] is_visited        # leaves that samples reach
+    cdef double sum_loss, sum_bound, sum_weight
+    cdef long long n_seen, n_moving, n_scored
+
+    def __init__(self, TrainedTree tree, TrainingSamples samples, *, radius, best_assignment,
+                 batch_size, n_threads):
+        cdef Samples data = samples.data
+        self.tree, self.topology, self.samples = tree, tree.topology, samples
+        self.radius, self.best_assignment = min(radius, ANY_FLIPS), best_assignment
+        self.fixed_assignment = False
+        self.batch_size, self.samples_per_task = batch_size, SAMPLES_PER_TASK
+        self.batch = Batch(
+            batch_size, data.max_stored, tree.n_outputs, self.topology.max_depth)
+        self.assignment = np.full(data.n_samples, NO_LEAF, dtype=np.int32)
+        self.assigned_leaf = self.assignment
+        self.is_visited = np.zeros(self.topology.n_internal + 1, dtype=np.uint8)
+        self.workers = [
+            SGDWorker(tree, batch_size * self.batch.max_updates) for _ in range(n_threads)]
+
+    @property
+    def weights(self):
+        return self.tree.weights
+
+    @property
+    def thresholds(self):
+        return self.tree.thresholds
+
+    @property
+    def values(self):
+        return self.tree.values
+
+    def epoch(self, const int32_t[::1] order, const double[::1] rate,
+              const double[::1] leaf_rate, *, bint resume=False):
+        """Visit the samples in the given order, one mini-batch per entry of the rates.
+
+        With `resume`, the epoch of the call before goes on.
+
+        Returns
+        -------
+        dict
+            Means over the visits: loss, bound (each before the step that it led to), share of
+            samples with a gradient in the weights, node scores computed; and the number of leaves
+            that were reached.
+        """
+        self.rate, self.leaf_rate = rate, leaf_rate
+        if not resume:
+            self.sum_loss = self.sum_bound = self.sum_weight = 0.0
+            self.n_seen = self.n_moving = self.n_scored = 0
+            self.is_visited[:] = 0
+        self.run_epoch(order, rate.shape[0], self.workers)
+        total = max(self.sum_weight, np.finfo(float).tiny)
+        return {
+            "loss": self.sum_loss / total,
+            "bound": self.sum_bound / total,
+            "gradient_share": <double> self.n_moving / max(1, self.n_seen),
+            "n_scored": <double> self.n_scored / max(1, self.n_seen),
+            "active_leaves": int(np.sum(self.is_visited)),
+        }
+
+    cdef void visit(
+            self, Worker worker, const Step *step, int first, int stop) noexcept nogil:
+        cdef int s
+        cdef Py_ssize_t place
+        for s in range(first, stop):
+            place = step.start + s
+            if place + 1 < self.order.shape[0]:
+                self.samples.data.prefetch(self.order[place + 1])
+            self._fill_slot((<SGDWorker> worker).search, s, self.order[place])
+
+    cdef void _fill_slot(self, Search search, int s, Py_ssize_t sample) noexcept nogil:
+        """Find the augmented and the assigned leaf, and which nodes move how far."""
+        cdef Slot *slot = &self.batch.slots[s]
+        cdef const double *y = &self.samples.y[sample, 0]
+        cdef int m = self.topology.n_internal
+        cdef Found augmented, assigned
+        slot.x = self.samples.standardize(sample, &self.batch.x[s, 0])
+        slot.sample_weight = self.samples.sample_weight[sample]
+        search.begin(slot.x, y)
+        slot.leaf = search.leaf
+        slot.loss = search.potential(m + search.leaf, 1)
+        augmented = search.find(1, self.radius)
+        slot.augmented_leaf = augmented.leaf
+        slot.bound = augmented.value
+        if self.fixed_assignment:
+            slot.bound += search.price(self.assigned_leaf[sample])
+        elif self.best_assignment:
+            assigned = search.find(-1, ANY_FLIPS)
+            self.assigned_leaf[sample] = assigned.leaf
+            slot.bound += search.price(assigned.leaf)
+        else:
+            self.assigned_leaf[sample] = search.leaf
+        slot.n_updates = self._find_updates(search, s, self.assigned_leaf[sample])
+        slot.n_scored = search.n_scored
+        self.tree.loss.gradient(
+            &self.tree.leaf_values[slot.augmented_leaf, 0], self.tree.n_outputs, y,
+            &self.batch.loss_gradient[s, 0])
+
+    cdef int _find_updates(self, Search search, int s, int assigned) noexcept nogil:
+        """Gradient of the stable bound in the scores, Norouzi (2015), eq. (14).
+
+        The paths to the augmented and to the assigned leaf share a prefix, which cancels. Walk
+        both up to where they part: a node that the augmented path flips is pushed back to its own
+        decision, one that the assigned path flips is pulled over.
+        """
+        cdef int m = self.topology.n_internal
+        cdef int g = m + self.batch.slots[s].augmented_leaf, a = m + assigned
+        cdef int child, node, n = 0
+        cdef bint is_augmented
+        cdef double score, weight = self.batch.slots[s].sample_weight
+        while g != a:
+            is_augmented = self.topology.depth[g] >= self.topology.depth[a]
+            child = g if is_augmented else a
+            node = self.topology.parent[child]
+            score = search.score(node)
+            if (score > 0.0) != self.topology.goes_right(child):
+                # d(-2|s|)/ds on the augmented path, d(+2|s|)/ds on the assigned one
+                self.batch.update_node[s, n] = node
+                self.batch.update_size[s, n] = weight * (
+                    -2.0 if (score > 0.0) == is_augmented else 2.0)
+                n += 1
+            if is_augmented:
+                g = node
+            else:
+                a = node
+        return n
+
+    cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
+        """Task 0 is that of all leaves, each other one is a node with updates."""
+        (<SGDWorker> worker).list_updates(self.batch, step.n)
+        return 1 + (<SGDWorker> worker).n_touched
+
+    cdef void update(self, Worker worker, const Step *step, int task) noexcept nogil:
+        if task == 0:
+            self._count(step.n)
+            self.tree.move_leaves(self.batch, step.n, self.leaf_rate[step.number])
+        else:
+            self.tree.move_node(
+                self.batch, <SGDWorker> worker, (<SGDWorker> worker).touched[task - 1],
+                self.rate[step.number] / step.n)
+
+    cdef void _count(self, int n) noexcept nogil:
+        """Add a mini-batch to the metrics of the epoch."""
+        cdef int s
+        cdef Slot *slot
+        for s in range(n):
+            slot = &self.batch.slots[s]
+            self.sum_weight += slot.sample_weight
+            self.sum_loss += slot.sample_weight * slot.loss
+            self.sum_bound += slot.sample_weight * slot.bound
+            self.n_moving += slot.n_updates > 0
+            self.n_scored += slot.n_scored
+            self.is_visited[slot.leaf] = 1
+        self.n_seen += n
+
+    def assign(self, const int32_t[::1] samples):
+        """Fix the assignment of the given samples by the present tree, until called again."""
+        cdef Search search = (<SGDWorker> self.workers[0]).search
+        cdef Py_ssize_t i, sample
+        with nogil:
+            for i in range(samples.shape[0]):
+                sample = samples[i]
+                search.begin(
+                    self.samples.standardize(sample, &self.batch.x[0, 0]),
+                    &self.samples.y[sample, 0])
+                if self.best_assignment:
+                    self.assigned_leaf[sample] = search.find(-1, ANY_FLIPS).leaf
+                else:
+                    self.assigned_leaf[sample] = search.leaf
+        self.fixed_assignment = True
+
+    def navigate(self, const int32_t[::1] samples):
+        """Leaf that each of the given samples reaches."""
+        out = np.empty(samples.shape[0], dtype=np.int32)
+        cdef int32_t[::1] leaf = out
+        cdef Py_ssize_t i
+        cdef Sample x
+        cdef int node
+        cdef int m = self.topology.n_internal
+        with nogil:
+            for i in range(samples.shape[0]):
+                x = self.samples.standardize(samples[i], &self.batch.x[0, 0])
+                node = 0
+                while node < m:
+                    if x.dot(x.values, x.indices, x.n, &self.tree.w[node, 0]) > (
+                            x.offset * self.tree.b[node]):
+                        node = self.topology.right[node]
+                    else:
+                        node = self.topology.left[node]
+                leaf[i] = node - m
+        return out
+
+    def scale(self, double factor):
+        """Multiply all weights and thresholds: the same decisions at other prices."""
+        self.tree.scale(factor)

@@ -1,0 +1,171 @@
+"""The arrays of a tree: checked, copied, read-only."""
+
+import numpy as np
+from scipy import sparse
+
+from ngdt._util.validation import check_csr, check_finite, error_prefix
+
+
+def checked_arrays(
+        weights, thresholds, children_left, children_right, values, slopes=None, ranges=None):
+    """Check the arguments of `Tree`, and return those of `FlatTree`.
+
+    Kernels follow these arrays without checks of their own.
+    """
+    dense, csr, (m, p) = checked_weights(weights)
+    thresholds = numbers("thresholds", thresholds, 1)
+    left = integers("children_left", children_left)
+    right = integers("children_right", children_right)
+    check_lengths(m, thresholds, left, right)
+    leaves = checked_leaves((m, p), values, slopes, ranges)
+    node_depths, leaf_depths = depths(left.tolist(), right.tolist())
+    return dense, csr, p, thresholds, left, right, *leaves, node_depths, leaf_depths
+
+
+def checked_weights(weights):
+    """Weights as a dense array or the arrays of a sparse one, the other None, and their shape."""
+    if sparse.issparse(weights):
+        csr, shape = sparse_numbers("weights", weights)
+        return None, csr, shape
+    dense = numbers("weights", weights, 2)
+    return dense, None, dense.shape
+
+
+def check_lengths(m, thresholds, left, right):
+    """Raise a ValueError if the nodes are not as many as the weight vectors."""
+    for name, array in (
+            ("thresholds", thresholds), ("children_left", left), ("children_right", right)):
+        if len(array) != m:
+            raise ValueError(f"{name} has {len(array)} entries, but weights has {m} rows")
+
+
+def checked_leaves(shape, values, slopes, ranges):
+    """The arrays of the leaves; `shape` is that of the weights."""
+    m, p = shape
+    values = numbers("values", values, 2)
+    if len(values) != m + 1:
+        raise ValueError(
+            f"values must have one row per leaf, {m + 1} for {m} internal nodes, "
+            f"got {len(values)}")
+    if p == 0:
+        raise ValueError("weights must have at least one column (feature)")
+    if values.shape[1] == 0:
+        raise ValueError("values must have at least one column (output)")
+    slopes = _leaf_array("slopes", slopes, (*values.shape, p))
+    # Constant leaves predict their values, which nothing clips.
+    ranges = None if slopes is None else _leaf_array("ranges", ranges, (*values.shape, 2))
+    if ranges is not None and (ranges[..., 0] > ranges[..., 1]).any():
+        raise ValueError("ranges must hold pairs of a lower and an upper limit, in this order")
+    return values, slopes, ranges
+
+
+def _leaf_array(name, array, shape):
+    """Numbers of the leaves beyond their values, or None."""
+    if array is None:
+        return None
+    array = numbers(name, array, 3)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    return array
+
+
+def numbers(name, array, ndim):
+    """Real numbers as float64."""
+    array = _array(name, array, "real numbers", "iuf", ndim)
+    array = np.array(array, dtype=np.float64, order="C")
+    check_finite(name, array)
+    return read_only(array)
+
+
+def integers(name, array):
+    """A vector of integers as int32."""
+    array = _array(name, array, "integers", "iu", 1)
+    limits = np.iinfo(np.int32)
+    if array.size and (array.max() > limits.max or array.min() < limits.min):
+        raise ValueError(f"{name} holds ids out of range")
+    return read_only(np.array(array, dtype=np.int32))
+
+
+def sparse_numbers(name, matrix):
+    """A sparse matrix as nonzeros, their columns and row starts, and the shape.
+
+    Columns ascend within a row, without repetition; no zero is stored.
+    """
+    _check_kind(name, matrix.dtype, "real numbers", "iuf")
+    _check_ndim(name, matrix.ndim, 2)
+    with error_prefix(name):
+        matrix = sparse.csr_array(matrix)
+    check_csr(name, matrix)
+    if matrix.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{name} must have columns that 32 bits count, got {matrix.shape[1]}")
+    with error_prefix(name):
+        matrix = sparse.csr_array(
+            (matrix.data.astype(np.float64), matrix.indices.astype(np.int32),
+             matrix.indptr.copy()), shape=matrix.shape)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    check_finite(name, matrix.data)
+    # scipy keeps its hands off arrays of the type that it would choose.
+    ends = np.int32 if matrix.nnz <= np.iinfo(np.int32).max else np.int64
+    parts = (matrix.data, np.float64), (matrix.indices, np.int32), (matrix.indptr, ends)
+    return tuple(read_only(np.array(part, dtype=dtype)) for part, dtype in parts), matrix.shape
+
+
+def read_only(array):
+    """The array itself, which nobody can write to any more."""
+    array.flags.writeable = False
+    return array
+
+
+def depths(left, right):
+    """Check that the children form one binary tree; return the depths of its nodes and leaves.
+
+    Raises ValueError naming the array at fault: ids out of range, a child numbered before its
+    parent (which every cycle contains), a node or leaf with two parents or none.
+    """
+    m = len(left)
+    node_depth = np.zeros(m, dtype=np.int32)
+    leaf_depth = np.full(m + 1, -1, dtype=np.int32)
+    if m == 0:
+        return node_depth, np.zeros(1, dtype=np.int32)
+    seen = np.zeros(m, dtype=bool)
+    for node in range(m):
+        for name, child in (("children_left", left[node]), ("children_right", right[node])):
+            if child >= m or ~child > m:
+                raise ValueError(
+                    f"{name}[{node}] = {child} is out of range for {m} internal nodes "
+                    f"(expected an id in {node + 1}..{m - 1}, or ~leaf in {-m - 1}..-1)")
+            if 0 <= child <= node:
+                raise ValueError(
+                    f"{name}[{node}] = {child}: a child must come after its parent "
+                    "(this also rules out cycles)")
+            is_leaf = child < 0
+            if (leaf_depth[~child] >= 0) if is_leaf else seen[child]:
+                what = f"leaf {~child}" if is_leaf else f"node {child}"
+                raise ValueError(f"{name}[{node}] = {child}: {what} already has a parent")
+            if is_leaf:
+                leaf_depth[~child] = node_depth[node] + 1
+            else:
+                seen[child] = True
+                node_depth[child] = node_depth[node] + 1
+    # m nodes have 2m child slots; all distinct and in range, they cover m-1 nodes and m+1 leaves.
+    return node_depth, leaf_depth
+
+
+def _array(name, array, wanted, kinds, ndim):
+    with error_prefix(name):
+        array = np.asarray(array)
+    if array.size:
+        _check_kind(name, array.dtype, wanted, kinds)
+    _check_ndim(name, array.ndim, ndim)
+    return array
+
+
+def _check_kind(name, dtype, wanted, kinds):
+    if dtype.kind not in kinds:
+        raise TypeError(f"{name} must hold {wanted}, got dtype {dtype}")
+
+
+def _check_ndim(name, got, wanted):
+    if got != wanted:
+        raise ValueError(f"{name} must have {wanted} dimension(s), got {got}")

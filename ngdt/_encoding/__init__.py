@@ -1,0 +1,1 @@
+"""Encoding of tables with categories and missing values as numbers, and of targets."""

@@ -1,0 +1,182 @@
+"""Check tables, and read their values."""
+
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from ngdt._encoding.columns import ArrayColumns, as_columns, column_indices
+from ngdt._util.validation import (
+    CHECK_X_PARAMS,
+    TOO_LARGE,
+    canonical_csr,
+    error_prefix,
+    refuse_mask,
+)
+
+
+class RawTable(NamedTuple):
+    """The values of a table, before they are encoded.
+
+    Attributes
+    ----------
+    numbers : ndarray or CSR matrix of shape (n_samples, n_numbers)
+        float32 or float64, with NaN where a value is missing.
+    categories : list of list
+        Values of each categorical column; missing ones are None, NaN or pandas.NA.
+    booleans : tuple of int
+        Columns of numbers that are bools; of samples for training only.
+    """
+
+    numbers: Any
+    categories: list
+    booleans: tuple = ()
+
+
+def check_samples(estimator, X, *, reset):
+    """Check samples that other estimators will encode.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`, or compares X with them.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_columns)
+    reset : bool
+        Whether X is for training.
+
+    Returns
+    -------
+    data frame, ndarray or CSR matrix
+        Samples can be selected from it.
+    """
+    _check_form(X)
+    if as_columns(X) is not None:
+        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+    with _way_out_of_lists(X):
+        return validate_data(
+            estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
+
+
+def check_table(estimator, X, categorical_features, *, reset):
+    """Check a table and read its values.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+        Gets `n_features_in_` and `feature_names_in_`, or compares X with them.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_columns)
+    categorical_features : "from_dtype", None, or array-like of bool, int or str
+    reset : bool
+        Whether X is for training.
+
+    Returns
+    -------
+    raw : RawTable
+        Its numbers may be infinite; `Table.transform` refuses those.
+    names : list of str or None
+        Names of the columns; None for an array that is not for training.
+    categorical : ndarray of int
+        Columns of categories.
+    """
+    given = _check_given(categorical_features)
+    _check_form(X)
+    columns = as_columns(X)
+    if columns is None:
+        if not isinstance(given, str) and given.size:
+            if sparse.issparse(X):
+                raise TypeError("categorical_features needs a dense table, but X is sparse")
+            with _way_out_of_lists(X):
+                columns = ArrayColumns(validate_data(
+                    estimator, X, reset=reset, ensure_all_finite=False,
+                    dtype=CHECK_X_PARAMS["dtype"]))
+        else:
+            with _way_out_of_lists(X):
+                X = validate_data(
+                    estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
+            X = canonical_csr(X) if sparse.issparse(X) else X
+            # Names take longer than a prediction for a sample, which does not need them.
+            names = [f"x{j}" for j in range(X.shape[1])] if reset else None
+            return RawTable(X, []), names, np.empty(0, dtype=np.intp)
+    else:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if not columns.n_samples or not columns.n_columns:
+            raise ValueError(
+                f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s)"
+                f" while a minimum of 1 is required by {type(estimator).__name__}.")
+    categorical = _categorical_columns(columns, given)
+    return _read(columns, categorical, reset), columns.names, categorical
+
+
+def _check_form(X):
+    """Refuse masked values and what has no rows and columns, before it is read as numbers."""
+    n_dimensions = len(getattr(X, "shape", (None, None)))
+    if type(X) is dict or (isinstance(X, (list, tuple)) and X and (
+            isinstance(X[0], str) or not hasattr(X[0], "__len__"))):
+        n_dimensions = 1
+    if n_dimensions == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D {type(X).__name__} instead. Reshape your data: a single "
+            "sample is X.iloc[[0]] of a data frame, X[:1] of an array, or x.reshape(1, -1); a "
+            "single feature is X[['name']] of a data frame, or x.reshape(-1, 1)")
+    refuse_mask("X", X, "pass X.astype(float).filled(numpy.nan), whose NaN are missing values")
+
+
+@contextmanager
+def _way_out_of_lists(X):
+    """Let errors for dates, and for texts and large integers in lists, say what to do."""
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        raise TypeError(
+            "X holds dates or times: convert them to numbers, such as the year, or the days since "
+            "a date")
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(f"X {TOO_LARGE}") from error
+    except ValueError as error:
+        if not isinstance(X, (list, tuple)) or "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X: {error}. For columns of categories, give a data frame, or an array of objects "
+            "with categorical_features") from error
+
+
+def _check_given(given):
+    """`categorical_features` as an array, or "from_dtype"."""
+    if isinstance(given, str):
+        if given != "from_dtype":
+            raise ValueError(
+                "categorical_features must be 'from_dtype', None, or an array of column names, "
+                f"indices or a mask, got {given!r}")
+        return given
+    with error_prefix("categorical_features"):
+        return np.asarray([] if given is None else given)
+
+
+def _categorical_columns(columns, given):
+    """Indices of the columns of categories."""
+    if isinstance(given, str):
+        return np.flatnonzero([columns.is_categorical(j) for j in range(columns.n_columns)])
+    return column_indices("categorical_features", given, columns.names)
+
+
+def _read(columns, categorical, reset):
+    """The values of a table that is given by columns."""
+    numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
+    numbers = columns.numbers_at_once(numeric)
+    if numbers is None:
+        numbers = _one_by_one(columns, numeric)
+    booleans = tuple(j for j in numeric.tolist() if columns.is_boolean(j)) if reset else ()
+    return RawTable(numbers, [columns.categories(j) for j in categorical], booleans)
+
+
+def _one_by_one(columns, numeric):
+    """As `FrameColumns.numbers_at_once`, for columns of any type."""
+    # Indicators fit float32, so that it is the type of a table without numbers.
+    is_float32 = all(columns.is_float32(j) for j in numeric)
+    dtype = np.float32 if is_float32 else np.float64
+    numbers = np.empty((columns.n_samples, len(numeric)), dtype=dtype)
+    for k, j in enumerate(numeric):
+        numbers[:, k] = columns.numbers(j)
+    return numbers

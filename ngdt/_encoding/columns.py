@@ -1,0 +1,237 @@
+"""Read tables column by column: numbers as float arrays, categories as lists."""
+
+from functools import cached_property
+from numbers import Real
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from scipy import sparse
+
+from ngdt._util.validation import TOO_LARGE, error_prefix
+
+_TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
+
+
+def as_columns(X):
+    """The columns of a data frame or of a two-dimensional array of objects; else None.
+
+    Parameters
+    ----------
+    X : object
+
+    Returns
+    -------
+    FrameColumns, ArrayColumns or None
+        None for everything that holds numbers only, or that is no table.
+    """
+    if sparse.issparse(X):
+        return None
+    if isinstance(X, np.ndarray):
+        return ArrayColumns(X) if X.ndim == 2 and X.dtype.kind in "OUS" else None
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except DuplicateError as error:
+        raise ValueError(
+            f"X has several columns of one name: rename them, or drop all but one. {error}"
+        ) from error
+    if isinstance(frame, nw.LazyFrame) and not hasattr(X, "__array__"):
+        raise TypeError("X is a lazy frame, which has no values yet: pass X.collect()")
+    return FrameColumns(frame) if isinstance(frame, nw.DataFrame) else None
+
+
+class FrameColumns:
+    """Columns of a data frame that narwhals reads, such as those of pandas and polars.
+
+    Parameters
+    ----------
+    frame : narwhals DataFrame
+    """
+
+    def __init__(self, frame):
+        self.names = [str(name) for name in frame.columns]
+        self.n_samples, self.n_columns = frame.shape
+        self._frame = frame
+
+    @cached_property
+    def _series(self):
+        return list(self._frame.iter_columns())
+
+    def numbers_at_once(self, columns):
+        """Columns of numbers, several times as fast as one by one.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Ascending.
+
+        Returns
+        -------
+        ndarray of float32 or float64, C-contiguous, shape (n_samples, len(columns)), or None
+            None if the frame is not of pandas, or has other columns than numbers of numpy.
+        """
+        if not self._frame.implementation.is_pandas():
+            return None
+        frame = self._frame.to_native()
+        if len(columns) < self.n_columns:
+            frame = frame.iloc[:, columns]
+        types = set(frame.dtypes)
+        if not all(isinstance(each, np.dtype) and each.kind in "fiub" for each in types):
+            return None
+        dtype = np.float32 if types <= {np.dtype(np.float32)} else np.float64
+        numbers = np.ascontiguousarray(frame.to_numpy(dtype=dtype))
+        # What is encoded from the frame of a user may be written to.
+        return numbers if numbers.flags.owndata else numbers.copy()
+
+    def is_categorical(self, j):
+        """Whether the type of a column is one of categories.
+
+        Raises
+        ------
+        TypeError
+            If the column holds neither numbers nor categories.
+        """
+        dtype = self._series[j].dtype
+        if dtype.is_numeric() or dtype == nw.Boolean:
+            return False
+        if isinstance(dtype, _TYPES_OF_CATEGORIES):
+            return True
+        described = f" of type {self._series[j].to_native().dtype}"
+        return _holds_strings(self.categories(j), self.names[j], described)
+
+    def is_float32(self, j):
+        """Whether a column has the type float32."""
+        return self._series[j].dtype == nw.Float32
+
+    def is_boolean(self, j):
+        """Whether a column has a type of bools, or of objects that are bools."""
+        dtype = self._series[j].dtype
+        if dtype != nw.Object:
+            return dtype == nw.Boolean
+        present = [value for value in self.categories(j) if not is_missing(value)]
+        return bool(present) and all(isinstance(value, bool | np.bool_) for value in present)
+
+    def numbers(self, j):
+        """The numbers of a column, with NaN where one is missing, shape (n_samples,)."""
+        series = self._series[j]
+        if series.dtype.is_float():
+            return series.to_numpy()
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            return series.cast(nw.Float64).to_numpy()
+        return _as_numbers(self.categories(j), self.names[j])
+
+    def categories(self, j):
+        """The values of a column, list; missing ones are None, NaN or pandas.NA."""
+        return self._series[j].to_list()
+
+
+class ArrayColumns:
+    """Columns of a two-dimensional array.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+    """
+
+    def __init__(self, X):
+        self.n_samples, self.n_columns = X.shape
+        self.names = [f"x{j}" for j in range(self.n_columns)]
+        self._X = X
+
+    def numbers_at_once(self, columns):
+        """As for `FrameColumns`: None, since values may be of any type."""
+        return None
+
+    def is_categorical(self, j):
+        """Whether a column holds strings; those of numbers are numbers."""
+        return False
+
+    def is_float32(self, j):
+        """Whether a column has the type float32."""
+        return self._X.dtype == np.float32
+
+    def is_boolean(self, j):
+        """Whether a column has a type of bools."""
+        return False
+
+    def numbers(self, j):
+        """As for `FrameColumns`."""
+        column = self._X[:, j]
+        return column if column.dtype.kind == "f" else _as_numbers(column, self.names[j])
+
+    def categories(self, j):
+        """As for `FrameColumns`."""
+        return self._X[:, j].tolist()
+
+
+def is_missing(value):
+    """Whether a value is None, NaN, or another one that differs from itself."""
+    if value is None:
+        return True
+    different = value != value
+    return different is not False and different is not np.False_ and (
+        different is True or different is np.True_ or type(value).__name__ == "NAType")
+
+
+def _holds_strings(values, name, described):
+    """True for strings, False for numbers, of a column of objects."""
+    present = [value for value in values if not is_missing(value)]
+    if all(isinstance(value, str) for value in present):
+        return bool(present)    # without any value, all numbers are missing
+    if all(isinstance(value, Real | np.bool_) for value in present):
+        return False
+    if all(isinstance(value, str | Real | np.bool_) for value in present):
+        raise TypeError(
+            f"X: column {name!r}{described} holds numbers and strings: convert all its values to "
+            "numbers, or all to strings")
+    raise TypeError(
+        f"X: column {name!r}{described} holds neither numbers nor categories. Convert it to "
+        "numbers (a date to its year, or to days since a date) or to strings, or drop it")
+
+
+def _as_numbers(values, name):
+    try:
+        return np.array(
+            [np.nan if is_missing(value) else value for value in values], dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError(f"X: column {name!r} {TOO_LARGE}") from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"X: column {name!r} holds values that are no numbers ({error}). Convert it to "
+            "numbers; for training, it may be named in categorical_features, too") from error
+
+
+def column_indices(parameter, given, names):
+    """Indices of columns that a parameter gives by names, indices or a mask.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name, for error messages.
+    given : array-like
+    names : sequence of str
+        Names of all columns.
+
+    Returns
+    -------
+    ndarray of int
+        Ascending.
+    """
+    n_columns = len(names)
+    with error_prefix(parameter):
+        given = np.asarray(given)
+    if given.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if given.dtype.kind in "OU" and given.ndim == 1:
+        unknown = [str(name) for name in given if name not in names]
+        if unknown:
+            raise ValueError(f"{parameter} names the columns {unknown}, which X lacks")
+        return np.sort([names.index(name) for name in given])
+    if given.dtype.kind == "b" and given.shape == (n_columns,):
+        return np.flatnonzero(given)
+    if given.dtype.kind in "iu" and given.ndim == 1 and (
+            given.min() >= 0 and given.max() < n_columns):
+        return np.unique(given)
+    raise ValueError(
+        f"{parameter} must be a list of names, indices below {n_columns}, or a mask of {n_columns} "
+        f"columns, got {given.tolist()!r}")

@@ -1,0 +1,285 @@
+"""Encoding of y as the targets of training, and decoding of the leaf values."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from ngdt._core.scaling import power_of_two
+from ngdt._encoding.columns import is_missing
+from ngdt._util.validation import check_finite, check_size_of_weights, error_prefix
+
+# Largest rounding error of a leaf value, relative to the mean of the targets that is added to it.
+ROUNDING = 1e-13
+
+
+def check_classes(classes):
+    """The labels that may occur, sorted; those that y could not hold are refused.
+
+    Parameters
+    ----------
+    classes : array-like of shape (n_classes,)
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    with error_prefix("classes"):
+        classes = np.asarray(classes)
+        if classes.ndim != 1:
+            raise ValueError(f"expected a list of labels, got {classes.tolist()!r}")
+        if any(map(is_missing, classes)):
+            raise ValueError("a label is missing: leave it out, or give it a name")
+        if classes.dtype.kind == "f":
+            check_finite("every label", classes)
+        check_classification_targets(classes)
+        return np.unique(classes)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTargets:
+    """Labels as class indices.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, sorted.
+    """
+
+    classes: np.ndarray
+
+    @property
+    def n_outputs(self):
+        """Number of values per leaf."""
+        return len(self.classes)
+
+    @classmethod
+    def fit(cls, y, classes=None):
+        """The encoding of the labels of y, or of given labels.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+        classes : ndarray, default=None
+            All labels that may occur, sorted.
+        """
+        check_classification_targets(y)
+        return cls(np.unique(y) if classes is None else classes)
+
+    def encode(self, y):
+        """Index of each label.
+
+        Raises
+        ------
+        ValueError
+            If y contains an unknown label.
+        """
+        check_classification_targets(y)
+        found, targets = np.unique(y, return_inverse=True)
+        unknown = np.setdiff1d(found, self.classes)
+        if unknown.size:
+            raise ValueError(f"y contains the labels {unknown}, but the classes are {self.classes}")
+        return np.searchsorted(self.classes, found)[targets]
+
+    def apply_class_weight(self, class_weight, targets, sample_weight):
+        """Sample weights, multiplied by the weights of their classes.
+
+        Parameters
+        ----------
+        class_weight : dict, "balanced" or None
+        targets : ndarray of int, shape (n_samples,)
+        sample_weight : ndarray of shape (n_samples,)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if class_weight is None:
+            return sample_weight
+        if isinstance(class_weight, str):
+            total = np.bincount(targets, weights=sample_weight, minlength=len(self.classes))
+            # Classes of weight zero are not counted: they have no samples to give weight to.
+            with np.errstate(over="ignore"):
+                by_class = total.sum() / np.count_nonzero(total) / np.where(total == 0, 1, total)
+        else:
+            with error_prefix("class_weight"):
+                by_class = compute_class_weight(
+                    class_weight, classes=self.classes, y=self.classes)
+            if (by_class < 0).any() or not np.isfinite(by_class).all():
+                raise ValueError("class_weight must be finite and not negative")
+        with np.errstate(over="ignore", invalid="ignore"):
+            sample_weight = sample_weight * by_class[targets]
+        if not sample_weight.any():
+            raise ValueError("class_weight and sample_weight leave no sample of positive weight")
+        check_size_of_weights("the product of class_weight and sample_weight", sample_weight)
+        return sample_weight
+
+    def scale_leaf_values(self, tree, loss):
+        """The same tree: leaf values of classification are not scaled."""
+        return tree
+
+    def unscale_leaf_values(self, tree, loss):
+        """The same tree: leaf values of classification are not scaled."""
+        return tree
+
+    def scale_impurity(self, decrease, loss):
+        """The same impurity decrease, in bits."""
+        return decrease
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionTargets:
+    """Standardised targets, so that step sizes and bounds do not depend on the units of y.
+
+    For a loss with a log link, targets are divided by their mean, so that zero stays zero.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_targets,)
+        Mean and standard deviation of each target; with a log link, zero and the mean.
+    has_log_link : bool
+        Of the loss.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+    has_log_link: bool = False
+
+    @property
+    def n_outputs(self):
+        """Number of values per leaf."""
+        return len(self.center)
+
+    @classmethod
+    def fit(cls, y, sample_weight, loss):
+        """Weighted mean and standard deviation of each target; the scale of a constant one is 1.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : ndarray of shape (n_samples,)
+        loss : Loss
+
+        Raises
+        ------
+        ValueError
+            For a loss with a log link, if y has a negative number or a sum of zero.
+        """
+        y = _as_columns(y)
+        if loss.has_log_link:
+            _check_not_negative(y, sample_weight, loss)
+        # In units of a power of two, squares do not overflow and nothing is rounded.
+        unit = power_of_two(np.abs(y).max(axis=0))
+        y = y / unit
+        center = np.average(y, axis=0, weights=sample_weight)
+        if loss.has_log_link:
+            return cls(np.zeros_like(center), unit * center, True)
+        scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=sample_weight))
+        return cls.of_moments(unit * center, unit * scale)
+
+    @classmethod
+    def of_moments(cls, mean, std):
+        """The encoding of targets with these moments, for a loss without a log link.
+
+        Parameters
+        ----------
+        mean, std : ndarray of shape (n_targets,)
+        """
+        # The mean of equal numbers may differ from them in the last digits.
+        return cls(mean, np.where(std <= 1e-14 * np.abs(mean), 1.0, std))
+
+    def encode(self, y):
+        """Standardised targets, shape (n_samples, n_targets).
+
+        Raises
+        ------
+        ValueError
+            If the number of targets is not `n_outputs`, or if they are too large for the units of
+            the targets before.
+        """
+        y = _as_columns(y)
+        if y.shape[1] != self.n_outputs:
+            raise ValueError(
+                f"y has {y.shape[1]} targets, but the initial tree has {self.n_outputs}")
+        with np.errstate(over="ignore"):
+            encoded = (y - self.center) / self.scale
+        if not np.isfinite(encoded).all():
+            raise ValueError(
+                f"y has numbers up to {np.abs(y).max():.3g}, which overflow in units of the "
+                f"standard deviation of the targets before, {self.scale.min():.3g}: scale y, or "
+                "use warm_start=False")
+        return encoded
+
+    def decode(self, y):
+        """The targets in the units of y."""
+        return y * self.scale + self.center
+
+    def scale_leaf_values(self, tree, loss):
+        """The tree with leaf values as the loss has them, from those in the units of y."""
+        return _rescaled(
+            tree, lambda values: loss.values_of((values - self.center) / self.scale),
+            1.0 / self.scale)
+
+    def unscale_leaf_values(self, tree, loss):
+        """The tree with leaf values in the units of y."""
+        return _rescaled(
+            _without_idle_slopes(tree), lambda values: self._decode_sums(loss.decode(values)),
+            self.scale)
+
+    def _decode_sums(self, values):
+        """As `decode`, but a sum that is zero but for rounding errors is zero."""
+        decoded = self.decode(values)
+        return np.where(np.abs(decoded) <= ROUNDING * np.abs(self.center), 0.0, decoded)
+
+    def scale_impurity(self, decrease, loss):
+        """A decrease of the mean loss, averaged over targets, in the units of training.
+
+        Training sums losses over the standardised targets, so that each target has the same
+        influence.
+        """
+        power, largest = loss.scale_power, self.scale.max()     # whose square may overflow
+        relative = np.mean((self.scale / largest) ** power)
+        for _ in range(power):
+            decrease = decrease / largest
+        return self.n_outputs * decrease / relative
+
+
+def _check_not_negative(y, sample_weight, loss):
+    """Raise a ValueError unless each target has a positive sum and no negative number."""
+    if y.min() < 0:
+        raise ValueError(
+            f"y must not be negative for the {loss.name} loss, got values from {y.min():g}")
+    if not y[sample_weight > 0].any(axis=0).all():
+        raise ValueError(f"y must have a positive sum for the {loss.name} loss, got zeros only")
+
+
+def _rescaled(tree, convert, factor):
+    """The tree with predictions in other units: `convert` maps values, the factor slopes."""
+    leaves = tree.leaf_arrays()
+    leaves["values"] = convert(leaves["values"])
+    if tree.slopes is not None:
+        leaves["slopes"] = leaves["slopes"] * factor[:, None]
+    if tree.ranges is not None:
+        leaves["ranges"] = convert(leaves["ranges"].swapaxes(1, 2)).swapaxes(1, 2)
+    return tree.replace(**leaves)
+
+
+def _without_idle_slopes(tree):
+    """The tree with constants where predictions are cut at one number, whatever the slopes are."""
+    if tree.ranges is None:
+        return tree
+    low, high = np.moveaxis(tree.ranges, -1, 0)
+    is_idle = low == high
+    values = np.where(is_idle, low, tree.values)
+    slopes = np.where(is_idle[..., None], 0.0, tree.slopes)
+    if not slopes.any():
+        return tree.replace(values=np.clip(values, low, high))
+    return tree.replace(values=values, slopes=slopes, ranges=tree.ranges)
+
+
+def _as_columns(y):
+    if sparse.issparse(y):
+        raise TypeError("y must be a dense array, got a sparse matrix")
+    return np.asarray(y, dtype=np.float64).reshape(len(y), -1)

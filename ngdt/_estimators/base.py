@@ -1,0 +1,400 @@
+"""Base class of the classification tree and the regression tree."""
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._core.loss import Loss
+from ngdt._core.structure import decision_path
+from ngdt._core.tree import Tree
+from ngdt._estimators.callbacks import FitTasks
+from ngdt._estimators.checkpoint import with_checkpoint
+from ngdt._estimators.data import TableEstimator
+from ngdt._estimators.description import describe
+from ngdt._estimators.interruption import CtrlC
+from ngdt._estimators.resolve import (
+    expects_samples,
+    is_auto,
+    keep_linear_leaves,
+    resolve_baseline,
+    resolve_init,
+    resolve_leaves,
+    resolve_optimizers,
+)
+from ngdt._methods.random.random_complete import default_depth
+from ngdt._methods.soft.stream import Stream
+from ngdt._selection.race import race
+from ngdt._selection.result import TrainingResult
+from ngdt._selection.sample import training_in_time
+from ngdt._selection.train import train
+from ngdt._training.activity import watching
+from ngdt._training.deadline import NO_DEADLINE, Deadline
+from ngdt._training.limits import sequence_of
+from ngdt._util.validation import error_prefix
+from ngdt.explanation import Explanations
+from ngdt.explanation._tree import explain_tree
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
+
+
+class Cut(NamedTuple):
+    """What ended a training before its time.
+
+    Attributes
+    ----------
+    message : str
+        For a warning.
+    by_user : bool
+        Whether it was Ctrl-C, and not `max_time`.
+    """
+
+    message: str
+    by_user: bool
+
+
+class ObliqueTree(TableEstimator):
+    """Base class of the trees."""
+
+    __metadata_request__predict: ClassVar[dict] = {"check_input": UNUSED}
+
+    _parameter_constraints: ClassVar[dict] = {
+        **TableEstimator._parameter_constraints,
+        "max_depth": [
+            Interval(Integral, 0, None, closed="left"), StrOptions({"auto"}), None],
+        "validation_fraction": [
+            StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        max_depth: int | Literal["auto"] | None = "auto",
+        *,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        validation_fraction: float | Literal["auto"] | None = "auto",
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
+        standardize: bool | Literal["auto", "global"] = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict], Any] | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.init = init
+        self.optimizer = optimizer
+        self.loss = loss
+        self.validation_fraction = validation_fraction
+        self.leaf = leaf
+        self.leaf_features = leaf_features
+        self.leaf_penalty = leaf_penalty
+        self.standardize = standardize
+        self.categorical_features = categorical_features
+        self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train a tree.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The type is kept if it is float32 or float64. A C-contiguous array is then not copied.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Labels of any type, or regression targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
+            weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
+            far less than 1 together, the probabilities of its classes are nearly equal.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If `fit` fails, the estimator is unchanged.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_time` or Ctrl-C ended the training. The estimator is then fitted with the best
+            tree so far. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does where
+            `fit` is called by a search or a cross-validation, and at the second time.
+        """
+        return self._warned_of(self._fit_until_cut(X, y, sample_weight), stacklevel=3)
+
+    def _warned_of(self, cut, stacklevel):
+        """This estimator, with a warning of what ended the training before its time, if any."""
+        if cut is not None:
+            warnings.warn(cut.message, ConvergenceWarning, stacklevel=stacklevel)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def _fit_until_cut(self, X, y, sample_weight):
+        """Fit, and return what ended the training before its time, or None."""
+        deadline = Deadline.after(self.max_time)
+        tasks = FitTasks(self, X, y, sample_weight)
+        resume = self.warm_start and hasattr(self, "tree_")
+        cut = self._fit(
+            X, y, sample_weight, resume=resume, fresh=not resume and is_auto(self.init),
+            validation_fraction=self.validation_fraction, deadline=deadline,
+            callback=tasks.after_epoch(self.callback, deadline), checkpoint=self.checkpoint)
+        tasks.finish()
+        return cut
+
+    def _fit(self, X, y, sample_weight, deadline=NO_DEADLINE, **options):
+        with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
+            interrupted = self._fit_checked(X, y, sample_weight, deadline, activity, **options)
+            if interrupted:
+                ctrl_c.end()
+        if interrupted:
+            return Cut(f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best "
+                       "tree found until then.", by_user=True)
+        if deadline.has_cut and not deadline.is_stopped:
+            return Cut(f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} "
+                       "epochs; tree_ is the best tree found in this time.", by_user=False)
+        return None
+
+    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, resume, fresh,
+                     validation_fraction, in_batches=False, classes=None, checkpoint=None):
+        """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
+        problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
+        problem = with_checkpoint(problem, self, checkpoint, self.tree_ if resume else None)
+        problem, seconds = training_in_time(
+            problem.replace(deadline=deadline, activity=activity, callback=callback))
+        # Moments raise a ValueError for features whose range is too large.
+        fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
+        encoder = fitted["_targets"]
+        linear_leaves = resolve_leaves(self, fitted["_table"])
+        if fresh and is_auto(self.optimizer):
+            result = race(
+                problem, validation_fraction, leaf=self.leaf, linear_leaves=linear_leaves,
+                seconds_per_sample=seconds)
+            return self._set_fitted(problem, result, fitted)
+        if is_auto(self.max_depth):     # nothing chooses the size of the initial tree
+            problem = problem.replace(max_depth=default_depth(problem))
+        optimizers = resolve_optimizers(self, linear_leaves)
+        init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
+        if isinstance(init, Tree):
+            with error_prefix("init"):
+                problem.check_shapes(init)
+            optimizers = keep_linear_leaves(
+                self, init, optimizers, linear_leaves, in_batches=in_batches)
+            init = encoder.scale_leaf_values(init, problem.loss)
+        if in_batches and expects_samples(optimizers):
+            return self._fit_part(problem, init, optimizers[0], fitted, resume)
+        result = train(
+            problem, init, optimizers, baseline=resolve_baseline(optimizers, fresh),
+            validation_fraction=validation_fraction, limit=not in_batches)
+        return self._set_fitted(problem, result, fitted)
+
+    def _fit_part(self, problem, init, optimizer, fitted, resume):
+        """Go on with soft training on a part of the samples that are expected."""
+        optimizer.check(problem)
+        stream = getattr(self, "_stream", None)
+        if not resume:
+            stream = Stream.of(
+                init if isinstance(init, Tree) else init.initialize(problem), problem)
+        elif stream is None:
+            raise ValueError(
+                "optimizer=Annealed(expected_samples=...) goes on with what its first partial_fit "
+                "began, but the present tree is not of one, or was loaded from a file of ngdt.save:"
+                " use optimizer='ssgd', or a clone of the estimator")
+        fitted["_stream"], result = stream.advance(optimizer, problem)
+        history = {"optimizer": [type(optimizer).__name__] * len(
+            result.history.get("loss", ()))}
+        return self._set_fitted(problem, TrainingResult(
+            result.tree, history | result.history, interrupted=result.interrupted), fitted)
+
+    def _set_fitted(self, problem, result, fitted):
+        """Set all fitted attributes together, and return whether Ctrl-C was pressed."""
+        interrupted = result.interrupted
+        try:
+            fitted |= describe(problem, result, fitted)
+        except KeyboardInterrupt:
+            # The tree is trained, and the rest takes little time.
+            interrupted = True
+            fitted |= describe(problem, result, fitted)
+        vars(self).pop("_stream", None)
+        vars(self).update(fitted)
+        if not interrupted:
+            problem.checkpoint.remove()
+        return interrupted
+
+    def cost_complexity_pruning_path(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Alphas at which minimal cost-complexity pruning removes splits of the tree.
+
+        A clone with ``ccp_alpha=0`` is fitted, and the path of its tree is returned. The estimator
+        is not changed.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            As for `fit`.
+
+        Returns
+        -------
+        sklearn.utils.Bunch
+            `ccp_alphas` : ndarray of shape (n_subtrees,)
+                Effective alpha of each subtree, ascending from 0.
+            `impurities` : ndarray of shape (n_subtrees,)
+                Sum of the impurities of the leaves of the subtree, in the units of `ccp_alpha`.
+        """
+        fitted = clone(self).set_params(ccp_alpha=0.0, checkpoint=None).fit(X, y, sample_weight)
+        problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
+        sequence = sequence_of(fitted.tree_, problem)
+        return sequence.path(unit=1.0 / fitted._targets.scale_impurity(1.0, problem.loss))
+
+    def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            False skips the validation of X, which is far slower than a prediction for one sample.
+            X must then be a C-contiguous array or a CSR matrix of finite float32 or float64.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            From 0 to ``get_n_leaves() - 1``.
+        """
+        return self._route(X, check_input)[1]
+
+    def _route(self, X, check_input, predict=False):
+        """The tree, the leaf that each sample reaches and, if wanted, predictions.
+
+        `tree_` is read once, since another thread may replace it at any time by `partial_fit`.
+        """
+        if check_input or not hasattr(self, "tree_"):   # check_is_fitted is as slow as a sample
+            check_is_fitted(self)
+        tree = self.tree_
+        if check_input:
+            raw = self._read(X)
+            if self._table.is_identity:
+                # A search for NaN and infinity costs as much as routing. Scores reveal both.
+                data = tree._samples(raw.numbers)
+                leaf, predictions = tree._predict_finite(data, predict, self.n_jobs)
+                if leaf is not None:
+                    return tree, leaf, predictions
+            X = self._table.transform(raw)
+        data = tree._samples(X)
+        leaf = tree._apply(data, self.n_jobs)
+        return tree, leaf, tree.leaf_predictions(leaf, data) if predict else None
+
+    def _predictions(self, X, check_input):
+        return self._route(X, check_input, predict=True)[2]
+
+    def decision_path(self, X: ArrayLike) -> sparse.csr_matrix:
+        """Internal nodes on the path of each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        CSR matrix of bool, shape (n_samples, n_internal)
+        """
+        return decision_path(*self._route(X, True)[:2])
+
+    def explain(
+        self, X: ArrayLike, feature_names: Sequence[str] | None = None
+    ) -> Explanations:
+        """Explain the prediction for each sample: path, margins, terms, nearest changes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        feature_names : sequence of str, default=None
+            Names of the columns. None takes ``feature_names_in_``.
+
+        Returns
+        -------
+        tuple of TreeExplanation
+            One for each sample. Print it, or see :class:`ngdt.explanation.TreeExplanation`.
+        """
+        check_is_fitted(self)
+        return explain_tree(self, X, feature_names)
+
+    def _trees(self):
+        return [self.tree_]
+
+    def get_depth(self) -> int:
+        """Depth of the tree: the largest number of splits between the root and a leaf.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves of the tree.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def n_node_samples(self) -> np.ndarray:
+        """Number of training samples at each internal node, then at each leaf.
+
+        ndarray of int, shape (n_internal + n_leaves,). Validation samples are counted. Samples of
+        weight 0, and those that `max_time` left out of the training, are not. A ValueError is
+        raised if `tree_` was replaced.
+        """
+        check_is_fitted(self)
+        self._check_tree_is_trained("n_node_samples")
+        return self._n_node_samples
+
+    def _check_tree_is_trained(self, what):
+        """Raise a ValueError for what the training samples of another tree do not tell."""
+        if self._sample_summary.tree is not self.tree_:
+            raise ValueError(
+                f"{what}: tree_ was replaced, and the training samples at its leaves are not "
+                "known. Fit an estimator with init=tree_ and optimizer=None")
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "tree_")

@@ -1,0 +1,74 @@
+"""The checkpoint of a fit: what it belongs to."""
+
+import platform
+from numbers import Number
+
+import joblib
+import numpy as np
+import scipy
+import sklearn
+from scipy import sparse
+
+from ngdt._training.checkpoint import CheckpointFile
+from ngdt._util.version import __version__
+
+# Parameters on which the trees do not depend, and the seed, of which only the result matters.
+_IGNORED = {
+    "callback", "checkpoint", "max_time", "n_jobs", "oob_score", "random_state", "verbose",
+    "warm_start"}
+
+
+def with_checkpoint(problem, estimator, path, before=None):
+    """The problem of a fit, with its checkpoint, and the seed that it was begun with.
+
+    Parameters
+    ----------
+    problem : Problem
+    estimator : estimator
+    path : str, os.PathLike or None
+        None: there is none.
+    before : object, default=None
+        What a warm start goes on from.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    ValueError
+        If there is a limit of time, if the file is no checkpoint, or one of another training.
+    OSError
+        If the file cannot be read or written.
+    """
+    if path is None:
+        return problem
+    if estimator.max_time is not None:
+        raise ValueError(
+            "checkpoint and max_time do not go together: what is trained in a limited time cannot "
+            "be repeated. Use max_time=None")
+    checkpoint = CheckpointFile.open(
+        path, _training(problem, estimator, before), problem.random_state)
+    return problem.replace(checkpoint=checkpoint, random_state=checkpoint.random_state)
+
+
+def _training(problem, estimator, before):
+    """All that the trees depend on: a text, or a digest, of each, by name."""
+    parameters = estimator.get_params(deep=False)
+    told = {name: value for name, value in parameters.items() if name not in _IGNORED}
+    if parameters["random_state"] is not None:
+        told["random_state"] = problem.random_state
+    X = problem.X
+    told |= {
+        "X": (X.shape, X.data, X.indices, X.indptr) if sparse.issparse(X) else X,
+        "y": problem.y, "sample_weight": problem.sample_weight, "the fit before": before}
+    return {name: _told(value) for name, value in told.items()} | {
+        "ngdt": __version__, "numpy": np.__version__, "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__, "python": platform.python_version(),
+        "machine": platform.machine()}
+
+
+def _told(value):
+    if value is None or isinstance(value, Number | str):
+        return repr(value)
+    return "digest " + joblib.hash(value, hash_name="sha1", coerce_mmap=True)

@@ -1,0 +1,353 @@
+"""Classification trees."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metadata_routing import UNUSED
+
+from ngdt._core.loss import Loss
+from ngdt._core.tree import Tree
+from ngdt._encoding.targets import check_classes
+from ngdt._estimators.base import ObliqueTree
+from ngdt._estimators.data import ClassifierData
+from ngdt._estimators.hints import available_with
+from ngdt._estimators.resolve import check_batches, has_optimizer
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
+
+
+class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
+    """Classification tree with oblique splits and constant or linear leaves, trained as a whole.
+
+    All splits and leaves of an initial tree (`init`) are improved together by one or more
+    optimizers (`optimizer`). By default, several trees compete on samples that they were not
+    trained on, and the best one is trained on all samples: the greedy tree pruned by cost
+    complexity, trees with few weights that tree alternating optimization makes of it
+    (Carreira-Perpiñán & Tavallali, 2018), complete trees that route softly while routing becomes
+    hard, after Hehn et al. (2020), and logistic regression, alone or in the leaves of a greedy
+    tree. `candidates_` has their errors. So the result may be a linear model, as a tree of a single
+    leaf, or an ordinary pruned tree; ``leaf="constant"`` leaves the linear models out.
+
+    Parameters
+    ----------
+    max_depth : int, None or "auto", default="auto"
+        Largest number of splits between the root and a leaf of a tree that is grown. None sets no
+        limit, and "auto" none where trees compete by default: pruning chooses the size of the
+        greedy ones. Elsewhere, "auto" is 8, or the depth that gives each class 32 leaves if that is
+        larger; "random_complete" makes no deeper trees. A tree given as `init` keeps its depth.
+    min_samples_split : int or float, default=2
+        Least number of training samples of a node that is split; a float is a share of all samples.
+        Sample weights do not count, as in scikit-learn.
+    min_samples_leaf : int or float, default=1
+        Least number of training samples in a leaf of the fitted tree; a float is a share of all.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of the fitted tree. None sets no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the entropy, in bits, by a split, times the share of the samples,
+        by weight, that reach it.
+    ccp_alpha : float, default=0.0
+        Cost of a leaf in minimal cost-complexity pruning, in bits: of all subtrees of the trained
+        tree, the one with the least sum of the entropy and `ccp_alpha` times the number of leaves
+        is chosen. 0 prunes nothing. See `cost_complexity_pruning_path`.
+    init : str, Initializer, Tree or fitted estimator, default="auto"
+        The initial tree: the name of an initializer, such as "info_gain", "co2" or
+        "random_complete", or an object (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted
+        ngdt tree or scikit-learn decision tree for the same features and classes. Cloning drops the
+        fitted state of an estimator, so in a grid search pass a `Tree`. "auto" depends on the first
+        optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
+        all others and for none.
+    optimizer : str, Optimizer, list of these, or None, default="auto"
+        Improves the initial tree: a name, such as "annealed", "ssgd", "sgd", "end_to_end" or
+        "regrow", or an object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the
+        initial tree, by default the greedy one. With "auto", trees compete if `init` is "auto",
+        too. Otherwise, and to continue from a fitted tree, "auto" is "ssgd".
+    loss : str, Loss or None, default=None
+        Loss of a leaf: "log", for which "log_loss" is another name, "bounded", or an object (see
+        :mod:`ngdt.losses`). None is the log loss. Soft training minimises a loss of its own; there,
+        this loss only sets the values of the leaves at the end.
+    validation_fraction : float in [0, 1), "auto" or None, default="auto"
+        Share of the samples of each class that decide which tree is kept; the winner by default is
+        trained on all samples afterwards. "auto": the default trees compete on three folds or, from
+        2000 samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
+        samples to validation: half of it to choose epochs and subtrees, the other half to compare
+        the result with the baseline; below 20 000 samples three folds replace that comparison,
+        except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
+        is compared. A tree given as `init` is no baseline.
+    leaf : {"auto", "constant", "linear"}, default="auto"
+        What a leaf predicts: constant probabilities, or those of a logistic regression, whose
+        logits are weighted sums of the features. "auto" lets both compete by default, and is
+        "constant" where `init` or `optimizer` is given. With "linear",
+        :class:`ngdt.optimizers.LinearLeaves` comes after the given optimizers.
+    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
+        What linear leaves use: all features, those that the tree splits by, or columns that are
+        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
+        largest correlation with a class.
+    leaf_penalty : float or "auto", default="auto"
+        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
+        standard deviation: 1 / C of scikit-learn's `LogisticRegression`. "auto" chooses it on
+        samples that the leaves are not fitted to.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
+        the same total weight.
+    standardize : {"auto", "global", True, False}, default="auto"
+        How features are scaled while split weights are trained: each by its spread (True), all by
+        one number ("global"), or not at all (False). "auto" is "global" for dense data whose
+        features have about the same range, and True otherwise. The scaling is folded into the
+        result: `tree_` takes raw features. Sparse data are scaled, never centred.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of categories: names, indices or a mask. "from_dtype" takes the columns of a data
+        frame whose type is category, enum or string. None takes none. Each category becomes an
+        indicator feature; categories of fewer than five samples share one, and so do those that are
+        unknown in training. A missing value is a category.
+    max_time : float or None, default=None
+        Seconds that `fit` may take. If they do not suffice, training is shortened, and the fitted
+        tree depends on the speed of the machine. `partial_fit` ignores it.
+    checkpoint : str, os.PathLike or None, default=None
+        File in which `fit` keeps what it has trained. If the process is killed, `fit` with the same
+        file, data and parameters goes on from there, to the same tree. The file is removed at the
+        end. See :ref:`checkpoints`. `partial_fit` ignores it.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The tree does not depend on it.
+    verbose : int, default=0
+        1 shows what is being done, which share of it is done, and the time left: a line a second
+        or, in a terminal with rich, a bar. 2 also prints the metrics of each epoch.
+    callback : callable or None, default=None
+        Called after each epoch with a dict of the epoch's metrics.
+    warm_start : bool, default=False
+        Whether `fit` takes the tree of the previous fit as the initial tree, instead of `init`.
+    random_state : int, RandomState or None, default=None
+        Seed of the validation samples, of random initial trees and of the optimizers.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    n_classes_ : int
+        Number of labels.
+    n_outputs_ : int
+        Always 1.
+    n_features_in_ : int
+        Number of features, that is of columns of X.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, if X had names.
+    encoded_feature_names_ : list of str
+        Names of the features of `tree_`: columns of numbers, indicators of missing numbers, and
+        categories. See `encode`.
+    tree_ : Tree
+        The tree. A leaf value is an unnormalised log-probability per class; with linear leaves,
+        slopes times the features are added to it.
+    history_ : dict of lists
+        One entry per epoch. `optimizer` is the name of the optimizer. The other columns are
+        metrics, NaN where the optimizer does not record them.
+    n_iter_ : int
+        Number of epochs.
+    candidates_ : dict of lists
+        One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
+        else empty. ``candidate`` is its name, ``error`` the share of misclassified samples among
+        those that it was not trained on, ``standard_error`` that of this share, ``n_folds`` the
+        number of folds after which it left the race or won, and ``chosen`` whether it won. Only
+        errors of the same ``n_folds`` can be compared. A last entry ``single leaf`` is there where
+        no tree was better than chance.
+    baseline_kept_ : bool
+        Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
+        pruned greedy tree. It is kept where no other tree was better on validation samples or
+        folds. With ``verbose=1``, `fit` says so; there is no warning, since it is a regular
+        result of small data.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in what the tree gains: ``|weight|`` times standard deviation of the
+        feature, normalised in each node and averaged over the nodes, weighted by how much each
+        split decreases the entropy of its training samples. A linear leaf counts as one more node,
+        by its slopes and the log loss that they save. That of a column is the sum over its
+        features. The sum is 1, or 0 for a tree without splits and slopes.
+
+    References
+    ----------
+    M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
+    decision trees." NIPS 2015.
+
+    M. Á. Carreira-Perpiñán, P. Tavallali. "Alternating optimization of decision trees, with
+    application to learning sparse oblique trees." NeurIPS 2018.
+
+    T. M. Hehn, J. F. P. Kooij, F. A. Hamprecht. "End-to-end learning of decision trees and
+    forests." International Journal of Computer Vision 128, 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
+    >>> tree.tree_
+    Tree(n_internal=2, n_leaves=3, n_features=4, n_outputs=3, max_depth=2)
+    >>> tree.predict(X[:2])
+    array([0, 0])
+    """
+
+    __metadata_request__predict_proba: ClassVar[dict] = {"check_input": UNUSED}
+    __metadata_request__predict_log_proba: ClassVar[dict] = {"check_input": UNUSED}
+
+    _parameter_constraints: ClassVar[dict] = {
+        **ObliqueTree._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        max_depth: int | Literal["auto"] | None = "auto",
+        *,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        validation_fraction: float | Literal["auto"] | None = "auto",
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        standardize: bool | Literal["auto", "global"] = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict], Any] | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
+            init=init,
+            optimizer=optimizer,
+            loss=loss,
+            validation_fraction=validation_fraction,
+            leaf=leaf,
+            leaf_features=leaf_features,
+            leaf_penalty=leaf_penalty,
+            standardize=standardize,
+            categorical_features=categorical_features,
+            max_time=max_time,
+            checkpoint=checkpoint,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            warm_start=warm_start,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    @available_with(has_optimizer)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Run the optimizer on these samples, from the present tree.
+
+        The first call makes the initial tree, as `fit` does. There are no validation samples. Not
+        available with ``optimizer=None``. With "auto", the optimizer is "ssgd". With
+        ``Annealed(expected_samples=...)``, soft training goes on from call to call. Without
+        `expected_samples`, it runs its whole schedule at each call, and keeps only branches and
+        leaves that the given samples reach.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), default=None
+            All labels that may occur. Required at the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Its leaves are constant.
+
+        Raises
+        ------
+        ValueError
+            With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches. With
+            `expected_samples`, if so many have been given, or if the present tree is not of a
+            `partial_fit` with it.
+
+        Warns
+        -----
+        UserWarning
+            If the present tree has linear leaves, which are replaced by constant ones.
+        """
+        check_batches(self)
+        resume = hasattr(self, "tree_")
+        if not resume and classes is None:
+            raise ValueError("classes must be given at the first call of partial_fit")
+        if classes is not None:
+            classes = check_classes(classes)
+            if resume and not np.array_equal(classes, self.classes_):
+                raise ValueError(
+                    f"classes={classes} differ from those of the first call, {self.classes_}")
+        cut = self._fit(
+            X, y, sample_weight, resume=resume, fresh=False, validation_fraction=None,
+            in_batches=True, classes=classes, callback=self.callback)
+        return self._warned_of(cut, stacklevel=4)
+
+    def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Most probable label of each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        best = self._predictions(X, check_input).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Probability of each label: the softmax of the leaf values.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return softmax(self._predictions(X, check_input), axis=1)
+
+    def predict_log_proba(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Logarithm of the probability of each label.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return log_softmax(self._predictions(X, check_input), axis=1)

@@ -1,0 +1,259 @@
+"""What the estimators do with X and y before anything is trained."""
+
+import pickle
+from abc import abstractmethod
+from contextlib import contextmanager
+from copy import copy
+from numbers import Integral, Real
+from os import PathLike
+from typing import ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from ngdt._encoding.check import check_table
+from ngdt._encoding.check_targets import check_targets
+from ngdt._encoding.table import Table
+from ngdt._encoding.targets import ClassTargets, RegressionTargets
+from ngdt._estimators.callbacks import CallbackSupportMixin
+from ngdt._estimators.hints import ChecksParameters
+from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count
+from ngdt._training.problem import Problem
+from ngdt._util.validation import check_weight
+from ngdt.explanation._shapley import shapley_values
+
+
+class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
+    """Base class of estimators that are trained on encoded tables.
+
+    `ClassifierData` and `RegressorData` add what depends on the task.
+    """
+
+    # Where notebooks link to.
+    _doc_link_module = "ngdt"
+    _doc_link_template = (
+        "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{estimator_name}.html")
+
+    _default_loss: ClassVar[str]
+    _check_y_params: ClassVar[dict] = {}
+
+    _parameter_constraints: ClassVar[dict] = {
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right")],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
+        # These three are validated when they are resolved, and by the objects themselves.
+        "init": "no_validation",
+        "optimizer": "no_validation",
+        "loss": "no_validation",
+        "leaf": [StrOptions({"auto", "constant", "linear"})],
+        "leaf_features": [StrOptions({"auto", "all", "path"}), "array-like"],
+        "leaf_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
+        "standardize": ["boolean", StrOptions({"auto", "global"})],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "checkpoint": [str, PathLike, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"), None],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def _columns(self):
+        """Fitted attributes that say which columns X has."""
+        return {name: value for name, value in vars(self).items() if name in (
+            "n_features_in_", "feature_names_in_")}
+
+    @contextmanager
+    def _unchanged_on_error(self):
+        """Context manager: if the block fails, the estimator is as it was before."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _checked_problem(self, X, y, sample_weight, resume, known=None):
+        """The problem of checked data, and the fitted attributes that depend on X and y only.
+
+        Of the targets, all labels or the encoding may be `known`.
+        """
+        raw, names, categorical = check_table(
+            self, X, self._table.categorical if resume else self.categorical_features,
+            reset=not resume)
+        y = check_targets(self, y, **self._check_y_params)
+        check_consistent_length(raw.numbers, y)
+        sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
+        fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, known)
+        table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
+        fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
+        return self._problem(
+            table.transform(raw), targets, sample_weight, fitted["_targets"]), fitted
+
+    @abstractmethod
+    def _encode_targets(self, y, sample_weight, resume, known):
+        """Fitted attributes that depend on y, encoded targets, and sample weights."""
+
+    def _problem(self, X, targets, sample_weight, encoder):
+        loss = resolve_loss(self, self._default_loss)
+        n_samples = np.count_nonzero(sample_weight)
+        return Problem(
+            X=X, y=loss.encode(targets, encoder.n_outputs), loss=loss,
+            n_outputs=encoder.n_outputs, sample_weight=sample_weight,
+            # Products of integers of a few bits would overflow.
+            max_depth=None if self.max_depth is None or is_auto(self.max_depth) else int(
+                self.max_depth),
+            min_samples_split=sample_count(self.min_samples_split, n_samples, 2),
+            min_samples_leaf=sample_count(self.min_samples_leaf, n_samples, 1),
+            max_leaf_nodes=None if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease, loss),
+            ccp_alpha=encoder.scale_impurity(self.ccp_alpha, loss),
+            standardize=self.standardize,
+            random_state=int(check_random_state(self.random_state).randint(
+                np.iinfo(np.int32).max)),
+            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose))
+
+    def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:
+        """Encode a table as the features that splits weigh.
+
+        Numbers stay as they are. A missing number becomes the mean of the training samples; if it
+        was missing in training, too, an indicator feature says so. Each category of a categorical
+        column becomes an indicator feature.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_encoded_features)
+            X itself if it is an array of float32 or float64 without missing values and categories.
+        """
+        check_is_fitted(self)
+        return self._table.transform(self._read(X))
+
+    def shap_values(self, X: ArrayLike, background: ArrayLike) -> np.ndarray:
+        """Exact Shapley values of the columns, for trees that use few of them.
+
+        They are interventional: a column that is left out takes its values from the background. All
+        subsets of the columns that a tree uses are evaluated on all samples of the background. So
+        each tree may use at most 12 columns, and a background of some hundred samples is large.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        background : array-like, data frame or CSR matrix of shape (n_background, n_features)
+            Samples, such as some of those of the training.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features, n_outputs), or (n_samples, n_features)
+            For classification, one for each class. For regression, two-dimensional with a single
+            target. The sum over the features is the prediction (the probabilities, for
+            classification) minus the mean prediction for the background.
+
+        Raises
+        ------
+        ValueError
+            If a tree uses more than 12 columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ngdt import ObliqueTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
+        >>> values = tree.shap_values(X[:2], background=X)
+        >>> values.shape
+        (2, 4, 3)
+        >>> total = values.sum(axis=1) + tree.predict_proba(X).mean(axis=0)
+        >>> bool(abs(total - tree.predict_proba(X[:2])).max() < 1e-12)
+        True
+        """
+        check_is_fitted(self)
+        X, background = (self._table.transform(self._read(each)) for each in (X, background))
+        values = shapley_values(
+            self._trees(), self._table, X, background, is_classifier(self))
+        return values[:, :, 0] if values.shape[2] == 1 and not is_classifier(self) else values
+
+    @abstractmethod
+    def _trees(self):
+        """The trees whose mean is the prediction, list of Tree."""
+
+    def get_nbytes(self) -> int:
+        """Size of the fitted estimator as a pickle, in bytes.
+
+        Most of it are the arrays of the trees (`Tree.nbytes`). The rest is what text, plots and
+        quantiles need.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        # Functions that were given as parameters may have no name by which a pickle finds them.
+        stored = copy(self)
+        stored.set_params(**{name: None for name, value in self.get_params(deep=False).items()
+                             if callable(value)})
+        return len(pickle.dumps(stored))
+
+    def _read(self, X):
+        """The values of a table, checked, before they are encoded."""
+        return check_table(self, X, self._table.categorical, reset=False)[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class ClassifierData:
+    """Mixin of classifiers: targets are class indices."""
+
+    _default_loss = "log"
+
+    def _encode_targets(self, y, sample_weight, resume, known):
+        encoder = self._targets if resume else ClassTargets.fit(y, known)
+        targets = encoder.encode(y)
+        weight = encoder.apply_class_weight(self.class_weight, targets, sample_weight)
+        fitted = {"_targets": encoder, "classes_": encoder.classes,
+                  "n_classes_": len(encoder.classes), "n_outputs_": 1}
+        return fitted, targets, weight
+
+
+class RegressorData:
+    """Mixin of regressors: targets are standardised."""
+
+    _default_loss = "squared"
+    _check_y_params: ClassVar[dict] = {"multi_output": True, "y_numeric": True}
+
+    def _encode_targets(self, y, sample_weight, resume, known):
+        loss = resolve_loss(self, self._default_loss)
+        # A loss with another link needs other targets.
+        if resume and self._targets.has_log_link == loss.has_log_link:
+            known = self._targets
+        encoder = known or RegressionTargets.fit(y, sample_weight, loss)
+        fitted = {"_targets": encoder, "n_outputs_": encoder.n_outputs}
+        return fitted, encoder.encode(y), sample_weight
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,121 @@
+"""Fitted attributes that describe the tree of an estimator."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
+from ngdt._core.structure import sums_below
+from ngdt._inspection.importances import feature_importances, node_gains
+from ngdt._inspection.sample_summary import SampleSummary
+from ngdt.pruning._replace import places
+
+
+def describe(problem, result, fitted):
+    """Fitted attributes that depend on the tree.
+
+    Parameters
+    ----------
+    problem : Problem
+    result : TrainingResult
+    fitted : dict
+        Fitted attributes that depend on X and y only.
+
+    Returns
+    -------
+    dict
+    """
+    tree, samples = result.tree, problem.training_samples
+    leaf = problem.apply(tree, samples)
+    count = np.bincount(leaf, minlength=tree.n_leaves)
+    # A forest of constant leaves need not look up as many probabilities as it has samples.
+    predictions = None if problem.loss.is_classifier and tree.slopes is None else (
+        problem.predictions(tree, samples, leaf))
+    quantiles = None if problem.loss.is_classifier else (
+        _leaf_quantiles(tree, leaf, predictions, problem, fitted["_targets"]))
+    fitted_tree = fitted["_targets"].unscale_leaf_values(tree, problem.loss)
+    weight = problem.sample_weight[samples]
+    summary = replace(
+        SampleSummary.of(fitted_tree, problem.X, problem.data, samples, problem.moments,
+                         problem.loss.is_classifier),
+        gains=node_gains(tree, leaf, problem.y[samples], weight, problem.loss, predictions),
+        leaf_weights=None if (weight == weight[0]).all() else (
+            np.bincount(leaf, weight, tree.n_leaves)))
+    return fitted_attributes(result, fitted["_table"], summary, count, quantiles)
+
+
+def fitted_attributes(result, table, summary, count, quantiles):
+    """Fitted attributes from what is known of the samples.
+
+    Parameters
+    ----------
+    result : TrainingResult
+    table : Table
+    summary : SampleSummary
+        Of the tree with leaf values in the units of y, with gains.
+    count : ndarray of shape (n_leaves,)
+        Number of samples of each leaf.
+    quantiles : LeafQuantiles or None
+        None for classification.
+
+    Returns
+    -------
+    dict
+    """
+    return ({} if quantiles is None else {"_leaf_quantiles": quantiles}) | {
+        "tree_": summary.tree,
+        "history_": result.history,
+        "n_iter_": len(result.history["optimizer"]),
+        "baseline_kept_": result.baseline_kept,
+        "candidates_": result.candidates,
+        "feature_importances_": feature_importances(
+            result.tree, table, summary.mean, summary.std, summary.gains),
+        "_n_node_samples": sums_below(result.tree, count).astype(np.intp),
+        "_sample_summary": summary,
+    }
+
+
+def _leaf_quantiles(tree, leaf, predictions, problem, targets):
+    """The targets of each leaf, in the units of y, less what predictions in it differ by."""
+    samples = problem.training_samples
+    difference = predictions - tree.values[leaf]
+    return LeafQuantiles.fit(
+        leaf, targets.decode(problem.y[samples] - difference), problem.sample_weight[samples],
+        tree.n_leaves, max_stored=MAX_STORED)
+
+
+def describe_collapsed(estimator, tree):
+    """Fitted attributes of an estimator for its tree with some nodes turned into leaves.
+
+    Without the training samples, each sample counts once.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    tree : Tree
+
+    Returns
+    -------
+    dict
+    """
+    before, place = estimator._sample_summary, places(estimator.tree_, tree)
+    n_node_samples = np.zeros(tree.n_internal + tree.n_leaves, dtype=np.intp)
+    np.maximum.at(n_node_samples, place, estimator._n_node_samples)
+    n_at_leaf = estimator._n_node_samples[before.tree.n_internal:]
+    leaf = place[before.tree.n_internal:] - tree.n_internal
+    quantiles = {}
+    if hasattr(estimator, "_leaf_quantiles"):
+        is_gone = np.bincount(leaf)[leaf] > 1
+        shift = np.where(is_gone[:, None], before.leaf_averages() - before.tree.values, 0.0)
+        quantiles["_leaf_quantiles"] = estimator._leaf_quantiles.merge(
+            leaf, n_at_leaf, shift, max_stored=MAX_STORED)
+    summary = before.collapse(tree, place, n_at_leaf)
+    # Estimators that an earlier version has saved know no gains.
+    gains = n_node_samples if summary.gains is None else summary.gains
+    return quantiles | {
+        "tree_": tree,
+        "feature_importances_": feature_importances(
+            tree, estimator._table, before.mean, before.std, gains),
+        "_n_node_samples": n_node_samples,
+        "_sample_summary": summary,
+    }

@@ -1,0 +1,290 @@
+"""Regression trees."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._core.quantiles import check_quantiles
+from ngdt._estimators.base import ObliqueTree
+from ngdt._estimators.data import RegressorData
+from ngdt._estimators.hints import available_with
+from ngdt._estimators.resolve import check_batches, has_optimizer
+
+
+class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
+    """Regression tree with oblique splits and constant or linear leaves, trained as a whole.
+
+    All splits and leaves of an initial tree (`init`) are improved together by one or more
+    optimizers (`optimizer`). By default, several trees compete on samples that they were not
+    trained on, and the best one is trained on all samples: the greedy tree pruned by cost
+    complexity; a greedy tree with a ridge regression in each leaf, and what tree alternating
+    optimization makes of it (Carreira-Perpiñán & Tavallali, 2018); and complete trees that route
+    softly while routing becomes hard, with linear leaves or, for more than 128 features and from
+    2000 samples on, with constant ones. So the result may be ridge regression, as a single linear
+    leaf, or an ordinary pruned tree. If none is clearly better than the mean of y, the tree is a
+    single constant leaf. `candidates_` has the errors. With ``leaf="constant"`` or ``"linear"``,
+    more trees of that kind compete.
+
+    Parameters
+    ----------
+    max_depth : int, None or "auto", default="auto"
+        Largest number of splits between the root and a leaf of a tree that is grown. None sets no
+        limit, and "auto" none where trees compete by default: pruning chooses the size of the
+        greedy ones. Elsewhere, "auto" is 8. A tree given as `init` keeps its depth.
+    min_samples_split : int or float, default=2
+        Least number of training samples of a node that is split; a float is a share of all samples.
+        Sample weights do not count, as in scikit-learn.
+    min_samples_leaf : int or float, default=1
+        Least number of training samples in a leaf of the fitted tree; a float is a share of all.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of the fitted tree. None sets no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the mean of the loss, by default the squared error, by a split, times the
+        share of the samples, by weight, that reach it. Several targets have the same influence,
+        each in units of its variance.
+    ccp_alpha : float, default=0.0
+        Cost of a leaf in minimal cost-complexity pruning: of all subtrees of the trained tree, the
+        one with the least sum of the mean loss and `ccp_alpha` times the number of leaves is
+        chosen. 0 prunes nothing. Several targets count as for `min_impurity_decrease`. See
+        `cost_complexity_pruning_path`.
+    init : str, Initializer, Tree or fitted estimator, default="auto"
+        The initial tree: the name of an initializer, such as "info_gain", "co2" or
+        "random_complete", or an object (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted
+        ngdt tree or scikit-learn decision tree for the same features and targets. Cloning drops the
+        fitted state of an estimator, so in a grid search pass a `Tree`. "auto" depends on the first
+        optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
+        all others and for none.
+    optimizer : str, Optimizer, list of these, or None, default="auto"
+        Improves the initial tree: a name, such as "ssgd", "sgd", "annealed" or "regrow", or an
+        object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the initial tree, by
+        default the greedy one. With "auto", trees compete if `init` is "auto", too. Otherwise, and
+        to continue from a fitted tree, "auto" is "ssgd".
+    loss : str, Loss or None, default=None
+        Loss of a leaf, by which trees are compared and pruned, too: "squared" (a leaf predicts the
+        mean), for which "squared_error" is another name, "absolute_error" (the median), "quantile"
+        (see `QuantileLoss`), "huber", "poisson" (for targets that are not negative), or an object
+        (see :mod:`ngdt.losses`). None is the squared loss. `EndToEnd` minimises a loss of its own,
+        with Gaussian leaves; there, this loss only sets the values of the leaves at the end.
+    validation_fraction : float in [0, 1), "auto" or None, default="auto"
+        Share of the samples that decide which tree is kept; the winner by default is trained
+        on all samples afterwards. "auto": the default trees compete on three folds or, from 2000
+        samples on, on a third of them. Optimizers that are given leave a tenth of 2000 or more
+        samples to validation: half of it to choose epochs and subtrees, the other half to compare
+        the result with the baseline; below 20 000 samples three folds replace that comparison,
+        except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
+        is compared. A tree given as `init` is no baseline.
+    leaf : {"auto", "constant", "linear"}, default="auto"
+        What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
+        of the leaf's training targets. "auto" lets both compete by default, and is "constant" where
+        `init` or `optimizer` is given. With "linear", :class:`ngdt.optimizers.LinearLeaves` comes
+        after the given optimizers.
+    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
+        What linear leaves use: all features, those that the tree splits by, or columns that are
+        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
+        largest correlation with y.
+    leaf_penalty : float or "auto", default="auto"
+        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
+        standard deviation. "auto" chooses it on samples that the leaves are not fitted to.
+    standardize : {"auto", "global", True, False}, default="auto"
+        How features are scaled while split weights are trained: each by its spread (True), all by
+        one number ("global"), or not at all (False). "auto" is "global" for dense data whose
+        features have about the same range, and True otherwise. The scaling is folded into the
+        result: `tree_` takes raw features. Sparse data are scaled, never centred.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of categories: names, indices or a mask. "from_dtype" takes the columns of a data
+        frame whose type is category, enum or string. None takes none. Each category becomes an
+        indicator feature; categories of fewer than five samples share one, and so do those that are
+        unknown in training. A missing value is a category.
+    max_time : float or None, default=None
+        Seconds that `fit` may take. If they do not suffice, training is shortened, and the fitted
+        tree depends on the speed of the machine. `partial_fit` ignores it.
+    checkpoint : str, os.PathLike or None, default=None
+        File in which `fit` keeps what it has trained. If the process is killed, `fit` with the same
+        file, data and parameters goes on from there, to the same tree. The file is removed at the
+        end. See :ref:`checkpoints`. `partial_fit` ignores it.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The tree does not depend on it.
+    verbose : int, default=0
+        1 shows what is being done, which share of it is done, and the time left: a line a second
+        or, in a terminal with rich, a bar. 2 also prints the metrics of each epoch.
+    callback : callable or None, default=None
+        Called after each epoch with a dict of the epoch's metrics.
+    warm_start : bool, default=False
+        Whether `fit` takes the tree of the previous fit as the initial tree, instead of `init`.
+    random_state : int, RandomState or None, default=None
+        Seed of the validation samples, of random initial trees and of the optimizers.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of targets.
+    n_features_in_ : int
+        Number of features, that is of columns of X.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, if X had names.
+    encoded_feature_names_ : list of str
+        Names of the features of `tree_`: columns of numbers, indicators of missing numbers, and
+        categories. See `encode`.
+    tree_ : Tree
+        The tree. Leaf values are in the units of y.
+    history_ : dict of lists
+        One entry per epoch. `optimizer` is the name of the optimizer. The other columns are
+        metrics, NaN where the optimizer does not record them. Losses are those of the standardised
+        targets.
+    n_iter_ : int
+        Number of epochs.
+    candidates_ : dict of lists
+        One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
+        else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
+        trained on (the loss of the standardised targets; the squared error is in units of the
+        variance of y), ``standard_error`` that of the mean, ``n_folds`` the number of folds after
+        which it left the race or won, and ``chosen`` whether it won. Only errors of the same
+        ``n_folds`` can be compared.
+    baseline_kept_ : bool
+        Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
+        pruned greedy tree. It is kept where no other tree was better on validation samples or
+        folds. With ``verbose=1``, `fit` says so; there is no warning, since it is a regular
+        result of small data.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in what the tree gains: ``|weight|`` times standard deviation of the
+        feature, normalised in each node and averaged over the nodes, weighted by how much each
+        split decreases the squared error of its training samples (for other losses, that of the
+        targets of greedy splits, such as ranks). A linear leaf counts as one more node, by its
+        slopes and the error that they save. That of a column is the sum over its features. The sum
+        is 1, or 0 for a tree without splits and slopes.
+
+    Notes
+    -----
+    Each target is standardised while the tree is trained, so that step sizes and bounds do not
+    depend on its unit; for the Poisson loss, it is divided by its mean. Afterwards the leaf values
+    are transformed back to predictions in the units of y. Later calls of
+    `partial_fit`, and of `fit` with `warm_start`, keep the mean and the scale of the first call.
+
+    References
+    ----------
+    M. Norouzi, M. Collins, M. Johnson, D. Fleet, P. Kohli. "Efficient non-greedy optimization of
+    decision trees." NIPS 2015.
+
+    M. Á. Carreira-Perpiñán, P. Tavallali. "Alternating optimization of decision trees, with
+    application to learning sparse oblique trees." NeurIPS 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import ObliqueTreeRegressor
+    >>> X, y = np.arange(20.0).reshape(-1, 1), np.repeat([1.0, 5.0], 10)
+    >>> tree = ObliqueTreeRegressor(max_depth=1, optimizer=None).fit(X, y)
+    >>> tree.tree_
+    Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
+    >>> tree.predict([[0.5], [15.0]])
+    array([1., 5.])
+    """
+
+    @available_with(has_optimizer)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Run the optimizer on these samples, from the present tree.
+
+        The first call makes the initial tree, as `fit` does. There are no validation samples. Not
+        available with ``optimizer=None``. With "auto", the optimizer is "ssgd". With
+        ``Annealed(expected_samples=...)``, soft training goes on from call to call. Without
+        `expected_samples`, it runs its whole schedule at each call, and keeps only branches and
+        leaves that the given samples reach.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Its leaves are constant.
+
+        Raises
+        ------
+        ValueError
+            With ``leaf="linear"``: slopes cannot be fitted to samples that come in batches. With
+            `expected_samples`, if so many have been given, or if the present tree is not of a
+            `partial_fit` with it.
+
+        Warns
+        -----
+        UserWarning
+            If the present tree has linear leaves, which are replaced by constant ones.
+        """
+        check_batches(self)
+        cut = self._fit(
+            X, y, sample_weight, resume=hasattr(self, "tree_"), fresh=False,
+            validation_fraction=None, in_batches=True, callback=self.callback)
+        return self._warned_of(cut, stacklevel=4)
+
+    def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
+        """Value of the leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or, for several targets, (n_samples, n_outputs)
+        """
+        values = self._predictions(X, check_input)
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.1, 0.5, 0.9), check_input: bool = True
+    ) -> np.ndarray:
+        """Quantiles of the training targets in the leaf that each sample reaches.
+
+        They are those of ``numpy.quantile(..., method="averaged_inverted_cdf")``, with sample
+        weights. Validation samples count as training samples. In a leaf of more than 512 samples,
+        512 targets stand for all, so that a quantile may be off by 0.1 percent of the samples.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        quantiles : array-like of float, shape (n_quantiles,), default=(0.1, 0.5, 0.9)
+            In [0, 1]. 0 is the least target, 1 the largest.
+        check_input : bool, default=True
+            As for `apply`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles) or, for several targets, \
+                (n_samples, n_quantiles, n_outputs)
+            In the order of `quantiles`; a larger quantile is never smaller.
+
+        Notes
+        -----
+        After `partial_fit`, the targets are those of its last call. A leaf that none of its samples
+        reached has the quantiles of all of them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ngdt import ObliqueTreeRegressor
+        >>> X, y = np.repeat([[0.0], [1.0]], 5, axis=0), np.arange(10.0)
+        >>> tree = ObliqueTreeRegressor(max_depth=1, optimizer=None).fit(X, y)
+        >>> tree.predict_quantiles([[0.0], [1.0]], [0.0, 0.5, 1.0])
+        array([[0., 2., 4.],
+               [5., 7., 9.]])
+        """
+        quantiles = check_quantiles(quantiles)
+        check_is_fitted(self)
+        self._check_tree_is_trained("predict_quantiles")
+        tree, leaf, predictions = self._route(X, check_input, predict=True)
+        reached, row = np.unique(leaf, return_inverse=True)
+        predicted = self._leaf_quantiles.take(reached).quantiles(quantiles)[row]
+        predicted += (predictions - tree.values[leaf])[:, None]
+        return predicted[:, :, 0] if self.n_outputs_ == 1 else predicted

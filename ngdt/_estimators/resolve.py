@@ -1,0 +1,240 @@
+"""Resolve the parameters of an estimator to an initializer, optimizers, loss and baseline."""
+
+import warnings
+from math import ceil
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._core.tree import Tree
+from ngdt._util.validation import did_you_mean
+from ngdt.initializers import INITIALIZERS, Initializer, Pruned
+from ngdt.losses import ALIASES, LOSSES, get_loss
+from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
+
+# Types and names that a parameter may have; for error messages.
+_INIT = ("an Initializer, a Tree, a fitted estimator of this package, a fitted scikit-learn "
+         "decision tree", ["auto", *INITIALIZERS])
+_OPTIMIZER = "None, an Optimizer, a list of these", ["auto", *OPTIMIZERS, None]
+_ITEM = "an Optimizer", list(OPTIMIZERS)
+# Names of losses in other packages.
+_OTHER_NAMES = {
+    "mae": "absolute_error", "l1": "absolute_error", "mse": "squared", "l2": "squared",
+    "pinball": "quantile", "entropy": "log", "cross_entropy": "log", "gini": "log"} | ALIASES
+
+
+def resolve_loss(estimator, default):
+    """The loss that the parameters of an estimator mean. It must fit the task."""
+    given, classifies = estimator.loss, is_classifier(estimator)
+    if isinstance(given, str) and given not in LOSSES.keys() | ALIASES.keys():
+        known = sorted(name for name, loss in LOSSES.items() if loss().is_classifier == classifies)
+        names = known + [name for name, loss in _OTHER_NAMES.items() if loss in known]
+        hint = did_you_mean(given, names)
+        for name, loss in _OTHER_NAMES.items():
+            hint = hint.replace(repr(name), repr(loss))
+        raise ValueError(f"loss must be one of {known} or a Loss object, got {given!r}.{hint}")
+    loss = get_loss(default if given is None else given)
+    if loss.is_classifier != is_classifier(estimator):
+        task = "classification" if loss.is_classifier else "regression"
+        raise ValueError(
+            f"loss={estimator.loss!r} is for {task} and does not fit {type(estimator).__name__}")
+    return loss
+
+
+def resolve_leaves(estimator, table):
+    """What makes leaves linear, if the parameters of an estimator allow it.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    table : Table
+        The encoding of X, for the features of columns that are given.
+
+    Returns
+    -------
+    LinearLeaves or None
+    """
+    if estimator.leaf == "constant":
+        return None
+    features = estimator.leaf_features
+    if not isinstance(features, str):
+        features = table.features_of("leaf_features", features)
+    return LinearLeaves(features=features, penalty=estimator.leaf_penalty)
+
+
+def resolve_optimizers(estimator, linear_leaves=None):
+    """The optimizers that the parameters of an estimator mean, in order.
+
+    An object or a list is used as it is. A stochastic optimizer that is given by name, or is the
+    default, is followed by `Regrow` and, for regression, by `ShrinkLeaves`. With ``leaf="linear"``,
+    linear leaves come last.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    linear_leaves : LinearLeaves or None, default=None
+
+    Returns
+    -------
+    list of Optimizer
+    """
+    if estimator.leaf != "linear":
+        return _resolve_constant(estimator, estimator.optimizer)
+    is_annealed = isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name
+    if is_annealed and not is_classifier(estimator):
+        return [Annealed(leaf="linear"), linear_leaves]
+    return [*_resolve_constant(estimator, estimator.optimizer), linear_leaves]
+
+
+def _resolve_constant(estimator, given):
+    if given is None:
+        return []
+    if isinstance(given, (list, tuple)):
+        if not given:
+            raise ValueError(
+                f"optimizer={given!r} has no optimizer: pass None to keep the initial tree")
+        return [_named(f"optimizer[{i}]", item, OPTIMIZERS, Optimizer, *_ITEM)
+                for i, item in enumerate(given)]
+    optimizer = _named("optimizer", "ssgd" if is_auto(given) else given, OPTIMIZERS, Optimizer,
+                       *_OPTIMIZER)
+    if not (isinstance(given, str) and optimizer.is_stochastic) or optimizer.takes_linear_leaves:
+        return [optimizer]
+    if is_classifier(estimator):
+        return [optimizer, Regrow()]
+    return [optimizer, Regrow(min_samples_leaf=5), ShrinkLeaves()]
+
+
+def resolve_init(estimator, optimizers, classes):
+    """The initializer, or the initial tree, of the optimizers.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    optimizers : list of Optimizer
+    classes : ndarray or None
+        Classes in y, for a classifier.
+
+    Returns
+    -------
+    Initializer or Tree
+    """
+    init = estimator.init
+    if is_auto(init):
+        return INITIALIZERS[optimizers[0].default_init if optimizers else "info_gain"]()
+    if isinstance(init, FrozenEstimator):
+        init = init.estimator
+    if isinstance(init, BaseDecisionTree) or hasattr(type(init), "get_n_leaves"):
+        check_is_fitted(init, msg=(
+            "init=%(name)s is not fitted. (Cloning an estimator, as a grid search does, drops "
+            "the fitted state of the estimators in it: pass the Tree instead.)"))
+        _check_same_task(estimator, init, classes)
+        init = Tree.from_sklearn(init) if isinstance(init, BaseDecisionTree) else init.tree_
+    return init if isinstance(init, Tree) else (
+        _named("init", init, INITIALIZERS, Initializer, *_INIT))
+
+
+def resolve_baseline(optimizers, fresh):
+    """The baseline of the trained tree: the pruned greedy tree if the initial tree is a default.
+
+    Returns
+    -------
+    Initializer or None
+        None means the initial tree.
+    """
+    return Pruned() if fresh and optimizers else None
+
+
+def keep_linear_leaves(estimator, init, optimizers, linear_leaves, in_batches):
+    """The optimizers, and linear leaves last where they would lose those of a given tree.
+
+    Constant leaves could be far worse: the tree that the default chose may be a single leaf.
+
+    Warns
+    -----
+    UserWarning
+        In batches, to which linear leaves cannot be fitted.
+    """
+    if estimator.leaf != "auto" or not isinstance(init, Tree) or init.slopes is None:
+        return optimizers
+    if all(optimizer.takes_linear_leaves for optimizer in optimizers):
+        return optimizers
+    if in_batches:
+        warnings.warn(
+            "partial_fit replaced the linear leaves of the present tree by constant ones. Fit with "
+            "leaf='constant' before partial_fit", UserWarning, stacklevel=6)
+        return optimizers
+    return [*optimizers, linear_leaves]
+
+
+def _check_same_task(estimator, fitted, classes):
+    if is_classifier(fitted) != is_classifier(estimator):
+        task = "classification" if is_classifier(fitted) else "regression"
+        raise ValueError(
+            f"init={type(fitted).__name__} is for {task} and does not fit "
+            f"{type(estimator).__name__}")
+    if is_classifier(estimator) and not np.array_equal(fitted.classes_, classes):
+        raise ValueError(
+            f"init was fitted for the classes {fitted.classes_}, but y contains {classes}")
+
+
+def has_optimizer(estimator):
+    """Whether `partial_fit` is available. Raises an AttributeError that says why not."""
+    if estimator.optimizer is None:
+        raise AttributeError(
+            f"{type(estimator).__name__} has no partial_fit with optimizer=None: it continues an "
+            "optimizer, such as 'ssgd'")
+    return True
+
+
+def check_batches(estimator):
+    """Raise a ValueError if `partial_fit` cannot fit the leaves."""
+    if estimator.leaf == "linear":
+        raise ValueError(
+            "partial_fit cannot fit linear leaves to samples that come in batches: use "
+            "leaf='constant', or fit")
+
+
+def expects_samples(optimizers):
+    """Whether `partial_fit` runs the schedule of soft training over all samples to come.
+
+    Raises
+    ------
+    ValueError
+        If there are other optimizers besides.
+    """
+    expecting = [getattr(optimizer, "expected_samples", None) for optimizer in optimizers]
+    if any(expecting) and len(optimizers) > 1:
+        raise ValueError(
+            f"optimizer={optimizers} is a list: expected_samples is for Annealed alone, as in "
+            "optimizer=Annealed(expected_samples=...)")
+    return any(expecting)
+
+
+def sample_count(given, n_samples, least):
+    """A number of samples, from a number or a share of all samples."""
+    return int(given) if isinstance(given, Integral) else max(least, ceil(given * n_samples))
+
+
+def is_auto(value):
+    """Whether a parameter is "auto"."""
+    return isinstance(value, str) and value == "auto"
+
+
+def _named(parameter, value, registry, base, types, known):
+    """The algorithm that a parameter means: an object, or the one of this name."""
+    if isinstance(value, str):
+        if value not in registry:
+            raise ValueError(
+                f"{parameter}={value!r} is unknown; known are {known}."
+                f"{did_you_mean(value, registry)}")
+        return registry[value]()
+    if not isinstance(value, base):
+        is_class = isinstance(value, type) and issubclass(value, base)
+        hint = f": pass an object, {value.__name__}()" if is_class else ""
+        raise TypeError(
+            f"{parameter} must be {types} or one of {known}, got {value!r}{hint}")
+    return value

@@ -1,0 +1,399 @@
+"""Base class of the classification forest and the regression forest."""
+
+import os
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from copy import copy
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._core.loss import Loss
+from ngdt._core.samples import Samples
+from ngdt._core.structure import decision_path
+from ngdt._core.tree import Tree
+from ngdt._estimators.base import ObliqueTree
+from ngdt._estimators.callbacks import FitTasks
+from ngdt._estimators.checkpoint import with_checkpoint
+from ngdt._estimators.data import TableEstimator
+from ngdt._estimators.interruption import CtrlC
+from ngdt._estimators.resolve import is_auto, resolve_init, resolve_leaves, resolve_optimizers
+from ngdt._forest.competition import compete
+from ngdt._forest.ensemble import Ensemble
+from ngdt._forest.kinds import default_kinds
+from ngdt._forest.out_of_bag import out_of_bag_predictions
+from ngdt._forest.pruned import held_out_samples, members, smaller_estimator
+from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, seeds_of
+from ngdt._forest.training import Growth, Recipe
+from ngdt._training.activity import watching
+from ngdt._training.deadline import Deadline
+from ngdt._util.parallel import map_ranges
+from ngdt._util.validation import check_weight, error_prefix
+from ngdt.explanation import Explanations
+from ngdt.explanation._forest import explain_forest
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
+
+# Number of samples for a thread, below which to start it takes longer.
+_SAMPLES_PER_THREAD = 256
+# Fitted attributes that a forest has only after a fit with `oob_score`, or once it is pruned.
+_OPTIONAL = {"oob_score_", "oob_decision_function_", "oob_prediction_", "pruning_path_"}
+
+
+class ObliqueForest(TableEstimator):
+    """Base class of the forests.
+
+    A subclass sets `_tree_class` and implements `_set_out_of_bag`.
+    """
+
+    _tree_class: ClassVar[type[ObliqueTree]]
+    class_weight = None     # a parameter of classification
+    _kernel = None
+
+    _parameter_constraints: ClassVar[dict] = {
+        **TableEstimator._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean", StrOptions({"auto"})],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}), None],
+        "oob_score": ["boolean", callable],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 20,
+        *,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        bootstrap: bool | Literal["auto"] = "auto",
+        max_samples: int | float | None = None,
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        oob_score: bool | Callable[[Any, Any], float] = False,
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
+        standardize: bool | Literal["auto", "global"] = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.init = init
+        self.optimizer = optimizer
+        self.loss = loss
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.oob_score = oob_score
+        self.leaf = leaf
+        self.leaf_features = leaf_features
+        self.leaf_penalty = leaf_penalty
+        self.standardize = standardize
+        self.categorical_features = categorical_features
+        self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the trees.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The type is kept if it is float32 or float64. A C-contiguous array is then not copied.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Labels of any type, or regression targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
+            weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
+            far less than 1 together, the probabilities of its classes are nearly equal.
+
+        Returns
+        -------
+        self : object
+            The fitted forest. If `fit` fails, it is unchanged.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_time` or Ctrl-C ended the training. The forest then has the trees that were
+            trained until then. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does
+            where `fit` is called by a search or a cross-validation, and at the second time.
+        """
+        deadline, tasks = Deadline.after(self.max_time), FitTasks(self, X, y, sample_weight)
+        with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
+            growth = self._fit_checked(X, y, sample_weight, deadline, activity, tasks)
+            if growth is not None and growth.interrupted:
+                ctrl_c.end()
+        if growth is not None and (
+                growth.interrupted or (growth.was_cut and not deadline.is_stopped)):
+            why = "Ctrl-C" if growth.interrupted else f"max_time={self.max_time:g} s"
+            warnings.warn(
+                f"{why} shortened the training: the forest has {len(self.estimators_)} of "
+                f"{self.n_estimators} trees.", ConvergenceWarning, stacklevel=3)
+        tasks.finish()
+        return self
+
+    def _fit_checked(self, X, y, sample_weight, deadline, activity, tasks):
+        """Train, set the fitted attributes, and return how the trees were grown."""
+        resume = self.warm_start and hasattr(self, "estimators_")
+        before = list(self.estimators_) if resume else []
+        if self.n_estimators < len(before):
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least the {len(before)} trees of the "
+                "previous fit, since warm_start=True adds trees")
+        problem, fitted = self._checked_problem(X, y, sample_weight, resume)
+        problem = with_checkpoint(
+            problem, self, self.checkpoint, (len(before), self.candidates_) if resume else None)
+        # Moments raise a ValueError for features whose range is too large.
+        fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
+        sampling = self._sampling(problem, fitted)
+        growth, fitted["candidates_"] = None, self.candidates_ if resume else {}
+        if self.n_estimators == len(before):
+            warnings.warn(
+                "Nothing was trained: with warm_start=True, raise n_estimators to add trees",
+                stacklevel=4)
+        else:
+            growth = Growth(
+                problem.replace(deadline=deadline, activity=activity), fitted, tasks,
+                lambda trees: self._attributes(fitted, before + self._estimators(trees, fitted)))
+            seeds = seeds_of(problem.random_state, self.n_estimators - len(before),
+                             used={tree.random_state for tree in before})
+            self._grow(growth, sampling, seeds, fitted)
+            before += self._estimators(growth.trees, fitted)
+        self._set_fitted(fitted, before)
+        if self.oob_score:
+            predictions = out_of_bag_predictions(problem, sampling, before)
+            self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
+        if growth is None or not growth.interrupted:
+            problem.checkpoint.remove()
+        return growth
+
+    def _sampling(self, problem, fitted):
+        """How samples and features are drawn for each tree."""
+        table, bootstrap = fitted["_table"], self.bootstrap
+        if bootstrap == "auto":
+            # Trees of other initializers and optimizers may be equal if their samples are.
+            bootstrap = bool(self.oob_score) or not self._kinds_compete
+        n_drawn = number_of_samples(
+            self.max_samples, np.count_nonzero(problem.sample_weight), bootstrap)
+        if self.oob_score and n_drawn is None:
+            raise ValueError(
+                "oob_score needs samples that a tree is not trained on: use bootstrap=True or "
+                "max_samples")
+        return Sampling(
+            bootstrap=bootstrap, n_drawn=n_drawn,
+            n_columns=number_of_columns(self.max_features, len(table.names)),
+            column_of=np.array([feature.column for feature in table.features]),
+            encoder=fitted["_targets"] if self.class_weight == "balanced_subsample" else None)
+
+    @property
+    def _kinds_compete(self):
+        return is_auto(self.optimizer) and is_auto(self.init)
+
+    def _grow(self, growth, sampling, seeds, fitted):
+        """Train a tree for each seed."""
+        problem, linear_leaves = growth.problem, resolve_leaves(self, fitted["_table"])
+        if not self._kinds_compete:
+            recipe = self._recipe(problem, sampling, linear_leaves, fitted)
+            growth.add([(recipe, seed) for seed in seeds])
+            return
+        recipes = {
+            kind.name: Recipe(kind.init, kind.optimizers, sampling, kind.max_depth)
+            for kind in default_kinds(problem, self.leaf, linear_leaves, sampling.n_columns)}
+        fitted["candidates_"] = compete(growth, recipes, seeds, fitted["candidates_"])
+
+    def _recipe(self, problem, sampling, linear_leaves, fitted):
+        """How each tree is made, as the parameters say."""
+        if is_auto(self.optimizer):
+            optimizers = default_kinds(
+                problem, self.leaf, linear_leaves, sampling.n_columns)[0].optimizers
+        else:
+            optimizers = resolve_optimizers(self, linear_leaves)
+        init = resolve_init(self, optimizers, fitted.get("classes_"))
+        if isinstance(init, Tree):
+            with error_prefix("init"):
+                problem.check_shapes(init)
+            if sampling.n_columns is not None:
+                raise ValueError(
+                    "init is a tree of all features: use max_features=None, or an initializer")
+            init = fitted["_targets"].scale_leaf_values(init, problem.loss)
+        return Recipe(init, optimizers, sampling)
+
+    def _estimators(self, trees, fitted):
+        """The estimators of trained trees."""
+        return [self._tree(each.attributes, fitted) for each in trees]
+
+    def _tree(self, attributes, fitted):
+        """The estimator of a trained tree."""
+        parameters = self.get_params(deep=False)
+        parameters |= {
+            "validation_fraction": None, "callback": None, "max_time": None, "checkpoint": None,
+            "n_jobs": None, "verbose": 0, "warm_start": False}
+        if self.class_weight == "balanced_subsample":
+            parameters["class_weight"] = "balanced"
+        names = self._tree_class._get_param_names()
+        tree = self._tree_class(**{name: parameters[name] for name in names})
+        vars(tree).update(self._columns() | fitted | attributes)
+        return tree
+
+    def _set_fitted(self, fitted, trees):
+        for name in _OPTIONAL & vars(self).keys():
+            delattr(self, name)
+        vars(self).update(self._attributes(fitted, trees))
+        self._ensemble()
+
+    def _attributes(self, fitted, trees):
+        """The fitted attributes of a forest of these trees."""
+        importances = np.mean([tree.feature_importances_ for tree in trees], axis=0)
+        return fitted | {
+            "estimators_": trees, "_kernel": None,
+            "feature_importances_": importances / (importances.sum() or 1.0)}
+
+    def _pruning_input(self, X, y, sample_weight):
+        """The trees, and samples by which to prune them: what `ngdt.pruning.prune_forest` needs."""
+        held_out = held_out_samples(self, X, y, sample_weight)
+        return members(self, held_out), held_out
+
+    def _with_members(self, kept, path):
+        """A forest of some of the trees, which may have been pruned."""
+        pruned = copy(self)
+        pruned.n_estimators = len(kept)
+        pruned._set_fitted({}, [
+            smaller_estimator(self.estimators_[each.place], each.tree) for each in kept])
+        pruned.pruning_path_ = path
+        return pruned
+
+    @abstractmethod
+    def _set_out_of_bag(self, y, sample_weight, predictions):
+        """Set the attributes of out-of-bag predictions."""
+
+    def _samples(self, X):
+        """The samples of a table, encoded as the trees read them."""
+        check_is_fitted(self)
+        return Samples(self._table.transform(self._read(X)))
+
+    def _trees(self):
+        return [estimator.tree_ for estimator in self.estimators_]
+
+    def _check_trees_are_trained(self, what):
+        for place, estimator in enumerate(self.estimators_):
+            estimator._check_tree_is_trained(f"{what} of estimators_[{place}]")
+
+    def _ensemble(self):
+        """The kernel for all trees; made anew where `estimators_` has been changed."""
+        trees, ensemble = self._trees(), self._kernel
+        if ensemble is None or len(trees) != len(ensemble.trees) or any(
+                a is not b for a, b in zip(trees, ensemble.trees, strict=True)):
+            ensemble = self._kernel = Ensemble(trees, is_classifier(self))
+        return ensemble
+
+    def _in_threads(self, kernel, data, out):
+        """Let a kernel write its output for all samples, by ranges of them."""
+        map_ranges(lambda first, stop: kernel(data, first, stop, out), data.n_samples,
+                   self.n_jobs, _SAMPLES_PER_THREAD)
+        return out
+
+    def _predictions(self, X):
+        """Mean prediction of the trees: probabilities, or values."""
+        return self._mean(self._samples(X))
+
+    def _mean(self, data):
+        ensemble = self._ensemble()
+        return self._in_threads(ensemble.mean, data, np.empty((data.n_samples, ensemble.n_outputs)))
+
+    def apply(self, X: ArrayLike) -> np.ndarray:
+        """Leaf of each tree that each sample reaches.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples, n_trees)
+            A leaf of tree ``t`` is a number from 0 to ``estimators_[t].get_n_leaves() - 1``.
+        """
+        return self._leaves(self._samples(X))
+
+    def _leaves(self, data):
+        ensemble = self._ensemble()
+        return self._in_threads(
+            ensemble.leaves, data, np.empty((data.n_samples, len(ensemble.trees)), np.int32))
+
+    def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
+        """Explain the prediction for each sample: votes, what each feature adds, nearest changes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+        feature_names : sequence of str, default=None
+            Names of the columns. None takes ``feature_names_in_``.
+
+        Returns
+        -------
+        tuple of ForestExplanation
+            One for each sample. Print it, or see :class:`ngdt.explanation.ForestExplanation`.
+        """
+        check_is_fitted(self)
+        return explain_forest(self, X, feature_names)
+
+    def decision_path(self, X: ArrayLike) -> tuple[sparse.csr_matrix, np.ndarray]:
+        """Internal nodes on the paths of each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : CSR matrix of bool, shape (n_samples, n_nodes)
+            The internal nodes of all trees, one tree after the other.
+        n_nodes_ptr : ndarray of int, shape (n_trees + 1,)
+            The nodes of tree ``t`` are ``indicator[:, n_nodes_ptr[t]:n_nodes_ptr[t + 1]]``.
+        """
+        leaves, trees = self._leaves(self._samples(X)), self._trees()
+        paths = [decision_path(tree, leaves[:, t]) for t, tree in enumerate(trees)]
+        ends = np.cumsum([0, *(tree.n_internal for tree in trees)])
+        return sparse.hstack(paths, format="csr"), ends
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
+
+    def __getstate__(self):
+        # The kernel holds copies of the leaves, and is soon made anew.
+        return {name: value for name, value in super().__getstate__().items() if name != "_kernel"}

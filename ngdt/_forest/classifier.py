@@ -1,0 +1,300 @@
+"""Classification forests."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import StrOptions
+
+from ngdt._core.loss import Loss
+from ngdt._core.tree import Tree
+from ngdt._estimators.classifier import ObliqueTreeClassifier
+from ngdt._estimators.data import ClassifierData
+from ngdt._forest.base import ObliqueForest
+from ngdt._forest.out_of_bag import out_of_bag_score
+from ngdt.initializers import Initializer
+from ngdt.optimizers import Optimizer
+
+
+class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
+    """Forest of oblique classification trees, each trained as a whole.
+
+    Each tree is trained by itself, and if wanted on samples and features of its own, by any
+    initializer and optimizers of this package. The forest predicts the mean of their probabilities.
+    It is more accurate than a single tree, and larger and slower by the number of trees.
+
+    Parameters
+    ----------
+    n_estimators : int, default=20
+        Number of trees.
+    max_depth : int or None, default=None
+        Largest number of splits between the root and a leaf of a tree that is grown. None sets no
+        limit. Complete initial trees of soft training have at most 8 levels, or as many as give
+        each class 32 leaves, and those of TAO by default at most 8. A tree given as `init` keeps
+        its depth.
+    min_samples_split : int or float, default=2
+        Least number of training samples of a node that is split; a float is a share of all samples.
+        A sample that a tree has drawn several times counts once.
+    min_samples_leaf : int or float, default=1
+        Least number of training samples in a leaf of a tree; a float is a share of all.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of a tree. None sets no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the entropy, in bits, by a split, times the share of the
+        samples, by weight, that reach it.
+    ccp_alpha : float, default=0.0
+        Cost of a leaf in minimal cost-complexity pruning of each tree, in the units of
+        `min_impurity_decrease`. 0 prunes nothing.
+    init : str, Initializer, Tree or fitted estimator, default="auto"
+        The initial tree of each tree, as for `ObliqueTreeClassifier`. "auto" depends on the first
+        optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
+        all others and for none.
+    optimizer : str, Optimizer, list of these, or None, default="auto"
+        Trains each tree from its initial tree: a name or an object (see :mod:`ngdt.optimizers`), or
+        a list, which is run in order. None keeps the initial trees. "auto" lets several kinds of
+        trees compete if `init` is "auto", too: trees that are trained softly, on samples as they
+        are or mixed, trees that are trained by TAO, random trees with oblique or with axis-aligned
+        splits, and logistic regressions. A few of each are trained, and the forest gets the numbers
+        of each kind for which its squared error is least, as estimated by trees of two thirds of
+        the samples on the others. For fewer than 8 trees, and with another `init`, "auto" is
+        "annealed" up to 4096 features, "ssgd" beyond.
+    loss : str, Loss or None, default=None
+        Loss of a leaf (see :mod:`ngdt.losses`). None is "log", also named "log_loss".
+    bootstrap : bool or "auto", default="auto"
+        Whether the samples of each tree are drawn with replacement. If not, each tree is trained on
+        all samples, or on `max_samples` different ones. "auto" is False where kinds of trees
+        compete, which differ without it, and True with `oob_score`, or if `init` or `optimizer` is
+        given.
+    max_samples : int, float or None, default=None
+        Number of samples that are drawn for each tree; a float is a share of all. None draws as
+        many as there are. At most ten million, or as many as there are.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of columns of X that each tree is trained on, drawn at random; a float is a share of
+        all, rounded down. None takes all. Features that a column is encoded as go together.
+    oob_score : bool or callable, default=False
+        Whether to predict each training sample by the trees that did not draw it. A callable
+        ``metric(y_true, y_pred)`` replaces the accuracy as the score.
+    leaf : {"auto", "constant", "linear"}, default="auto"
+        What a leaf predicts: constant probabilities, or those of a logistic regression, whose
+        logits are weighted sums of the features. "auto" lets a logistic regression compete with
+        the kinds of trees if neither `init` nor `optimizer` is given, and is "constant" otherwise.
+    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
+        What linear leaves use: all features, those that the tree splits by, or columns that are
+        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
+        largest correlation with a class.
+    leaf_penalty : float or "auto", default="auto"
+        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
+        standard deviation. "auto" chooses it for each tree.
+    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
+        the same total weight, and "balanced_subsample" does so among the samples of each tree.
+    standardize : {"auto", "global", True, False}, default="auto"
+        How features are scaled while split weights are trained, as for `ObliqueTreeClassifier`.
+        The scaling is that of all samples, for all trees.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns of categories: names, indices or a mask. "from_dtype" takes the columns of a data
+        frame whose type is category, enum or string. None takes none.
+    max_time : float or None, default=None
+        Seconds that `fit` may take. If they do not suffice, there are fewer trees, but at least
+        one, and the forest depends on the speed of the machine.
+    checkpoint : str, os.PathLike or None, default=None
+        File in which `fit` keeps the trees that are trained. If the process is killed, `fit` with
+        the same file, data and parameters trains the others, to the same forest. The file is
+        removed at the end. See :ref:`checkpoints`.
+    n_jobs : int or None, default=None
+        Number of trees that are trained at the same time, each in a thread, and of threads that
+        predict. The results do not depend on it.
+    verbose : int, default=0
+        1 shows what is being done, which share of it is done, and the time left: a line a second
+        or, in a terminal with rich, a bar. 2 also prints how good each kind of trees is.
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees of the previous fit and adds those that are missing to
+        `n_estimators`. Give it the same data. The shares of the kinds that competed stay.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is drawn. With the same int and a given optimizer, the first trees of a
+        larger forest are those of a smaller one.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    n_classes_ : int
+        Number of labels.
+    n_outputs_ : int
+        Always 1.
+    n_features_in_ : int
+        Number of features, that is of columns of X.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Names of the features, if X had names.
+    encoded_feature_names_ : list of str
+        Names of the features of the trees: columns of numbers, indicators of missing numbers, and
+        categories. See `encode`.
+    estimators_ : list of ObliqueTreeClassifier
+        The trees, each as a fitted estimator that takes the same tables. Predictions follow changes
+        of this list.
+    candidates_ : dict of lists
+        One entry per kind of trees that competed by default; else empty. ``candidate`` is its name,
+        ``error`` the estimated squared error of the probabilities of a forest of this kind, NaN if
+        it was not estimated, ``share`` the part of the trees that is to be of this kind, and
+        ``n_trees`` the number of those that were trained.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean of the importances of the trees. The sum is 1, or 0 if no tree has splits.
+    oob_score_ : float
+        Accuracy on the training samples, each predicted by the trees that did not
+        draw it. Only with `oob_score`, as the next.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Mean probabilities by these trees; NaN for samples that every tree drew.
+    pruning_path_ : dict of lists
+        Only of a forest that `ngdt.pruning.prune_forest` returned, which describes it.
+
+    See Also
+    --------
+    ObliqueTreeClassifier : A single tree.
+
+    Notes
+    -----
+    Data are checked, encoded and scaled once. The samples of a tree are weights, so that no tree
+    has a copy of X, unless `max_features` selects columns for it.
+
+    References
+    ----------
+    L. Breiman. "Bagging predictors." Machine Learning 24, 1996.
+
+    T. K. Ho. "The random subspace method for constructing decision forests." IEEE Transactions on
+    Pattern Analysis and Machine Intelligence 20, 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueForestClassifier
+    >>> from ngdt.optimizers import Annealed
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = ObliqueForestClassifier(
+    ...     20, max_depth=3, optimizer=Annealed(steps=300), oob_score=True, random_state=0)
+    >>> forest.fit(X, y).oob_score_ > 0.9
+    True
+    >>> forest.predict(X[:2])
+    array([0, 0])
+    >>> forest.estimators_[0].tree_.n_features
+    4
+    """
+
+    _tree_class = ObliqueTreeClassifier
+    _parameter_constraints: ClassVar[dict] = {
+        **ObliqueForest._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 20,
+        *,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        init: "str | Initializer | Tree | BaseEstimator" = "auto",
+        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        loss: str | Loss | None = None,
+        bootstrap: bool | Literal["auto"] = "auto",
+        max_samples: int | float | None = None,
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        oob_score: bool | Callable[[Any, Any], float] = False,
+        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
+        leaf_penalty: float | Literal["auto"] = "auto",
+        class_weight: (
+            Mapping[Any, float] | Literal["balanced", "balanced_subsample"] | None) = None,
+        standardize: bool | Literal["auto", "global"] = "auto",
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        max_time: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
+            init=init,
+            optimizer=optimizer,
+            loss=loss,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            max_features=max_features,
+            oob_score=oob_score,
+            leaf=leaf,
+            leaf_features=leaf_features,
+            leaf_penalty=leaf_penalty,
+            standardize=standardize,
+            categorical_features=categorical_features,
+            max_time=max_time,
+            checkpoint=checkpoint,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            warm_start=warm_start,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Label with the largest mean probability, for each sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        best = self._predictions(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Mean of the probabilities that the trees give each label.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._predictions(X)
+
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
+        """Logarithm of the mean probability of each label.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self._predictions(X))
+
+    def _set_out_of_bag(self, y, sample_weight, predictions):
+        self.oob_decision_function_ = predictions
+        known = np.isfinite(predictions[:, 0]) & (sample_weight > 0)
+        y, best = np.asarray(y).ravel()[known], self.classes_[predictions[known].argmax(axis=1)]
+        self.oob_score_ = out_of_bag_score(
+            self.oob_score, accuracy_score, y, best, sample_weight[known])

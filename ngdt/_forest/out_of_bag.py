@@ -1,0 +1,84 @@
+"""Predictions of a forest for its training samples, by trees that were not trained on them."""
+
+import warnings
+
+import numpy as np
+from scipy.special import softmax
+
+from ngdt._util.validation import error_prefix
+
+# Share of samples without a prediction above which there is a warning. About one sample in a
+# hundred is drawn for each of ten trees.
+_MAX_UNKNOWN = 0.01
+
+
+def out_of_bag_predictions(problem, sampling, estimators):
+    """Mean prediction of the trees that a sample was not drawn for.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the whole forest.
+    sampling : Sampling
+    estimators : sequence of ObliqueTreeClassifier or ObliqueTreeRegressor
+        The trees, with their seeds. Those of a trial of kinds have none, and predict nothing here;
+        nor do those of an earlier fit with another number of samples.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_outputs)
+        Probabilities of the classes, or targets in the units of y; NaN for samples that were drawn
+        for every tree.
+
+    Warns
+    -----
+    UserWarning
+        If more than one sample in a hundred has no prediction.
+    """
+    n_samples = np.count_nonzero(problem.sample_weight)
+    estimators = [each for each in estimators if each.random_state is not None
+                  and getattr(each, "_draw", (None,))[0] == n_samples]
+    total = np.zeros((problem.X.shape[0], problem.n_outputs))
+    n_trees = np.zeros((len(total), 1))
+    for estimator in estimators:
+        tree = estimator.tree_
+        own = sampling.of_draw(estimator._draw)
+        counts = own.counts(problem.sample_weight, estimator.random_state)
+        samples = np.flatnonzero(counts == 0).astype(np.int32)
+        predictions = problem.predictions(tree, samples)
+        total[samples] += softmax(predictions, axis=1) if problem.loss.is_classifier else (
+            predictions)
+        n_trees[samples] += 1
+    unknown = (n_trees == 0).mean()
+    if unknown > _MAX_UNKNOWN:
+        why = "were drawn for every tree: use more trees, or a smaller max_samples" if (
+            estimators) else (
+            "may have been drawn for every tree, since training ended while kinds of trees were "
+            "compared: give it more time")
+        warnings.warn(
+            f"{unknown:.0%} of the samples have no out-of-bag prediction. They {why}", stacklevel=5)
+    return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)
+
+
+def out_of_bag_score(oob_score, metric, y, predictions, weight):
+    """The score of the samples that have an out-of-bag prediction.
+
+    Parameters
+    ----------
+    oob_score : bool or callable
+        A callable replaces the metric, and gets no weights.
+    metric : callable
+    y, predictions, weight : ndarray
+        Of these samples.
+
+    Returns
+    -------
+    object
+        What the metric returns; NaN if there is no sample.
+    """
+    if not len(y):
+        return np.nan
+    if callable(oob_score):
+        with error_prefix("oob_score, a function of y_true and y_pred, failed"):
+            return oob_score(y, predictions)
+    return metric(y, predictions, sample_weight=weight)

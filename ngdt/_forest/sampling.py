@@ -1,0 +1,203 @@
+"""The samples and features that each tree of a forest is trained on."""
+
+from dataclasses import dataclass, replace
+from itertools import count, islice
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+
+from ngdt._core.tree import Tree
+from ngdt._util.validation import number_of_features
+
+# Largest number of samples that are drawn for a tree, if there are fewer. They are held in memory.
+_MAX_DRAWN = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """How many samples and columns are drawn for each tree, and how.
+
+    All draws depend on the seed of the tree only.
+
+    Attributes
+    ----------
+    bootstrap : bool
+        Whether samples are drawn with replacement.
+    n_drawn : int or None
+        Number of samples. None stands for all without replacement.
+    n_columns : int or None
+        Number of columns of the table. None stands for all.
+    column_of : ndarray of int, shape (n_features,)
+        Column of each feature.
+    encoder : ClassTargets or None
+        Balances the classes of the samples of each tree, unless it is None.
+    held_out : ndarray of int, or None
+        Samples that are never drawn.
+    """
+
+    bootstrap: bool
+    n_drawn: int | None
+    n_columns: int | None
+    column_of: np.ndarray
+    encoder: object = None
+    held_out: np.ndarray | None = None
+
+    def draw(self, sample_weight):
+        """What, besides the seed, tells which samples a tree has drawn, as `of_draw` takes it."""
+        n_drawn = None if self.n_drawn is None else int(self.n_drawn)
+        return int(np.count_nonzero(sample_weight)), bool(self.bootstrap), n_drawn
+
+    def of_draw(self, draw):
+        """The sampling by which a tree, perhaps of an earlier fit, was trained."""
+        _, bootstrap, n_drawn = draw
+        return replace(self, bootstrap=bootstrap, n_drawn=n_drawn)
+
+    def counts(self, sample_weight, seed):
+        """How often each sample is drawn.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of shape (n_samples,)
+            Samples of weight 0 are never drawn.
+        seed : int
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+        """
+        drawn = np.flatnonzero(sample_weight)
+        if self.held_out is not None:
+            drawn = np.setdiff1d(drawn, self.held_out)
+        if self.n_drawn is not None:
+            drawn = np.random.default_rng([seed, 0]).choice(
+                drawn, self.n_drawn, replace=self.bootstrap)
+        return np.bincount(drawn, minlength=len(sample_weight))
+
+    def weight(self, problem, seed):
+        """The sample weights of a tree.
+
+        Parameters
+        ----------
+        problem : Problem
+        seed : int
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        weight = problem.sample_weight * self.counts(problem.sample_weight, seed)
+        if self.encoder is None:
+            return weight
+        return self.encoder.apply_class_weight("balanced", problem.y[:, 0].astype(np.intp), weight)
+
+    def features(self, seed):
+        """The features of a tree, ascending; None stands for all.
+
+        Parameters
+        ----------
+        seed : int
+
+        Returns
+        -------
+        ndarray of int, or None
+        """
+        if self.n_columns is None:
+            return None
+        columns = np.unique(self.column_of)
+        drawn = np.random.default_rng([seed, 1]).choice(columns, self.n_columns, replace=False)
+        return np.flatnonzero(np.isin(self.column_of, drawn))
+
+
+def seeds_of(seed, n_trees, used=()):
+    """Seeds of the trees of a forest: those of the first trees do not depend on their number.
+
+    Parameters
+    ----------
+    seed : int
+    n_trees : int
+    used : sequence of int
+        Seeds of trees that the forest has, which are left out.
+
+    Returns
+    -------
+    list of int
+    """
+    seeds = (int(np.random.SeedSequence([seed, t]).generate_state(1)[0] >> 1) for t in count())
+    return list(islice((each for each in seeds if each not in used), n_trees))
+
+
+def widen(tree, features, n_features):
+    """A tree of some features as one of all features, with weights of zero for the others.
+
+    Parameters
+    ----------
+    tree : Tree
+    features : ndarray of int, shape (tree.n_features,)
+        Ascending.
+    n_features : int
+
+    Returns
+    -------
+    Tree
+    """
+    slopes = None
+    if tree.slopes is not None:
+        slopes = np.zeros((*tree.values.shape, n_features))
+        slopes[..., features] = tree.slopes
+    if tree.is_sparse:
+        weights = tree.weights
+        weights = sparse.csr_array(
+            (weights.data, features[weights.indices], weights.indptr),
+            shape=(tree.n_internal, n_features))
+    else:
+        weights = np.zeros((tree.n_internal, n_features))
+        weights[:, features] = tree.weights
+    return Tree(weights, tree.thresholds, tree.children_left, tree.children_right, tree.values,
+                slopes, tree.ranges)
+
+
+def number_of_samples(max_samples, n_samples, bootstrap):
+    """Number of samples of each tree that `max_samples` means; None for all, not drawn.
+
+    Parameters
+    ----------
+    max_samples : int, float or None
+    n_samples : int
+        Of positive weight.
+    bootstrap : bool
+
+    Returns
+    -------
+    int or None
+    """
+    if max_samples is None:
+        return n_samples if bootstrap else None
+    if isinstance(max_samples, Integral):
+        if max_samples > n_samples and not bootstrap:
+            raise ValueError(
+                f"max_samples={max_samples} is more than the {n_samples} samples: use less, or "
+                "bootstrap=True")
+        if max_samples > max(_MAX_DRAWN, n_samples):
+            raise ValueError(
+                f"max_samples={max_samples} is more than {max(_MAX_DRAWN, n_samples)}, the most "
+                f"that are drawn for a tree: with many times the {n_samples} samples, all trees "
+                "are trained on about the same")
+        return int(max_samples)
+    return max(1, round(max_samples * n_samples))
+
+
+def number_of_columns(max_features, n_columns):
+    """Number of columns of each tree that `max_features` means; None for all.
+
+    Parameters
+    ----------
+    max_features : int, float, "sqrt", "log2" or None
+    n_columns : int
+
+    Returns
+    -------
+    int or None
+    """
+    n_drawn = number_of_features(max_features, n_columns)
+    return None if n_drawn == n_columns else n_drawn

@@ -1,0 +1,1 @@
+"""Statistics, captions and rules of fitted trees, for text and plots."""

@@ -1,0 +1,217 @@
+"""All that text and plots say of a tree beside its numbers: names, and a summary of its samples."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from ngdt._core.scaling import Moments
+from ngdt._core.structure import sums_below
+from ngdt._core.tree import Tree
+from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
+from ngdt._inspection.sample_summary import SampleSummary
+from ngdt._inspection.units import in_units
+from ngdt._util.validation import check_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLabels:
+    """A tree and what is known of its features and classes.
+
+    Attributes
+    ----------
+    tree : Tree
+    feature_names : list of str
+        Names of the features of the tree.
+    features : list of Feature, or None
+        What the features mean, if the tree was trained on an encoded table.
+    column_names : list of str
+        Names of the columns of the table.
+    class_names : list of str, or None
+        None for regression.
+    summary : SampleSummary or None
+        Of the training samples, or of others that were given; None if there are none.
+    n_node_samples : ndarray of int, shape (n_internal + n_leaves,), or None
+        Number of these samples at each node, then at each leaf.
+    fill : dict of int to float
+        What stands for a missing number, of the features that had missing ones in training.
+    booleans : frozenset of int
+        The features that are numbers for bools.
+    """
+
+    tree: Tree
+    feature_names: list
+    features: list | None
+    column_names: list
+    class_names: list | None
+    summary: SampleSummary | None
+    n_node_samples: np.ndarray | None
+    fill: dict = field(default_factory=dict)
+    booleans: frozenset = frozenset()
+
+    @property
+    def leaf_weights(self):
+        """Weight of the samples of each leaf: their number, if all weigh the same. None without."""
+        if self.summary is not None and self.summary.leaf_weights is not None:
+            return self.summary.leaf_weights
+        counts = self.n_node_samples
+        return None if counts is None else counts[self.tree.n_internal:]
+
+    def is_number(self, feature):
+        """Whether a feature of the tree is a column of numbers."""
+        return self.features is None or self.features[feature].kind == "number"
+
+
+def labels_of(model, *, feature_names=None, class_names=None, X=None):
+    """The tree of a model, names of its features and classes, and a summary of its samples.
+
+    Of a pipeline or a search, it is the tree of the last step. If the steps before it end with
+    scalers, such as StandardScaler, the tree is in the units of the columns before these.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    feature_names : sequence, default=None
+        Names of the columns that the tree reads. None takes those that the other steps of a
+        pipeline make, or ``feature_names_in_`` of the estimator, or else "x0", "x1" and so on.
+    class_names : sequence, default=None
+        None takes ``classes_`` of the estimator, or else "0", "1" and so on.
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
+        Samples to summarize, as the model reads them. None takes the training samples of the
+        estimator.
+
+    Returns
+    -------
+    TreeLabels
+    """
+    steps, model = unwrap(model)
+    tree, table = tree_of(model), _encoding(model)
+    n_columns = tree.n_features if table is None else len(table.names)
+    if feature_names is None:
+        feature_names = names_out(steps)
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])
+    columns = _check_names("feature_names", feature_names, n_columns)
+    names = columns if table is None else replace(table, names=tuple(columns)).feature_names
+    classes = _class_names(model, tree, class_names)
+    summary, counts = _known(model, tree) if X is None else _summarize(
+        tree, _encoded(model, transform(steps, X)), classes is not None)
+    labels = TreeLabels(
+        tree, names, None if table is None else table.features, columns, classes, summary, counts,
+        *_of_numbers(getattr(model, "_table", None)))
+    scale, offset = units_of(steps, n_columns)
+    if table is not None:       # indicators have no units
+        is_number = np.array([each.kind == "number" for each in labels.features])
+        columns = [each.column for each in labels.features]
+        scale = np.where(is_number, scale[columns], 1.0)
+        offset = np.where(is_number, offset[columns], 0.0)
+    return in_units(labels, scale, offset)
+
+
+def leaves_and_samples(model, X):
+    """The leaf of each sample, and the samples as the tree reads them.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    leaf : ndarray of int32, shape (n_samples,)
+    X : ndarray or CSR matrix
+    """
+    steps, model = unwrap(model)
+    X = _encoded(model, transform(steps, X))
+    tree = tree_of(model)
+    return tree.apply_samples(tree._samples(X)), X
+
+
+def _encoded(model, X):
+    return model.encode(X) if hasattr(model, "encode") else check_matrix(X)
+
+
+def tree_of(model):
+    """The tree of a `Tree` or of a fitted ngdt estimator.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+
+    Returns
+    -------
+    Tree
+    """
+    if isinstance(model, Tree):
+        return model
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    if hasattr(model, "estimators_"):
+        nested = hasattr(model.estimators_[0], "estimators_")    # of boosting
+        raise TypeError(
+            f"model must be a single tree, got {type(model).__name__}: pass one of its trees, such "
+            f"as estimators_[0]{'.estimators_[0]' * nested}")
+    if hasattr(model, "as_tree"):
+        raise TypeError(
+            f"model must have splits of columns, got a {type(model).__name__}, whose splits are "
+            "networks: its as_tree() gives the features and a Tree that splits them")
+    tree = getattr(model, "tree_", None)
+    if not isinstance(tree, Tree):
+        hint = "" if tree is None else ": convert it by Tree.from_sklearn first"
+        for name in ("regressor_", "estimator_", "best_estimator_", "estimator"):
+            if hasattr(model, name):
+                hint = f": pass the fitted estimator in it, {name}"
+                break
+        raise TypeError(
+            f"model must be a Tree or a fitted ngdt estimator, got {type(model).__name__}{hint}"
+        )
+    return tree
+
+
+def _encoding(model):
+    """The encoding of the table that the tree of a model was trained on; None if there is none."""
+    table = getattr(model, "_table", None)
+    return None if table is None or table.is_identity else table
+
+
+def _of_numbers(table):
+    """What stands for missing numbers, by feature, and the features that are bools."""
+    if table is None:
+        return {}, frozenset()
+    return ({int(k): float(table.fill[k]) for k in table.gaps},
+            frozenset(np.flatnonzero(np.isin(table.numeric, table.booleans)).tolist()))
+
+
+def _class_names(model, tree, names):
+    if tree.n_outputs == 1 if model is tree else is_regressor(model):
+        return None
+    if names is None:
+        names = getattr(model, "classes_", range(tree.n_outputs))
+    return _check_names("class_names", names, tree.n_outputs)
+
+
+def _known(model, tree):
+    """Summary and counts of the training samples; None and None if they are not known."""
+    summary = getattr(model, "_sample_summary", None)
+    # tree_ may have been replaced since.
+    if summary is None or summary.tree is not tree:
+        return None, None
+    return summary, model.n_node_samples
+
+
+def _summarize(tree, X, is_classifier):
+    data = tree._samples(X)
+    samples = np.arange(data.n_samples, dtype=np.int32)
+    n_samples_at_leaf = np.bincount(tree.apply_samples(data), minlength=tree.n_leaves)
+    moments = Moments.of(X, np.ones(data.n_samples))
+    summary = SampleSummary.of(tree, X, data, samples, moments, is_classifier)
+    return summary, sums_below(tree, n_samples_at_leaf).astype(np.intp)
+
+
+def _check_names(parameter, names, count):
+    if np.shape(names) != (count,):
+        raise ValueError(
+            f"{parameter} must be a sequence of {count} names, got shape {np.shape(names)}"
+        )
+    return [str(name) for name in names]

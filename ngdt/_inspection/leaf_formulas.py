@@ -1,0 +1,229 @@
+"""What leaves predict, as it is written: values, or formulas of linear leaves.
+
+A formula that shows all its features predicts for each sample of the summary what the tree does, up
+to half a unit in the last of the digits that are asked for.
+"""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from ngdt._inspection.rules import DEFAULT_DIGITS, factor, hidden_terms, terms_of
+from ngdt._util.numbers import exact, format_number, shortest
+
+# Farthest that a feature is written from its mean in the leaf, in standard deviations.
+_CENTER_TOLERANCE = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A constant, plus slopes times the differences of features from round numbers near their mean.
+
+    So the constant is about the mean prediction of the leaf; as the prediction for features that
+    are zero, such as a year or a blood pressure, it would mean nothing.
+
+    Attributes
+    ----------
+    constant : Decimal
+    features : ndarray of int
+        The features that are shown, the largest effect first; none if the leaf is constant.
+    slopes, centers : list of Decimal
+    limits : list of Decimal, or None
+        Smallest and largest prediction.
+    hidden : str
+        What is not shown, as text. The constant holds for the means of these features.
+    """
+
+    constant: Decimal
+    features: np.ndarray
+    slopes: list
+    centers: list
+    limits: list | None = None
+    hidden: str = ""
+
+    def text(self, labels):
+        """The formula as text, such as ``152 + 5.3 * (bmi - 26), within [25, 346]``."""
+        terms = [
+            f"{'-' if slope < 0 else '+'} {format_number(abs(slope))} * "
+            + _difference(labels, feature, center)
+            for feature, slope, center in zip(
+                self.features, self.slopes, self.centers, strict=True)]
+        constant = format_number(self.constant)
+        # A constant of zero is left out.
+        first = [] if constant == "0" and terms else [constant]
+        text = " ".join([*first, *terms, self.hidden]).strip().removeprefix("+ ")
+        if self.limits is None:
+            return text
+        return f"{text}, within [{', '.join(map(format_number, self.limits))}]"
+
+
+def _difference(labels, feature, center):
+    if center:
+        name = labels.feature_names[feature]
+        return f"({name} {'-' if center > 0 else '+'} {format_number(abs(center))})"
+    return factor(labels, feature)
+
+
+def leaf_texts(labels, leaf, n_terms=None, digits=None):
+    """What a leaf of a regression tree predicts, as it is written.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    leaf : int
+    n_terms, digits
+        As for `formula_of`.
+
+    Returns
+    -------
+    list of str
+        One for each output.
+    """
+    return [
+        formula_of(labels, leaf, output, n_terms, digits).text(labels)
+        for output in range(labels.tree.n_outputs)]
+
+
+def has_log_odds(labels):
+    """Whether linear leaves are written as the log-odds of two classes.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+
+    Returns
+    -------
+    bool
+    """
+    tree, names = labels.tree, labels.class_names
+    return (tree.slopes is not None and tree.ranges is None
+            and names is not None and len(names) == 2)
+
+
+def log_odds_of(labels):
+    """Of a tree for two classes, that of the differences of their logits, without class names.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+        Of a tree with linear leaves.
+
+    Returns
+    -------
+    TreeLabels
+    """
+    tree, summary = labels.tree, labels.summary
+    odds = tree.replace(values=tree.values[:, 1:] - tree.values[:, :1],
+                        slopes=tree.slopes[:, 1:] - tree.slopes[:, :1])
+    if summary is not None:     # the largest span that the difference may have
+        summary = replace(summary, tree=odds, spans=summary.spans.sum(keepdims=True))
+    return replace(labels, tree=odds, class_names=None, summary=summary)
+
+
+def formula_of(labels, leaf, output=0, n_terms=None, digits=None):
+    """The formula of a leaf for one output.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    leaf : int
+    output : int, default=0
+    n_terms : int or None, default=None
+        Number of features to show. None shows all.
+    digits : int or None, default=None
+        Least number of significant digits. Numbers have more where the error of a prediction would
+        exceed half a unit in that digit of the range of all predictions: leaves that differ have to
+        look different. None stands for 3, or for exact numbers where all features are shown and the
+        samples are not known.
+
+    Returns
+    -------
+    Formula
+    """
+    tree, summary = labels.tree, labels.summary
+    slopes = np.zeros(1) if tree.slopes is None else tree.slopes[leaf, output]
+    limits = None if tree.ranges is None else tree.ranges[leaf, output]
+    value, (features, effect) = tree.values[leaf, output], terms_of(labels, slopes)
+    slopes = slopes[features]
+    if not len(features):
+        value, limits = value if limits is None else np.clip(value, *limits), None
+    hidden = hidden_terms(labels, effect, n_terms)
+    if digits is None and summary is None and not hidden:
+        return _exact(value, features, slopes, limits)
+    digits = digits or DEFAULT_DIGITS
+    tolerance = _tolerance(labels, output, digits)
+    shown = features[:n_terms]
+    centers = [_center(labels, leaf, feature) for feature in shown]
+    # Where the constant holds: at the written centers, and at the means of hidden features.
+    point = np.zeros(len(features))
+    if summary is not None and len(features):
+        point = summary.leaf_means[leaf, features]
+    point[:len(shown)] = [float(center) for center in centers]
+    with np.errstate(over="ignore", invalid="ignore"):
+        constant = value + slopes @ point
+        if summary is None or hidden or not len(features):
+            rounded, room = [shortest(slope, digits) for slope in slopes[:n_terms]], tolerance
+        else:
+            rounded, room = _round_slopes(
+                features, slopes, point, summary, digits, tolerance, abs(value))
+    if not (room > 0 and np.isfinite(constant)):
+        return _exact(value, features, slopes, limits)
+    return Formula(
+        _near(constant, digits, room), shown, rounded, centers,
+        limits if limits is None else [_near(limit, digits, tolerance) for limit in limits],
+        hidden)
+
+
+def _exact(value, features, slopes, limits):
+    return Formula(
+        exact(value), features, [exact(slope) for slope in slopes], [Decimal(0)] * len(features),
+        limits if limits is None else [exact(limit) for limit in limits])
+
+
+def _near(value, digits, tolerance):
+    return shortest(value, digits, lambda rounded: abs(rounded - value) <= tolerance)
+
+
+def _tolerance(labels, output, digits):
+    """Half a unit in a digit of the range of all predictions; infinite if all are the same."""
+    if labels.summary is None or labels.tree.slopes is None:
+        values = labels.tree.values[:, output]
+        with np.errstate(over="ignore"):
+            span = values.max() - values.min()
+    else:
+        span = labels.summary.spans[output]
+    return 0.5 * 10.0**-digits * span if span > 0 else np.inf
+
+
+def _center(labels, leaf, feature):
+    """The shortest number near the mean of a feature in a leaf; 0 without samples."""
+    # Bools, categories and gaps are 0 or 1; the constant is the prediction without them.
+    if labels.summary is None or not labels.is_number(feature) or feature in labels.booleans:
+        return Decimal(0)
+    mean = float(labels.summary.leaf_means[leaf, feature])
+    tolerance = _CENTER_TOLERANCE * labels.summary.std[feature]
+    return Decimal(0) if abs(mean) <= tolerance else _near(mean, 1, tolerance)
+
+
+def _round_slopes(features, slopes, point, summary, digits, tolerance, size):
+    """Slopes, rounded, and what they leave of the tolerance for the constant: 0 if they cannot be.
+
+    Half of the tolerance is for the slopes. Another slope changes the prediction of a sample by at
+    most the change times the largest distance of the feature from its center.
+    """
+    center, half_range = summary.center_and_half_range(features)
+    reach = np.abs(center - point) + half_range
+    # What sums in any order differ by, those of this function included.
+    size = size + np.abs(slopes) @ (np.abs(center) + np.abs(point) + half_range)
+    error = 4 * (len(slopes) + 2) * (
+        np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
+    room = tolerance - error
+    if not (room > 0 and np.isfinite(size)):
+        return [], 0.0
+    each = room / 2 / len(slopes)
+    rounded = [
+        shortest(slope, digits, lambda value, s=slope, r=far: abs(value - s) * r <= each)
+        for slope, far in zip(slopes.tolist(), reach.tolist(), strict=True)]
+    change = np.array([float(slope) for slope in rounded]) - slopes
+    return rounded, room - np.abs(change) @ reach

@@ -1,0 +1,151 @@
+"""The tree inside of a pipeline or a search, and what the steps before it do to the columns."""
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from ngdt._core.tree import Tree
+
+
+def unwrap(model):
+    """The estimator inside of pipelines and searches, and the transformers before it.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+
+    Returns
+    -------
+    steps : list of transformers
+    model : Tree or fitted estimator
+    """
+    steps = []
+    while True:
+        inner = _chosen(model)
+        if isinstance(model, Pipeline):
+            steps += _flat(transformers(model).values())
+            inner = model[-1]
+        if inner is None:
+            return steps, model
+        model = inner
+
+
+def _chosen(model):
+    """The estimator that a search has chosen and fitted; None if the model is no search."""
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_
+    return getattr(model, "estimator_", None) if isinstance(
+        getattr(model, "tree_", None), Tree) else None
+
+
+def transformers(pipeline):
+    """Steps before the last that do something, by name.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        name: step for name, step in pipeline.steps[:-1] if step not in (None, "passthrough")}
+
+
+def _flat(steps):
+    """Steps, with those of a pipeline in its place."""
+    return [
+        each for step in steps for each in (
+            _flat([*transformers(step).values(), step[-1]]) if isinstance(step, Pipeline)
+            else [step])]
+
+
+def transform(steps, X):
+    """Samples as the last estimator reads them.
+
+    Parameters
+    ----------
+    steps : list of transformers
+    X : array-like, data frame or CSR matrix
+
+    Returns
+    -------
+    array-like, data frame or CSR matrix
+    """
+    for step in steps:
+        X = step.transform(X)
+    return X
+
+
+def names_out(steps):
+    """Names of the columns that transformers make; None if they have none.
+
+    Parameters
+    ----------
+    steps : list of transformers
+
+    Returns
+    -------
+    ndarray of str, or None
+    """
+    if not steps:
+        return None
+    try:
+        return Pipeline([(str(k), step) for k, step in enumerate(steps)]).get_feature_names_out()
+    except (AttributeError, ValueError):    # not every transformer can name its columns
+        return None
+
+
+def units_of(steps, n_columns):
+    """What one unit and the zero of each column were before the last transformers scaled them.
+
+    Parameters
+    ----------
+    steps : list of transformers
+    n_columns : int
+        Number of columns that they make.
+
+    Returns
+    -------
+    scale, offset : ndarray of shape (n_columns,)
+        A number z of a column was ``scale * z + offset`` before; 1 and 0 if no scaler is known.
+    """
+    scale, offset = np.ones(n_columns), np.zeros(n_columns)
+    for step in reversed(steps):
+        is_parts = isinstance(step, ColumnTransformer)
+        units = (_units_of_parts if is_parts else _units_of_scaler)(step, n_columns)
+        if units is None:
+            break
+        scale, offset = scale * units[0], offset * units[0] + units[1]
+        if is_parts:    # its columns are others than those of the steps before it
+            break
+    return scale, offset
+
+
+def _units_of_scaler(step, n_columns):
+    """Scale and offset of a transformer that scales each column by itself; else None."""
+    if isinstance(step, StandardScaler):
+        mean = step.mean_ if step.with_mean else None
+        return _or(step.scale_, 1.0, n_columns), _or(mean, 0.0, n_columns)
+    if isinstance(step, MinMaxScaler) and not step.clip:
+        return 1.0 / step.scale_, -step.min_ / step.scale_
+    if isinstance(step, MaxAbsScaler) and not getattr(step, "clip", False):
+        return step.scale_, np.zeros(n_columns)
+    if isinstance(step, RobustScaler):
+        return _or(step.scale_, 1.0, n_columns), _or(step.center_, 0.0, n_columns)
+    return None
+
+
+def _or(value, default, n_columns):
+    return np.full(n_columns, default) if value is None else value
+
+
+def _units_of_parts(step, n_columns):
+    """Scales and offsets of the parts of a ColumnTransformer; other parts are left as they are."""
+    scale, offset = np.ones(n_columns), np.zeros(n_columns)
+    for name, part, _ in step.transformers_:
+        columns = step.output_indices_[name]
+        scale[columns], offset[columns] = units_of(_flat([part]), columns.stop - columns.start)
+    return scale, offset

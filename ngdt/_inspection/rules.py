@@ -1,0 +1,368 @@
+"""Splits as they are written: features in order, rounded numbers.
+
+A rule that shows all its features sends each sample of the summary as the tree does.
+"""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from ngdt._inspection.importances import effects
+from ngdt._util.numbers import exact, percent, shortest
+
+# Significant digits of numbers for readers.
+DEFAULT_DIGITS = 3
+# How plots and pages write the relation of a condition.
+SIGNS = {"<=": "≤", ">=": "≥"}
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A sample goes left where the weighted sum of its features is at most the threshold.
+
+    Attributes
+    ----------
+    features : ndarray of int
+        The features that are shown, the largest effect first.
+    weights : list of Decimal
+        Their weights. That of a split on a single feature is 1 or -1.
+    threshold : Decimal
+    hidden : str
+        What is not shown, as text; empty if nothing is hidden.
+    is_certain : bool
+        False where samples come so near to the threshold that the order of a sum in floating
+        point may decide.
+    missing_is_left : bool or None
+        Of a split on a single number, whether samples go left whose number is missing. None where
+        none was missing in training.
+    """
+
+    features: np.ndarray
+    weights: list
+    threshold: Decimal
+    hidden: str = ""
+    is_certain: bool = True
+    missing_is_left: bool | None = None
+
+    @property
+    def is_condition(self):
+        """Whether the rule compares a single feature with a limit."""
+        return len(self.weights) == 1 and not self.hidden and abs(self.weights[0]) == 1
+
+    @property
+    def comparison(self):
+        """Of a condition, how samples of the left child compare: "<=" or ">=", and the limit."""
+        (sign,) = self.weights
+        return "<=" if sign > 0 else ">=", sign * self.threshold
+
+
+@dataclass(frozen=True)
+class CategoryRule:
+    """A split by a categorical column: a sample goes left by its category alone.
+
+    Attributes
+    ----------
+    column : str
+    categories : list of str
+    is_left : bool
+        Whether samples of these categories go left; if not, all others do.
+    other : str or None
+        The other category, if there is one only.
+    """
+
+    column: str
+    categories: list
+    is_left: bool
+    other: str | None = None
+
+    def text(self, left):
+        """The condition that samples of the left or of the right child meet."""
+        is_in = self.is_left == left
+        if self.other is not None and not is_in:
+            return f"{self.column} is {self.other}"
+        if len(self.categories) == 1:
+            return f"{self.column} {'is' if is_in else 'is not'} {self.categories[0]}"
+        return f"{self.column} {'in' if is_in else 'not in'} {{{', '.join(self.categories)}}}"
+
+
+def category_rule_of(labels, node):
+    """The rule of a node as one of categories.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    node : int
+
+    Returns
+    -------
+    CategoryRule or None
+        None if the split uses a number other than a bool, or several columns.
+    """
+    weights, threshold = labels.tree.dense_weights([node])[0], labels.tree.thresholds[node]
+    number = number_of(labels, np.flatnonzero(weights))
+    if number in labels.booleans:
+        return _boolean_rule(labels, number, weights, threshold)
+    if labels.features is None:
+        return None
+    used = {labels.features[j][:2] for j in np.flatnonzero(weights)}
+    if len(used) != 1 or ("number" in {kind for _, kind in used}):
+        return None
+    ((column, kind),) = used
+    name = labels.column_names[column]
+    scores = {
+        feature.category: weight
+        for feature, weight in zip(labels.features, weights, strict=True)
+        if feature[:2] == (column, kind)}
+    # A category without a feature of its own has score 0: it goes with those that are not listed.
+    is_left = threshold < 0.0
+    listed = [each for each, score in scores.items() if (score <= threshold) == is_left]
+    return CategoryRule(name, listed, is_left) if listed else None
+
+
+def _boolean_rule(labels, feature, weights, threshold):
+    """The rule of a split on a bool; None if both values go the same way."""
+    true_is_left = bool(weights[feature] <= threshold)
+    if true_is_left == (threshold >= 0.0):
+        return None
+    name, missing_is_left = labels.feature_names[feature], _missing_is_left(
+        labels, feature, weights, threshold)
+    if missing_is_left is None:
+        return CategoryRule(name, ["True"], true_is_left, "False")
+    # A missing one goes with the value that is not written.
+    listed = "True" if missing_is_left != true_is_left else "False"
+    return CategoryRule(name, [listed], true_is_left == (listed == "True"))
+
+
+def terms_of(labels, weights):
+    """Features of a weighted sum, the largest effect first, and their effects.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    weights : ndarray of shape (n_features,)
+        Weights of a split, or slopes of a leaf.
+
+    Returns
+    -------
+    features : ndarray of int
+        Those whose weight is not zero.
+    effect : ndarray of shape (n_terms,)
+        Absolute weight times standard deviation, in units of the largest. Where the samples are
+        not known, the absolute weight instead.
+    """
+    features = np.flatnonzero(weights)
+    std = np.ones(len(weights)) if labels.summary is None else labels.summary.std
+    effect = effects(weights[features], std[features])
+    order = np.lexsort((-np.abs(weights[features]), -effect))
+    return features[order], effect[order]
+
+
+def hidden_terms(labels, effect, n_terms):
+    """What is not shown of a weighted sum, as text.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    effect : ndarray
+        Effects of the features, as `terms_of` returns them.
+    n_terms : int or None
+        Number of features to show. None shows all.
+
+    Returns
+    -------
+    str
+        Their number and, if the samples are known, their share of the effect; empty if nothing is
+        hidden.
+    """
+    if n_terms is None or len(effect) <= n_terms:
+        return ""
+    text = f"+ {len(effect) - n_terms} more"
+    if labels.summary is None or not effect.sum():
+        return text
+    return f"{text} ({percent(float(effect[n_terms:].sum() / effect.sum()))} of the effect)"
+
+
+def factor(labels, feature):
+    """The name of a feature as it is written in a term: that of a condition is in parentheses.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    feature : int
+
+    Returns
+    -------
+    str
+    """
+    name = labels.feature_names[feature]
+    return name if labels.is_number(feature) else f"({name})"
+
+
+def rule_of(labels, node, n_terms=None, digits=None):
+    """The rule of a node.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    node : int
+    n_terms : int or None, default=None
+        Number of features to show. None shows all.
+    digits : int or None, default=None
+        Least number of significant digits. None stands for 3, or for exact numbers where all
+        features are shown and the samples are not known.
+
+    Returns
+    -------
+    Rule
+    """
+    tree, summary = labels.tree, labels.summary
+    weights = tree.dense_weights([node])[0]
+    features, effect = terms_of(labels, weights)
+    weights, threshold = weights[features], float(tree.thresholds[node])
+    hidden = hidden_terms(labels, effect, n_terms)
+    number = number_of(labels, features)
+    if number is not None:
+        rule = _of_number(labels, node, number, digits)
+        if rule is not None:
+            return rule
+    if summary is not None and not hidden:
+        return _rounded(features, weights, threshold, summary, node, digits or DEFAULT_DIGITS)
+
+    def number(value):
+        is_exact = digits is None and not hidden
+        return exact(value) if is_exact else shortest(value, digits or DEFAULT_DIGITS)
+
+    return Rule(features[:n_terms], [number(weight) for weight in weights[:n_terms]],
+                number(threshold), hidden)
+
+
+def number_of(labels, features):
+    """The feature whose value decides a split: the only one, but for the indicator of its gaps.
+
+    Parameters
+    ----------
+    labels : TreeLabels
+    features : ndarray of int
+        Those with a weight.
+
+    Returns
+    -------
+    int or None
+        None if the split uses several columns.
+    """
+    if len(features) == 1:
+        return int(features[0])
+    if len(features) == 2 and labels.features is not None:
+        by_kind = {labels.features[j].kind: int(j) for j in features}
+        if by_kind.keys() == {"number", "missing"} and (
+                len({labels.features[j].column for j in features}) == 1):
+            return by_kind["number"]
+    return None
+
+
+def _of_number(labels, node, number, digits):
+    """The rule of a split on a feature, and where samples go whose number is missing.
+
+    None where the indicator of gaps leaves no room between the samples.
+    """
+    weights = labels.tree.dense_weights([node])[0]
+    weight, threshold, window = weights[number], float(labels.tree.thresholds[node]), None
+    if labels.summary is not None:
+        window = labels.summary.left[node], labels.summary.right[node]
+        if np.count_nonzero(weights) > 1:       # between products, not between numbers
+            low, high = np.array(window) / abs(weight)
+            window = np.nextafter(low, np.inf), np.nextafter(high, -np.inf)
+            if not window[0] < window[1]:
+                return None
+    rule = _single(np.array([number]), weight, threshold, window, digits)
+    return replace(rule, missing_is_left=_missing_is_left(labels, number, weights, threshold))
+
+
+def _missing_is_left(labels, number, weights, threshold):
+    """Where a split on a number sends samples without it; None if none was missing in training.
+
+    All other weights are those of the indicator of its gaps.
+    """
+    fill = labels.fill.get(number)
+    if fill is None:
+        return None
+    others = np.flatnonzero(weights)
+    return bool(weights[number] * fill + weights[others[others != number]].sum() <= threshold)
+
+
+def _single(features, weight, threshold, window, digits):
+    """The rule of a split on a single feature: its value, up to a sign, against a limit."""
+    size, sign = abs(float(weight)), Decimal(int(np.sign(weight)))
+    if window is not None:
+        low, high = window
+        limit = shortest(_inside(threshold / size, low, high), digits or DEFAULT_DIGITS,
+                         lambda value: low <= value < high)
+        return Rule(features, [sign], limit)
+    if digits is not None:
+        return Rule(features, [sign], shortest(threshold / size, digits))
+    limit = exact_limit(size, threshold)
+    if limit is None:
+        return Rule(features, [exact(weight)], exact(threshold))
+    return Rule(features, [sign], exact(limit))
+
+
+def exact_limit(weight, threshold):
+    """The largest float64 whose product with a positive weight is at most the threshold.
+
+    Parameters
+    ----------
+    weight, threshold : float
+
+    Returns
+    -------
+    float or None
+        None if it is not next to the quotient, as where products underflow.
+    """
+    above = np.float64(threshold) / weight
+    with np.errstate(over="ignore"):
+        for _ in range(3):
+            above = np.nextafter(above, np.inf)
+        for _ in range(6):
+            limit = np.nextafter(above, -np.inf)
+            if weight * limit <= threshold < weight * above:
+                return limit
+            above = limit
+    return None
+
+
+def _rounded(features, weights, threshold, summary, node, digits):
+    """The rule of a split on several features, rounded within the gap between the samples.
+
+    Rounding changes the weighted sum of a sample by ``change @ x``, which differs from
+    ``change @ center`` by at most ``|change| @ half_range``. The threshold may lie anywhere in what
+    this leaves of the gap.
+    """
+    center, half_range = summary.center_and_half_range(features)
+    n, left, right = len(weights), summary.left[node], summary.right[node]
+    with np.errstate(over="ignore", invalid="ignore"):
+        # What sums in any order differ by, those of this function included.
+        size = np.abs(weights) @ (np.abs(center) + half_range)
+        error = 4 * (n + 2) * (np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
+        room = right - left - 2 * error
+    if not (room > 0 and np.isfinite(size)):
+        return Rule(features, [exact(weight) for weight in weights], exact(threshold),
+                    is_certain=False)
+    # Half of the room is for the weights, and at least half for the threshold.
+    tolerance = room / 4 / max(n, 1)
+    rounded = [
+        shortest(weight, digits, lambda value, w=weight, h=half: abs(value - w) * h <= tolerance)
+        for weight, half in zip(weights.tolist(), half_range.tolist(), strict=True)]
+    change = np.array([float(weight) for weight in rounded]) - weights
+    shift, spread = change @ center, np.abs(change) @ half_range
+    low, high = left + shift + (spread + error), right + shift - (spread + error)
+    limit = shortest(_inside(threshold + shift, low, high), digits,
+                     lambda value: low <= value < high)
+    return Rule(features, rounded, limit)
+
+
+def _inside(value, low, high):
+    """The value, or an end of the interval [low, high) if it lies outside."""
+    if low <= value < high:
+        return float(value)
+    return float(low if low > -np.inf else np.nextafter(high, -np.inf))

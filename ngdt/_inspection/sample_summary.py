@@ -1,0 +1,156 @@
+"""What text and plots know of the samples of a tree, once these are gone."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+
+from ngdt._core.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSummary:
+    """The spread of each feature, and how near samples come to each split.
+
+    The samples of a node are compared by their products with its weights. At a split on a single
+    feature these are the values of the feature, times -1 if its weight is negative.
+
+    Attributes
+    ----------
+    tree : Tree
+    mean, std : ndarray of shape (n_features,)
+        Mean and standard deviation of each feature.
+    low, high : ndarray of shape (n_features,)
+        Smallest and largest value of each feature.
+    left, right : ndarray of shape (n_internal,)
+        The largest product of the samples that go left, and the smallest of those that go right;
+        -inf and inf where there are none. Any threshold from `left` on and below `right` splits
+        these samples as the tree does.
+    leaf_means : ndarray of shape (n_leaves, n_features), or None
+        Mean of the samples of each leaf; zero where there are none. None for constant leaves.
+    spans : ndarray of shape (n_outputs,), or None
+        Largest minus smallest prediction or, where all are equal, its size. None for constant
+        leaves.
+    probabilities : ndarray of shape (n_leaves, n_classes), or None
+        Mean probabilities of the classes for the samples of each leaf; those at the mean where
+        there are none. None for constant leaves, and for regression.
+    gains : ndarray of shape (n_internal + n_leaves,), or None
+        By how much splits and slopes lower the error: see `importances.node_gains`.
+        None where the targets of the samples are not known.
+    leaf_weights : ndarray of shape (n_leaves,), or None
+        Weight of the samples of each leaf. None where all samples have the same.
+    """
+
+    tree: Tree
+    mean: np.ndarray
+    std: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    leaf_means: np.ndarray | None = None
+    spans: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
+    gains: np.ndarray | None = None
+    leaf_weights: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, tree, X, data, samples, moments, is_classifier=False):
+        """Summary of the samples at the nodes of a tree; costs about as much as a prediction.
+
+        Parameters
+        ----------
+        tree : Tree
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+        data : Samples
+            The same samples as kernels read them.
+        samples : ndarray of int32, shape (n,)
+            Indices of the samples.
+        moments : Moments
+            The moments of these samples.
+        is_classifier : bool, default=False
+            Whether the outputs of the tree are logits of classes.
+        """
+        left, right, leaf = tree._nearest(data, samples, *_single_features(tree))
+        of_leaves = () if tree.slopes is None else (
+            _at_leaves(tree, X, data, samples, leaf, is_classifier))
+        return cls(
+            tree, moments.mean, moments.std, moments.low, moments.high, left, right, *of_leaves)
+
+    def center_and_half_range(self, features):
+        """Middle and half width of the range of some features."""
+        # Halved first, as sums may overflow.
+        low, high = (0.5 * end[features].astype(np.float64) for end in (self.low, self.high))
+        return high + low, high - low
+
+    def leaf_averages(self):
+        """Prediction of each leaf at the mean of its samples, shape (n_leaves, n_outputs)."""
+        tree = self.tree
+        if tree.slopes is None:
+            return tree.values
+        averages = tree.values + np.einsum("lkj,lj->lk", tree.slopes, self.leaf_means)
+        return averages if tree.ranges is None else np.clip(
+            averages, tree.ranges[..., 0], tree.ranges[..., 1])
+
+    def collapse(self, tree, place, n_samples_at_leaf):
+        """The summary for the tree with some nodes turned into leaves.
+
+        Parameters
+        ----------
+        tree : Tree
+            The smaller one.
+        place : ndarray of int, shape (n_internal + n_leaves,)
+            What each node and leaf has become, as `ngdt.pruning._replace.places` returns it.
+        n_samples_at_leaf : ndarray of int, shape (n_leaves,)
+        """
+        m = self.tree.n_internal
+        nodes = np.flatnonzero(place[:m] < tree.n_internal)
+        means = probabilities = gains = weights = None
+        if self.leaf_means is not None:
+            share = sparse.csr_array(
+                (n_samples_at_leaf, (place[m:] - tree.n_internal, np.arange(m + 1))))
+            means = share @ self.leaf_means / np.maximum(share.sum(axis=1), 1)[:, None]
+        is_kept = np.bincount(place)[place] == 1    # others are a node and what is below it
+        if self.gains is not None:
+            gains = np.zeros(tree.n_internal + tree.n_leaves)
+            gains[place[is_kept]] = self.gains[is_kept]
+        if self.leaf_weights is not None:
+            weights = np.bincount(place[m:] - tree.n_internal, self.leaf_weights, tree.n_leaves)
+        if self.probabilities is not None:
+            probabilities = softmax(tree.values, axis=1)    # of the new leaves, which are constant
+            probabilities[place[m:][is_kept[m:]] - tree.n_internal] = (
+                self.probabilities[is_kept[m:]])
+        return replace(self, tree=tree, left=self.left[nodes], right=self.right[nodes],
+                       leaf_means=means, probabilities=probabilities, gains=gains,
+                       leaf_weights=weights)
+
+
+def _at_leaves(tree, X, data, samples, leaf, is_classifier):
+    """Means of the samples of each leaf, spans of the predictions, and mean probabilities."""
+    order = np.argsort(leaf, kind="stable")
+    samples, leaf = samples[order], leaf[order]
+    counts = np.bincount(leaf, minlength=tree.n_leaves)
+    share = 1.0 / np.repeat(counts, counts)     # of each sample in the mean of its leaf
+    means = sparse.csr_array((share, (leaf, samples)), shape=(tree.n_leaves, X.shape[0])) @ X
+    predictions = tree.leaf_predictions(leaf, data, samples)
+    with np.errstate(over="ignore"):
+        spans = np.ptp(predictions, axis=0)
+    spans = np.where(spans > 0, spans, np.abs(predictions).max(axis=0))
+    probabilities = None
+    if is_classifier:
+        probabilities = sparse.csr_array(
+            (share, (leaf, np.arange(len(leaf)))), shape=(tree.n_leaves, len(leaf))
+        ) @ softmax(predictions, axis=1)
+        probabilities[counts == 0] = softmax(tree.values[counts == 0], axis=1)
+    return means.toarray() if sparse.issparse(means) else np.asarray(means), spans, probabilities
+
+
+def _single_features(tree):
+    """The feature and the weight of each split on a single feature; -1 and 0 for other splits."""
+    weights = sparse.csr_array(tree.weights)
+    nodes = np.flatnonzero(np.diff(weights.indptr) == 1)
+    column, weight = np.full(tree.n_internal, -1, dtype=np.int32), np.zeros(tree.n_internal)
+    places = weights.indptr[nodes]
+    column[nodes], weight[nodes] = weights.indices[places], weights.data[places]
+    return column, weight

@@ -1,0 +1,1 @@
+"""The methods that make and improve trees, one folder each."""

@@ -1,0 +1,1 @@
+"""Optimizers that finish the tree of another one."""

@@ -1,0 +1,1 @@
+"""Greedy trees: by information gain, and pruned."""

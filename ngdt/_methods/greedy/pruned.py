@@ -1,0 +1,195 @@
+"""Greedy trees whose size is chosen by cross-validated cost-complexity pruning, as in CART."""
+
+from functools import cached_property
+
+import numpy as np
+
+from ngdt._core.greedy.builder import GrowthInterrupted
+from ngdt._methods.greedy.info_gain import InfoGain
+from ngdt._methods.initializer import Initializer
+from ngdt._training.folds import problem_without, pruning_folds
+from ngdt._training.limits import collapsed, enforce_limits
+from ngdt.pruning._sequence import pruning_sequence
+
+# Difference of sums of errors that rounding can explain, relative to the largest of them.
+ROUNDING = 1e-12
+
+
+class Pruned(Initializer):
+    """Greedy axis-aligned tree, pruned to the size with the least cross-validated error.
+
+    The tree of `InfoGain` is pruned by minimal cost-complexity pruning. The parameter
+    `ccp_alpha` is chosen by three folds, from 1000 samples on by ten and, from 20 000 on, by a
+    third of the samples that is held out. This is the tree that a trained tree has to beat.
+
+    See Also
+    --------
+    InfoGain : The tree before it is pruned.
+
+    Notes
+    -----
+    Of alphas with the same error, the largest is chosen. Candidates are the geometric means of the
+    alphas at which two subtrees of the tree for all samples begin, or of the tree without the
+    samples that are held out.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees, sections 3.3
+    and 3.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> greedy, pruned = (
+    ...     ObliqueTreeClassifier(init=init, optimizer=None, random_state=0).fit(X, y)
+    ...     for init in ("info_gain", "pruned"))
+    >>> pruned.get_n_leaves() < greedy.get_n_leaves()
+    True
+    """
+
+    name = "pruned"
+    is_stochastic = True
+
+    def _initialize(self, problem):
+        return CrossValidatedPruning(problem, InfoGain(), pruning_folds(problem)).tree
+
+
+class CrossValidatedPruning:
+    """The tree of an initializer, and its trees without each fold, pruned with the same alpha.
+
+    The candidates for alpha are the subtrees of the tree for all training samples or, if there is
+    one fold only, of the tree without that fold: the other one may not be needed then. Between the
+    alphas at which two of them begin, each is represented by the geometric mean. At these alphas
+    the trees that are grown without each fold are pruned, and their errors on the folds are added.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its limits hold for all trees, except `ccp_alpha`. Validation samples are not used.
+    init : Initializer
+    folds : list of ndarray of int32
+        Test samples of each fold. Without folds, nothing is pruned.
+    share : float or None
+        Of the time until the deadline, for the trees without each fold. None gives all trees the
+        same.
+
+    Attributes
+    ----------
+    ccp_alpha : float
+        The alpha with the least error; of equal ones, the largest. 0 stands for the whole tree,
+        infinity for a single leaf.
+    initial_alpha : float
+        The same among the alphas that leave each tree a split, for initial trees: optimizers cannot
+        do anything with a single leaf.
+    """
+
+    def __init__(self, problem, init, folds, share=None):
+        self.problem = problem.replace(
+            validation_weight=None, ccp_alpha=0.0, verbose=0, callback=None)
+        self.init, self._parts = init, []
+        try:
+            for part in self._grow(folds, share):
+                self._parts.append(part)
+            self.ccp_alpha, self.initial_alpha = (
+                self._choose(self._parts, folds) if folds else (0.0, 0.0))
+        except KeyboardInterrupt as error:
+            if not self._parts:
+                raise
+            raise GrowthInterrupted(tree=self._parts[0].tree) from error
+
+    def _grow(self, folds, share):
+        """The trees without each fold, one after another."""
+        n = len(folds)
+        timed = self.problem.with_time(n / (n + 1) if share is None else share)
+        for k, samples in enumerate(folds):
+            phase = f"greedy tree without fold {k + 1} of {n}" if n > 1 else (
+                "greedy tree of some samples")
+            yield _Subtrees(problem_without(timed.with_time(1 / (n - k)), samples).doing(
+                1 / (n + 1), phase), self.init)
+
+    def _choose(self, parts, folds):
+        """`ccp_alpha` and `initial_alpha`."""
+        subtrees = parts[0] if len(folds) == 1 else self._whole
+        alphas = np.unique(subtrees.sequence.alphas)
+        candidates = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
+        total = sum(
+            part.total_errors(samples, self.problem.sample_weight, candidates)
+            for part, samples in zip(parts, folds, strict=True))
+        # Errors of targets and weights of very different size may overflow.
+        total = np.where(np.isnan(total), np.inf, total)
+        rounding = ROUNDING * total.max(where=np.isfinite(total), initial=0.0)
+        best = candidates[np.flatnonzero(total <= total.min() + rounding)[-1]]
+        trees = parts if len(folds) == 1 else [*parts, self._whole]
+        leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
+        if not leaves_a_split.any():
+            return float(best), 0.0
+        total = np.where(leaves_a_split, total, np.inf)
+        return float(best), float(candidates[np.flatnonzero(total <= total.min() + rounding)[-1]])
+
+    @cached_property
+    def _whole(self):
+        return _Subtrees(self.problem, self.init)
+
+    @cached_property
+    def tree(self):
+        """The pruned tree for all training samples."""
+        return self._whole.pruned(self.ccp_alpha)
+
+    @property
+    def depth(self):
+        """Depth before pruning: of the trees without each fold, or of the whole tree."""
+        return max(part.tree.max_depth for part in self._parts or [self._whole])
+
+    @cached_property
+    def initial_tree(self):
+        """The tree for all training samples, pruned to an initial tree."""
+        return self._whole.pruned(self.initial_alpha)
+
+    def fold_tree(self, k):
+        """The pruned tree without the samples of a fold."""
+        return self._parts[k].pruned(self.ccp_alpha)
+
+    def fold_initial_tree(self, k):
+        """The tree without the samples of a fold, pruned to an initial tree."""
+        return self._parts[k].pruned(self.initial_alpha)
+
+
+class _Subtrees:
+    """The tree of an initializer within the limits of a problem, and all its subtrees.
+
+    Parameters
+    ----------
+    problem : Problem
+    init : Initializer
+    """
+
+    def __init__(self, problem, init):
+        self.problem, self.tree = problem, enforce_limits(init.initialize(problem), problem)
+        samples = problem.training_samples
+        self.reached = (problem.apply(self.tree, samples), problem.y[samples],
+                        problem.sample_weight[samples], problem.loss)
+        self.sequence = pruning_sequence(self.tree, *self.reached)
+
+    def total_errors(self, samples, sample_weight, ccp_alphas):
+        """Sum of the weighted errors on some samples for each of some alphas."""
+        problem, sequence = self.problem, self.sequence
+        values, next_step = sequence.fit_values(*self.reached), sequence.next_step()
+        weight, leaf = sample_weight[samples], problem.apply(self.tree, samples)
+        error = weight * problem.errors(self.tree, samples, leaf)
+        change = np.zeros(len(sequence.nodes) + 1)      # before the first step, then by each step
+        change[0] = error.sum()
+        # All samples go up the tree together; those whose predictions do not change drop out.
+        step = next_step[self.tree.n_internal + leaf]
+        while (going := step >= 0).any():
+            step, samples, weight, before = (
+                array[going] for array in (step, samples, weight, error))
+            error = weight * problem.prediction_errors(values[step], samples)
+            np.add.at(change, step + 1, error - before)
+            step = next_step[sequence.nodes[step]]
+        return np.cumsum(change)[sequence.n_steps(ccp_alphas)]
+
+    def pruned(self, ccp_alpha):
+        """The tree pruned with one alpha."""
+        return collapsed(self.tree, self.problem, self.sequence.is_leaf(ccp_alpha))

@@ -1,0 +1,217 @@
+"""LinearLeaves: leaves that predict by weighted sums of the features."""
+
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ngdt._methods.linear_leaves.models import (
+    ScaledSamples,
+    fit_models,
+    node_type,
+    with_models,
+)
+from ngdt._methods.optimizer import Optimizer
+from ngdt._training.algorithm import OptimizerResult
+from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS
+from ngdt._training.limits import enforce_limits
+
+# Penalties that are tried by "auto", for regression and for classes, which take longer. With an
+# infinite one, leaves are constant.
+_PENALTIES = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0, np.inf])
+_CLASS_PENALTIES = np.array([1.0, 10.0, 100.0, np.inf])
+# Number of samples by which the penalty is chosen.
+_MAX_SAMPLES = 20_000
+# Largest number of features that leaves use by default: a model costs its cube.
+_MAX_FEATURES = 500
+
+
+class LinearLeaves(Optimizer):
+    """Make the leaves linear: a leaf predicts by weighted sums of the features.
+
+    Use it as the last optimizer of a list, for the squared loss and the log loss. The splits stay.
+    Each node gets a linear model, from the root down, that is drawn to that of the node above: a
+    leaf with few samples predicts nearly as its parent would. For regression, the models are ridge
+    regressions, and predictions are clipped to the range of the targets in the leaf. For
+    classification, they are logistic regressions. A tree without splits is one such regression.
+
+    If the tree has linear leaves already, as `Annealed` makes them, the model of each leaf is drawn
+    to the one that it has.
+
+    Parameters
+    ----------
+    features : {"auto", "all", "path"} or array-like of int, default="auto"
+        Features that leaves use: all, those that the tree splits by, or the given ones. "auto" uses
+        all, of more than 500 the ones with the largest correlation with a target.
+    penalty : float or "auto", default="auto"
+        Penalty on the squared distance between the slopes of a node and those that they are drawn
+        to, in samples, for features in units of their standard deviation. For classification, it is
+        1 / C of scikit-learn's `LogisticRegression`, and at least 0.001. "auto" chooses among some
+        values, of which the largest makes constant leaves, by validation samples if there are any,
+        else on three folds or, from 2000 samples on, a third of at most 20 000 samples.
+    shrink : bool, default=True
+        Whether the model of a node is drawn to that of the node above. If not, its slopes are
+        drawn to zero, which is one regression in each leaf by itself.
+    clip : bool, default=True
+        Whether predictions stay in the range of the training targets of the leaf. For
+        classification, it has no effect.
+
+    Notes
+    -----
+    The limits of the problem, such as `min_samples_leaf`, are enforced first, so that no leaf is
+    fitted that will be removed.
+
+    The slopes a of a node minimise ``sum(w * (y - c - a @ z)**2) + penalty * |a - a_above|**2``.
+    Its mean prediction is, in the manner of `ShrinkLeaves`, a weighted mean of the mean of its
+    targets, which counts as its samples, and of what the model above predicts there, which counts
+    as five. The smoothing of predictions along the path goes back to the M5 model trees.
+
+    For classification, slopes A and values v of a node minimise ``sum(w * log_loss) + penalty / 2 *
+    |A - A_above|**2 + |v - v_above|**2 / 2``. At the root, nothing draws the values. For two
+    classes, A and v are those of the difference of the logits. A model is fitted to at most 20 000
+    samples of its node. Logistic model trees (Landwehr, Hall & Frank, 2005) refine the model of the
+    node above by boosting instead.
+
+    References
+    ----------
+    Quinlan (1992), Learning with Continuous Classes, AI '92.
+    Landwehr, Hall & Frank (2005), Logistic Model Trees, Machine Learning 59.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from ngdt import ObliqueTreeRegressor
+    >>> from ngdt.optimizers import LinearLeaves
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = ObliqueTreeRegressor(max_depth=1, optimizer=LinearLeaves(), random_state=0)
+    >>> tree.fit(X, y).tree_.slopes.shape
+    (2, 1, 10)
+    """
+
+    name = "linear_leaves"
+    is_stochastic = True
+    takes_linear_leaves = True
+
+    _parameter_constraints: ClassVar[dict] = {
+        "features": [StrOptions({"auto", "all", "path"}), "array-like"],
+        "penalty": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
+        "shrink": ["boolean"],
+        "clip": ["boolean"],
+    }
+
+    def __init__(self, *, features="auto", penalty="auto", shrink=True, clip=True):
+        self.features = features
+        self.penalty = penalty
+        self.shrink = shrink
+        self.clip = clip
+
+    def check(self, problem):
+        super().check(problem)
+        if node_type(problem.loss) is None:
+            fitting = "log" if problem.loss.is_classifier else "squared"
+            raise ValueError(
+                f"linear leaves minimise the {fitting} loss, but loss={problem.loss}: use constant "
+                "leaves")
+        if not isinstance(self.features, str):
+            self._check_features(problem.X.shape[1])
+
+    def _check_features(self, n_features):
+        features = np.asarray(self.features)
+        if features.ndim != 1 or features.dtype.kind not in "iu":
+            raise TypeError("features of LinearLeaves must be a list of indices")
+        if features.size and not (features.min() >= 0 and features.max() < n_features):
+            raise ValueError(
+                f"features of LinearLeaves must be indices of the {n_features} features, "
+                f"got {features.min()} to {features.max()}")
+
+    def _optimize(self, tree, problem):
+        tree = enforce_limits(tree, problem)
+        return OptimizerResult(self.fit_leaves(tree, problem))
+
+    def fit_leaves(self, tree, problem):
+        """The tree with linear leaves for the training samples.
+
+        Parameters
+        ----------
+        tree : Tree
+            If it has slopes, those of the result are drawn to them.
+        problem : Problem
+
+        Returns
+        -------
+        Tree
+            With constant leaves if no slope helps.
+        """
+        data = ScaledSamples(problem, self.used_features(tree, problem))
+        if not len(data.features):
+            return problem.refit_leaves(tree)
+        prior = None
+        if tree.slopes is not None:
+            prior = tree.slopes[:, :, data.features] * data.scale
+        options = {"prior": prior, "shrink": self.shrink}
+        penalty = self.penalty
+        if penalty == "auto":
+            penalty = self._choose_penalty(tree, problem, data, options)
+        samples = problem.training_samples
+        models = fit_models(tree, data, samples, problem.apply(tree, samples),
+                            np.array([penalty], dtype=np.float64), **options)
+        return with_models(tree, data, models, clip=self.clip)
+
+    def used_features(self, tree, problem):
+        """Indices of the features that leaves use."""
+        p = problem.X.shape[1]
+        if not isinstance(self.features, str):
+            return np.unique(np.asarray(self.features))
+        if self.features == "path":
+            return np.unique((tree.weights != 0).nonzero()[1])
+        if self.features == "all" or p <= _MAX_FEATURES:
+            return np.arange(p)
+        return np.sort(np.argsort(-_correlation(problem))[:_MAX_FEATURES])
+
+    def _choose_penalty(self, tree, problem, data, options):
+        """The penalty with the least loss on samples that the models do not see."""
+        penalties = _CLASS_PENALTIES if problem.loss.is_classifier else _PENALTIES
+        losses = np.zeros(len(penalties))
+        for training, test, weight in _splits(problem):
+            models = fit_models(
+                tree, data, training, problem.apply(tree, training), penalties, **options)
+            leaf = problem.apply(tree, test)
+            for each in np.unique(leaf):
+                here = leaf == each
+                predictions = models.predict(
+                    tree.n_internal + each, data.read(test[here]), self.clip)
+                y = problem.y[test[here]]
+                losses += [weight[here] @ problem.loss.value(predictions[:, j], y)
+                           for j in range(len(penalties))]
+        # Of equal ones, the largest: with too few samples for folds, leaves are constant.
+        return penalties[::-1][np.argmin(losses[::-1])]
+
+
+def _splits(problem):
+    """Training samples, test samples and their weights, by which the penalty is chosen."""
+    samples, validation = problem.training_samples, problem.validation_samples
+    if len(validation):
+        yield samples, validation, problem.validation_weight[validation]
+        return
+    samples = np.random.RandomState(problem.random_state).permutation(samples)[:_MAX_SAMPLES]
+    if len(samples) < 2 * N_FOLDS:
+        return
+    fold = np.arange(len(samples)) % N_FOLDS
+    for k in range(1 if len(samples) >= HOLD_OUT_SAMPLES else N_FOLDS):
+        test = samples[fold == k]
+        yield samples[fold != k], test, problem.sample_weight[test]
+
+
+def _correlation(problem):
+    """Largest absolute correlation of each feature with a target, up to a common factor."""
+    y = problem.y
+    if problem.loss.is_classifier:
+        y = (y == np.arange(problem.n_outputs)).astype(np.float64)
+    share = problem.sample_weight / problem.sample_weight.sum()
+    residual = share[:, None] * (y - share @ y)
+    products = problem.X.T @ residual
+    products = products.toarray() if sparse.issparse(products) else np.asarray(products)
+    std = problem.moments.std
+    return np.abs(products).max(axis=1) / np.where(std == 0, np.inf, std)

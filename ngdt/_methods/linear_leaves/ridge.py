@@ -1,0 +1,207 @@
+"""Ridge regression in a node, for several penalties at once.
+
+The slopes of a node minimise
+
+    sum of weight * |y - value - slopes @ z|^2 + penalty * |slopes - prior|^2
+
+over its samples z, in scaled features. One eigendecomposition serves all penalties.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.linalg import eigh, solve  # for small matrices, faster than those of SciPy
+
+from ngdt._core.scaling import row_blocks
+
+# Number of values of X that are scaled at a time.
+_BLOCK_VALUES = 2**18
+# Weight of the prediction of the node above in the mean of each node, in samples.
+PSEUDO_COUNT = 5.0
+# Smallest penalty for which equations are solved, as a share of the largest sum of squares.
+_RIDGE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Weighted sums over the samples of a node, of which ridge regression needs no more.
+
+    Attributes
+    ----------
+    products : ndarray of shape (1 + p + n_outputs, 1 + p + n_outputs)
+        Products of a one, the features and the targets with each other. Those of several nodes have
+        one dimension more, the first.
+    n_outputs : int
+    """
+
+    products: np.ndarray
+    n_outputs: int
+
+    @classmethod
+    def of(cls, Z, y, weight):
+        """The sums over some samples."""
+        rows = np.concatenate((np.ones((len(y), 1)), Z, y), axis=1)
+        return cls((weight[:, None] * rows).T @ rows, y.shape[1])
+
+    @classmethod
+    def read(cls, data, samples):
+        """The sums over samples that are read block by block."""
+        total = None
+        for block in row_blocks((len(samples), max(1, len(data.features))), _BLOCK_VALUES):
+            part = samples[block]
+            sums = cls.of(data.read(part), data.y[part], data.weight[part])
+            total = sums if total is None else total + sums
+        return total
+
+    @classmethod
+    def of_nodes(cls, nodes):
+        """The sums of several nodes."""
+        return cls(np.array([sums.products for sums in nodes]), nodes[0].n_outputs)
+
+    def __add__(self, other):
+        return Sums(self.products + other.products, self.n_outputs)
+
+    def __sub__(self, other):
+        return Sums(self.products - other.products, self.n_outputs)
+
+    @property
+    def weight(self):
+        """Sum of the weights."""
+        return self.products[..., 0, 0]
+
+    def means(self):
+        """Means of features and targets."""
+        means = self.products[..., 0, 1:] / self.weight[..., None]
+        return means[..., :-self.n_outputs], means[..., -self.n_outputs:]
+
+    def centered(self):
+        """Means of features and targets, and products of their deviations from the means.
+
+        Those of the targets are added up.
+        """
+        sums, k = self.products[..., 0, 1:, None], self.n_outputs
+        products = self.products[..., 1:, 1:] - sums * (
+            sums / self.weight[..., None, None]).swapaxes(-1, -2)
+        yy = np.maximum(products[..., -k:, -k:].trace(axis1=-2, axis2=-1), 0.0)
+        return (*self.means(), products[..., :-k, :-k], products[..., :-k, -k:], yy)
+
+
+class RidgeNode:
+    """The products of the samples of a node.
+
+    Parameters
+    ----------
+    data : ScaledSamples
+    samples : ndarray of int
+        At least one.
+    """
+
+    @staticmethod
+    def constant(data, samples):
+        """The mean of the targets, shape (n_outputs,)."""
+        return data.weight[samples] @ data.y[samples] / data.weight[samples].sum()
+
+    @staticmethod
+    def ranges(data, samples):
+        """The smallest and the largest of each target, shape (n_outputs, 2)."""
+        y = data.y[samples]
+        return np.stack([y.min(axis=0), y.max(axis=0)], axis=-1)
+
+    def __init__(self, data, samples):
+        # With fewer samples than features, only their eigenvectors are known.
+        self.products = None
+        if len(samples) >= len(data.features):
+            sums = Sums.read(data, samples)
+            self.weight = sums.weight
+            self.z, self.y, self.products, self.zy, self.yy = sums.centered()
+            if not (np.isfinite(self.products).all() and np.isfinite(self.zy).all()):
+                # Where numbers overflow, the features count as constant.
+                self.products, self.zy = np.zeros_like(self.products), np.zeros_like(self.zy)
+        else:
+            self._decompose_samples(data, samples)
+        self.z = np.nan_to_num(self.z, copy=False, posinf=0.0, neginf=0.0)
+
+    @cached_property
+    def spectrum(self):
+        """Eigenvalues and eigenvectors of the products of the features."""
+        s, V = eigh(self.products)
+        return np.maximum(s, 0.0), V
+
+    def _decompose_samples(self, data, samples):
+        """With fewer samples than features, from the products of the samples."""
+        weight, y, Z = data.weight[samples], data.y[samples], data.read(samples)
+        self.weight, root = weight.sum(), np.sqrt(weight)[:, None]
+        self.z, self.y = weight @ Z / self.weight, weight @ y / self.weight
+        Z, y = root * (Z - self.z), root * (y - self.y)
+        products = Z @ Z.T
+        if not np.isfinite(products).all():
+            Z, products = np.zeros_like(Z), np.zeros_like(products)
+        s, U = eigh(products)
+        used = s > len(s) * np.finfo(float).eps * max(s[-1], 0.0)
+        s = s[used]
+        self.spectrum = s, Z.T @ (U[:, used] / np.sqrt(s))
+        self.zy, self.yy = Z.T @ y, (y * y).sum()
+
+    def slopes(self, prior, penalties):
+        """Slopes for each penalty, shape (n_penalties, n_outputs, p), from those of the prior."""
+        if self._is_solved_directly(penalties):
+            # Eigenvectors would take some eight times as long.
+            prior = prior.reshape(prior.shape[-2:])
+            products = self.products + penalties[0] * np.eye(len(self.z))
+            return (prior + solve(products, self.zy - self.products @ prior.T).T)[None]
+        s, V = self.spectrum
+        residual = self.zy.T @ V - s * (prior @ V)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = residual / (s + penalties[:, None, None])
+        # Without a penalty, directions in which samples do not differ are not fitted.
+        step[~np.isfinite(step)] = 0.0
+        return prior + step @ V.T
+
+    def _is_solved_directly(self, penalties):
+        """Whether there is one penalty, and it is large enough for the equations to be regular."""
+        if self.products is None or len(penalties) > 1:
+            return False
+        return _RIDGE * self.products.diagonal().max(initial=0.0) < penalties[0] < np.inf
+
+    def best_penalty(self, penalties):
+        """The penalty with the least generalised cross-validation error, for a prior of zero."""
+        slopes = self.slopes(np.zeros(self.zy.T.shape), penalties)
+        errors = self.losses(self.y - slopes @ self.z, slopes)
+        s, _ = self.spectrum
+        used = 1.0 + (s / (s + penalties[:, None])).sum(axis=1)
+        return penalties[np.argmin(errors / np.maximum(self.weight - used, 1e-9) ** 2)]
+
+    def fit(self, value, prior, penalties, *, is_drawn):
+        """Values and slopes for each penalty.
+
+        Parameters
+        ----------
+        value : ndarray of shape (n_penalties, n_outputs)
+        prior : ndarray of shape (n_penalties, n_outputs, p) or (n_outputs, p)
+            The model of the node above.
+        penalties : ndarray of shape (n_penalties,)
+        is_drawn : bool
+            Whether the mean prediction is drawn to that of the node above, besides the slopes.
+
+        Returns
+        -------
+        values : ndarray of shape (n_penalties, n_outputs)
+        slopes : ndarray of shape (n_penalties, n_outputs, p)
+        """
+        slopes, mean = self.slopes(prior, penalties), self.y
+        if is_drawn:
+            mean = (self.weight * mean + PSEUDO_COUNT * (value + prior @ self.z)) / (
+                self.weight + PSEUDO_COUNT)
+        return mean - slopes @ self.z, slopes
+
+    def losses(self, value, slopes):
+        """Sum of squared errors of a model for each penalty, shape (n_penalties,)."""
+        if self.products is None:
+            s, V = self.spectrum
+            squares = s * (slopes @ V)**2
+        else:
+            squares = slopes * (slopes @ self.products)
+        explained = 2.0 * (slopes * self.zy.T).sum(axis=(1, 2)) - squares.sum(axis=(1, 2))
+        shift = ((self.y - value - slopes @ self.z) ** 2).sum(axis=1)
+        return np.maximum(self.yy - explained, 0.0) + self.weight * shift

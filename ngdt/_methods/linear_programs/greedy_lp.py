@@ -1,0 +1,124 @@
+"""Greedy trees with one linear program per node: the baseline of global tree optimization."""
+
+import numpy as np
+
+from ngdt._core.greedy.splitter import Split
+from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
+from ngdt._methods.linear_programs.linear_program import distinct, place_plane, warn_of_size
+from ngdt._training.limits import training_error
+from ngdt.pruning._size import prune_to_size
+
+
+class GreedyLP(InfoGain):
+    """Greedy tree with oblique splits, each found by a linear program.
+
+    A node separates two sets of classes. Its plane minimises the mean hinge error of one set plus
+    the mean hinge error of the other. A linear program finds it (robust linear programming).
+    Bennett (1994) compares with this greedy tree. It is the initial tree of `GTO`.
+
+    See Also
+    --------
+    ngdt.optimizers.GTO : Optimises all planes of the tree together.
+
+    Notes
+    -----
+    For classification only.
+
+    Where the estimator limits `max_leaf_nodes`, the tree is grown without this limit and then
+    pruned. Of all ways to turn subtrees into leaves, the one with the least training error is
+    taken.
+
+    Deviation: with more than two classes in a node, the best axis-aligned split defines the two
+    sets. A class belongs to the side that receives the greater part of its sample weight. If that
+    is the same side for all classes, the two sets are the most frequent class and all others.
+    Where no plane splits the samples of the node, the axis-aligned split is taken, so that the tree
+    grows until its leaves are pure, as in the paper.
+
+    References
+    ----------
+    Bennett & Mangasarian (1992), Robust linear programming discrimination of two linearly
+    inseparable sets, Optimization Methods and Software 1, 23-34.
+
+    Bennett (1994), Global tree optimization: a non-greedy decision tree algorithm, Computing
+    Science and Statistics 26.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=2, init="greedy_lp", optimizer=None)
+    >>> tree.fit(X, y).score(X, y) > 0.97
+    True
+    """
+
+    name = "greedy_lp"
+    _screens = False
+
+    def check(self, problem):
+        super().check(problem)
+        if not problem.loss.is_classifier:
+            raise ValueError(
+                "init=GreedyLP() is for classification only; for regression use 'info_gain', "
+                "'oc1' or 'co2'")
+
+    def _initialize(self, problem):
+        max_leaf_nodes = problem.max_leaf_nodes
+        # Equal samples become one, which is no longer a count of samples: these limits are left to
+        # the end of the fit, where all samples count.
+        problem = distinct(problem).replace(
+            max_leaf_nodes=None, min_samples_leaf=1, min_samples_split=2)
+        warn_of_size("GreedyLP", [len(problem.sample_weight)], problem.X.shape[1])
+        tree = self._grow(problem)
+        if max_leaf_nodes is None:
+            return tree
+        return problem.refit_leaves(prune_to_size(tree, *training_error(tree, problem),
+                                                  max_leaf_nodes))
+
+    def _strategy(self, problem):
+        return LPSplitter(problem)
+
+
+class LPSplitter(RefinedSplitter):
+    """A split strategy for the builder: one linear program per node."""
+
+    def __init__(self, problem):
+        super().__init__(problem)
+        self.label = problem.y[:, 0].astype(np.intp)
+        self.scaling = problem.scaling
+        self.scaled = self.scaling.transform(problem.X)
+
+    def split(self, samples, min_samples_leaf):
+        axis_aligned = self.splitter.split(samples, min_samples_leaf)
+        if axis_aligned is None:
+            return None
+        return self._plane(samples, axis_aligned, min_samples_leaf) or axis_aligned
+
+    def _plane(self, samples, axis_aligned, min_samples_leaf):
+        """The plane of the linear program, or None if a side has too few samples."""
+        sample_weight = self.weight[samples]
+        right = self._belongs_right(samples, axis_aligned)
+        plane = place_plane(
+            self.scaled[samples],
+            np.where(right, 0.0, sample_weight / sample_weight[~right].sum()),
+            np.where(right, sample_weight / sample_weight[right].sum(), 0.0))
+        if plane is None:
+            return None
+        weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])
+        goes_right = self.data.project(samples, weights[0]) - thresholds[0] > 0
+        cut = self.splitter.best_threshold(
+            samples, goes_right.astype(np.float64), min_samples_leaf)
+        return cut and Split(weights[0], thresholds[0], cut[1])
+
+    def _belongs_right(self, samples, axis_aligned):
+        """Whether the class of each sample is in the set that should go right."""
+        sample_weight, label = self.weight[samples], self.label[samples]
+        total = np.bincount(label, weights=sample_weight)
+        if np.count_nonzero(total) == 2:
+            return label == label.max()
+        n_left = self.splitter.partition(partitioned := samples.copy(), axis_aligned)
+        on_right = partitioned[n_left:]
+        total_right = np.bincount(
+            self.label[on_right], weights=self.weight[on_right], minlength=len(total))
+        right = 2.0 * total_right[label] > total[label]
+        return label == total.argmax() if right.all() or not right.any() else right

@@ -1,0 +1,75 @@
+"""Base class of all optimizers."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from ngdt._core.tree import Tree
+from ngdt._training.algorithm import Algorithm, OptimizerResult
+from ngdt._training.problem import Problem
+
+
+class Optimizer(Algorithm):
+    """Base class of optimizers. An optimizer improves a tree.
+
+    A subclass implements `_optimize`. It may use the public members of `Problem` and `Tree`, and
+    `Progress` for metrics, messages and Ctrl-C.
+    """
+
+    # Name of the initializer that init="auto" stands for.
+    default_init: ClassVar[str] = "info_gain"
+    # Whether it takes trees with linear leaves. Others get constant leaves instead.
+    takes_linear_leaves: ClassVar[bool] = False
+    # Whether the coordinates of wide data get a standard deviation of 1 on average. Steps of a size
+    # of their own need it; other methods give the same tree as without the change of basis.
+    scales_coordinates: ClassVar[bool] = False
+    # Names of the metrics that are recorded per epoch.
+    metrics: ClassVar[tuple[str, ...]] = ()
+    # What `verbose` says is being done. Empty stands for the name of the class.
+    phase: ClassVar[str] = ""
+
+    def optimize(self, tree: Tree, problem: Problem) -> OptimizerResult:
+        """Train a tree.
+
+        Parameters
+        ----------
+        tree : Tree
+            The initial tree. If it has linear leaves, most optimizers fit constant ones first.
+        problem : Problem
+
+        Returns
+        -------
+        OptimizerResult
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range or does not fit the problem, or if the tree has another
+            number of features or outputs.
+        """
+        self.check(problem)
+        problem.check_shapes(tree)
+        if tree.slopes is not None and not self.takes_linear_leaves:
+            tree = problem.refit_leaves(tree)
+        result = problem.checkpoint.once(
+            OptimizerResult, lambda: self._optimize(tree, problem))
+        problem.check_shapes(result.tree)
+        return result
+
+    def space(self, problem: Problem):
+        """The space of fewer coordinates in which to train on wide data.
+
+        By default, optimizers train on the features themselves.
+
+        Parameters
+        ----------
+        problem : Problem
+
+        Returns
+        -------
+        RowSpan, Screen or None
+        """
+        return None
+
+    @abstractmethod
+    def _optimize(self, tree: Tree, problem: Problem) -> OptimizerResult:
+        """`optimize` without the checks of the parameters and the shapes."""

@@ -1,0 +1,33 @@
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
+from ngdt._core.greedy.splitter import Splitter
+
+ROUNDING: float
+
+@disjoint_base
+class ObliqueBuilder:
+    def __init__(
+        self,
+        splitter: Splitter,
+        samples: NDArray[np.int32],
+        n_nonzero: int,
+        max_depth: int | None,
+        max_leaf_nodes: int | None,
+        min_samples_split: int,
+        min_samples_leaf: int,
+        min_gain: float,
+    ) -> None: ...
+    def grow(self, features: NDArray[np.int32], weights: NDArray[np.float64]) -> bool: ...
+    def stop(self) -> None: ...
+    def result(
+        self,
+    ) -> tuple[
+        NDArray[np.int32],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.int64],
+    ]: ...

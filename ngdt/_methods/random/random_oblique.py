@@ -1,0 +1,194 @@
+"""Greedy trees with the best of several random oblique splits at every node."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ngdt._core.greedy.builder import least_gain
+from ngdt._core.tree import Tree
+from ngdt._methods.greedy.info_gain import InfoGain
+from ngdt._methods.random.oblique import ObliqueBuilder
+
+# Number of weights of directions that are drawn at once.
+N_VALUES_AT_ONCE = 10_000
+
+
+class RandomOblique(InfoGain):
+    """Greedy tree that takes the best of several random hyperplanes at every node.
+
+    Directions are drawn from the unit sphere in scaled feature space, anew for each node. The
+    threshold of each is the best one, by an exact scan of the projected samples. This is the
+    baseline "random" of Norouzi et al. (2015).
+
+    Parameters
+    ----------
+    n_candidates : int, default=100
+        Number of hyperplanes that are tried at each node.
+    n_nonzero : int or None, default=None
+        Number of features of a hyperplane, drawn anew for each. All other weights are zero. None
+        uses all features.
+
+    See Also
+    --------
+    OC1 : Improves its hyperplanes by coordinate descent.
+
+    Notes
+    -----
+    Directions do not depend on the number of samples, and features are scaled by weighted moments.
+    A sample of weight k therefore counts as k samples.
+
+    References
+    ----------
+    Norouzi, Collins, Johnson, Fleet & Kohli (2015), Efficient non-greedy optimization of decision
+    trees, NIPS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=3, init="random", optimizer=None, random_state=0)
+    >>> tree.fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    name = "random"
+    _screens = False
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_candidates": [Interval(Integral, 1, None, closed="left")],
+        "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(self, n_candidates=100, n_nonzero=None):
+        self.n_candidates = n_candidates
+        self.n_nonzero = n_nonzero
+
+    def check(self, problem):
+        super().check(problem)
+        if self.n_nonzero is not None and self.n_nonzero > problem.X.shape[1]:
+            raise ValueError(
+                f"n_nonzero={self.n_nonzero} is more than the {problem.X.shape[1]} features of X")
+
+    def _builder(self, problem):
+        # Products of integers of a few bits would overflow.
+        return RandomObliqueBuilder(
+            problem, int(self.n_candidates), int(self.n_nonzero or problem.X.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class GrownObliqueTree:
+    """A grown tree: what `ObliqueBuilder.result` returns, and the samples, leaf after leaf."""
+
+    features: np.ndarray
+    weights: np.ndarray
+    thresholds: np.ndarray
+    children_left: np.ndarray
+    children_right: np.ndarray
+    n_at_leaf: np.ndarray
+    samples: np.ndarray
+
+    def to_tree(self, problem):
+        """The tree, with the best leaf values for the problem's training samples."""
+        weights = np.zeros((len(self.features), problem.X.shape[1]))
+        np.put_along_axis(weights, self.features, self.weights, axis=1)
+        n_leaves = len(self.n_at_leaf)
+        leaf = np.repeat(np.arange(n_leaves), self.n_at_leaf)
+        values = problem.fit_leaves(leaf, self.samples, n_leaves)
+        return Tree(weights, self.thresholds, self.children_left, self.children_right, values)
+
+
+class RandomObliqueBuilder:
+    """Grows trees with the best of several random directions at each node."""
+
+    def __init__(self, problem, n_candidates, n_nonzero):
+        self.splitter, self.scale, self.n_nonzero = (
+            problem.splitter, problem.scaling.scale, n_nonzero)
+        self.directions = random_directions(
+            np.random.default_rng(problem.random_state), n_candidates, len(self.scale), n_nonzero)
+
+    def __call__(self, samples, limits):
+        """Grow a tree, as `ngdt._core.greedy.builder.build` does.
+
+        Parameters
+        ----------
+        samples : ndarray of int32
+            All with positive weights. Reordered in place.
+        limits : Problem
+
+        Returns
+        -------
+        GrownObliqueTree
+        """
+        builder = ObliqueBuilder(
+            self.splitter, samples, self.n_nonzero, limits.max_depth, limits.max_leaf_nodes,
+            limits.min_samples_split, limits.min_samples_leaf,
+            least_gain(self.splitter.weight[samples], limits))
+        for features, vectors in self.directions:
+            weights = vectors / self.scale[features]
+            # The time is looked at after each node.
+            step = 1 if limits.deadline.is_set else len(features)
+            for first in range(0, len(features), step):
+                nodes = slice(first, first + step)
+                if not limits.deadline.fits():
+                    builder.stop()
+                elif not builder.grow(features[nodes], weights[nodes]):
+                    continue
+                return GrownObliqueTree(*builder.result(), samples)
+
+
+def random_directions(random, n_candidates, n_features, n_nonzero):
+    """The random directions of many nodes at once, again and again, without end.
+
+    Parameters
+    ----------
+    random : numpy Generator
+    n_candidates : int
+        Number of directions of a node.
+    n_features, n_nonzero : int
+
+    Yields
+    ------
+    features : ndarray of int32, shape (n_nodes, n_candidates, n_nonzero)
+    vectors : ndarray of shape (n_nodes, n_candidates, n_nonzero)
+        Unit vectors of these features.
+    """
+    n_nodes = max(1, N_VALUES_AT_ONCE // (n_candidates * n_nonzero))
+    shape = n_nodes, n_candidates, n_nonzero
+    while True:
+        features = random_subsets(random, n_nodes * n_candidates, n_features, n_nonzero)
+        vectors = unit_vectors(random, features.shape)
+        yield features.reshape(shape), vectors.reshape(shape)
+
+
+def unit_vectors(random, shape):
+    """Random unit vectors, uniform on the sphere, one per row."""
+    vectors = random.normal(size=shape)
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def random_subsets(random, n_subsets, n_features, size):
+    """Random sets of features: all sets of this size are equally probable.
+
+    Parameters
+    ----------
+    random : numpy Generator
+    n_subsets, n_features, size : int
+
+    Returns
+    -------
+    ndarray of int32, shape (n_subsets, size)
+        The sets of all features are in their order.
+    """
+    if size == n_features:
+        return np.tile(np.arange(size, dtype=np.int32), (n_subsets, 1))
+    # Floyd's algorithm: a feature that a set has already is replaced by the last one.
+    subsets = np.empty((n_subsets, size), dtype=np.int32)
+    for i, last in enumerate(range(n_features - size, n_features)):
+        drawn = random.integers(last + 1, size=n_subsets)
+        is_repeated = (subsets[:, :i] == drawn[:, None]).any(axis=1)
+        subsets[:, i] = np.where(is_repeated, last, drawn)
+    return subsets

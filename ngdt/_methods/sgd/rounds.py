@@ -1,0 +1,67 @@
+"""Rounds of `SGD` and `SSGD`: weights, thresholds and leaf values are averaged."""
+
+import numpy as np
+
+from ngdt._methods.sgd.input_scale import InputScale
+from ngdt._methods.sgd.run import SGDRun, number_of_epochs, trainer_of
+from ngdt._training.pace import cosine
+from ngdt._training.rounds import Rounds, RoundState, Steps
+
+
+class SGDRounds(Rounds):
+    """What all rounds of a training by `SGD` or `SSGD` have in common.
+
+    The limit of the norms, the learning rates and the size of the initial weights are measured on
+    the samples of the problem. The average of weight vectors stays in their ball.
+
+    Parameters
+    ----------
+    optimizer, tree, problem, n_samples, n_replicas
+        As of `Rounds`.
+    prior : object
+        Not used.
+    """
+
+    metrics = ("loss", "bound", "gradient_share", "n_scored")
+    min_batch_size = 16
+
+    def __init__(self, optimizer, tree, problem, n_samples, n_replicas, prior):
+        super().__init__(
+            optimizer, tree, problem, n_samples, n_replicas,
+            min(optimizer.batch_size, n_samples))
+        self.n_features = problem.X.shape[1]
+        self.space = InputScale.measure(problem, optimizer.norm_limit)
+        run = SGDRun(optimizer, tree, problem.replace(validation_weight=None), self.space)
+        self.nu, self.rate, self.leaf_rate = run.nu, run.rate, run.leaf_rate
+        self._first = [run.trainer.weights, run.trainer.thresholds, run.trainer.values]
+
+    @staticmethod
+    def check(optimizer):
+        if optimizer._assignment()[1] != "step":
+            raise ValueError(
+                f"optimizer={optimizer!r}: no assignments are kept on partitions. Use "
+                "renew='step'")
+
+    @property
+    def epochs(self):
+        return number_of_epochs(self.optimizer, self.steps_per_epoch, self.n_features)
+
+    def start(self):
+        return RoundState(self._first)
+
+    def steps(self, done, first):
+        decay = cosine(done)
+        return Steps((self.rate * decay, self.leaf_rate * decay))
+
+    def _take(self, schedules, problem, batch_size, state):
+        trainer = trainer_of(
+            self.optimizer, self.tree, problem, self.space, self.nu, batch_size)
+        trainer.tree.restore(*state.arrays)
+        found = trainer.epoch(np.arange(problem.X.shape[0], dtype=np.int32), *schedules)
+        return [trainer.weights, trainer.thresholds, trainer.values], tuple(
+            found[name] for name in self.metrics)
+
+    def tree_of(self, state):
+        weights, thresholds, values = state.arrays
+        weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
+        return self.tree.replace(weights=weights, thresholds=thresholds, values=values)

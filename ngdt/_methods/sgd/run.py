@@ -1,0 +1,225 @@
+"""One training run of SGD or Stable SGD."""
+
+import numpy as np
+
+from ngdt._core.search import RADIUS
+from ngdt._core.sgd.epoch import SGDTrainer, TrainingSamples
+from ngdt._core.sgd.state import random_state, set_random_state
+from ngdt._core.sgd.updates import TrainedTree
+from ngdt._core.threads import usable_threads
+from ngdt._methods.sgd.input_scale import TINY, representative_samples
+from ngdt._training.algorithm import Progress
+from ngdt._training.folds import standard_errors_saved
+from ngdt._training.pace import Pace, cosine
+
+# Number of samples on which the share of samples with a gradient is measured.
+_N_PROBE_SAMPLES = 1000
+# Least share of samples with a gradient at the beginning, relative to that of tiny weights. Dense
+# data have 0.99 at norm 1. The one-hot Connect4 data have 0.2 to 0.8 there, and make no progress.
+_MIN_GRADIENT_SHARE = 0.95
+# Limits of epochs="auto": epochs, steps, and steps per feature.
+_MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS, _STEPS_PER_FEATURE = 10, 300, 10_000, 40
+# Renewal "plateau": relative decrease of the mean bound below which it is on a plateau.
+_MIN_BOUND_DECREASE = 1e-3
+
+
+class SGDRun:
+    """One training run: its state between epochs."""
+
+    def __init__(self, params, tree, problem, space):
+        self.params, self.tree, self.problem = params, tree, problem
+        self.scaling = space.scaling
+        self.renew = params._assignment()[1]
+        self.random = np.random.RandomState(problem.random_state)
+        self.training_samples = problem.training_samples
+        self.validation_samples = problem.validation_samples
+        probe = representative_samples(self.training_samples)
+        self.nu = self._nu(probe, space.spread)
+        self.batch_size = int(min(params.batch_size, len(self.training_samples)))
+        self.n_steps = -(-len(self.training_samples) // self.batch_size)
+        self.epochs = number_of_epochs(params, self.n_steps, problem.X.shape[1])
+        learning_rate = params.learning_rate
+        if learning_rate == "auto":
+            learning_rate = 0.1 if problem.loss.is_classifier else 0.03
+        self.rate = learning_rate * np.sqrt(self.nu)
+        self.leaf_rate = self._leaf_rate()
+        self.trainer = trainer_of(params, tree, problem, space, self.nu, self.batch_size)
+        self._shrink_weights(probe)
+        self.progress = Progress(params, problem, self.epochs)
+        self.best = None
+        self._keep_best()
+
+    def _nu(self, samples, spread):
+        if self.params.nu != "auto":
+            return float(self.params.nu)
+        problem = self.problem
+        largest = problem.loss.extremes(self.tree.values, problem.y[samples])[1]
+        # Weight vectors of norm sqrt(nu) must fit float32, even if all samples are equal.
+        return float(np.clip((2.0 * largest.mean() / spread) ** 2, TINY, 1.0 / TINY))
+
+    def _leaf_rate(self):
+        if self.params.leaf_learning_rate == "auto":
+            return 10.0 if self.problem.loss.is_classifier else 1.0
+        return float(self.params.leaf_learning_rate)
+
+    def _shrink_weights(self, samples):
+        """Shrink the weight vectors until almost all samples that can have a gradient have one."""
+        order = np.resize(samples, self.batch_size * -(-_N_PROBE_SAMPLES // self.batch_size))
+        zero_rates = np.zeros(len(order) // self.batch_size)
+        factors = [1.0, 0.5, 0.25, 0.125, 0.0625]
+        shares = []
+        for factor in factors:
+            self.trainer.scale(factor if factor == 1.0 else 0.5)
+            shares.append(self.trainer.epoch(order, zero_rates, zero_rates)["gradient_share"])
+        chosen = next(
+            i for i, share in enumerate(shares) if share >= _MIN_GRADIENT_SHARE * shares[-1])
+        self.trainer.scale(factors[chosen] / factors[-1])
+
+    def train(self):
+        with self.progress.until_interrupted():
+            pace = Pace(
+                self.problem.deadline, self.epochs, self.n_steps, self.progress.activity)
+            for epoch in range(self.progress.resume(self._restore), self.epochs):
+                self._epoch(epoch, pace)
+                if pace.is_finished:
+                    break
+
+    def _epoch(self, epoch, pace):
+        if self._is_renewal(epoch):
+            self.trainer.assign(self.training_samples)
+        order = self.random.permutation(self.training_samples)
+        for steps, done in pace.pieces(epoch):
+            decay = cosine(done)
+            metrics = self.trainer.epoch(
+                order[steps.start * self.batch_size:steps.stop * self.batch_size],
+                self.rate * decay, self.leaf_rate * decay, resume=steps.start > 0)
+        self.progress.report({**metrics, "validation": self._keep_best()}, self._state)
+
+    def _state(self):
+        trainer = self.trainer
+        return {"weights": trainer.weights, "thresholds": trainer.thresholds,
+                "values": trainer.values, "best": self.best, "random": random_state(self.random),
+                "assignment": trainer.assignment if trainer.fixed_assignment else None}
+
+    def _restore(self, state):
+        trainer = self.trainer
+        trainer.tree.restore(state["weights"], state["thresholds"], state["values"])
+        set_random_state(self.random, state["random"])
+        if state["assignment"] is not None:
+            trainer.assignment[...] = state["assignment"]
+            leaf = trainer.assignment[self.training_samples]
+            if not ((leaf >= 0) & (leaf < self.tree.n_leaves)).all():
+                raise ValueError("the assigned leaves are out of range")
+            trainer.fixed_assignment = True
+        self._keep_best()       # sets the present errors
+        self.best = state["best"]
+
+    def _is_renewal(self, epoch):
+        if self.renew == "step":
+            return False    # the kernel assigns each sample anew when it is visited
+        if self.renew == "plateau":
+            bound = self.progress.history["bound"]
+            return len(bound) < 2 or bound[-1] > (1.0 - _MIN_BOUND_DECREASE) * bound[-2]
+        return epoch % (1 if self.renew == "epoch" else self.renew) == 0
+
+    def _keep_best(self):
+        """Keep the present tree if it is the best so far; return its validation error."""
+        trainer = self.trainer
+        if not len(self.validation_samples):
+            return np.nan
+        self.errors = self._weighted_errors()
+        if self.best is None or self.errors.sum() <= self.best[0].sum():
+            self.best = (self.errors, trainer.weights.copy(), trainer.thresholds.copy(),
+                         trainer.values.copy())
+        return self.errors.sum()
+
+    def _weighted_errors(self):
+        """Errors on the validation samples, times their weights, which add up to 1."""
+        samples = self.validation_samples
+        weight = self.problem.validation_weight[samples]
+        values = self.trainer.values[self.trainer.navigate(samples)]
+        return self.problem.prediction_errors(values, samples) * (weight / weight.sum())
+
+    def best_tree(self):
+        """The last tree, or the best one if it was clearly better.
+
+        The lowest of many noisy validation errors is biased, and the decay of the learning rate
+        makes the last tree a good one. The best tree must therefore be better by more than one
+        standard error.
+        """
+        trainer = self.trainer
+        parameters = trainer.weights, trainer.thresholds, trainer.values
+        if self.best is not None and standard_errors_saved(self.errors, self.best[0]) > 1.0:
+            parameters = self.best[1:]
+        weights, thresholds, values = parameters
+        weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
+        return self.tree.replace(weights=weights, thresholds=thresholds, values=values)
+
+
+def number_of_epochs(params, n_steps, n_features):
+    """Number of epochs of so many steps.
+
+    Parameters
+    ----------
+    params : SGD
+    n_steps, n_features : int
+
+    Returns
+    -------
+    int
+    """
+    if params.epochs != "auto":
+        return int(params.epochs)
+    steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * n_features)
+    return int(np.clip(-(-steps // n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
+
+
+def trainer_of(params, tree, problem, space, nu, batch_size):
+    """What moves a tree.
+
+    Parameters
+    ----------
+    params : SGD
+    tree : Tree
+        The initial tree.
+    problem : Problem
+        With the samples to visit.
+    space : InputScale
+    nu : float
+        Largest squared norm of a weight vector.
+    batch_size : int
+
+    Returns
+    -------
+    SGDTrainer
+    """
+    loss, inference = problem.loss, params.inference
+    if inference == "auto":
+        inference = "fast" if loss.is_classifier else "full"
+    # Leaf values of regression are in the units of the targets, which may be any number of
+    # standard deviations from zero. Logarithms need the limit: their exponentials are summed.
+    leaf_limit = params.leaf_limit if loss.is_classifier or loss.has_log_link else np.inf
+    weights, thresholds = space.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
+    trained = TrainedTree(
+        tree, weights.astype(np.float32), thresholds.copy(),
+        np.clip(tree.values, -leaf_limit, leaf_limit), loss, nu=nu, leaf_limit=leaf_limit,
+        max_leaf_step=_max_leaf_step(loss, tree))
+    samples = TrainingSamples(
+        problem.data, problem.y,
+        problem.sample_weight / problem.sample_weight[problem.training_samples].mean(),
+        space.scaling, space.norm_limit)
+    return SGDTrainer(
+        trained, samples, radius=RADIUS[inference],
+        best_assignment=params._assignment()[0] == "best", batch_size=batch_size,
+        n_threads=usable_threads(problem.n_jobs))
+
+
+def _max_leaf_step(loss, tree):
+    """Step of a leaf value along its mean gradient that does not overshoot the optimum.
+
+    The squared loss has curvature 2; the Poisson loss has that of the prediction.
+    """
+    if loss.is_classifier:
+        return np.inf
+    curvature = loss.decode(tree.values).max() if loss.has_log_link else 2.0
+    return 0.5 / max(2.0, curvature)

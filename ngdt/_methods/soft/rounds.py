@@ -1,0 +1,114 @@
+"""Rounds of soft training: weights, leaves and the moments of Adam are averaged."""
+
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+
+from ngdt._core.threads import one_blas_thread
+from ngdt._methods.soft.run import SoftRun, unit_weight
+from ngdt._training.folds import problem_of
+from ngdt._training.rounds import Rounds, RoundState, Steps
+
+# Least probability whose logarithm is a leaf value.
+TINY = np.finfo(np.float32).tiny
+
+
+class SoftRounds(Rounds):
+    """What all rounds of a training by `Annealed` have in common.
+
+    A gradient of a k-th of the samples has k times the variance, by which Adam divides steps: the
+    learning rate is multiplied by the square root of k.
+
+    Parameters
+    ----------
+    optimizer, tree, problem, n_samples, n_replicas
+        As of `Rounds`.
+    prior : ndarray or None
+        Share of each class in all samples, for classification.
+
+    Attributes
+    ----------
+    leaf_steps : int
+        Steps over which leaves of classes are running means: those of an epoch.
+    """
+
+    metrics = ("loss", "gamma")
+    min_batch_size = 64
+
+    def __init__(self, optimizer, tree, problem, n_samples, n_replicas, prior):
+        self.schedule = optimizer._schedule(n_samples, problem)
+        whole = self.schedule.batch_size
+        super().__init__(optimizer, tree, problem, n_samples, n_replicas, whole)
+        self.leaf_steps = self.steps_per_epoch
+        self._rate_factor = np.sqrt(max(1.0, whole / self.batch_size))
+        self.prior, self.prior_weight = prior, self.schedule.pseudo_count / n_samples
+        # Stands for its shapes only.
+        self._example = problem_of(problem, problem.training_samples[:1], problem.scaling)
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items()
+                if name not in ("schedule", "_replica")}
+
+    @staticmethod
+    def check(optimizer):
+        if optimizer.leaf == "linear" or optimizer.n_teachers or optimizer.mixing:
+            raise ValueError(
+                f"optimizer={optimizer!r}: there are no linear leaves, teachers and mixing for "
+                "samples in parts. Use leaf='constant', n_teachers=0 and mixing=0")
+
+    @property
+    def epochs(self):
+        return self.optimizer._epochs(self.steps_per_epoch)
+
+    @cached_property
+    def _replica(self):
+        return _Replica(self, self._example, 1)
+
+    def start(self):
+        return RoundState([array.copy() for array in self._replica.trainer.arrays])
+
+    def steps(self, done, first):
+        schedule, number = self.schedule, first + 1 + np.arange(len(done))
+        # Leaves of classes are running means over some steps, at first over all so far.
+        leaf_rate = 1.0 / np.minimum(number, self.leaf_steps) if (
+            schedule.leaves is None) else self._rate_factor * schedule.leaves.rate(done)
+        return Steps((schedule.gamma(done), self._rate_factor * schedule.rate(done),
+                      1.0 - schedule.decay(done), leaf_rate))
+
+    def _take(self, schedules, problem, batch_size, state):
+        with one_blas_thread:
+            replica = _Replica(self, problem, batch_size)
+            replica.restore(state)
+            loss = replica.trainer.epoch(
+                np.arange(problem.X.shape[0], dtype=np.int32), *schedules)
+            replica.trainer.catch_up()
+        return replica.trainer.arrays, (loss, schedules[0][-1])
+
+    def tree_of(self, state):
+        self._replica.restore(state)
+        return self._replica.with_splits()
+
+    def soft_tree_of(self, state):
+        """`tree_of` with the leaf values that the steps have trained."""
+        tree, model = self.tree_of(state), self._replica.model
+        values = np.asarray(model.parameters, dtype=np.float64).reshape(tree.values.shape)
+        return tree.replace(values=np.log(np.maximum(values, TINY)) if model.is_likelihood else (
+            values))
+
+
+class _Replica(SoftRun):
+    """The run of a round. The prior of its leaves is that of all samples."""
+
+    def __init__(self, rounds, problem, batch_size):
+        self._rounds = rounds
+        optimizer = copy(rounds.optimizer)
+        optimizer.batch_size = batch_size
+        super().__init__(
+            optimizer, rounds.tree, problem, problem.training_samples, unit_weight(problem), False)
+
+    def _prior(self):
+        return self._rounds.prior, self._rounds.prior_weight
+
+    def restore(self, state):
+        self.trainer.restore(state.arrays, state.n_steps)

@@ -1,0 +1,32 @@
+from ngdt._core.search cimport Topology
+from ngdt._core.samples cimport Sample, Samples, Standardizer
+from ngdt._methods.soft.leaf_model cimport LeafModel
+
+
+cdef class Routing:
+    # Soft routing of a mini-batch down a tree, and the way back up.
+    cdef Topology topology
+    cdef LeafModel model
+    cdef Samples data
+    cdef readonly Py_ssize_t n_features
+    cdef readonly int batch_size
+    cdef float[:, ::1] weights          # n_features + 1 columns, the last meets the constant 1
+    cdef Standardizer standardizer
+
+    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil
+    cdef float *values(self, int slot) noexcept nogil
+    cdef void mix(self, int slot, Py_ssize_t other, float share, float *scaled) noexcept nogil
+    cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil
+    cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil
+    cdef bint gradient(self, int node, int n_nodes, int n, float *out) noexcept nogil
+    cdef void accumulate_leaves(self, int first, int n_leaves, int n) noexcept nogil
+
+
+cdef class DenseRouting(Routing):
+    # All nodes for all samples. A subclass reads samples and multiplies in its own way.
+    cdef float[:, ::1] x        # (batch_size, n_features + 1)
+    cdef float[:, ::1] p        # (n_internal, batch_size): scores, then probabilities to go right
+    cdef float[:, ::1] state    # (nodes and leaves, batch_size): V; then M and gradients
+
+    cdef void score(self, int first, int n) noexcept nogil
+    cdef void _multiply_leaves(self, int first, int n) noexcept nogil

@@ -1,0 +1,43 @@
+from libc.stdint cimport int32_t
+
+from ngdt._methods.tao.penalised_loss cimport PenalisedLoss
+from ngdt._core.samples cimport Sample
+
+
+cdef class NewtonFit:
+    cdef PenalisedLoss F
+    cdef const int32_t[::1] samples
+    cdef const double[::1] target
+    cdef const double[::1] cost
+    cdef Py_ssize_t n_samples
+    cdef Py_ssize_t n_features
+    # These have the intercept last.
+    cdef double[::1] weights
+    cdef double[::1] goal           # where the step ends
+    cdef double[::1] gradient       # of the loss
+    cdef double[::1] direction      # from weights to goal
+    cdef double[::1] raw            # for the raw features, where `to_raw` writes
+    cdef double[::1] margin
+    cdef double[::1] change         # of the margins, along the step
+    cdef object deadline
+    cdef bint is_timed
+
+    cdef void run(self, double tol, int max_steps) noexcept nogil
+    cdef void find_goal(self) noexcept nogil
+    cdef bint is_late(self) noexcept nogil
+    cdef double objective(self) noexcept nogil
+    cdef void to_raw(self, const double *w) noexcept nogil
+    cdef double project(self, const Sample *x) noexcept nogil
+    cdef void add(self, double r, const Sample *x, double *gradient) noexcept nogil
+    cdef void to_scaled(self, double *gradient) noexcept nogil
+    cdef double violation(self, const double *w, const double *gradient) noexcept nogil
+
+    cdef double _loss_at(self, double t) noexcept nogil
+    cdef double _penalty_at(self, double t) noexcept nogil
+    cdef void _find_margins(self, const double *w, double *out) noexcept nogil
+    cdef void _find_gradient(self, const double *margin, double *out) noexcept nogil
+    cdef void _scale(self) noexcept nogil
+    cdef double _slope_at_scale(self, double scale) noexcept nogil
+    cdef double _violation_at_zero(self) noexcept nogil
+    cdef double _share_of_minority(self) noexcept nogil
+    cdef bint _search_line(self) noexcept nogil

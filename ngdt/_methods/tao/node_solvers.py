@@ -1,0 +1,212 @@
+"""Solvers of TAO for one split: a weighted binary classification of samples."""
+
+from functools import partial
+from operator import itemgetter
+from queue import SimpleQueue
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.utils.fixes import parse_version
+
+from ngdt._core.greedy.splitter import Splitter
+from ngdt._core.samples import Samples
+from ngdt._methods.tao.linear import LinearSolver
+
+
+class NodeProblem(NamedTuple):
+    """A binary, weighted problem.
+
+    Parameters
+    ----------
+    node : int
+    samples : ndarray of int32, shape (n,)
+        Samples with different losses on the two sides.
+    target : ndarray of float64, shape (n,)
+        1 for samples with the smaller loss on the right, -1 for the others. Solvers need both.
+    cost : ndarray of float64, shape (n,)
+        Loss on the worse side minus loss on the better side, times the weight of the sample.
+    C : float
+        Factor of the costs against the penalty.
+    """
+
+    node: int
+    samples: np.ndarray
+    target: np.ndarray
+    cost: np.ndarray
+    C: float
+
+
+# Effect of a weight, relative to the largest, that is left of a weight of zero by rounding. Of
+# features that depend on others, such as indicators of all categories, 1e-10 was seen.
+_ROUNDING = 1e-9
+
+_PENALTY = {"l1": abs, "l2": lambda weights: 0.5 * weights * weights}
+
+
+class NewtonSolver:
+    """Linear splits by `LinearSolver`, which lowers the penalised loss of the present split.
+
+    Parameters
+    ----------
+    params : TAO
+    problem : Problem
+    """
+
+    def __init__(self, params, problem):
+        self.scaling, self.X, self.is_sparse = problem.scaling, problem.X, problem.data.is_sparse
+        self.penalty = _PENALTY[params.penalty]
+        self.moments = problem.moments if params.penalty == "l1" else None
+        self.make_solver = partial(
+            LinearSolver, loss=params.node_loss, penalty=params.penalty, deadline=problem.deadline)
+        self.solver = self.make_solver(problem.data, self.scaling)
+
+    def penalties(self, weights):
+        """Penalty of each weight vector; the weights, dense or CSR, are those of raw features."""
+        return self.penalty(weights * self.scaling.scale).sum(axis=1)
+
+    def fit(self, problem, weights, threshold):
+        """Fit a split, starting from the present one.
+
+        Parameters
+        ----------
+        problem : NodeProblem
+        weights : ndarray of shape (n_features,)
+        threshold : float
+
+        Returns
+        -------
+        weights : ndarray of shape (n_features,)
+        threshold : float
+        """
+        scaling = self.scaling
+        initial = weights * scaling.scale, weights @ scaling.center - threshold
+        fitted = self._minimise(
+            problem.samples, problem.target, problem.C * problem.cost, *initial)
+        if self.moments is not None:
+            fitted = self._without_rounding(fitted[0]), fitted[1]
+        if fitted[1] == initial[1] and np.array_equal(fitted[0], initial[0]):
+            return weights, threshold   # to scale them back would add rounding errors
+        weights = fitted[0] / scaling.scale
+        return weights, weights @ scaling.center - fitted[1]
+
+    def _without_rounding(self, weights):
+        """Weights in scaled space, zero where they move no sample by more than rounding does.
+
+        They would count as features of the split, and be written in its rule.
+        """
+        moments, center = self.moments, self.scaling.center
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.abs(weights) / self.scaling.scale
+            largest = (size * moments.std).max(initial=0.0)
+            # How far a sample may be from where the scaled feature is zero.
+            reach = np.maximum(moments.high - center, center - moments.low)
+            is_rounding = size * reach < _ROUNDING * largest
+        if not np.isfinite(largest) or not weights[is_rounding].any():
+            return weights
+        return np.where(is_rounding, 0.0, weights)
+
+    def _minimise(self, samples, target, cost, weights, intercept):
+        """Weights and intercept in scaled space whose penalised loss is not above that of these."""
+        X = self.X[samples] if self.is_sparse else None
+        if X is None or not 0 < X.nnz < X.shape[1]:
+            return self.solver.fit(samples, target, cost, weights, intercept)[:2]
+        # A fit goes through all features many times. Features without values have no weights.
+        features = np.unique(X.indices)
+        part = sparse.csr_array((X.data, np.searchsorted(features, X.indices), X.indptr),
+                                shape=(len(samples), len(features)))
+        solver = self.make_solver(Samples(part), self.scaling.take(features))
+        fitted, intercept, _ = solver.fit(
+            np.arange(len(samples), dtype=np.int32), target, cost, weights[features], intercept)
+        weights = np.zeros_like(weights)
+        weights[features] = fitted
+        return weights, intercept
+
+
+class LiblinearSolver(NewtonSolver):
+    """Linear splits by LIBLINEAR, unless the penalised loss of the present split is lower."""
+
+    # LIBLINEAR has one generator of random numbers per process. Only one fit at a time gives the
+    # same numbers in every run.
+    _lock = Lock()
+
+    def __init__(self, params, problem):
+        super().__init__(params, problem)
+        # Without steps: computes the penalised loss of a split at its best scale.
+        self.evaluator = LinearSolver(
+            problem.data, self.scaling, params.node_loss, params.penalty, max_steps=0)
+        if params.node_loss == "logistic":
+            self.model = LogisticRegression(solver="liblinear")
+            penalty = _logistic_penalty(params.penalty)
+        else:
+            self.model = LinearSVC(dual=False)
+            penalty = {"penalty": params.penalty}
+        # LIBLINEAR penalises the intercept, as the weight of a constant feature. A large constant
+        # makes this penalty small.
+        self.model.set_params(intercept_scaling=100.0, max_iter=10_000, random_state=0, **penalty)
+
+    def _minimise(self, samples, target, cost, weights, intercept):
+        model = clone(self.model).set_params(C=cost.max())
+        with self._lock:
+            model.fit(self._scaled(samples), target, sample_weight=cost / cost.max())
+        candidates = (weights, intercept), (model.coef_[0], model.intercept_[0])
+        fits = [self.evaluator.fit(samples, target, cost, *split) for split in candidates]
+        return min(fits, key=itemgetter(2))[:2]
+
+    def _scaled(self, samples):
+        X = self.scaling.transform(self.X[samples])
+        if sparse.issparse(X):      # LIBLINEAR takes 32-bit indices only
+            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return X
+
+
+def _logistic_penalty(penalty):
+    """The penalty as a parameter of LogisticRegression; since 1.8, it is the number `l1_ratio`."""
+    if parse_version(sklearn.__version__) < parse_version("1.8"):
+        return {"penalty": penalty}
+    return {"l1_ratio": float(penalty == "l1")}
+
+
+OBLIQUE_SOLVERS = {"newton": NewtonSolver, "liblinear": LiblinearSolver}
+
+
+class AxisSolver:
+    """The axis-aligned split with the least cost of misrouted samples; as `NewtonSolver`."""
+
+    def __init__(self, params, problem):
+        self.data = problem.data
+        # All splitters read these arrays. Before its search, each thread writes the entries of its
+        # own samples only: nodes of one level share no samples.
+        self.right, self.cost = np.zeros((self.data.n_samples, 1)), problem.sample_weight.copy()
+        # Only one thread at a time may use a splitter.
+        self.splitters = SimpleQueue()
+        for _ in range(problem.n_jobs):
+            self.splitters.put(Splitter(problem.X, self.right, self.cost, 2, "misclassification"))
+
+    def penalties(self, weights):
+        """Zeros: axis-aligned splits are not penalised."""
+        return np.zeros(weights.shape[0])
+
+    def fit(self, problem, weights, threshold):
+        """As for `NewtonSolver`; the result does not depend on the present split."""
+        right, cost = problem.target > 0, problem.cost
+        self.right[problem.samples, 0], self.cost[problem.samples] = right, cost
+        splitter = self.splitters.get()
+        try:
+            split = splitter.split(problem.samples)
+        finally:
+            self.splitters.put(splitter)
+        weights = np.zeros_like(weights)
+        if split is None or split.gain <= 0.0:
+            return weights, -1.0 if 2.0 * cost[right].sum() > cost.sum() else 1.0
+        weights[split.direction] = 1.0
+        above = self.data.project(problem.samples, weights) > split.threshold
+        if 2.0 * cost[above != right].sum() <= cost.sum():
+            return weights, split.threshold
+        # In the opposite direction, right is x < the next number, which is x <= threshold.
+        return -weights, -np.nextafter(split.threshold, np.inf)

@@ -1,0 +1,67 @@
+"""What a fit returns."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ngdt._core.tree import Tree
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Result of `train`.
+
+    Attributes
+    ----------
+    tree : Tree
+        The chosen tree, within the limits of the problem.
+    history : dict of lists
+        One entry per epoch of all optimizers. `optimizer` is the name of the optimizer. Metrics
+        that it does not record are NaN.
+    baseline_kept : bool
+        Whether the baseline was chosen over the trained tree.
+    interrupted : bool
+        Whether Ctrl-C ended the training early.
+    candidates : dict of lists
+        One entry per tree that competed; see `race`.
+    """
+
+    tree: Tree
+    history: dict = field(default_factory=dict)
+    baseline_kept: bool = False
+    interrupted: bool = False
+    candidates: dict = field(default_factory=dict)
+
+
+def empty_history(optimizers):
+    """A history with the columns of all optimizers.
+
+    Parameters
+    ----------
+    optimizers : sequence of Optimizer
+
+    Returns
+    -------
+    dict of lists
+    """
+    return {name: [] for name in (
+        "optimizer", *(name for optimizer in optimizers for name in optimizer.metrics))}
+
+
+def append_metrics(history, optimizer, metrics):
+    """Add the epochs of one optimizer to the history; all columns keep the same length.
+
+    Parameters
+    ----------
+    history : dict of lists
+        Changed in place.
+    optimizer : str
+    metrics : dict of lists
+    """
+    n_epochs = max((len(column) for column in metrics.values()), default=0)
+    before = len(history["optimizer"])
+    for name in metrics:
+        history.setdefault(name, [np.nan] * before)
+    for name, column in history.items():
+        column += [optimizer] * n_epochs if name == "optimizer" else (
+            metrics.get(name, [np.nan] * n_epochs))

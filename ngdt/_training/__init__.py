@@ -1,0 +1,1 @@
+"""The contract of all methods: a problem, and how to run and to stop."""

@@ -1,0 +1,225 @@
+"""Base class of initializers and optimizers, and the results of optimizers."""
+
+from abc import ABC
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ngdt._core.tree import Tree
+from ngdt._training.deadline import OutOfTime
+from ngdt._util.parameters import ChecksNames
+
+
+class Algorithm(ChecksNames, BaseEstimator, ABC):
+    """Parameters of an algorithm, without fitted state.
+
+    A run changes neither the object nor its input. The same object may be used for any number of
+    problems.
+    """
+
+    # Name of a registered algorithm in the parameters of the estimators.
+    name: ClassVar[str] = ""
+    # Whether samples are drawn at random. A sample of weight k is then not the same as k samples.
+    is_stochastic: ClassVar[bool] = False
+
+    _parameter_constraints: ClassVar[dict] = {}
+
+    def check(self, problem):
+        """Raise an error if a parameter is out of range, or does not fit the problem.
+
+        The estimators call it for all algorithms of a run before the first one is run. Extend it
+        for conditions on several parameters, or on parameters and the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+
+        Raises
+        ------
+        ValueError
+            The message names the parameter.
+        """
+        self._validate_params()
+
+
+def registry(*algorithms):
+    """Algorithms by name.
+
+    Parameters
+    ----------
+    *algorithms : type
+        Subclasses of `Algorithm`.
+
+    Returns
+    -------
+    dict of str to type
+        Sorted by name.
+    """
+    return {algorithm.name: algorithm for algorithm in sorted(algorithms, key=lambda a: a.name)}
+
+
+@dataclass(frozen=True)
+class OptimizerResult:
+    """Result of `Optimizer.optimize`.
+
+    Attributes
+    ----------
+    tree : Tree
+        The trained tree, or the best one so far if training was interrupted.
+    history : dict of str to list
+        One entry per epoch for each of the optimizer's `metrics`; empty if there was no epoch.
+    interrupted : bool
+        Whether Ctrl-C ended the training.
+    converged : bool
+        Whether training ended by its stopping rule, before the largest number of epochs.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.optimizers import OptimizerResult
+    >>> result = OptimizerResult(Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]]))
+    >>> result.tree.n_leaves, result.history, result.interrupted
+    (2, {}, False)
+    """
+
+    tree: Tree
+    history: dict = field(default_factory=dict)
+    interrupted: bool = False
+    converged: bool = False
+
+
+class Progress:
+    """Records, prints and reports the metrics of a training run; handles Ctrl-C and the deadline.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    problem : Problem
+    epochs : int
+        Largest number of epochs.
+
+    Attributes
+    ----------
+    history : dict of str to list
+        As in `OptimizerResult`.
+    interrupted : bool
+        Whether Ctrl-C ended the block of `until_interrupted`.
+    activity : Activity
+        Of the run, to say how much is done within an epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import Problem, Tree
+    >>> from ngdt.losses import SquaredLoss
+    >>> from ngdt.optimizers import ShrinkLeaves, Progress
+    >>> tree, X, y = Tree([[1.0]], [0.5], [~0], [~1], [[0], [1]]), np.eye(1), np.eye(1)
+    >>> problem = Problem(X, y, SquaredLoss(), n_outputs=1, sample_weight=np.ones(1))
+    >>> progress = Progress(ShrinkLeaves(), problem, epochs=3)
+    >>> with progress.until_interrupted():
+    ...     raise KeyboardInterrupt
+    >>> progress.result(tree).interrupted
+    True
+    """
+
+    def __init__(self, optimizer, problem, epochs):
+        self.history = {name: [] for name in optimizer.metrics}
+        self.interrupted = False
+        self._optimizer, self._problem = type(optimizer).__name__, problem
+        self._epoch, self._epochs = 0, epochs
+        self.activity = problem.activity.part(1.0, optimizer.phase or self._optimizer)
+        self._in_block = False
+        self._run = problem.checkpoint.next_run()
+
+    def resume(self, restore):
+        """Go on with the run of a process that was killed, if there is a checkpoint of it.
+
+        Parameters
+        ----------
+        restore : callable
+            Takes the state that was given to `report`.
+
+        Returns
+        -------
+        int
+            Number of epochs that are done.
+        """
+        kept = self._problem.checkpoint.state_of(self._run)
+        if kept is not None:
+            with self._problem.checkpoint.reading():
+                restore(kept["state"])
+                self.history = {name: list(kept["history"][name]) for name in self.history}
+                self._epoch = int(kept["epoch"])
+        return self._epoch
+
+    @contextmanager
+    def until_interrupted(self):
+        """Context manager: Ctrl-C ends the block instead of raising KeyboardInterrupt.
+
+        At the deadline of the problem, `report` ends it.
+        """
+        self._in_block = True
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupted = True
+        except OutOfTime:
+            pass
+        finally:
+            self._in_block = False
+
+    def report(self, metrics, state=None):
+        """Add an epoch to the history, print its metrics, and call the callback.
+
+        If the deadline has passed, this ends the block of `until_interrupted`.
+
+        Parameters
+        ----------
+        metrics : dict of str to number
+            A value for each of the optimizer's `metrics`.
+        state : callable, default=None
+            Returns what a checkpoint has to hold so that the run can go on from here: a dict of
+            arrays, numbers, trees, and lists and dicts of them.
+        """
+        self._epoch += 1
+        metrics = {name: np.asarray(metric).item() for name, metric in metrics.items()}
+        for name, metric in metrics.items():
+            self.history[name].append(metric)
+        self.activity.at(self._epoch / self._epochs)
+        if self._problem.verbose > 1:
+            shown = "  ".join(
+                f"{name} {metric}" if isinstance(metric, int) else f"{name} {metric:.4g}"
+                for name, metric in metrics.items())
+            print(f"[{self._optimizer}] epoch {self._epoch}/{self._epochs}  {shown}")
+        if self._problem.callback is not None:
+            self._problem.callback({
+                "optimizer": self._optimizer, "epoch": self._epoch, "epochs": self._epochs,
+                **metrics})
+        checkpoint = self._problem.checkpoint
+        if self._problem.deadline.is_stopped:   # by a callback, which another fit may not have
+            checkpoint.end()
+        # At the end, too: other runs may follow in the same step.
+        if state is not None and (self._epoch == self._epochs or checkpoint.is_due):
+            checkpoint.keep(self._run, {
+                "epoch": self._epoch, "state": state(),
+                "history": {name: list(column) for name, column in self.history.items()}})
+        if self._in_block and self._epoch < self._epochs and not self._problem.deadline.fits():
+            raise OutOfTime
+
+    def result(self, tree, *, converged=False):
+        """The result of the run.
+
+        Parameters
+        ----------
+        tree : Tree
+        converged : bool, default=False
+
+        Returns
+        -------
+        OptimizerResult
+        """
+        self.activity.finish()
+        return OptimizerResult(tree, self.history, self.interrupted, converged)

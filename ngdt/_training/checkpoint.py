@@ -1,0 +1,315 @@
+"""What a training has done so far, in a file, so that a killed process loses little of it.
+
+A training without a deadline does the same in the same order each time. So the results of its steps
+are kept by their numbers, and a step that has a result is not done again. A step is a call of an
+optimizer or an initializer, or, in a forest, a tree. Of the step that is under way, optimizers keep
+their state at the ends of epochs.
+"""
+
+import os
+import warnings
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import fields, is_dataclass
+from glob import escape
+from pathlib import Path
+from time import monotonic
+
+from ngdt._core.tree import Tree
+from ngdt._files.container import check_replaceable, path_of_file, read, replacing, write
+from ngdt._files.values import ValueReader, ValueWriter, require_arrays
+
+FORMAT = "ngdt checkpoint"
+# Least seconds between two writes, and largest share of the time that they take.
+INTERVAL, MAX_SHARE = 1.0, 0.05
+_TREE = ("weights", "thresholds", "children_left", "children_right", "values", "slopes", "ranges")
+
+
+class Checkpoint:
+    """That of a training without a file: it keeps nothing.
+
+    Attributes
+    ----------
+    is_due : bool
+        Whether it is time for `keep`.
+    """
+
+    is_due = False
+
+    def once(self, kind, step):
+        """The result of the next step, which is done only if it is not known.
+
+        Parameters
+        ----------
+        kind : type
+            `Tree` or a dataclass.
+        step : callable
+            Makes the result. Its `interrupted`, if any, says that Ctrl-C ended the step.
+
+        Returns
+        -------
+        object of this kind
+        """
+        return step()
+
+    def next_group(self):
+        """Number of a group of steps that are done in any order, int."""
+        return 0
+
+    def known(self, kind, key):
+        """The result of a step of a group; None if it is not known.
+
+        Parameters
+        ----------
+        kind : type
+        key : tuple of int
+            Number of the group, number of the step.
+        """
+        return None
+
+    def add(self, key, result):
+        """Keep the result of a step of a group."""
+
+    def next_run(self):
+        """Number of a run within the step, int."""
+        return 0
+
+    def state_of(self, run):
+        """What was kept of a run, or None."""
+        return None
+
+    def keep(self, run, state):
+        """Keep the state of a run, dict of values that a file can hold."""
+
+    def reading(self):
+        """Context manager of what uses a state or a result."""
+        return nullcontext()
+
+    def end(self):
+        """Keep no more: what follows is cut short."""
+
+    def remove(self):
+        """Remove the file, if there is one: the training has ended."""
+
+
+NO_CHECKPOINT = Checkpoint()
+
+
+class CheckpointFile(Checkpoint):
+    """The checkpoint of a training in a file.
+
+    Use `open`. One thread at a time may use it.
+
+    Parameters
+    ----------
+    path : Path
+    training : dict of str to str
+        What the training is: what the tree depends on, and a text or a digest of each.
+    random_state : int
+    """
+
+    def __init__(self, path, training, random_state):
+        self.path, self.random_state = path, random_state
+        self._training = training
+        self._results, self._runs = {}, {}
+        self._n_steps = self._n_runs = 0
+        self._ended = self._warned = self._left_alone = False
+        self._last, self._seconds, self._seen = monotonic(), 0.0, None
+
+    @classmethod
+    def open(cls, path, training, random_state):
+        """The checkpoint in a file if there is one, else a new one.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+        training, random_state
+            As for the class. The seed of a file replaces the given one.
+
+        Returns
+        -------
+        CheckpointFile
+
+        Raises
+        ------
+        ValueError
+            If the file is no checkpoint, or one of another training.
+        OSError
+            If the file cannot be read or written.
+        """
+        path = Path(os.path.realpath(path_of_file("checkpoint", path)))
+        made = cls(path, training, random_state)
+        check_replaceable(made.path)    # before it is read: a pipe would be waited for
+        for left_over in made.path.parent.glob(f".{escape(made.path.name)}.*.tmp"):
+            left_over.unlink(missing_ok=True)
+        try:
+            data = made.path.read_bytes()
+        except FileNotFoundError:
+            made._write()       # now, since an error in an hour would be too late
+            return made
+        made._seen = made._signature()
+        made._read(data)
+        return made
+
+    def _read(self, data):
+        with self.reading():
+            description, arrays = read(data, FORMAT)
+            content = _Reader(arrays).value(description["content"])
+            training, seed = content["training"], int(content["random_state"])
+            self._results, self._runs = dict(content["results"]), dict(content["runs"])
+            differences = _differences(self._training, dict(training))
+        if differences:
+            raise ValueError(
+                f"checkpoint: {self.path} belongs to another training: {'; '.join(differences)}. "
+                "Fit with those of the checkpoint to go on with it, or delete the file")
+        self.random_state = seed
+
+    @contextmanager
+    def reading(self):
+        """Context manager of what uses the file: any error in it is one of the file."""
+        try:
+            yield
+        except (MemoryError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            # As for model files: readers raise many types of errors for damaged input.
+            raise ValueError(
+                f"checkpoint: {self.path} is no valid checkpoint ({type(error).__name__}: "
+                f"{error}). Give another path, or delete the file") from error
+
+    @property
+    def is_due(self):
+        return not self._ended and monotonic() - self._last >= max(
+            INTERVAL, self._seconds / MAX_SHARE)
+
+    def once(self, kind, step):
+        key = (self._n_steps,)
+        self._n_steps += 1
+        known = self.known(kind, key)
+        if known is not None:
+            return known
+        self._n_runs = 0
+        try:
+            result = step()
+        except BaseException:
+            self._ended = True
+            raise
+        self._ended |= getattr(result, "interrupted", False)
+        if not self._ended:
+            self._runs = {}
+            self.add(key, result)
+        return result
+
+    def next_group(self):
+        self._n_steps += 1
+        return self._n_steps - 1
+
+    def known(self, kind, key):
+        found = self._results.get(key)
+        if found is None:
+            return None
+        with self.reading():
+            made = found if kind is Tree else kind(**found)
+            if not isinstance(getattr(made, "tree", made), Tree):
+                raise TypeError("the result of a step must have a tree")
+            return made
+
+    def add(self, key, result):
+        self._results[key] = {each.name: getattr(result, each.name) for each in fields(result)} if (
+            is_dataclass(result)) else result
+        if self.is_due:
+            self._write_or_warn()
+
+    def next_run(self):
+        self._n_runs += 1
+        return self._n_runs - 1
+
+    def state_of(self, run):
+        return self._runs.get(run)
+
+    def keep(self, run, state):
+        self._runs[run] = state
+        if self.is_due:
+            self._write_or_warn()
+
+    def end(self):
+        self._ended = True
+
+    def remove(self):
+        with suppress(FileNotFoundError):
+            if not self._is_changed():
+                self._try(self.path.unlink, "removed")
+
+    def _write(self):
+        begin = monotonic()
+        writer = _Writer()
+        content = writer.describe({
+            "training": self._training, "random_state": self.random_state,
+            "results": self._results, "runs": self._runs}, "checkpoint")
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+        with replacing(self.path, temporary) as file:
+            write(file, {"content": content}, writer.arrays, FORMAT)
+        self._seen = self._signature()
+        self._last = monotonic()
+        self._seconds = self._last - begin
+
+    def _write_or_warn(self):
+        """Write the file. What has been trained is worth more than a checkpoint."""
+        if not self._is_changed():
+            self._try(self._write, "written")
+        self._last = monotonic()
+
+    def _try(self, action, done):
+        try:
+            action()
+        except (OSError, TypeError) as error:
+            self._warn(f"the checkpoint could not be {done} ({type(error).__name__}: {error})")
+
+    def _is_changed(self):
+        """Whether another program has changed the file, which is then left alone."""
+        if not self._left_alone and self._signature() != self._seen:
+            self._left_alone = True
+            self._warn(
+                f"{self.path} was changed or removed by another program, and is left alone")
+        return self._left_alone
+
+    def _warn(self, message):
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"checkpoint: {message}. The training goes on", stacklevel=2)
+
+    def _signature(self):
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _differences(here, there):
+    """What differs between two trainings, list of str."""
+    found = []
+    for name in {**here, **there}:
+        mine, other = here.get(name), there.get(name)
+        if mine != other:
+            short = all(isinstance(each, str) and len(each) <= 40 and not each.startswith("digest ")
+                        for each in (mine, other))
+            found.append(f"{name} is {mine}, there {other}" if short else f"{name} differs")
+    return found
+
+
+class _Writer(ValueWriter):
+    def _other(self, value, where):
+        if type(value) is not Tree:
+            return super()._other(value, where)
+        return {"tree": [self.describe(getattr(value, name), where) for name in _TREE]}
+
+
+class _Reader(ValueReader):
+    def __init__(self, arrays):
+        super().__init__(arrays)
+        self._kinds["tree"] = self._tree
+
+    def _tree(self, content):
+        values = self.value(content)
+        require_arrays(values)
+        return Tree(**dict(zip(_TREE, values, strict=True)))

@@ -1,0 +1,216 @@
+"""Enforce the limits of the fitted tree on the trees that optimizers return."""
+
+import numpy as np
+
+from ngdt._core.structure import child_ids, sums_below
+from ngdt.pruning._impurity import node_errors, node_impurities
+from ngdt.pruning._replace import collapse
+from ngdt.pruning._sequence import pruning_sequence
+from ngdt.pruning._size import prune_to_size
+from ngdt.pruning._unused import keep_reached
+
+
+def enforce_limits(tree, problem):
+    """The tree without leaves that no sample reaches, and within the limits of the problem.
+
+    A leaf with fewer than `min_samples_leaf` samples is removed with the split above it, and its
+    samples go to the other side. A split of fewer than `min_samples_split` samples, or one that
+    decreases the impurity by less than `min_impurity_decrease`, becomes a leaf. The rest is pruned
+    to `max_leaf_nodes` leaves with the least training error. What is left is pruned to the least
+    cost complexity for `ccp_alpha`. Leaves that receive samples are refitted, all others keep their
+    values. If the tree is within the limits, the cost is one pass over the samples.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+        Its training and validation samples are counted, without their weights.
+
+    Returns
+    -------
+    Tree
+        The tree itself if it is within all limits.
+    """
+
+    def at_leaves(tree):
+        reached = _reached(tree, problem)
+        return np.bincount(reached[0], minlength=tree.n_leaves), reached
+
+    # The values of these leaves are their ids in the given tree.
+    numbered = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
+    small = subtree_within_limits(numbered, problem, at_leaves)
+    if small.n_leaves == tree.n_leaves:
+        return tree
+    return _with_values(small, tree, problem)
+
+
+def subtree_within_limits(tree, problem, at_leaves):
+    """The subtree within the limits of a problem, whose leaves are still to be fitted.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+        Its limits.
+    at_leaves : callable
+        Takes a subtree. Returns the number of samples of each leaf, and leaf, target and weight of
+        samples, and the loss, as `node_errors` takes them.
+
+    Returns
+    -------
+    Tree
+        A leaf that is new has the values of a leaf that was below it.
+    """
+    small = tree
+    while True:
+        count, reached = at_leaves(small)
+        keep = large_leaves(small, count, problem.min_samples_leaf)
+        if keep.all():
+            break
+        small = keep_reached(small, keep)
+    small = collapse(small, forbidden_splits(small, problem, count, reached))
+    if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
+        error = node_errors(small, *at_leaves(small)[1])
+        small = prune_to_size(
+            small, error[:small.n_internal], error[small.n_internal:], problem.max_leaf_nodes)
+    if problem.ccp_alpha > 0:
+        sequence = pruning_sequence(small, *at_leaves(small)[1])
+        small = collapse(small, sequence.is_leaf(problem.ccp_alpha))
+    return small
+
+
+def collapsed(tree, problem, is_leaf):
+    """A tree within all limits with some nodes turned into leaves, which are fitted.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+    is_leaf : ndarray of bool, shape (n_internal,)
+
+    Returns
+    -------
+    Tree
+    """
+    small = collapse(
+        tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None]), is_leaf)
+    return _with_values(small, tree, problem)
+
+
+def training_error(tree, problem):
+    """Error of each node as a leaf, and of each leaf, with their best values.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+
+    Returns
+    -------
+    node_error : ndarray of shape (n_internal,)
+    leaf_error : ndarray of shape (n_leaves,)
+        Weight of the misclassified samples, or the sum of their losses.
+    """
+    error = node_errors(tree, *_reached(tree, problem))
+    return error[:tree.n_internal], error[tree.n_internal:]
+
+
+def sequence_of(tree, problem):
+    """The subtrees of minimal cost-complexity pruning.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+
+    Returns
+    -------
+    PruningSequence
+    """
+    return pruning_sequence(tree, *_reached(tree, problem))
+
+
+def _reached(tree, problem):
+    """Leaf, target and weight of training and validation samples, and the loss."""
+    samples, weight = _present(problem)
+    return problem.apply(tree, samples), problem.y[samples], weight[samples], problem.loss
+
+
+def _present(problem):
+    """Training and validation samples, and the weights of all samples."""
+    weight = problem.sample_weight
+    if problem.validation_weight is not None:
+        weight = weight + problem.validation_weight
+    return np.flatnonzero(weight > 0).astype(np.int32), weight
+
+
+def large_leaves(tree, count, min_samples_leaf):
+    """Which leaves are kept: those with enough samples; of two small siblings, the larger.
+
+    Parameters
+    ----------
+    tree : Tree
+    count : ndarray of int, shape (n_leaves,)
+        Number of samples of each leaf.
+    min_samples_leaf : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n_leaves,)
+    """
+    keep = count >= min_samples_leaf
+    left, right = ~tree.children_left, ~tree.children_right
+    pairs = (left >= 0) & (right >= 0)
+    left, right = left[pairs], right[pairs]
+    both_small = ~keep[left] & ~keep[right]
+    left, right = left[both_small], right[both_small]
+    keep[np.where(count[left] >= count[right], left, right)] |= count[left] + count[right] > 0
+    if not keep.any():
+        keep[count.argmax()] = True
+    if tree.n_leaves == 1:
+        keep[:] = True
+    return keep
+
+
+def forbidden_splits(tree, problem, count, reached):
+    """Which nodes have too few samples to be split, or a split with too small a gain.
+
+    Parameters
+    ----------
+    tree : Tree
+    problem : Problem
+        Its limits.
+    count : ndarray of int, shape (n_leaves,)
+        Number of samples of each leaf.
+    reached : tuple
+        Leaf, target and weight of each sample, and the loss, as `node_impurities` takes them.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_internal,)
+    """
+    m = tree.n_internal
+    forbidden = np.zeros(m, dtype=bool)
+    if problem.min_samples_split > 2:
+        forbidden |= sums_below(tree, count)[:m] < problem.min_samples_split
+    if problem.min_impurity_decrease > 0:
+        impurity = node_impurities(tree, *reached)
+        decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)
+        least = problem.min_impurity_decrease * reached[2].sum()
+        forbidden |= decrease * (1 + 1e-10) < least
+    return forbidden
+
+
+def _with_values(small, tree, problem):
+    """The pruned tree with the values of the given one, refitted where a leaf gained samples."""
+    samples, _ = _present(problem)
+    leaf, before = problem.apply(small, samples), problem.apply(tree, samples)
+    origin = small.values[:, 0].astype(np.intp)
+    changed = np.zeros(small.n_leaves, dtype=bool)
+    changed[leaf[origin[leaf] != before]] = True
+    small = small.replace(**tree.leaf_arrays(origin))
+    if changed.any():
+        training = problem.sample_weight[samples] > 0
+        fitted = problem.fit_leaves(leaf[training], samples[training], small.n_leaves)
+        small = small.make_constant(changed, fitted[changed])
+    return small

@@ -1,0 +1,392 @@
+"""The input of every algorithm: data, loss and limits, with common computations on them.
+
+`Initializer.initialize` and `Optimizer.optimize` take a `Problem`. The built-in algorithms use only
+the public members of this module, so that algorithms of other packages can do the same.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ngdt._core.greedy.splitter import Splitter
+from ngdt._core.loss import Loss
+from ngdt._core.samples import Samples
+from ngdt._core.scaling import Moments, Scaling
+from ngdt._core.tree import Tree
+from ngdt._training.activity import SILENT, Activity
+from ngdt._training.checkpoint import NO_CHECKPOINT, Checkpoint
+from ngdt._training.deadline import NO_DEADLINE, Deadline
+from ngdt._training.wide import RowSpan, Screen
+
+# Properties that are computed at first use, and the fields that they depend on.
+_DEPENDS_ON = {
+    "data": {"X"},
+    "moments": {"X", "sample_weight"},
+    "scaling": {"X", "sample_weight", "standardize"},
+    "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
+    "row_span": {"X", "sample_weight", "standardize"},
+    "screen": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
+}
+_KERNELS = ("data", "splitter", "row_span", "screen")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data, loss and limits of one training run.
+
+    All algorithms of a run share it, and none changes it. Training and validation samples are rows
+    of the same X. Validation samples have a training weight of 0 and a positive validation weight.
+
+    Parameters
+    ----------
+    X : ndarray, C-contiguous float32 or float64, or CSR matrix, of shape (n_samples, n_features)
+        Raw features, never copied or changed. A CSR matrix must be in canonical format.
+    y : ndarray of float64, shape (n_samples, n_targets)
+        Targets as `Loss.encode` returns them.
+    loss : Loss
+        Loss that the leaf values minimise.
+    n_outputs : int
+        Number of classes, or of regression targets; the number of values per leaf.
+    sample_weight : ndarray of float64, shape (n_samples,)
+        Training weights. Samples of weight 0 are not trained on.
+    validation_weight : ndarray of float64, shape (n_samples,), or None
+        Weights of the validation samples, 0 for training samples; None if there are none.
+    max_depth : int or None
+        Largest depth of a tree that an initializer makes.
+    min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease, ccp_alpha
+        Limits of the fitted tree, as parameters of the estimators; impurities are those of the
+        encoded targets. Initializers and optimizers need not regard `ccp_alpha`.
+    standardize : {"auto", "global", True, False}
+        How features are scaled while split weights are trained.
+    random_state : int
+        Seed.
+    n_jobs : int
+        Number of threads. Results do not depend on it.
+    verbose : int
+        Above 1 prints a line per epoch.
+    callback : callable or None
+        Called as ``callback(metrics)`` after each epoch with a dict of the metrics of the epoch.
+    deadline : Deadline
+        Time by which to return the best tree so far; by default, there is none.
+    activity : Activity
+        Where to say how much is done: ``activity.at(share)``. By default, nothing is shown.
+    checkpoint : Checkpoint
+        What has been done before, and what is kept of it. By default, nothing is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import Problem, Tree
+    >>> from ngdt.losses import LogLoss
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> loss = LogLoss()
+    >>> problem = Problem(X, loss.encode(y, 2), loss, n_outputs=2, sample_weight=np.ones(4))
+    >>> tree = Tree([[1.0]], [0.5], [~0], [~1], np.zeros((2, 2)))
+    >>> tree = problem.refit_leaves(tree)
+    >>> problem.errors(tree, problem.training_samples)
+    array([0., 1., 0., 0.])
+    """
+
+    X: Any
+    y: np.ndarray
+    loss: Loss
+    n_outputs: int
+    sample_weight: np.ndarray
+    validation_weight: np.ndarray | None = None
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+    standardize: str | bool = "auto"
+    random_state: int = 0
+    n_jobs: int = 1
+    verbose: int = 0
+    callback: Callable[[dict], Any] | None = None
+    deadline: Deadline = NO_DEADLINE
+    activity: Activity = SILENT
+    checkpoint: Checkpoint = field(default=NO_CHECKPOINT, repr=False, compare=False)
+    # Computed properties. Copies share those that do not depend on the replaced fields.
+    _computed: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def replace(self, **changes) -> "Problem":
+        """A copy with some fields replaced.
+
+        Parameters
+        ----------
+        **changes : dict
+            Values of the fields to replace.
+
+        Returns
+        -------
+        Problem
+            The copy shares the properties that do not depend on the replaced fields. They are not
+            computed again.
+        """
+        copy = dataclasses.replace(self, **changes)
+        outdated = {name for name, fields in _DEPENDS_ON.items() if fields & changes.keys()}
+        computed = self._computed
+        if outdated:
+            computed = {name: value for name, value in computed.items() if name not in outdated}
+        object.__setattr__(copy, "_computed", computed)
+        return copy
+
+    def part(self, sample_weight: np.ndarray, features: np.ndarray | None = None) -> "Problem":
+        """The problem with other training weights and, if given, fewer features, scaled as it is.
+
+        For trees of a forest. They share the moments and the scaling of this problem, where
+        `replace` would compute them anew.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of float64, shape (n_samples,)
+            The new training weights.
+        features : ndarray of int, shape (n_used,), default=None
+            Columns of X to copy. None takes all of them, without a copy.
+
+        Returns
+        -------
+        Problem
+        """
+        shared = {"moments": self.moments, "scaling": self.scaling}
+        if features is None:
+            part, shared["data"] = self.replace(sample_weight=sample_weight), self.data
+        else:
+            X = self.X[:, features]
+            part = self.replace(
+                X=X if sparse.issparse(X) else np.ascontiguousarray(X), sample_weight=sample_weight)
+            shared = {name: each.take(features) for name, each in shared.items()}
+        part._computed.update(shared)
+        return part
+
+    def sharing(self, other: "Problem") -> "Problem":
+        """A copy that shares all computed properties of a problem with the same data.
+
+        Parameters
+        ----------
+        other : Problem
+
+        Returns
+        -------
+        Problem
+        """
+        copy = dataclasses.replace(self)
+        object.__setattr__(copy, "_computed", other._computed)
+        return copy
+
+    def with_time(self, share: float) -> "Problem":
+        """The problem with a share of the time until the deadline.
+
+        Parameters
+        ----------
+        share : float
+
+        Returns
+        -------
+        Problem
+        """
+        return self.replace(deadline=self.deadline.share(share))
+
+    def doing(self, share: float, what: str = "") -> "Problem":
+        """The problem of an algorithm that is a part of this work, for its `activity`.
+
+        Parameters
+        ----------
+        share : float
+            Of this work.
+        what : str, default=""
+            What the algorithm does.
+
+        Returns
+        -------
+        Problem
+        """
+        part = self.activity.part(share, what)
+        return self if part is self.activity else self.replace(activity=part)
+
+    def __getstate__(self):
+        # Kernels stay behind: they are made anew where the copy is used.
+        kept = {name: value for name, value in self._computed.items() if name not in _KERNELS}
+        return {**vars(self), "_computed": kept}
+
+    def __sizeof__(self):
+        # By its size, joblib's backend for Dask decides to send it to a worker once for all trees.
+        X = self.X.data if sparse.issparse(self.X) else self.X
+        return object.__sizeof__(self) + X.nbytes + self.y.nbytes + self.sample_weight.nbytes
+
+    def _once(self, name, make):
+        if name not in self._computed:
+            self._computed[name] = make()
+        return self._computed[name]
+
+    @property
+    def data(self) -> Samples:
+        """X in the form that the kernels read."""
+        return self._once("data", lambda: Samples(self.X))
+
+    @property
+    def moments(self) -> Moments:
+        """Mean, spread and range of each feature over the training samples."""
+        return self._once("moments", lambda: Moments.of(self.X, self.sample_weight))
+
+    @property
+    def scaling(self) -> Scaling:
+        """The scaling in which split weights are trained, measured on the training samples."""
+        return self._once("scaling", lambda: Scaling.fit(
+            self.X, self.sample_weight, self.standardize,
+            None if self.standardize is False else self.moments))
+
+    @property
+    def splitter(self) -> Splitter:
+        """The search for axis-aligned splits of the training samples.
+
+        Splits reduce the entropy of classes, or the variance of the `split_targets` of the loss.
+        Only one thread at a time may use it.
+        """
+        return self._once("splitter", lambda: Splitter(
+            self.X, self.loss.split_targets(self.y, self.sample_weight), self.sample_weight,
+            self.n_outputs, "entropy" if self.loss.is_classifier else "variance"))
+
+    @property
+    def row_span(self) -> RowSpan | None:
+        """The span of the training samples, if the data are wide, dense and few; else None."""
+        return self._once("row_span", lambda: RowSpan(self) if RowSpan.fits(self) else None)
+
+    @property
+    def screen(self) -> Screen | None:
+        """The most informative features, if the data are wide; else None."""
+        return self._once("screen", lambda: Screen(self) if Screen.fits(self) else None)
+
+    @property
+    def training_samples(self) -> np.ndarray:
+        """Indices of the samples to train on, int32."""
+        return np.flatnonzero(self.sample_weight > 0).astype(np.int32)
+
+    @property
+    def validation_samples(self) -> np.ndarray:
+        """Indices of the samples to validate on, int32; there may be none."""
+        if self.validation_weight is None:
+            return np.empty(0, dtype=np.int32)
+        return np.flatnonzero(self.validation_weight > 0).astype(np.int32)
+
+    def check_shapes(self, tree: Tree) -> None:
+        """Raise a ValueError if a tree has another number of features or outputs.
+
+        Parameters
+        ----------
+        tree : Tree
+        """
+        for what, of_tree, of_data in (("features", tree.n_features, self.X.shape[1]),
+                                       ("outputs", tree.n_outputs, self.n_outputs)):
+            if of_tree != of_data:
+                raise ValueError(f"the tree is for {of_tree} {what}, but the data have {of_data}")
+
+    def apply(self, tree: Tree, samples: np.ndarray) -> np.ndarray:
+        """Leaf that each of the given samples reaches.
+
+        Parameters
+        ----------
+        tree : Tree
+        samples : ndarray of int32, shape (n,)
+            Indices of the samples.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+        """
+        return tree.apply_samples(self.data, samples)
+
+    def predictions(
+        self, tree: Tree, samples: np.ndarray, leaf: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Predictions of the tree for the given samples.
+
+        Parameters
+        ----------
+        tree : Tree
+        samples : ndarray of int32, shape (n,)
+        leaf : ndarray of int, shape (n,), default=None
+            Leaf of each sample. None computes it.
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs)
+            Unnormalised log-probabilities of the classes, or predictions of the encoded targets.
+        """
+        if leaf is None:
+            leaf = self.apply(tree, samples)
+        return tree.leaf_predictions(leaf, self.data, samples)
+
+    def errors(
+        self, tree: Tree, samples: np.ndarray, leaf: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Error of each sample: 0 or 1 for classification, the loss for regression.
+
+        Parameters
+        ----------
+        tree : Tree
+        samples : ndarray of int32, shape (n,)
+        leaf : ndarray of int, shape (n,), default=None
+            Leaf of each sample. None computes it.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Not multiplied by sample weights.
+        """
+        return self.prediction_errors(self.predictions(tree, samples, leaf), samples)
+
+    def prediction_errors(self, predictions: np.ndarray, samples: np.ndarray) -> np.ndarray:
+        """`errors`, computed from predictions.
+
+        Parameters
+        ----------
+        predictions : ndarray of shape (n, n_outputs)
+        samples : ndarray of int, shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.loss.errors(predictions, self.y[samples])
+
+    def fit_leaves(self, leaf: np.ndarray, samples: np.ndarray, n_leaves: int) -> np.ndarray:
+        """Best leaf values for the samples that reach each leaf.
+
+        Parameters
+        ----------
+        leaf : ndarray of int, shape (n,)
+            Leaf of each sample.
+        samples : ndarray of int, shape (n,)
+        n_leaves : int
+
+        Returns
+        -------
+        ndarray of shape (n_leaves, n_outputs)
+            A leaf without samples gets the best values for all of them.
+        """
+        return self.loss.fit_leaves(
+            leaf, self.y[samples], self.sample_weight[samples], n_leaves, self.n_outputs)
+
+    def refit_leaves(self, tree: Tree, leaf: np.ndarray | None = None) -> Tree:
+        """The tree with the best leaf values for the training samples.
+
+        Parameters
+        ----------
+        tree : Tree
+        leaf : ndarray of int, shape (n_training_samples,), default=None
+            Leaf of each of `training_samples`. None computes it.
+
+        Returns
+        -------
+        Tree
+        """
+        samples = self.training_samples
+        if leaf is None:
+            leaf = self.apply(tree, samples)
+        return tree.replace(values=self.fit_leaves(leaf, samples, tree.n_leaves))

@@ -1,0 +1,1 @@
+"""Checks of arguments, names of parameters, threads of Python, rounding of numbers."""
