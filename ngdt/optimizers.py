@@ -10,9 +10,10 @@ from ngdt._methods.soft.annealed import Annealed
 from ngdt._methods.soft.end_to_end import EndToEnd
 from ngdt._methods.tao.tao import TAO
 from ngdt._training.algorithm import OptimizerResult, Progress, registry
+from ngdt._util.stopped import Stopped
 
 OPTIMIZERS = registry(Annealed, EndToEnd, GTO, LinearLeaves, Regrow, SGD, ShrinkLeaves, SSGD, TAO)
 
 __all__ = [
-    "OPTIMIZERS", "Optimizer", "OptimizerResult", "Progress",
+    "OPTIMIZERS", "Optimizer", "OptimizerResult", "Progress", "Stopped",
     *(optimizer.__name__ for optimizer in OPTIMIZERS.values())]

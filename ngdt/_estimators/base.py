@@ -1,16 +1,14 @@
 """Base class of the classification tree and the regression tree."""
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
@@ -20,48 +18,30 @@ from ngdt._core.loss import Loss
 from ngdt._core.structure import decision_path
 from ngdt._core.tree import Tree
 from ngdt._estimators.callbacks import FitTasks
-from ngdt._estimators.checkpoint import with_checkpoint
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.description import describe
-from ngdt._estimators.interruption import CtrlC
 from ngdt._estimators.resolve import (
     expects_samples,
     is_auto,
     keep_linear_leaves,
-    resolve_baseline,
     resolve_init,
     resolve_leaves,
     resolve_optimizers,
+    warn_of_slopes,
 )
+from ngdt._estimators.run import running
+from ngdt._methods.greedy.pruned import Pruned
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
-from ngdt._selection.race import race
-from ngdt._selection.result import TrainingResult
-from ngdt._selection.sample import training_in_time
+from ngdt._selection.default import default_tree
 from ngdt._selection.train import train
-from ngdt._training.activity import watching
-from ngdt._training.deadline import NO_DEADLINE, Deadline
 from ngdt._training.limits import sequence_of
+from ngdt._training.result import TrainingResult
 from ngdt._util.validation import error_prefix
 from ngdt.explanation import Explanations
 from ngdt.explanation._tree import explain_tree
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
-
-
-class Cut(NamedTuple):
-    """What ended a training before its time.
-
-    Attributes
-    ----------
-    message : str
-        For a warning.
-    by_user : bool
-        Whether it was Ctrl-C, and not `max_time`.
-    """
-
-    message: str
-    by_user: bool
 
 
 class ObliqueTree(TableEstimator):
@@ -127,6 +107,7 @@ class ObliqueTree(TableEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train a tree.
 
@@ -153,77 +134,73 @@ class ObliqueTree(TableEstimator):
             tree so far. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does where
             `fit` is called by a search or a cross-validation, and at the second time.
         """
-        return self._warned_of(self._fit_until_cut(X, y, sample_weight), stacklevel=3)
-
-    def _warned_of(self, cut, stacklevel):
-        """This estimator, with a warning of what ended the training before its time, if any."""
-        if cut is not None:
-            warnings.warn(cut.message, ConvergenceWarning, stacklevel=stacklevel)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def _fit_until_cut(self, X, y, sample_weight):
-        """Fit, and return what ended the training before its time, or None."""
-        deadline = Deadline.after(self.max_time)
         tasks = FitTasks(self, X, y, sample_weight)
-        resume = self.warm_start and hasattr(self, "tree_")
-        cut = self._fit(
-            X, y, sample_weight, resume=resume, fresh=not resume and is_auto(self.init),
-            validation_fraction=self.validation_fraction, deadline=deadline,
-            callback=tasks.after_epoch(self.callback, deadline), checkpoint=self.checkpoint)
-        tasks.finish()
-        return cut
+        with running(self, self.max_time, tasks, self.callback) as run:
+            self._train(run, X, y, sample_weight)
+        return run.warn()
 
-    def _fit(self, X, y, sample_weight, deadline=NO_DEADLINE, **options):
-        with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
-            interrupted = self._fit_checked(X, y, sample_weight, deadline, activity, **options)
-            if interrupted:
-                ctrl_c.end()
-        if interrupted:
-            return Cut(f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best "
-                       "tree found until then.", by_user=True)
-        if deadline.has_cut and not deadline.is_stopped:
-            return Cut(f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} "
-                       "epochs; tree_ is the best tree found in this time.", by_user=False)
+    def _train(self, run, X, y, sample_weight):
+        """Train a tree, or in a warm start the present one."""
+        if self.warm_start and hasattr(self, "tree_"):
+            return self._train_further(run, X, y, sample_weight)
+        problem = run.begin(X, y, sample_weight, checkpoint=self.checkpoint)
+        linear_leaves = resolve_leaves(self, run.fitted["_table"])
+        if is_auto(self.init) and is_auto(self.optimizer):
+            run.result = default_tree(
+                problem, self.validation_fraction, leaf=self.leaf, linear_leaves=linear_leaves,
+                seconds_per_sample=run.seconds_per_sample)
+            return None
+        problem, optimizers = self._sized(problem), resolve_optimizers(self, linear_leaves)
+        init = resolve_init(self, optimizers, run.fitted.get("classes_"))
+        if isinstance(init, Tree):
+            optimizers = keep_linear_leaves(self, init, optimizers, linear_leaves)
+            init = self._scaled(init, problem, run)
+        # A default initial tree is no choice of the user: the pruned tree is to be beaten.
+        baseline = Pruned() if is_auto(self.init) and optimizers else None
+        run.result = train(problem, init, optimizers, baseline=baseline,
+                           validation_fraction=self.validation_fraction)
         return None
 
-    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, resume, fresh,
-                     validation_fraction, in_batches=False, classes=None, checkpoint=None):
-        """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
-        problem, fitted = self._checked_problem(X, y, sample_weight, resume, classes)
-        problem = with_checkpoint(problem, self, checkpoint, self.tree_ if resume else None)
-        problem, seconds = training_in_time(
-            problem.replace(deadline=deadline, activity=activity, callback=callback))
-        # Moments raise a ValueError for features whose range is too large.
-        fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
-        encoder = fitted["_targets"]
-        linear_leaves = resolve_leaves(self, fitted["_table"])
-        if fresh and is_auto(self.optimizer):
-            result = race(
-                problem, validation_fraction, leaf=self.leaf, linear_leaves=linear_leaves,
-                seconds_per_sample=seconds)
-            return self._set_fitted(problem, result, fitted)
-        if is_auto(self.max_depth):     # nothing chooses the size of the initial tree
-            problem = problem.replace(max_depth=default_depth(problem))
-        optimizers = resolve_optimizers(self, linear_leaves)
-        init = self.tree_ if resume else resolve_init(self, optimizers, fitted.get("classes_"))
-        if isinstance(init, Tree):
-            with error_prefix("init"):
-                problem.check_shapes(init)
-            optimizers = keep_linear_leaves(
-                self, init, optimizers, linear_leaves, in_batches=in_batches)
-            init = encoder.scale_leaf_values(init, problem.loss)
-        if in_batches and expects_samples(optimizers):
-            return self._fit_part(problem, init, optimizers[0], fitted, resume)
-        result = train(
-            problem, init, optimizers, baseline=resolve_baseline(optimizers, fresh),
-            validation_fraction=validation_fraction, limit=not in_batches)
-        return self._set_fitted(problem, result, fitted)
+    def _train_further(self, run, X, y, sample_weight):
+        """Train the present tree further: a warm start."""
+        problem = self._sized(run.begin(
+            X, y, sample_weight, resume=True, checkpoint=self.checkpoint, before=self.tree_))
+        linear_leaves = resolve_leaves(self, run.fitted["_table"])
+        optimizers = keep_linear_leaves(
+            self, self.tree_, resolve_optimizers(self, linear_leaves), linear_leaves)
+        run.result = train(problem, self._scaled(self.tree_, problem, run), optimizers,
+                           validation_fraction=self.validation_fraction)
 
-    def _fit_part(self, problem, init, optimizer, fitted, resume):
+    def _train_on_batch(self, run, X, y, sample_weight, classes=None):
+        """Train the present tree further on some samples, or the first one: `partial_fit`."""
+        resume = hasattr(self, "tree_")
+        problem = self._sized(run.begin(X, y, sample_weight, resume=resume, classes=classes))
+        optimizers = resolve_optimizers(self, resolve_leaves(self, run.fitted["_table"]))
+        init = self.tree_ if resume else resolve_init(
+            self, optimizers, run.fitted.get("classes_"))
+        if isinstance(init, Tree):
+            warn_of_slopes(self, init, optimizers)
+            init = self._scaled(init, problem, run)
+        if expects_samples(optimizers):
+            run.result = self._advance_stream(run, init, optimizers[0], resume)
+        else:
+            run.result = train(problem, init, optimizers, limit=False)
+
+    def _sized(self, problem):
+        """The problem with a depth, where nothing chooses the size of the initial tree."""
+        return problem.replace(max_depth=default_depth(problem)) if (
+            is_auto(self.max_depth)) else problem
+
+    def _scaled(self, tree, problem, run):
+        """A given tree, checked, for the encoded targets."""
+        with error_prefix("init"):
+            problem.check_shapes(tree)
+        return run.fitted["_targets"].scale_leaf_values(tree, problem.loss)
+
+    def _advance_stream(self, run, init, optimizer, resume):
         """Go on with soft training on a part of the samples that are expected."""
+        problem, stream = run.problem, getattr(self, "_stream", None)
         optimizer.check(problem)
-        stream = getattr(self, "_stream", None)
         if not resume:
             stream = Stream.of(
                 init if isinstance(init, Tree) else init.initialize(problem), problem)
@@ -232,26 +209,23 @@ class ObliqueTree(TableEstimator):
                 "optimizer=Annealed(expected_samples=...) goes on with what its first partial_fit "
                 "began, but the present tree is not of one, or was loaded from a file of ngdt.save:"
                 " use optimizer='ssgd', or a clone of the estimator")
-        fitted["_stream"], result = stream.advance(optimizer, problem)
+        run.fitted["_stream"], result = stream.advance(optimizer, problem)
         history = {"optimizer": [type(optimizer).__name__] * len(
             result.history.get("loss", ()))}
-        return self._set_fitted(problem, TrainingResult(
-            result.tree, history | result.history, interrupted=result.interrupted), fitted)
+        return TrainingResult(result.tree, history | result.history)
 
-    def _set_fitted(self, problem, result, fitted):
-        """Set all fitted attributes together, and return whether Ctrl-C was pressed."""
-        interrupted = result.interrupted
-        try:
-            fitted |= describe(problem, result, fitted)
-        except KeyboardInterrupt:
-            # The tree is trained, and the rest takes little time.
-            interrupted = True
-            fitted |= describe(problem, result, fitted)
+    def _set_fitted(self, run):
+        """Set all fitted attributes together."""
+        fitted = run.fitted | describe(run.problem, run.result, run.fitted)
         vars(self).pop("_stream", None)
         vars(self).update(fitted)
-        if not interrupted:
-            problem.checkpoint.remove()
-        return interrupted
+
+    def _cut_message(self, by_user):
+        if by_user:
+            return (f"Training was interrupted after {self.n_iter_} epochs; tree_ is the best tree "
+                    "found until then.")
+        return (f"max_time={self.max_time:g} s shortened the training to {self.n_iter_} epochs; "
+                "tree_ is the best tree found in this time.")
 
     def cost_complexity_pruning_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

@@ -18,6 +18,7 @@ from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import ClassifierData
 from ngdt._estimators.hints import available_with
 from ngdt._estimators.resolve import check_batches, has_optimizer
+from ngdt._estimators.run import running
 from ngdt.initializers import Initializer
 from ngdt.optimizers import Optimizer
 
@@ -299,10 +300,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
             if resume and not np.array_equal(classes, self.classes_):
                 raise ValueError(
                     f"classes={classes} differ from those of the first call, {self.classes_}")
-        cut = self._fit(
-            X, y, sample_weight, resume=resume, fresh=False, validation_fraction=None,
-            in_batches=True, classes=classes, callback=self.callback)
-        return self._warned_of(cut, stacklevel=4)
+        with running(self, callback=self.callback) as run:
+            self._train_on_batch(run, X, y, sample_weight, classes)
+        return run.warn()
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Most probable label of each sample.

@@ -2,7 +2,6 @@
 
 import pickle
 from abc import abstractmethod
-from contextlib import contextmanager
 from copy import copy
 from numbers import Integral, Real
 from os import PathLike
@@ -78,17 +77,6 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
         return {name: value for name, value in vars(self).items() if name in (
             "n_features_in_", "feature_names_in_")}
 
-    @contextmanager
-    def _unchanged_on_error(self):
-        """Context manager: if the block fails, the estimator is as it was before."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
     def _checked_problem(self, X, y, sample_weight, resume, known=None):
         """The problem of checked data, and the fitted attributes that depend on X and y only.
 
@@ -127,7 +115,7 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
             standardize=self.standardize,
             random_state=int(check_random_state(self.random_state).randint(
                 np.iinfo(np.int32).max)),
-            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose))
+            n_jobs=effective_n_jobs(self.n_jobs))
 
     def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:
         """Encode a table as the features that splits weigh.

@@ -12,6 +12,7 @@ from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import RegressorData
 from ngdt._estimators.hints import available_with
 from ngdt._estimators.resolve import check_batches, has_optimizer
+from ngdt._estimators.run import running
 
 
 class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
@@ -221,10 +222,9 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
             If the present tree has linear leaves, which are replaced by constant ones.
         """
         check_batches(self)
-        cut = self._fit(
-            X, y, sample_weight, resume=hasattr(self, "tree_"), fresh=False,
-            validation_fraction=None, in_batches=True, callback=self.callback)
-        return self._warned_of(cut, stacklevel=4)
+        with running(self, callback=self.callback) as run:
+            self._train_on_batch(run, X, y, sample_weight)
+        return run.warn()
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Value of the leaf that each sample reaches.

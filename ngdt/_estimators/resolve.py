@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._util.validation import did_you_mean
-from ngdt.initializers import INITIALIZERS, Initializer, Pruned
+from ngdt.initializers import INITIALIZERS, Initializer
 from ngdt.losses import ALIASES, LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
@@ -137,37 +137,32 @@ def resolve_init(estimator, optimizers, classes):
         _named("init", init, INITIALIZERS, Initializer, *_INIT))
 
 
-def resolve_baseline(optimizers, fresh):
-    """The baseline of the trained tree: the pruned greedy tree if the initial tree is a default.
-
-    Returns
-    -------
-    Initializer or None
-        None means the initial tree.
-    """
-    return Pruned() if fresh and optimizers else None
-
-
-def keep_linear_leaves(estimator, init, optimizers, linear_leaves, in_batches):
+def keep_linear_leaves(estimator, init, optimizers, linear_leaves):
     """The optimizers, and linear leaves last where they would lose those of a given tree.
 
     Constant leaves could be far worse: the tree that the default chose may be a single leaf.
+    """
+    return [*optimizers, linear_leaves] if _lose_slopes(estimator, init, optimizers) else optimizers
+
+
+def warn_of_slopes(estimator, init, optimizers):
+    """Warn that slopes cannot be fitted to samples that come in batches.
 
     Warns
     -----
     UserWarning
-        In batches, to which linear leaves cannot be fitted.
+        If the optimizers replace the linear leaves of the given tree.
     """
-    if estimator.leaf != "auto" or not isinstance(init, Tree) or init.slopes is None:
-        return optimizers
-    if all(optimizer.takes_linear_leaves for optimizer in optimizers):
-        return optimizers
-    if in_batches:
+    if _lose_slopes(estimator, init, optimizers):
         warnings.warn(
             "partial_fit replaced the linear leaves of the present tree by constant ones. Fit with "
-            "leaf='constant' before partial_fit", UserWarning, stacklevel=6)
-        return optimizers
-    return [*optimizers, linear_leaves]
+            "leaf='constant' before partial_fit", UserWarning, stacklevel=5)
+
+
+def _lose_slopes(estimator, init, optimizers):
+    """Return whether optimizers replace the linear leaves of a given tree."""
+    return estimator.leaf == "auto" and init.slopes is not None and not all(
+        optimizer.takes_linear_leaves for optimizer in optimizers)
 
 
 def _check_same_task(estimator, fitted, classes):

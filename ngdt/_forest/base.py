@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,19 +21,18 @@ from ngdt._core.structure import decision_path
 from ngdt._core.tree import Tree
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.callbacks import FitTasks
-from ngdt._estimators.checkpoint import with_checkpoint
 from ngdt._estimators.data import TableEstimator
-from ngdt._estimators.interruption import CtrlC
 from ngdt._estimators.resolve import is_auto, resolve_init, resolve_leaves, resolve_optimizers
-from ngdt._forest.competition import compete
+from ngdt._estimators.run import running
+from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
-from ngdt._forest.kinds import default_kinds
 from ngdt._forest.out_of_bag import out_of_bag_predictions
 from ngdt._forest.pruned import held_out_samples, members, smaller_estimator
 from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, seeds_of
 from ngdt._forest.training import Growth, Recipe
-from ngdt._training.activity import watching
-from ngdt._training.deadline import Deadline
+from ngdt._forest.trial import compete
+from ngdt._selection.train import Chain
+from ngdt._training.choice import Candidate
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt.explanation import Explanations
@@ -154,61 +152,58 @@ class ObliqueForest(TableEstimator):
             trained until then. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does
             where `fit` is called by a search or a cross-validation, and at the second time.
         """
-        deadline, tasks = Deadline.after(self.max_time), FitTasks(self, X, y, sample_weight)
-        with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
-            growth = self._fit_checked(X, y, sample_weight, deadline, activity, tasks)
-            if growth is not None and growth.interrupted:
-                ctrl_c.end()
-        if growth is not None and (
-                growth.interrupted or (growth.was_cut and not deadline.is_stopped)):
-            why = "Ctrl-C" if growth.interrupted else f"max_time={self.max_time:g} s"
-            warnings.warn(
-                f"{why} shortened the training: the forest has {len(self.estimators_)} of "
-                f"{self.n_estimators} trees.", ConvergenceWarning, stacklevel=3)
-        tasks.finish()
-        return self
+        tasks = FitTasks(self, X, y, sample_weight)
+        with running(self, self.max_time, tasks) as run:
+            self._train(run, X, y, sample_weight)
+        return run.warn()
 
-    def _fit_checked(self, X, y, sample_weight, deadline, activity, tasks):
-        """Train, set the fitted attributes, and return how the trees were grown."""
+    def _train(self, run, X, y, sample_weight):
+        """Train the trees, or in a warm start further ones."""
         resume = self.warm_start and hasattr(self, "estimators_")
         before = list(self.estimators_) if resume else []
-        if self.n_estimators < len(before):
+        n_more = self.n_estimators - len(before)
+        if n_more < 0:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be at least the {len(before)} trees of the "
                 "previous fit, since warm_start=True adds trees")
-        problem, fitted = self._checked_problem(X, y, sample_weight, resume)
-        problem = with_checkpoint(
-            problem, self, self.checkpoint, (len(before), self.candidates_) if resume else None)
-        # Moments raise a ValueError for features whose range is too large.
-        fitted["_table"] = fitted["_table"].with_means(problem.moments.mean)
-        sampling = self._sampling(problem, fitted)
-        growth, fitted["candidates_"] = None, self.candidates_ if resume else {}
-        if self.n_estimators == len(before):
+        problem = run.begin(
+            X, y, sample_weight, resume=resume, checkpoint=self.checkpoint,
+            before=(len(before), self.candidates_) if resume else None)
+        sampling = self._sampling(problem, run.fitted)
+        run.fitted["candidates_"] = self.candidates_ if resume else {}
+        if n_more:
+            growth = Growth(problem, run.fitted, run.tasks, lambda trees: self._attributes(
+                run.fitted, before + self._estimators(trees, run.fitted)))
+            seeds = seeds_of(problem.random_state, n_more,
+                             used={tree.random_state for tree in before})
+            self._grow(growth, sampling, seeds, run.fitted)
+            before = before + self._estimators(growth.trees, run.fitted)
+            run.interrupted, run.was_cut = growth.interrupted, growth.was_cut
+        else:
             warnings.warn(
                 "Nothing was trained: with warm_start=True, raise n_estimators to add trees",
                 stacklevel=4)
-        else:
-            growth = Growth(
-                problem.replace(deadline=deadline, activity=activity), fitted, tasks,
-                lambda trees: self._attributes(fitted, before + self._estimators(trees, fitted)))
-            seeds = seeds_of(problem.random_state, self.n_estimators - len(before),
-                             used={tree.random_state for tree in before})
-            self._grow(growth, sampling, seeds, fitted)
-            before += self._estimators(growth.trees, fitted)
-        self._set_fitted(fitted, before)
+        run.result = before, sampling, y, sample_weight
+
+    def _set_fitted(self, run):
+        """Set all fitted attributes together."""
+        trees, sampling, y, sample_weight = run.result
+        self._set_trees(run.fitted, trees)
         if self.oob_score:
-            predictions = out_of_bag_predictions(problem, sampling, before)
+            predictions = out_of_bag_predictions(run.problem, sampling, trees)
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
-        if growth is None or not growth.interrupted:
-            problem.checkpoint.remove()
-        return growth
+
+    def _cut_message(self, by_user):
+        why = "Ctrl-C" if by_user else f"max_time={self.max_time:g} s"
+        return (f"{why} shortened the training: the forest has {len(self.estimators_)} of "
+                f"{self.n_estimators} trees.")
 
     def _sampling(self, problem, fitted):
         """How samples and features are drawn for each tree."""
         table, bootstrap = fitted["_table"], self.bootstrap
         if bootstrap == "auto":
             # Trees of other initializers and optimizers may be equal if their samples are.
-            bootstrap = bool(self.oob_score) or not self._kinds_compete
+            bootstrap = bool(self.oob_score) or not self._is_default
         n_drawn = number_of_samples(
             self.max_samples, np.count_nonzero(problem.sample_weight), bootstrap)
         if self.oob_score and n_drawn is None:
@@ -222,26 +217,25 @@ class ObliqueForest(TableEstimator):
             encoder=fitted["_targets"] if self.class_weight == "balanced_subsample" else None)
 
     @property
-    def _kinds_compete(self):
+    def _is_default(self):
         return is_auto(self.optimizer) and is_auto(self.init)
 
     def _grow(self, growth, sampling, seeds, fitted):
         """Train a tree for each seed."""
         problem, linear_leaves = growth.problem, resolve_leaves(self, fitted["_table"])
-        if not self._kinds_compete:
+        if not self._is_default:
             recipe = self._recipe(problem, sampling, linear_leaves, fitted)
             growth.add([(recipe, seed) for seed in seeds])
             return
-        recipes = {
-            kind.name: Recipe(kind.init, kind.optimizers, sampling, kind.max_depth)
-            for kind in default_kinds(problem, self.leaf, linear_leaves, sampling.n_columns)}
+        recipes = {each.name: Recipe(each, sampling) for each in forest_candidates(
+            problem, self.leaf, linear_leaves, sampling.n_columns)}
         fitted["candidates_"] = compete(growth, recipes, seeds, fitted["candidates_"])
 
     def _recipe(self, problem, sampling, linear_leaves, fitted):
         """How each tree is made, as the parameters say."""
         if is_auto(self.optimizer):
-            optimizers = default_kinds(
-                problem, self.leaf, linear_leaves, sampling.n_columns)[0].optimizers
+            optimizers = forest_candidates(
+                problem, self.leaf, linear_leaves, sampling.n_columns)[0].make.optimizers
         else:
             optimizers = resolve_optimizers(self, linear_leaves)
         init = resolve_init(self, optimizers, fitted.get("classes_"))
@@ -252,7 +246,7 @@ class ObliqueForest(TableEstimator):
                 raise ValueError(
                     "init is a tree of all features: use max_features=None, or an initializer")
             init = fitted["_targets"].scale_leaf_values(init, problem.loss)
-        return Recipe(init, optimizers, sampling)
+        return Recipe(Candidate("", Chain(init, tuple(optimizers))), sampling)
 
     def _estimators(self, trees, fitted):
         """The estimators of trained trees."""
@@ -271,7 +265,7 @@ class ObliqueForest(TableEstimator):
         vars(tree).update(self._columns() | fitted | attributes)
         return tree
 
-    def _set_fitted(self, fitted, trees):
+    def _set_trees(self, fitted, trees):
         for name in _OPTIONAL & vars(self).keys():
             delattr(self, name)
         vars(self).update(self._attributes(fitted, trees))
@@ -293,7 +287,7 @@ class ObliqueForest(TableEstimator):
         """A forest of some of the trees, which may have been pruned."""
         pruned = copy(self)
         pruned.n_estimators = len(kept)
-        pruned._set_fitted({}, [
+        pruned._set_trees({}, [
             smaller_estimator(self.estimators_[each.place], each.tree) for each in kept])
         pruned.pruning_path_ = path
         return pruned

@@ -2,11 +2,11 @@
 
 from abc import abstractmethod
 
-from ngdt._core.greedy.builder import GrowthInterrupted
+from ngdt._core.greedy.builder import GrownTree
 from ngdt._core.tree import Tree
 from ngdt._training.algorithm import Algorithm
-from ngdt._training.checkpoint import NO_CHECKPOINT
 from ngdt._training.problem import Problem
+from ngdt._util.stopped import Stopped
 
 
 class Initializer(Algorithm):
@@ -30,17 +30,20 @@ class Initializer(Algorithm):
         ------
         ValueError
             If a parameter is out of range or does not fit the problem.
+        Stopped
+            By Ctrl-C, a KeyboardInterrupt with the tree so far, if there is one.
         """
         self.check(problem)
         try:
-            # What it trains on the way is not kept.
-            tree = problem.checkpoint.once(
-                Tree, lambda: self._initialize(problem.replace(checkpoint=NO_CHECKPOINT)))
-            problem.check_shapes(tree)
-            return tree
-        except GrowthInterrupted as error:
-            error.tree = error.tree or error.grown.to_tree(problem)
+            # What it trains on the way is not stored.
+            tree = problem.control.checkpoint.once(Tree, lambda: self._initialize(
+                problem.replace(control=problem.control.unstored())))
+        except Stopped as stopped:
+            if isinstance(stopped.tree, GrownTree):
+                raise Stopped(stopped.tree.to_tree(problem)) from stopped
             raise
+        problem.check_shapes(tree)
+        return tree
 
     @abstractmethod
     def _initialize(self, problem: Problem) -> Tree:

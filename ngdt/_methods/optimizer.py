@@ -45,28 +45,24 @@ class Optimizer(Algorithm):
         ValueError
             If a parameter is out of range or does not fit the problem, or if the tree has another
             number of features or outputs.
+        Stopped
+            By Ctrl-C, a KeyboardInterrupt with the best tree so far, if there is one.
         """
         self.check(problem)
         problem.check_shapes(tree)
         if tree.slopes is not None and not self.takes_linear_leaves:
             tree = problem.refit_leaves(tree)
-        result = problem.checkpoint.once(
+        result = problem.control.checkpoint.once(
             OptimizerResult, lambda: self._optimize(tree, problem))
         problem.check_shapes(result.tree)
         return result
 
-    def space(self, problem: Problem):
+    @property
+    def space(self) -> str | None:
         """The space of fewer coordinates in which to train on wide data.
 
-        By default, optimizers train on the features themselves.
-
-        Parameters
-        ----------
-        problem : Problem
-
-        Returns
-        -------
-        RowSpan, Screen or None
+        "row_span" is the span of the samples, "screen" the most informative features. None, the
+        default, trains on the features themselves.
         """
         return None
 

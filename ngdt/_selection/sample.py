@@ -1,18 +1,13 @@
 """Problems of some of the samples, where all of them would take too long."""
 
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
 
 from ngdt._core.scaling import Moments
+from ngdt._selection import policy
 from ngdt._training.folds import hold_out, problem_of, strata_of
-
-# A fit reads X, or routes its samples, about this often. With less time, fewer samples are used.
-N_READINGS = 20
-# Time to choose, prune and describe a tree after the training, in readings.
-_READINGS_AFTER = 4.0
-# Number of samples that are used in any case, if there are as many.
-MIN_SAMPLES = 2000
 
 
 def draw(problem, n_drawn):
@@ -51,10 +46,11 @@ def draw_in_time(problem, seconds_per_sample):
     Problem
     """
     n_samples = len(problem.training_samples)
-    needed = N_READINGS * seconds_per_sample * n_samples
-    if problem.deadline.fits(needed):
+    needed = policy.N_READINGS * seconds_per_sample * n_samples
+    deadline = problem.control.deadline
+    if deadline.fits(needed):
         return problem
-    return draw(problem, max(MIN_SAMPLES, int(n_samples * problem.deadline.left / needed)))
+    return draw(problem, max(policy.MIN_SAMPLES, int(n_samples * deadline.left / needed)))
 
 
 def training_in_time(problem):
@@ -75,18 +71,19 @@ def training_in_time(problem):
     seconds_per_sample : float
         That it takes to read the data; 0 without a deadline.
     """
-    if not problem.deadline.is_set:
+    if not problem.control.deadline.is_set:
         return problem, 0.0
     seconds = _reading_time(problem)
     drawn = draw_in_time(problem, seconds)
-    seconds_after = _READINGS_AFTER * seconds * len(drawn.training_samples)
-    return drawn.replace(deadline=problem.deadline.earlier(seconds_after)), seconds
+    seconds_after = policy.READINGS_AFTER * seconds * len(drawn.training_samples)
+    deadline = problem.control.deadline.earlier(seconds_after)
+    return drawn.replace(control=replace(problem.control, deadline=deadline)), seconds
 
 
 def _reading_time(problem):
     """Seconds per sample of a reading: of the moments, which take three passes, of some samples."""
     samples = problem.training_samples
-    samples = samples[::-(-len(samples) // MIN_SAMPLES)]
+    samples = samples[::-(-len(samples) // policy.MIN_SAMPLES)]
     X, sample_weight, begin = problem.X[samples], problem.sample_weight[samples], monotonic()
     Moments.of(X, sample_weight)
     return (monotonic() - begin) / len(samples)

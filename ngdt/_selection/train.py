@@ -1,42 +1,101 @@
-"""Validation: choice between the trained tree and the baseline, on samples neither has seen."""
+"""Training by named methods, and the choice between the trained tree and the baseline."""
 
+from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 
-from ngdt._core.greedy.builder import GrowthInterrupted
 from ngdt._core.tree import Tree
-from ngdt._selection.reduced import optimize
-from ngdt._selection.result import TrainingResult, append_metrics, empty_history
-from ngdt._training.folds import (
-    N_FOLDS,
-    hold_out,
-    problem_without,
-    standard_errors_saved,
-    strata_of,
+from ngdt._methods.initializer import Initializer
+from ngdt._methods.optimizer import Optimizer
+from ngdt._methods.soft.annealed import Annealed
+from ngdt._selection.policy import (
+    BASELINE_TIME,
+    CROSS_VALIDATION_SAMPLES,
+    INITIAL_TIME,
+    MIN_GAIN_SE,
+    SELECTION_BIAS_SE,
+    STOP_FOLDS_SE,
+    TRAINING_TIME,
 )
+from ngdt._training.choice import Candidate, Choice, Fold, Rule, choose
+from ngdt._training.folds import N_FOLDS, hold_out, problem_without, strata_of
 from ngdt._training.limits import enforce_limits
-
-# Number of samples below which folds decide. Half of a tenth of them is too few to distinguish a
-# gain of four points from chance, and to train a few times more takes seconds.
-CROSS_VALIDATION_SAMPLES = 20_000
-# Gain over the baseline, in standard errors, above which the trained tree is chosen.
-MIN_GAIN_SE = 2.0
-# Difference, in standard errors, above which the remaining folds are skipped.
-STOP_FOLDS_SE = 5.0
-# Gain, in standard errors, above which the choice of epochs and subtrees on the same samples cannot
-# explain it. With a quarter of random labels, this choice alone gained four standard errors.
-SELECTION_BIAS_SE = 6.0
-# Share of the time until the deadline for training, before the comparison; and of this time, the
-# share for the initial tree; and of the time left for the comparison, that for the baseline.
-TRAINING_TIME, INITIAL_TIME, BASELINE_TIME = 0.75, 0.3, 0.25
-# Shares that are shown: of the work for the training, if folds follow, and of this for the initial
-# tree.
-TRAINING_WORK, INITIAL_WORK = 0.3, 0.1
+from ngdt._training.result import TrainingResult, append_metrics, empty_history
+from ngdt._training.wide import optimize_reduced
+from ngdt._util.stopped import Stopped
 
 
-class _Interrupted(Exception):
-    """Ctrl-C ended an optimizer, which returned its best tree so far."""
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """An initial tree and optimizers that train it in turn, as the `make` of a candidate.
+
+    Attributes
+    ----------
+    init : Initializer, Tree or str
+        Makes the initial tree, or the name of one of the greedy trees of a fold.
+    optimizers : sequence of Optimizer
+    final : sequence of Optimizer or None
+        Replace the optimizers where the tree is trained on all samples.
+    n_teachers : int
+        If positive, the optimizers are given what so many teachers predict: `Annealed.taught`.
+    max_depth : int or None
+        In a forest, largest depth of the initial tree, besides that of the problem.
+    """
+
+    init: Initializer | Tree | str
+    optimizers: tuple[Optimizer, ...] = ()
+    final: tuple[Optimizer, ...] | None = None
+    n_teachers: int = 0
+    max_depth: int | None = None
+
+    def __call__(self, fold):
+        """The tree of the training samples of a fold."""
+        problem = fold.problem
+        optimizers = self.final if fold.is_whole and self.final is not None else self.optimizers
+        tree, history = fold.initial(self.init), empty_history(optimizers)
+        if self.n_teachers:
+            problem = Annealed(n_teachers=self.n_teachers).taught(problem)
+        return TrainingResult(run_in_turn(problem, tree, optimizers, history), history)
+
+
+def run_in_turn(problem, tree, optimizers, history, is_given=False):
+    """The tree after all optimizers.
+
+    Parameters
+    ----------
+    problem : Problem
+    tree : Tree
+    optimizers : sequence of Optimizer
+    history : dict of lists
+        Gets the metrics of each.
+    is_given : bool, default=False
+        Whether the tree is not the tree of an initializer.
+
+    Raises
+    ------
+    Stopped
+        By Ctrl-C, with the tree so far; before there is one, KeyboardInterrupt.
+    """
+    for i, optimizer in enumerate(optimizers):
+        if i > 0 and not problem.control.deadline.fits():
+            break
+        seeded = problem.with_time(1 / (len(optimizers) - i)).replace(
+            random_state=(problem.random_state + i) % 2**31).doing(1 / len(optimizers))
+        try:
+            result = None if is_given else optimize_reduced(optimizer, tree, seeded)
+            if result is None:
+                result = optimizer.optimize(tree, seeded)
+        except Stopped as stopped:
+            append_metrics(history, type(optimizer).__name__, stopped.history)
+            raise Stopped(stopped.tree, history) from stopped
+        except KeyboardInterrupt as error:
+            if i == 0:      # there is no trained tree yet
+                raise
+            raise Stopped(tree, history) from error
+        tree = result.tree
+        append_metrics(history, type(optimizer).__name__, result.history)
+    return tree
 
 
 def train(problem, init, optimizers, *, baseline=None, validation_fraction=None, limit=True):
@@ -48,8 +107,6 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
     in favour of the trained tree. They decide only if the gain exceeds that bias. Otherwise half of
     the validation samples is reserved for the comparison, or folds decide. If the baseline is
     chosen, it is made anew from all samples. A given tree is not compared.
-
-    Ctrl-C at any time after the first epoch returns the present trained tree.
 
     Parameters
     ----------
@@ -68,153 +125,134 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
     Returns
     -------
     TrainingResult
+
+    Raises
+    ------
+    Stopped
+        By Ctrl-C, with the present trained tree; before there is one, KeyboardInterrupt.
     """
     for algorithm in (*optimizers, init):     # those that are named before those that follow
         if not isinstance(algorithm, Tree):
             algorithm.check(problem)
     if isinstance(init, Tree):
         problem.check_shapes(init)
-    return _Training(problem, init, optimizers, baseline, validation_fraction, limit).run()
+    comparison = _Comparison(problem, Chain(init, tuple(optimizers)), baseline,
+                             validation_fraction)
+    history = empty_history(optimizers)
+    tree = None
+    try:
+        initial = comparison.initial_tree()
+        tree = run_in_turn(
+            comparison.training, initial, optimizers, history, isinstance(init, Tree))
+        comparison.note_time()
+        tree = enforce_limits(tree, problem) if limit else tree
+        if comparison.is_won(initial, tree):
+            return TrainingResult(tree, history)
+        if problem.control.verbose:
+            print("[selection] the trained tree was not clearly better than "
+                  f"{comparison.name}, which is kept")
+        kept = comparison.baseline_tree()
+        return TrainingResult(enforce_limits(kept, problem) if limit else kept, history, True)
+    except KeyboardInterrupt as error:
+        found = getattr(error, "tree", None) if tree is None else tree
+        if found is None:
+            raise
+        raise Stopped(enforce_limits(found, problem) if limit else found, history) from error
 
 
-class _Training:
-    """One call of `train`: the problem with and without validation samples, and the baseline."""
+class _Comparison:
+    """The samples that `train` holds out, and the comparison with the baseline."""
 
-    def __init__(self, problem, init, optimizers, baseline, validation_fraction, limit):
-        self.whole, self.init, self.optimizers = problem, init, optimizers
-        self.baseline, self.limit = init if baseline is None else baseline, limit
-        self.baseline_name = "the initial tree" if baseline is None else "the pruned tree"
+    def __init__(self, problem, trained, baseline, validation_fraction):
+        self.whole, self.trained, self.init = problem, trained, trained.init
+        self.baseline = self.init if baseline is None else baseline
+        self.name = "the initial tree" if baseline is None else "the pruned tree"
+        optimizers = trained.optimizers
         # A given tree may have been fitted on these samples, so that a comparison would be biased.
         self.is_compared = bool(optimizers) and not isinstance(self.baseline, Tree)
         few = np.count_nonzero(problem.sample_weight) < CROSS_VALIDATION_SAMPLES
         # Folds are random. The result of a deterministic method must not depend on them.
-        self.folds = self.is_compared and validation_fraction == "auto" and few and any(
+        self.has_folds = self.is_compared and validation_fraction == "auto" and few and any(
             optimizer.is_stochastic for optimizer in optimizers)
         # Without an optimizer there is nothing to validate.
         training, validation = self._hold_out(
             problem.sample_weight, validation_fraction if optimizers else None)
         self.test_weight = validation
-        if self.is_compared and not self.folds and validation is not None:
+        if self.is_compared and not self.has_folds and validation is not None:
             validation, self.test_weight = self._hold_out(validation, 0.5)
-        self.problem = problem
-        if training is not problem.sample_weight:
-            self.problem = problem.replace(sample_weight=training, validation_weight=validation)
+        self.problem = problem if training is problem.sample_weight else problem.replace(
+            sample_weight=training, validation_weight=validation)
+        self.training = self.problem.with_time(
+            TRAINING_TIME if self.is_compared else 1.0).doing(
+                1 / (1 + N_FOLDS) if self.has_folds else 1.0)
         self.compared_tree = None   # the baseline without the samples of the comparison
+        self.begin = monotonic()
 
     def _hold_out(self, sample_weight, fraction):
         return hold_out(
             sample_weight, fraction, strata_of(self.whole), self.whole.random_state)
 
-    def run(self):
-        share = TRAINING_WORK if self.folds else 1.0
-        problem = self.problem.with_time(TRAINING_TIME if self.is_compared else 1.0).doing(share)
-        begin = monotonic()
-        history = empty_history(self.optimizers)
-        try:
-            initial = self._initialize(
-                problem.with_time(INITIAL_TIME if self.optimizers else 1.0).doing(
-                    INITIAL_WORK if self.optimizers else 1.0, "initial tree"), self.init)
-        except GrowthInterrupted as error:
-            return TrainingResult(self._limited(self.whole, error.tree), history, False, True)
-        initialized = monotonic()
-        tree, interrupted = self._optimize(problem, initial, history)
-        problem.activity.finish()
-        self.fold_seconds = monotonic() - begin
-        if not interrupted:
-            try:
-                tree = self._limited(self.whole, tree)
-                if not self._is_compared_in_time() or self._is_better(initial, tree):
-                    return TrainingResult(tree, history)
-                if self.whole.verbose:
-                    print("[selection] the trained tree was not clearly better than "
-                          f"{self.baseline_name}, which is kept")
-                kept = self.compared_tree
-                if kept is None or self.whole.deadline.fits(initialized - begin):
-                    kept = self._initialize(self.whole, self.baseline)
-                return TrainingResult(self._limited(self.whole, kept), history, True)
-            except (KeyboardInterrupt, _Interrupted):
-                pass
-        return TrainingResult(self._limited(self.whole, tree), history, False, True)
+    def initial_tree(self):
+        tree, is_all = self.init, not self.trained.optimizers
+        if not isinstance(tree, Tree):
+            tree = tree.initialize(self.training.with_time(1.0 if is_all else INITIAL_TIME).doing(
+                1 / (1 + len(self.trained.optimizers)), "initial tree"))
+        self.initial_seconds = monotonic() - self.begin
+        return tree
 
-    def _is_compared_in_time(self):
-        """Whether there is a comparison, and time to make its baseline."""
-        return self.is_compared and (self.baseline is self.init or self.whole.deadline.fits())
+    def note_time(self):
+        """Take the time of the training, as others like it will take as long."""
+        self.training.control.activity.finish()
+        self.seconds = monotonic() - self.begin
 
-    def _initialize(self, problem, init):
-        return init if isinstance(init, Tree) else init.initialize(problem)
+    def baseline_tree(self):
+        """The baseline of all samples, if there is time for it."""
+        if self.compared_tree is None or self.whole.control.deadline.fits(self.initial_seconds):
+            return self.baseline.initialize(self.whole)
+        return self.compared_tree
 
-    def _optimize(self, problem, tree, history=None):
-        """The tree after all optimizers, and whether Ctrl-C ended one of them."""
-        for i, optimizer in enumerate(self.optimizers):
-            if i > 0 and not problem.deadline.fits():
-                break
-            seeded = problem.with_time(1 / (len(self.optimizers) - i)).replace(
-                random_state=(problem.random_state + i) % 2**31).doing(
-                    (1.0 - INITIAL_WORK) / len(self.optimizers))
-            try:
-                result = (
-                    optimizer.optimize(tree, seeded) if isinstance(self.init, Tree) else
-                    optimize(optimizer, tree, seeded))
-            except KeyboardInterrupt:
-                if i == 0:      # there is no trained tree yet
-                    raise
-                return tree, True
-            tree = result.tree
-            if history is not None:
-                append_metrics(history, type(optimizer).__name__, result.history)
-            if result.interrupted:
-                return tree, True
-        return tree, False
+    def is_won(self, initial, tree):
+        """Return whether the trained tree is clearly better than the baseline, if it is compared.
 
-    def _limited(self, problem, tree):
-        return enforce_limits(tree, problem) if self.limit else tree
-
-    def _is_better(self, initial, tree):
-        """Whether the trained tree is clearly better than the baseline."""
+        Without samples, or time, for a comparison it is taken to be.
+        """
+        is_initial, deadline = self.baseline is self.init, self.whole.control.deadline
+        if not self.is_compared or not (is_initial or deadline.fits()):
+            return True
         gain = np.inf
         if self.test_weight is not None:
-            baseline = initial if self.baseline is self.init else self._initialize(
-                self.problem.with_time(BASELINE_TIME), self.baseline)
-            self.compared_tree = self._limited(self.problem, baseline)
-            gain = standard_errors_saved(*self._errors(
-                np.flatnonzero(self.test_weight), self.test_weight, self.compared_tree, tree))
+            baseline = initial if is_initial else self.baseline.initialize(
+                self.problem.with_time(BASELINE_TIME))
+            self.compared_tree = enforce_limits(baseline, self.problem)
+            samples = np.flatnonzero(self.test_weight).astype(np.int32)
+            fold = Fold(self.problem, samples, self.test_weight[samples])
+            choice = Choice((names := ("trained", "baseline")), [fold])
+            for name, each in zip(names, (tree, self.compared_tree), strict=True):
+                choice.add(name, fold, each)
+            gain = choice.lead(*names)
         # A gain that is not positive needs no folds: the bias favours the trained tree.
-        if self.folds and (self.test_weight is None or 0 < gain <= SELECTION_BIAS_SE) and (
-                self.whole.deadline.fits(N_FOLDS * self.fold_seconds)):
+        if self.has_folds and (self.test_weight is None or 0 < gain <= SELECTION_BIAS_SE) and (
+                deadline.fits(N_FOLDS * self.seconds)):
             gain = self._cross_validated_gain()
         return gain > MIN_GAIN_SE
 
     def _cross_validated_gain(self):
         """Gain over the baseline in standard errors, by cross-validation."""
-        sample_weight = self.whole.sample_weight
-        samples = np.flatnonzero(sample_weight)
+        samples = np.flatnonzero(self.whole.sample_weight)
         if len(samples) < 2 * N_FOLDS:
             return np.inf   # too few samples for a comparison: choose the trained tree
         fold = np.random.default_rng(self.problem.random_state).permutation(
             len(samples)) % N_FOLDS
-        errors = np.empty((2, len(samples)))
-        for i in range(N_FOLDS):
-            test_samples = samples[fold == i]
-            problem = problem_without(self.problem, test_samples).replace(
-                verbose=0, callback=None).doing(
-                    (1.0 - TRAINING_WORK) / N_FOLDS,
-                    f"checking against {self.baseline_name}, fold {i + 1} of {N_FOLDS}")
-            initial = self._initialize(problem, self.init)
-            tree, interrupted = self._optimize(problem, initial)
-            if interrupted:
-                raise _Interrupted
-            baseline = initial if self.baseline is self.init else (
-                self._initialize(problem, self.baseline))
-            errors[:, fold == i] = self._errors(
-                test_samples, sample_weight,
-                *(self._limited(problem, each) for each in (baseline, tree)))
-            problem.activity.finish()
-            gain = standard_errors_saved(*errors[:, fold <= i])
-            if abs(gain) > STOP_FOLDS_SE:
-                break
-        return gain
-
-    def _errors(self, samples, weight, *trees):
-        """Weighted errors of trees on the given samples."""
-        weight, samples = weight[samples], samples.astype(np.int32)
-        return [weight * self.problem.errors(tree, samples) for tree in trees]
+        quiet = self.problem.replace(control=self.problem.control.quiet())
+        folds = []
+        for k in range(N_FOLDS):
+            test = samples[fold == k].astype(np.int32)
+            folds.append(Fold(
+                problem_without(quiet, test).doing(
+                    1 / (1 + N_FOLDS), f"checking against {self.name}, fold {k + 1} of {N_FOLDS}"),
+                test, self.whole.sample_weight[test]))
+        trained, baseline = Candidate("", self.trained), Candidate("", Chain(self.baseline))
+        choice = choose(
+            [trained, baseline], folds, Rule(STOP_FOLDS_SE), self.whole.control.deadline)
+        # Without time for the baseline, the trained tree is taken to be better.
+        return choice.lead(trained, baseline) if choice.errors[baseline] else np.inf

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ngdt._core.tree import Tree
-from ngdt._training.deadline import OutOfTime
 from ngdt._util.parameters import ChecksNames
+from ngdt._util.stopped import Stopped
 
 
 class Algorithm(ChecksNames, BaseEstimator, ABC):
@@ -68,11 +68,9 @@ class OptimizerResult:
     Attributes
     ----------
     tree : Tree
-        The trained tree, or the best one so far if training was interrupted.
+        The trained tree.
     history : dict of str to list
         One entry per epoch for each of the optimizer's `metrics`; empty if there was no epoch.
-    interrupted : bool
-        Whether Ctrl-C ended the training.
     converged : bool
         Whether training ended by its stopping rule, before the largest number of epochs.
 
@@ -81,14 +79,17 @@ class OptimizerResult:
     >>> from ngdt import Tree
     >>> from ngdt.optimizers import OptimizerResult
     >>> result = OptimizerResult(Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]]))
-    >>> result.tree.n_leaves, result.history, result.interrupted
-    (2, {}, False)
+    >>> result.tree.n_leaves, result.history
+    (2, {})
     """
 
     tree: Tree
     history: dict = field(default_factory=dict)
-    interrupted: bool = False
     converged: bool = False
+
+
+class _OutOfTime(Exception):
+    """Ends a block of `Progress.until_interrupted` at the deadline."""
 
 
 class Progress:
@@ -107,7 +108,7 @@ class Progress:
         As in `OptimizerResult`.
     interrupted : bool
         Whether Ctrl-C ended the block of `until_interrupted`.
-    activity : Activity
+    control : Control
         Of the run, to say how much is done within an epoch.
 
     Examples
@@ -121,18 +122,18 @@ class Progress:
     >>> progress = Progress(ShrinkLeaves(), problem, epochs=3)
     >>> with progress.until_interrupted():
     ...     raise KeyboardInterrupt
-    >>> progress.result(tree).interrupted
+    >>> progress.interrupted
     True
     """
 
     def __init__(self, optimizer, problem, epochs):
         self.history = {name: [] for name in optimizer.metrics}
         self.interrupted = False
-        self._optimizer, self._problem = type(optimizer).__name__, problem
+        self._optimizer = type(optimizer).__name__
         self._epoch, self._epochs = 0, epochs
-        self.activity = problem.activity.part(1.0, optimizer.phase or self._optimizer)
+        self.control = problem.control.part(1.0, optimizer.phase or self._optimizer)
         self._in_block = False
-        self._run = problem.checkpoint.next_run()
+        self._run = self.control.checkpoint.next_run()
 
     def resume(self, restore):
         """Go on with the run of a process that was killed, if there is a checkpoint of it.
@@ -147,9 +148,10 @@ class Progress:
         int
             Number of epochs that are done.
         """
-        kept = self._problem.checkpoint.state_of(self._run)
+        checkpoint = self.control.checkpoint
+        kept = checkpoint.state_of(self._run)
         if kept is not None:
-            with self._problem.checkpoint.reading():
+            with checkpoint.reading():
                 restore(kept["state"])
                 self.history = {name: list(kept["history"][name]) for name in self.history}
                 self._epoch = int(kept["epoch"])
@@ -166,7 +168,7 @@ class Progress:
             yield
         except KeyboardInterrupt:
             self.interrupted = True
-        except OutOfTime:
+        except _OutOfTime:
             pass
         finally:
             self._in_block = False
@@ -188,26 +190,26 @@ class Progress:
         metrics = {name: np.asarray(metric).item() for name, metric in metrics.items()}
         for name, metric in metrics.items():
             self.history[name].append(metric)
-        self.activity.at(self._epoch / self._epochs)
-        if self._problem.verbose > 1:
+        self.control.activity.at(self._epoch / self._epochs)
+        if self.control.verbose > 1:
             shown = "  ".join(
                 f"{name} {metric}" if isinstance(metric, int) else f"{name} {metric:.4g}"
                 for name, metric in metrics.items())
             print(f"[{self._optimizer}] epoch {self._epoch}/{self._epochs}  {shown}")
-        if self._problem.callback is not None:
-            self._problem.callback({
+        if self.control.callback is not None:
+            self.control.callback({
                 "optimizer": self._optimizer, "epoch": self._epoch, "epochs": self._epochs,
                 **metrics})
-        checkpoint = self._problem.checkpoint
-        if self._problem.deadline.is_stopped:   # by a callback, which another fit may not have
+        checkpoint, deadline = self.control.checkpoint, self.control.deadline
+        if deadline.is_stopped:     # by a callback, which another fit may not have
             checkpoint.end()
         # At the end, too: other runs may follow in the same step.
         if state is not None and (self._epoch == self._epochs or checkpoint.is_due):
             checkpoint.keep(self._run, {
                 "epoch": self._epoch, "state": state(),
                 "history": {name: list(column) for name, column in self.history.items()}})
-        if self._in_block and self._epoch < self._epochs and not self._problem.deadline.fits():
-            raise OutOfTime
+        if self._in_block and self._epoch < self._epochs and not deadline.fits():
+            raise _OutOfTime
 
     def result(self, tree, *, converged=False):
         """The result of the run.
@@ -220,6 +222,13 @@ class Progress:
         Returns
         -------
         OptimizerResult
+
+        Raises
+        ------
+        Stopped
+            If Ctrl-C ended the block of `until_interrupted`: a KeyboardInterrupt with the tree.
         """
-        self.activity.finish()
-        return OptimizerResult(tree, self.history, self.interrupted, converged)
+        self.control.activity.finish()
+        if self.interrupted:
+            raise Stopped(tree, self.history)
+        return OptimizerResult(tree, self.history, converged)

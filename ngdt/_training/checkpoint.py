@@ -1,14 +1,8 @@
-"""What a training has done so far, in a file, so that a killed process loses little of it.
-
-A training without a deadline does the same in the same order each time. So the results of its steps
-are kept by their numbers, and a step that has a result is not done again. A step is a call of an
-optimizer or an initializer, or, in a forest, a tree. Of the step that is under way, optimizers keep
-their state at the ends of epochs.
-"""
+"""The checkpoint of a training in a file, so that a killed process loses little of it."""
 
 import os
 import warnings
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from glob import escape
 from pathlib import Path
@@ -17,81 +11,12 @@ from time import monotonic
 from ngdt._core.tree import Tree
 from ngdt._files.container import check_replaceable, path_of_file, read, replacing, write
 from ngdt._files.values import ValueReader, ValueWriter, require_arrays
+from ngdt._training.control import Checkpoint
 
 FORMAT = "ngdt checkpoint"
 # Least seconds between two writes, and largest share of the time that they take.
 INTERVAL, MAX_SHARE = 1.0, 0.05
 _TREE = ("weights", "thresholds", "children_left", "children_right", "values", "slopes", "ranges")
-
-
-class Checkpoint:
-    """That of a training without a file: it keeps nothing.
-
-    Attributes
-    ----------
-    is_due : bool
-        Whether it is time for `keep`.
-    """
-
-    is_due = False
-
-    def once(self, kind, step):
-        """The result of the next step, which is done only if it is not known.
-
-        Parameters
-        ----------
-        kind : type
-            `Tree` or a dataclass.
-        step : callable
-            Makes the result. Its `interrupted`, if any, says that Ctrl-C ended the step.
-
-        Returns
-        -------
-        object of this kind
-        """
-        return step()
-
-    def next_group(self):
-        """Number of a group of steps that are done in any order, int."""
-        return 0
-
-    def known(self, kind, key):
-        """The result of a step of a group; None if it is not known.
-
-        Parameters
-        ----------
-        kind : type
-        key : tuple of int
-            Number of the group, number of the step.
-        """
-        return None
-
-    def add(self, key, result):
-        """Keep the result of a step of a group."""
-
-    def next_run(self):
-        """Number of a run within the step, int."""
-        return 0
-
-    def state_of(self, run):
-        """What was kept of a run, or None."""
-        return None
-
-    def keep(self, run, state):
-        """Keep the state of a run, dict of values that a file can hold."""
-
-    def reading(self):
-        """Context manager of what uses a state or a result."""
-        return nullcontext()
-
-    def end(self):
-        """Keep no more: what follows is cut short."""
-
-    def remove(self):
-        """Remove the file, if there is one: the training has ended."""
-
-
-NO_CHECKPOINT = Checkpoint()
 
 
 class CheckpointFile(Checkpoint):
@@ -193,7 +118,6 @@ class CheckpointFile(Checkpoint):
         except BaseException:
             self._ended = True
             raise
-        self._ended |= getattr(result, "interrupted", False)
         if not self._ended:
             self._runs = {}
             self.add(key, result)

@@ -4,8 +4,6 @@ from time import monotonic
 
 import numpy as np
 
-from ngdt._training.activity import SILENT
-
 # Share of the time left that a piece may take, and in which the time per step is measured; and the
 # largest growth from piece to piece, since the first ones are short and slow.
 _PIECE, _WINDOW, _GROWTH = 0.02, 0.05, 8
@@ -30,17 +28,15 @@ class Pace:
 
     Parameters
     ----------
-    deadline : Deadline
+    control : Control
+        Its deadline; it is told the finished share.
     epochs : int
     n_steps : int
         Steps per epoch.
-    activity : Activity, default=SILENT
-        Is told the finished share.
     """
 
-    def __init__(self, deadline, epochs, n_steps, activity=SILENT):
-        self.activity = activity
-        self.deadline, self.epochs, self.n_steps = deadline, epochs, n_steps
+    def __init__(self, control, epochs, n_steps):
+        self.control, self.epochs, self.n_steps = control, epochs, n_steps
         self.is_finished = False
         self._skipped = 0.0         # share of the run
         self._size = 0              # steps of the last piece
@@ -67,14 +63,15 @@ class Pace:
             piece = self._next(done[first:])
             yield slice(first, first + len(piece)), piece
             first += len(piece)
-            self.activity.at(piece[-1])
+            self.control.activity.at(piece[-1])
 
     def _next(self, done):
         """Finished shares of the next piece, from those without a deadline."""
-        left, total = self.deadline.left, self.epochs * self.n_steps
+        deadline, total = self.control.deadline, self.epochs * self.n_steps
+        left = deadline.left
         remaining = (1.0 - done[0] - self._skipped) * total
         skip, seconds = 0.0, self._measure(left)
-        if left == 0.0 or (self._seconds and not self.deadline.fits(remaining * self._seconds)):
+        if left == 0.0 or (self._seconds and not deadline.fits(remaining * self._seconds)):
             # Each step becomes as long as those that one step has time for.
             skip = (remaining * seconds / left - 1.0) / total if left else 1.0
         longest = min(_PIECE * left, _PIECE_SECONDS)

@@ -17,12 +17,9 @@ from ngdt._core.loss import Loss
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._core.tree import Tree
-from ngdt._training.activity import SILENT, Activity
-from ngdt._training.checkpoint import NO_CHECKPOINT, Checkpoint
-from ngdt._training.deadline import NO_DEADLINE, Deadline
-from ngdt._training.wide import RowSpan, Screen
+from ngdt._training.control import NO_CONTROL, Control
 
-# Properties that are computed at first use, and the fields that they depend on.
+# What is computed at first use, and the fields that it depends on.
 _DEPENDS_ON = {
     "data": {"X"},
     "moments": {"X", "sample_weight"},
@@ -31,7 +28,8 @@ _DEPENDS_ON = {
     "row_span": {"X", "sample_weight", "standardize"},
     "screen": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
 }
-_KERNELS = ("data", "splitter", "row_span", "screen")
+# What is small enough to be sent to other processes with the problem.
+_SENT = ("moments", "scaling")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +64,9 @@ class Problem:
         Seed.
     n_jobs : int
         Number of threads. Results do not depend on it.
-    verbose : int
-        Above 1 prints a line per epoch.
-    callback : callable or None
-        Called as ``callback(metrics)`` after each epoch with a dict of the metrics of the epoch.
-    deadline : Deadline
-        Time by which to return the best tree so far; by default, there is none.
-    activity : Activity
-        Where to say how much is done: ``activity.at(share)``. By default, nothing is shown.
-    checkpoint : Checkpoint
-        What has been done before, and what is kept of it. By default, nothing is.
+    control : Control
+        How the training runs and stops: ``control.step(share)`` shows how much is done, and returns
+        whether there is time for more.
 
     Examples
     --------
@@ -106,13 +97,11 @@ class Problem:
     standardize: str | bool = "auto"
     random_state: int = 0
     n_jobs: int = 1
-    verbose: int = 0
-    callback: Callable[[dict], Any] | None = None
-    deadline: Deadline = NO_DEADLINE
-    activity: Activity = SILENT
-    checkpoint: Checkpoint = field(default=NO_CHECKPOINT, repr=False, compare=False)
-    # Computed properties. Copies share those that do not depend on the replaced fields.
-    _computed: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    control: Control = field(default=NO_CONTROL, repr=False)
+
+    def __post_init__(self):
+        # What `once` has made. Copies share what does not depend on the replaced fields.
+        object.__setattr__(self, "_computed", {})
 
     def replace(self, **changes) -> "Problem":
         """A copy with some fields replaced.
@@ -125,8 +114,7 @@ class Problem:
         Returns
         -------
         Problem
-            The copy shares the properties that do not depend on the replaced fields. They are not
-            computed again.
+            It shares what has been computed and does not depend on the replaced fields.
         """
         copy = dataclasses.replace(self, **changes)
         outdated = {name for name, fields in _DEPENDS_ON.items() if fields & changes.keys()}
@@ -190,36 +178,49 @@ class Problem:
         -------
         Problem
         """
-        return self.replace(deadline=self.deadline.share(share))
+        return self.replace(control=self.control.with_time(share))
 
     def doing(self, share: float, what: str = "") -> "Problem":
-        """The problem of an algorithm that is a part of this work, for its `activity`.
+        """The problem of an algorithm that is a part of this work.
 
         Parameters
         ----------
         share : float
             Of this work.
         what : str, default=""
-            What the algorithm does.
+            What the algorithm does, to show it.
 
         Returns
         -------
         Problem
         """
-        part = self.activity.part(share, what)
-        return self if part is self.activity else self.replace(activity=part)
+        part = self.control.part(share, what)
+        return self if part is self.control else self.replace(control=part)
 
     def __getstate__(self):
         # Kernels stay behind: they are made anew where the copy is used.
-        kept = {name: value for name, value in self._computed.items() if name not in _KERNELS}
-        return {**vars(self), "_computed": kept}
+        sent = {name: value for name, value in self._computed.items() if name in _SENT}
+        return {**vars(self), "_computed": sent}
 
     def __sizeof__(self):
         # By its size, joblib's backend for Dask decides to send it to a worker once for all trees.
         X = self.X.data if sparse.issparse(self.X) else self.X
         return object.__sizeof__(self) + X.nbytes + self.y.nbytes + self.sample_weight.nbytes
 
-    def _once(self, name, make):
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What is computed at first use, and shared by all copies for which it is true.
+
+        Parameters
+        ----------
+        name : str
+            A key of the table of what it depends on.
+        make : callable
+            Computes it.
+
+        Returns
+        -------
+        object
+        """
         if name not in self._computed:
             self._computed[name] = make()
         return self._computed[name]
@@ -227,17 +228,17 @@ class Problem:
     @property
     def data(self) -> Samples:
         """X in the form that the kernels read."""
-        return self._once("data", lambda: Samples(self.X))
+        return self.once("data", lambda: Samples(self.X))
 
     @property
     def moments(self) -> Moments:
         """Mean, spread and range of each feature over the training samples."""
-        return self._once("moments", lambda: Moments.of(self.X, self.sample_weight))
+        return self.once("moments", lambda: Moments.of(self.X, self.sample_weight))
 
     @property
     def scaling(self) -> Scaling:
         """The scaling in which split weights are trained, measured on the training samples."""
-        return self._once("scaling", lambda: Scaling.fit(
+        return self.once("scaling", lambda: Scaling.fit(
             self.X, self.sample_weight, self.standardize,
             None if self.standardize is False else self.moments))
 
@@ -248,19 +249,9 @@ class Problem:
         Splits reduce the entropy of classes, or the variance of the `split_targets` of the loss.
         Only one thread at a time may use it.
         """
-        return self._once("splitter", lambda: Splitter(
+        return self.once("splitter", lambda: Splitter(
             self.X, self.loss.split_targets(self.y, self.sample_weight), self.sample_weight,
             self.n_outputs, "entropy" if self.loss.is_classifier else "variance"))
-
-    @property
-    def row_span(self) -> RowSpan | None:
-        """The span of the training samples, if the data are wide, dense and few; else None."""
-        return self._once("row_span", lambda: RowSpan(self) if RowSpan.fits(self) else None)
-
-    @property
-    def screen(self) -> Screen | None:
-        """The most informative features, if the data are wide; else None."""
-        return self._once("screen", lambda: Screen(self) if Screen.fits(self) else None)
 
     @property
     def training_samples(self) -> np.ndarray:

@@ -6,12 +6,15 @@ problem in other features, so that algorithms and kernels need not know of it, a
 there and back.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from ngdt._core.scaling import is_wide
+from ngdt._util.stopped import Stopped
 
 # Largest number of samples that span the coordinates: the basis costs its third power.
 MAX_SPAN_SAMPLES = 2000
@@ -57,7 +60,7 @@ class RowSpan:
 
     @staticmethod
     def fits(problem):
-        """Whether this is the way to train on a problem."""
+        """Return whether this is the way to train on a problem."""
         return not sparse.issparse(problem.X) and is_wide(problem.X) and (
             len(problem.training_samples) <= MAX_SPAN_SAMPLES)
 
@@ -126,7 +129,7 @@ class Screen:
 
     @staticmethod
     def fits(problem):
-        """Whether there are more features than a screen leaves, and these are too many."""
+        """Return whether there are more features than a screen leaves, and these are too many."""
         return is_wide(problem.X) and problem.X.shape[1] > N_SCREENED
 
     def of(self, problem, scaled=True):
@@ -179,3 +182,65 @@ def _explained(problem):
         values = (X[samples, block] - moments.mean[block]) / scale[block]
         score[block] = ((values.T @ factors) ** 2).sum(axis=1)
     return score
+
+
+def row_span(problem):
+    """The span of the training samples, if the data are wide, dense and few; else None.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    RowSpan or None
+    """
+    return problem.once(
+        "row_span", lambda: RowSpan(problem) if RowSpan.fits(problem) else None)
+
+
+def screen(problem):
+    """The most informative features, if the data are wide; else None.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    Screen or None
+    """
+    return problem.once("screen", lambda: Screen(problem) if Screen.fits(problem) else None)
+
+
+_SPACES = {"row_span": row_span, "screen": screen}
+
+
+def optimize_reduced(optimizer, tree, problem):
+    """`Optimizer.optimize` in the space of fewer coordinates that suits the optimizer.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    tree : Tree
+        The tree of an initializer. What a given tree has learned outside of the space would be
+        lost.
+    problem : Problem
+
+    Returns
+    -------
+    OptimizerResult or None
+        Its tree splits the features. None if there is no such space, or the tree does not fit into
+        it: it is to be trained on the features.
+    """
+    if optimizer.space is None or tree.slopes is not None or not is_wide(problem.X):
+        return None
+    space = _SPACES[optimizer.space](problem)
+    start = None if space is None else space.reduced(tree)
+    if start is None:
+        return None
+    try:
+        result = optimizer.optimize(start, space.of(problem, optimizer.scales_coordinates))
+    except Stopped as stopped:
+        raise Stopped(space.raw(stopped.tree), stopped.history) from None
+    return replace(result, tree=space.raw(result.tree))

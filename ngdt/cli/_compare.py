@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
 from threadpoolctl import threadpool_limits
 
-from ngdt._training.activity import watching
+from ngdt._estimators.display import watching
 from ngdt.cli._contenders import CONTENDERS, n_bytes
 from ngdt.cli._errors import Mistake
 from ngdt.cli._models import choice, count, size

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ngdt import _estimators
+from ngdt._estimators.resolve import is_auto
 from ngdt.dask._collections import DaskEstimator
 from ngdt.dask._fit import Fit
 
@@ -10,13 +11,15 @@ from ngdt.dask._fit import Fit
 class DaskTree(DaskEstimator):
     """What the trees for dask collections share."""
 
-    def _fit_checked(self, X, y, sample_weight, deadline, activity, *, callback, fresh, **options):
-        """Train, set the fitted attributes, and return whether Ctrl-C was pressed."""
+    def _train(self, run, X, y, sample_weight):
+        """Train a tree on the partitions."""
         estimator = self._unfitted()
-        observers = {"activity": activity, "callback": callback, "deadline": deadline}
-        done = Fit(estimator, X, y, sample_weight, observers, self.n_jobs, fresh)
-        vars(self).update(estimator._columns() | done.fitted)
-        return done.interrupted
+        done = Fit(estimator, X, y, sample_weight, run.control, self.n_jobs, is_auto(self.init))
+        run.interrupted = done.interrupted
+        run.fitted = estimator._columns() | done.fitted
+
+    def _set_fitted(self, run):
+        vars(self).update(run.fitted)
 
     @property
     def partial_fit(self):

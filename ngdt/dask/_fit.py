@@ -4,10 +4,12 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._core.tree import Tree
-from ngdt._estimators.resolve import is_auto, resolve_baseline
+from ngdt._estimators.resolve import is_auto
+from ngdt._methods.greedy.pruned import Pruned
+from ngdt._selection.policy import MIN_GAIN_SE
 from ngdt._selection.result import TrainingResult
-from ngdt._selection.train import MIN_GAIN_SE
 from ngdt._training.folds import AUTO_VALIDATION_FRACTION
+from ngdt._util.stopped import Stopped
 from ngdt.dask._blocks import Division
 from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
 from ngdt.dask._sums import Description, saved, within_limits
@@ -26,8 +28,7 @@ class Fit:
     estimator : estimator of ngdt
         With the parameters; not fitted. It gets the number and the names of the columns.
     X, y, sample_weight : dask collections, or None
-    observers : dict
-        Fields of the problem: `activity`, `callback` and `deadline`.
+    control : Control
     n_at_once : int or None
         Number of partitions that are trained on at the same time; -1 stands for all.
     fresh : bool
@@ -41,15 +42,15 @@ class Fit:
         Whether Ctrl-C ended the training.
     """
 
-    def __init__(self, estimator, X, y, sample_weight, observers, n_at_once, fresh):
+    def __init__(self, estimator, X, y, sample_weight, control, n_at_once, fresh):
         self.estimator, self.fresh = estimator, fresh
         self.optimizer = resolve_optimizer(estimator)
         self.division = _division(estimator, self.optimizer)
         self.data = Reading(
-            estimator, X, y, sample_weight, self.division, n_at_once, observers)
+            estimator, X, y, sample_weight, self.division, n_at_once, control)
         self.partitions = self.data.partitions
+        self.interrupted = False
         result = self._train()
-        self.interrupted = result.interrupted
         found = self.partitions.total(
             Description.of, Description.add, result.tree, *self.data.units)
         self.fitted = self.data.fitted | self.data.described(
@@ -60,25 +61,28 @@ class Fit:
         optimizers = [] if self.optimizer is None else [self.optimizer]
         init, problem = self.data.initial(optimizers), self.data.problem.doing(TRAINING_WORK)
         tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
-        warn_of_slopes(tree, self.estimator, stacklevel=9)
+        warn_of_slopes(tree, self.estimator, stacklevel=7)
         if optimizers and tree.n_internal:
-            result = Training(
+            training = Training(
                 self.optimizer, problem.refit_leaves(tree), problem, self.partitions,
-                self.data.prior, bool(self.division.fraction)).run()
+                self.data.prior, bool(self.division.fraction))
+            try:
+                result = training.run()
+            except Stopped as stopped:
+                result, self.interrupted = OptimizerResult(stopped.tree, stopped.history), True
         else:
             result = OptimizerResult(self._with_leaves(tree))
         tree = within_limits(result.tree, self.data.limits, self.partitions.sums)
         kept = False
         if optimizers and self.division.fraction and not isinstance(init, Tree):
-            baseline = resolve_baseline(optimizers, self.fresh)
             other = self._with_leaves(
-                initial if baseline is None else baseline.initialize(self.data.problem))
+                Pruned().initialize(self.data.problem) if self.fresh else initial)
             other = within_limits(other, self.data.limits, self.partitions.sums)
             gain, squares = self.partitions.total(saved, sum, other, tree)
             kept = not gain > MIN_GAIN_SE * np.sqrt(squares)
         history = {"optimizer": [type(self.optimizer).__name__] * len(
             result.history.get("loss", ()))} | result.history
-        return TrainingResult(other if kept else tree, history, kept, result.interrupted)
+        return TrainingResult(other if kept else tree, history, kept)
 
     def _with_leaves(self, tree):
         return self.partitions.sums(tree).fit_leaves(tree)

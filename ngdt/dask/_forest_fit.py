@@ -33,8 +33,7 @@ class ForestFit:
     estimator : ObliqueForestClassifier or ObliqueForestRegressor
         Of ngdt, with the parameters; not fitted. It gets the number and the names of the columns.
     X, y, sample_weight : dask collections, or None
-    observers : dict
-        Fields of the problem.
+    control : Control
     n_at_once : int or None
         Number of partitions that are trained on at the same time; -1 stands for all.
 
@@ -44,22 +43,18 @@ class ForestFit:
         The fitted attributes.
     interrupted : bool
         Whether Ctrl-C ended the training.
-    was_cut : bool
-        False: there is no deadline.
     """
 
-    was_cut = False
-
-    def __init__(self, estimator, X, y, sample_weight, observers, n_at_once):
+    def __init__(self, estimator, X, y, sample_weight, control, n_at_once):
         self.optimizer, self.interrupted = resolve_optimizer(estimator), False
         _check(estimator)
         division = Division(None, False, is_classifier(estimator), seed_of(estimator))
-        self.data = Reading(estimator, X, y, sample_weight, division, n_at_once, observers)
+        self.data = Reading(estimator, X, y, sample_weight, division, n_at_once, control)
         self.draws = self._draws(estimator)
         self.parts = [self.data.partitions.drawn(draw) for draw in self.draws]
         trees, histories = self._trained(estimator)
         results = [
-            TrainingResult(tree, history, False, self.interrupted)
+            TrainingResult(tree, history)
             for tree, history in zip(self._finished(trees), histories, strict=True)]
         members = [estimator._tree(attributes, self.data.fitted)
                    for attributes in self._described(results)]

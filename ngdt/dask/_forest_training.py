@@ -6,8 +6,8 @@ import dask
 import numpy as np
 from dask import delayed
 
-from ngdt._training.activity import SILENT
 from ngdt._training.algorithm import Progress
+from ngdt._training.control import NO_CONTROL
 from ngdt._training.rounds import Rounds, RoundState
 from ngdt.dask._draw import Draw
 from ngdt.dask._training import ROUNDS, advance, shuffled
@@ -78,7 +78,7 @@ class ForestTraining:
         self.problem, self.partitions = problem, partitions
         self.share = draws[0].distinct
         n_samples = max(1, round(self.share * partitions.n_training.sum()))
-        sent = problem.replace(callback=None, verbose=0, activity=SILENT)
+        sent = problem.replace(control=NO_CONTROL)
         self.members = []
         for tree, draw in zip(trees, draws, strict=True):
             part = sent.part(draw.weight(sent.sample_weight, 0), draw.features)
@@ -110,7 +110,7 @@ class ForestTraining:
                 metrics = [self._end_epoch(member) for member in self.members]
                 self.progress.report(self.unknown | {
                     name: np.mean([each[name] for each in metrics]) for name in metrics[0]})
-        self.progress.activity.finish()
+        self.progress.control.activity.finish()
         return [(each.rounds.tree_of(each.state), each.history) for each in self.members]
 
     def _visit(self, sent, visit, epoch, n_before):

@@ -1,5 +1,7 @@
 """The forests for dask collections."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ngdt import _forest
@@ -10,13 +12,16 @@ from ngdt.dask._forest_fit import ForestFit
 class DaskForest(DaskEstimator):
     """What the forests for dask collections share."""
 
-    def _fit_checked(self, X, y, sample_weight, deadline, activity, tasks):
-        """Train, set the fitted attributes, and return how the training ended."""
+    def _train(self, run, X, y, sample_weight):
+        """Train trees on the partitions."""
         estimator = self._unfitted()
-        observers = {"activity": activity, "deadline": deadline}
-        done = ForestFit(estimator, X, y, sample_weight, observers, self.n_jobs)
-        vars(self).update(estimator._columns() | done.fitted)
-        return done
+        control = replace(run.control, callback=None)
+        done = ForestFit(estimator, X, y, sample_weight, control, self.n_jobs)
+        run.interrupted = done.interrupted
+        run.fitted = estimator._columns() | done.fitted
+
+    def _set_fitted(self, run):
+        vars(self).update(run.fitted)
 
     def apply(self, X):
         """Leaf of each tree that each sample reaches.

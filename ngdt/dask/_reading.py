@@ -17,7 +17,7 @@ from ngdt._estimators.resolve import is_auto, resolve_init, resolve_loss, sample
 from ngdt._inspection.importances import node_gains
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._methods.random.random_complete import default_depth
-from ngdt._training.activity import SILENT
+from ngdt._training.control import NO_CONTROL
 from ngdt._training.folds import problem_of, problem_with_moments
 from ngdt._util.validation import error_prefix
 from ngdt.dask._blocks import encode, glance, join, partitions_of
@@ -80,8 +80,7 @@ class Reading:
     division : Division
     n_at_once : int or None
         Number of partitions that are trained on at the same time; -1 stands for all.
-    observers : dict
-        Fields of the problem: `activity`, `callback` and `deadline`.
+    control : Control
 
     Attributes
     ----------
@@ -98,14 +97,14 @@ class Reading:
         Of all samples.
     """
 
-    def __init__(self, estimator, X, y, sample_weight, division, n_at_once, observers):
+    def __init__(self, estimator, X, y, sample_weight, division, n_at_once, control):
         self.estimator, self.division = estimator, division
         self.loss = _resolve_loss(estimator)
         parts = partitions_of(X, y, sample_weight)
-        reading = observers["activity"].part(READING_WORK, "reading partitions")
+        reading = control.activity.part(READING_WORK, "reading partitions")
         glances = self._look_at(parts, X.shape[1])
         self.totals = None
-        self._learn(glances, observers)
+        self._learn(glances, control)
         self._make_blocks(parts, glances, n_at_once or N_AT_ONCE)
         reading.finish()
 
@@ -165,7 +164,7 @@ class Reading:
         share = min(1.0, n_drawn / n_training)
         return [each.first(round(share * each.n_training)) for each in found]
 
-    def _learn(self, glances, observers):
+    def _learn(self, glances, control):
         """The encoding and the problem of the sample; the limits for all samples."""
         estimator, drawn = self.estimator, [each for each in glances if each.n_drawn]
         known = self._known_targets([each for each in glances if each.n_samples])
@@ -182,7 +181,7 @@ class Reading:
                   for name, low in least.items()}
         share = self.problem.X.shape[0] / n_samples
         self.limits = self.problem.replace(**limits)
-        self.problem = self.problem.replace(**observers, **{
+        self.problem = self.problem.replace(control=control, **{
             name: max(low, round(share * limits[name])) for name, low in least.items()})
 
     def _known_targets(self, glances):
@@ -201,7 +200,7 @@ class Reading:
         """The blocks of the partitions, and the scaling of all samples."""
         factor = self._class_weight()
         template = problem_of(self.problem, np.empty(0, dtype=np.intp)).replace(
-            callback=None, verbose=0, activity=SILENT)
+            control=NO_CONTROL)
         reader, template, division = (delayed(each, traverse=False, pure=False) for each in (
             _reader(self.estimator, **self.fitted), template, self.division))
         make = delayed(encode, pure=False)

@@ -11,8 +11,8 @@ from dask import delayed
 from ngdt._methods.sgd.rounds import SGDRounds
 from ngdt._methods.soft.rounds import SoftRounds
 from ngdt._methods.soft.run import evaluated_epochs
-from ngdt._training.activity import SILENT
 from ngdt._training.algorithm import Progress
+from ngdt._training.control import NO_CONTROL
 from ngdt._training.rounds import ROUND_STEPS, RoundState
 from ngdt.dask._blocks import combined
 from ngdt.dask._sums import TRAINING, LeafSums, splits_alike
@@ -155,7 +155,7 @@ class Training:
     def __init__(self, optimizer, tree, problem, partitions, prior, is_validated):
         self.problem, self.partitions = problem, partitions
         self.n_samples = int(partitions.n_training.sum())
-        sent = problem.replace(callback=None, verbose=0, activity=SILENT)
+        sent = problem.replace(control=NO_CONTROL)
         self.rounds = ROUNDS[type(optimizer)](
             optimizer, tree, sent, self.n_samples, partitions.n_at_once, prior)
         self.state = self.rounds.start()
@@ -211,7 +211,7 @@ class Training:
             self.state = state.compute()
             metrics += self.state.metrics
             self.state = replace(self.state, metrics=())
-            self.progress.activity.at(done[end - 1])
+            self.progress.control.activity.at(done[end - 1])
         return metrics
 
     def _tree(self):

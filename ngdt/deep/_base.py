@@ -1,13 +1,11 @@
 """Base class of the estimators of trees whose splits are networks."""
 
-import warnings
 from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -15,9 +13,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.hints import ChecksParameters
-from ngdt._estimators.interruption import CtrlC
 from ngdt._estimators.resolve import resolve_loss
-from ngdt._training.activity import watching
+from ngdt._estimators.run import running
 from ngdt._training.problem import Problem
 from ngdt._util.validation import check_weight
 from ngdt.deep._cnn import linear, with_torch
@@ -37,7 +34,6 @@ class DeepTree(ChecksParameters, BaseEstimator):
     _doc_link_template = (
         "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.deep.{estimator_name}.html")
     loss = class_weight = None      # parameters of other estimators
-    _unchanged_on_error = TableEstimator._unchanged_on_error
     _check_y_params: ClassVar[dict] = {}
 
     _parameter_constraints: ClassVar[dict] = {
@@ -119,26 +115,27 @@ class DeepTree(ChecksParameters, BaseEstimator):
             Ctrl-C raises KeyboardInterrupt.
         """
         torch_part = with_torch("ngdt.deep._torch.fit")
-        with self._unchanged_on_error(), CtrlC() as ctrl_c, watching(self.verbose) as activity:
-            problem, fitted = self._checked_problem(X, y, sample_weight, activity)
+        with running(self, callback=self.callback) as run:
+            problem, run.fitted = self._checked_problem(X, y, sample_weight, run.control)
             optimizer, stump = self._optimizers(problem)
-            found = torch_part.fit_tree(
+            run.problem, run.result = problem, torch_part.fit_tree(
                 problem, self._inputs(problem.X, problem.scaling),
                 linear if self.split == "linear" else self.split, self.trunk, optimizer, stump,
                 self.n_attempts)
-            if found.interrupted:
-                ctrl_c.end()
-        vars(self).update(fitted | {
+            run.interrupted = run.result.interrupted
+        return run.warn()
+
+    def _set_fitted(self, run):
+        found, problem = run.result, run.problem
+        vars(self).update(run.fitted | {
             "_scaling": problem.scaling, "weights_": found.weights, "history_": found.history,
             "n_iter_": len(found.history.get("loss", ())),
-            "tree_": fitted["_targets"].unscale_leaf_values(found.tree, problem.loss)})
-        if found.interrupted:
-            warnings.warn(
-                f"Training was interrupted after {self.n_iter_} epochs; tree_ is the tree so far.",
-                ConvergenceWarning, stacklevel=3)
-        return self
+            "tree_": run.fitted["_targets"].unscale_leaf_values(found.tree, problem.loss)})
 
-    def _checked_problem(self, X, y, sample_weight, activity):
+    def _cut_message(self, by_user):
+        return f"Training was interrupted after {self.n_iter_} epochs; tree_ is the tree so far."
+
+    def _checked_problem(self, X, y, sample_weight, control):
         X = self._rows(X)
         self._check_input_shape(X.shape[1])
         y = check_targets(self, y, **self._check_y_params)
@@ -152,8 +149,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
             sample_weight=sample_weight, max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes, min_samples_leaf=self.min_samples_leaf,
             standardize=self.standardize, random_state=int(seed),
-            n_jobs=effective_n_jobs(self.n_jobs), verbose=int(self.verbose),
-            callback=self.callback, activity=activity), fitted
+            n_jobs=effective_n_jobs(self.n_jobs), control=control), fitted
 
     def _rows(self, X, reset=True):
         shape = getattr(X, "shape", ())

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from ngdt._encoding.check import check_samples
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._estimators.run import running
 from ngdt._util.validation import error_prefix
 from ngdt.optimizers import TAO
 from ngdt.path._cost import Spread, prediction_cost
@@ -283,5 +284,8 @@ def fits(model, Cs, X, y, sample_weight):
     """
     for C in Cs:
         model.set_params(optimizer__C=C)
-        # No filter of warnings: it would be one for the fits of all other threads.
-        yield C, model._fit_until_cut(X, y, sample_weight)
+        # Not `fit`, which warns: a filter of warnings would be one for all other threads, too.
+        model._validate_params()
+        with running(model, model.max_time, callback=model.callback) as run:
+            model._train(run, X, y, sample_weight)
+        yield C, run.cut

@@ -20,6 +20,8 @@ from ngdt._encoding.check import check_samples
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators import ObliqueTreeClassifier
 from ngdt._estimators.data import TableEstimator
+from ngdt._estimators.run import unchanged_on_error
+from ngdt._training.choice import least
 from ngdt._util.validation import check_weight
 from ngdt.optimizers import TAO
 from ngdt.path._path import check_Cs, fits, warm_started
@@ -95,7 +97,6 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
 
     _doc_link_module = TableEstimator._doc_link_module
     _doc_link_template = TableEstimator._doc_link_template
-    _unchanged_on_error = TableEstimator._unchanged_on_error
 
     _parameter_constraints: ClassVar[dict] = {
         "cv": ["cv_object"],
@@ -144,7 +145,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
             If `max_time` of the estimator, which each C has for itself, shortened the training of
             the chosen tree.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             estimator = self._estimator()
             self.estimator_ = warm_started(estimator)
             X = check_samples(self, X, reset=True)
@@ -299,7 +300,7 @@ def _choose(scores, rule):
     """Index of the chosen C; of equally good ones, the smallest."""
     with np.errstate(invalid="ignore"):
         mean = np.where(np.isfinite(scores).all(axis=0), scores.mean(axis=0), -np.inf)
-    limit = mean.max()
+    slack = 0.0
     if rule == "one_standard_error" and len(scores) > 1:
-        limit -= scores[:, mean.argmax()].std(ddof=1) / np.sqrt(len(scores))
-    return np.flatnonzero(mean >= limit)[-1]
+        slack = scores[:, mean.argmax()].std(ddof=1) / np.sqrt(len(scores))
+    return least(-mean, slack)

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-import ngdt._training.activity
+import ngdt._estimators.display
 from ngdt import ObliqueTreeClassifier
-from ngdt._training.activity import SILENT, Activity, watching
+from ngdt._estimators.display import watching
+from ngdt._training.control import SILENT, Activity
 
 
 class Display:
@@ -59,7 +60,7 @@ def test_what_is_shown():
 
 def test_lines_are_a_second_apart_and_estimate_the_time_left(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(ngdt._training.activity, "monotonic", lambda: now[0])
+    monkeypatch.setattr(ngdt._estimators.display, "monotonic", lambda: now[0])
     with watching(1) as activity:
         part = activity.part(1.0, "training")
         for step in range(200):
@@ -90,7 +91,7 @@ def test_a_bar_in_a_terminal(monkeypatch):
         assert (task.description, task.completed) == ("training", 0.5)
     monkeypatch.setitem(sys.modules, "rich", None)
     with watching(1) as activity:
-        assert isinstance(activity._display, ngdt._training.activity.Lines)
+        assert isinstance(activity._display, ngdt._estimators.display.Lines)
 
 
 def test_a_stop_ends_the_parts_that_have_it():
@@ -114,7 +115,7 @@ def test_other_processes_show_nothing():
 def test_what_is_shown_changes_no_tree(monkeypatch):
     X, y = load_iris(return_X_y=True)
     display = Display()
-    monkeypatch.setattr(ngdt._training.activity, "_display", lambda: display)
+    monkeypatch.setattr(ngdt._estimators.display, "_display", lambda: display)
     model = ObliqueTreeClassifier(3, optimizer="annealed", random_state=0)
     silent = model.fit(X, y).tree_
     assert model.set_params(verbose=1).fit(X, y).tree_ == silent

@@ -8,6 +8,7 @@ import ngdt._estimators.base
 import ngdt._selection.train
 from helpers import StopAt
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
 from ngdt.losses import SquaredLoss
 from ngdt.optimizers import SSGD, Annealed, Optimizer, OptimizerResult, Regrow
@@ -96,22 +97,22 @@ def test_while_a_baseline_that_won_grows_from_all_samples(digits, monkeypatch):
 @pytest.mark.parametrize("call", [2, 3])
 @pytest.mark.parametrize("told", [False, True])
 def test_while_folds_are_trained(call, told, digits):
-    class Stopped(SSGD):
+    class Interrupted(SSGD):
         calls = 0
 
         def _optimize(self, tree, problem):
-            Stopped.calls += 1
-            if call != Stopped.calls:
+            Interrupted.calls += 1
+            if call != Interrupted.calls:
                 return super()._optimize(tree, problem)
             if told:
-                return OptimizerResult(tree, interrupted=True)
+                raise Stopped(tree)
             raise KeyboardInterrupt
 
     X, y = digits
     X, y = X[:300], y[:300]     # few, so that the folds are asked
-    model = ObliqueTreeClassifier(3, optimizer=Stopped(epochs=3), random_state=0)
+    model = ObliqueTreeClassifier(3, optimizer=Interrupted(epochs=3), random_state=0)
     fit_interrupted(model, X, y, 3)
-    assert Stopped.calls == call
+    assert Interrupted.calls == call
     trained = ObliqueTreeClassifier(
         3, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0).fit(X, y)
     assert model.tree_ == trained.tree_

@@ -10,14 +10,15 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import ngdt._selection.sample
-import ngdt._training.deadline
+import ngdt._training.control
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.greedy.builder import build
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._methods.tao.linear import LinearSolver
-from ngdt._selection.sample import MIN_SAMPLES, N_READINGS, draw_in_time
-from ngdt._training.deadline import Deadline
+from ngdt._selection.policy import MIN_SAMPLES, N_READINGS
+from ngdt._selection.sample import draw_in_time
+from ngdt._training.control import Control, Deadline
 from ngdt._training.pace import Pace
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, Progress
 
@@ -38,7 +39,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(ngdt._training.deadline, "monotonic", clock)
+    monkeypatch.setattr(ngdt._training.control, "monotonic", clock)
     monkeypatch.setattr(ngdt._training.pace, "monotonic", clock)
     monkeypatch.setattr(ngdt._selection.sample, "monotonic", clock)
     return clock
@@ -114,7 +115,7 @@ def test_a_pace_is_even_if_there_is_time(n_steps, clock):
     expected = np.concatenate([(k + np.arange(n_steps) / n_steps) / 5 for k in range(5)])
     for deadline in (Deadline(), Deadline(1.1 * 5 * n_steps)):
         clock.now = 0.0
-        shares = finished_shares(Pace(deadline, 5, n_steps), clock, lambda step: 1.0)
+        shares = finished_shares(Pace(Control(deadline), 5, n_steps), clock, lambda step: 1.0)
         np.testing.assert_array_equal(shares, expected)
         assert not deadline.has_cut
 
@@ -127,7 +128,7 @@ def test_a_pace_ends_its_schedule_at_the_deadline(epochs, n_steps, share, slower
     time = share * epochs * n_steps
     deadline = Deadline(time)
     shares = finished_shares(
-        Pace(deadline, epochs, n_steps), clock,
+        Pace(Control(deadline), epochs, n_steps), clock,
         lambda step: slower if clock.now > 0.5 * time else 1.0)
     assert 0.8 * time < clock.now < 1.05 * time
     assert (np.diff(shares) > 0).all()
@@ -138,7 +139,7 @@ def test_a_pace_ends_its_schedule_at_the_deadline(epochs, n_steps, share, slower
 
 def test_without_time_a_run_is_one_step(clock):
     clock.now = 2.0
-    pace = Pace(Deadline(1.0), 5, 100)
+    pace = Pace(Control(Deadline(1.0)), 5, 100)
     assert finished_shares(pace, clock, lambda step: 1.0).tolist() == [0.0]
 
 
@@ -167,7 +168,7 @@ def test_few_samples_are_drawn_if_there_is_little_time(clock):
     X = np.random.default_rng(0).normal(size=(n, 2))
     problem, _ = model._checked_problem(X, y, None, False)
     for share in (1.1, 0.5, 0.001):
-        drawn = draw_in_time(problem.replace(deadline=Deadline(share * N_READINGS)), 1 / n)
+        drawn = draw_in_time(problem.replace(control=Control(Deadline(share * N_READINGS))), 1 / n)
         n_drawn = len(drawn.training_samples)
         assert n_drawn == pytest.approx(n * min(1.0, max(share, 0.1)), rel=0.01)
         assert drawn.y.mean() == pytest.approx(0.5, abs=0.01)
@@ -202,7 +203,7 @@ def test_the_builder_stops_at_the_deadline(digits, clock):
     n_leaves = []
     for seconds in (0, 7, 21, HOURS):
         clock.now = 0.0
-        timed = problem.replace(deadline=Deadline(seconds))
+        timed = problem.replace(control=Control(Deadline(seconds)))
         strategy = _Slow(problem.splitter, clock)
         n_leaves.append(len(
             build(strategy, problem.training_samples, timed).leaf_samples))
@@ -232,7 +233,7 @@ def test_a_linear_node_ends_after_its_last_complete_step(penalty, monkeypatch):
     objectives = []
     for seconds in (1, 2, 4, 8, 16, 32, 64, HOURS):
         looks = count()
-        monkeypatch.setattr(ngdt._training.deadline, "monotonic", looks.__next__)
+        monkeypatch.setattr(ngdt._training.control, "monotonic", looks.__next__)
         solver = LinearSolver(Samples(X), scaling, penalty=penalty, deadline=Deadline(seconds))
         *_, objective = solver.fit(
             np.arange(1000, dtype=np.int32), target, np.ones(1000), np.zeros(300), 0.0)

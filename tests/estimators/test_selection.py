@@ -1,15 +1,14 @@
 """What competes with a trained tree, and when folds are spared."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from ngdt import Tree
 from ngdt._selection import train as _train
-from ngdt._selection.train import _Training, train
+from ngdt._selection.train import Chain, _Comparison, train
 from ngdt._training.folds import N_FOLDS
 from ngdt._training.problem import Problem
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import Initializer
 from ngdt.losses import LogLoss
 from ngdt.optimizers import Optimizer, OptimizerResult
@@ -94,9 +93,8 @@ def test_nothing_competes_where_nothing_is_held_out(fraction):
 
 @pytest.mark.parametrize(("n", "fraction", "n_test"), [(300, 0.2, 30), (30_000, "auto", 1500)])
 def test_samples_are_split_three_ways(n, fraction, n_test):
-    training = _Training(problem(n), Stub(0.0), [Step(0.4)], None, fraction, True)
-    weights = [training.problem.sample_weight, training.problem.validation_weight,
-               training.test_weight]
+    held = _Comparison(problem(n), Chain(Stub(0.0), (Step(0.4),)), None, fraction)
+    weights = [held.problem.sample_weight, held.problem.validation_weight, held.test_weight]
     assert [weight.sum() for weight in weights] == [n - 2 * n_test, n_test, n_test]
     np.testing.assert_array_equal(np.sum(weights, axis=0), np.ones(n))
 
@@ -146,14 +144,15 @@ def test_ctrl_c_in_a_fold_keeps_the_trained_tree():
     class Interrupted(Step):
         def _optimize(self, tree, problem):
             result = super()._optimize(tree, problem)
-            return replace(result, interrupted=len(self.seen) == 2)
+            if len(self.seen) == 2:
+                raise Stopped(stump(0.7))
+            return result
 
     step = Interrupted(0.4)
-    result = train(problem(300), Stub(0.0), [step], validation_fraction="auto")
+    with pytest.raises(Stopped) as caught:
+        train(problem(300), Stub(0.0), [step], validation_fraction="auto")
     assert len(step.seen) == 2
-    assert result.interrupted
-    assert not result.baseline_kept
-    assert result.tree == stump(0.4)
+    assert caught.value.tree == stump(0.4)
 
 
 @pytest.mark.parametrize("where", ["limit", "baseline", "fold"])
@@ -173,11 +172,10 @@ def test_ctrl_c_after_training_keeps_the_trained_tree(monkeypatch, where):
         monkeypatch.setattr(baseline, "initialize", interrupt)
     else:
         monkeypatch.setattr(_train, "problem_without", interrupt)
-    result = train(problem(300), Stub(0.0), [step], baseline=baseline,
-                   validation_fraction="auto" if where == "fold" else 0.2)
-    assert result.interrupted
-    assert not result.baseline_kept
-    assert result.tree == stump(0.4)
+    with pytest.raises(Stopped) as caught:
+        train(problem(300), Stub(0.0), [step], baseline=baseline,
+              validation_fraction="auto" if where == "fold" else 0.2)
+    assert caught.value.tree == stump(0.4)
 
 
 def test_ctrl_c_in_a_later_optimizer_keeps_the_tree_before():
@@ -185,8 +183,9 @@ def test_ctrl_c_in_a_later_optimizer_keeps_the_tree_before():
         def _optimize(self, tree, problem):
             raise KeyboardInterrupt
 
-    result = train(problem(300), Stub(0.0), [Step(0.4), Interrupted(0.2)])
-    assert result.interrupted
-    assert result.tree == stump(0.4)
-    with pytest.raises(KeyboardInterrupt):      # there is nothing yet
+    with pytest.raises(Stopped) as caught:
+        train(problem(300), Stub(0.0), [Step(0.4), Interrupted(0.2)])
+    assert caught.value.tree == stump(0.4)
+    with pytest.raises(KeyboardInterrupt) as caught:
         train(problem(300), Stub(0.0), [Interrupted(0.2)])
+    assert not isinstance(caught.value, Stopped)    # there is nothing yet

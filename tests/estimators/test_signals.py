@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-import ngdt._training.activity
+import ngdt._estimators.display
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
 
 # A job that a shell has started in the background ignores it, and so do those that it starts.
@@ -37,7 +37,7 @@ results = {}
 
 def run(name, model, phase, n_times=1, least=0.0, fit=None):
     display = Display(phase, n_times, least)
-    ngdt._training.activity._display = lambda: display
+    ngdt._estimators.display._display = lambda: display
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

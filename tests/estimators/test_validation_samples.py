@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._training.folds import hold_out
+from ngdt._util.stopped import Stopped
 from ngdt.optimizers import SSGD, Optimizer, OptimizerResult
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
@@ -101,7 +102,7 @@ def test_ctrl_c_in_training_leaves_its_tree_and_asks_no_folds(digits):
 
         def _optimize(self, tree, problem):
             Interrupted.calls += 1
-            return OptimizerResult(tree, interrupted=True)
+            raise Stopped(tree)
 
     with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
         fitted = ObliqueTreeClassifier(4, optimizer=Interrupted()).fit(*digits)

@@ -3,9 +3,9 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-import ngdt._forest.competition
 import ngdt._training.folds
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt._selection import policy
 from ngdt.optimizers import TAO, Annealed
 
 # Nothing is drawn in those of the second line: a weight of k is the same as k samples there. In
@@ -30,7 +30,7 @@ def small_trial(monkeypatch):
 
     With folds, no sample would be held out of both.
     """
-    monkeypatch.setattr(ngdt._forest.competition, "MIN_TREES", 2)
+    monkeypatch.setattr(policy, "MIN_TREES", 2)
     monkeypatch.setattr(ngdt._training.folds, "HOLD_OUT_SAMPLES", 1)
 
 

@@ -162,7 +162,7 @@ def test_messages(iris, capsys, monkeypatch):
     assert capsys.readouterr().out == ""
     model.set_params(verbose=1).fit(*iris)      # in less time than between two lines
     assert re.fullmatch(r"\[ngdt\] done in \d+\.\d s\n", capsys.readouterr().out)
-    monkeypatch.setattr(ngdt._training.activity, "INTERVAL", 0.0)
+    monkeypatch.setattr(ngdt._estimators.display, "INTERVAL", 0.0)
     model.fit(*iris)
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("[ngdt] tree 4 of 4: 100% done, ")]

@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from helpers import FORMS, TASKS, StopAt, make_problem, oblique_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt._training.control import Control
 from ngdt.inference import empirical_loss
 from ngdt.initializers import CO2, InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
@@ -136,7 +137,8 @@ def test_the_limits_of_growth_hold():
 def test_ctrl_c_ends_the_growth():
     class Interrupted(SGD):
         def _train(self, tree, problem, space):
-            return super()._train(tree, problem.replace(callback=StopAt(1)), space)
+            return super()._train(tree, problem.replace(
+                control=Control(callback=StopAt(1))), space)
 
     problem, _ = oblique_problem(LogLoss())
     with pytest.raises(KeyboardInterrupt):

@@ -9,6 +9,7 @@ from helpers import StopAt, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.tree import Tree
 from ngdt._methods.soft.run import SoftOptimizer, unit_weight
+from ngdt._training.control import Control
 from ngdt._training.problem import Problem
 from ngdt.initializers import SoftGreedy
 from ngdt.losses import SquaredLoss
@@ -348,7 +349,8 @@ def test_large_nodes_may_be_left_whole():
 def test_ctrl_c_ends_the_growth():
     class Interrupted(EndToEnd):
         def _train(self, tree, problem, rows, *arguments):
-            return super()._train(tree, problem.replace(callback=StopAt(1)), rows, *arguments)
+            return super()._train(tree, problem.replace(
+                control=Control(callback=StopAt(1))), rows, *arguments)
 
     with pytest.raises(KeyboardInterrupt):
         SoftGreedy(stump=Interrupted()).initialize(iris())

@@ -9,9 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import serves, short
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._training.activity import SILENT
-from ngdt._training.checkpoint import NO_CHECKPOINT
-from ngdt._training.deadline import NO_DEADLINE
+from ngdt._training.control import Control
 from ngdt.losses import LogLoss
 from ngdt.optimizers import OPTIMIZERS, SGD, TAO, Progress, Regrow
 
@@ -80,9 +78,7 @@ def test_a_chain_has_the_metrics_of_all_its_optimizers_though_none_had_an_epoch(
 
 
 def test_large_counts_are_printed_in_full(capsys):
-    problem = type("Problem", (), {
-        "verbose": 2, "callback": None, "activity": SILENT, "checkpoint": NO_CHECKPOINT,
-        "deadline": NO_DEADLINE})
+    problem = type("Problem", (), {"control": Control(verbose=2)})
     Progress(TAO(), problem, 9).report({
         "objective": 1234.5678, "loss": np.float64(0.0123456), "n_nonzero": np.int64(1234567),
         "n_nodes": 3, "validation": np.nan})

@@ -15,6 +15,8 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.sgd import input_scale
 from ngdt._methods.sgd import run as _sgd
+from ngdt._training.control import Control
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SGD, SSGD
@@ -350,10 +352,10 @@ def test_ctrl_c_returns_the_tree_of_the_last_epoch(
     whole = optimizer(epochs=9).optimize(start, all_trained)
     expected = tree_after_epoch[3]
     assert len(tree_after_epoch) == 9
-    result = optimizer(epochs=9).optimize(
-        start, all_trained.replace(callback=StopAt(4), n_jobs=n_jobs))
-    assert result.interrupted is True
-    assert result.converged is False
+    with pytest.raises(Stopped) as caught:
+        optimizer(epochs=9).optimize(
+            start, all_trained.replace(control=Control(callback=StopAt(4)), n_jobs=n_jobs))
+    result = caught.value
     assert {name: column[:4] for name, column in whole.history.items() if name != "validation"} == {
         name: column for name, column in result.history.items() if name != "validation"}
     assert result.tree == expected

@@ -15,7 +15,9 @@ from helpers import FORMS, StopAt, hard_problems, iris_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.soft import run as _soft
+from ngdt._training.control import Control
 from ngdt._training.problem import Problem
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed, EndToEnd
@@ -423,9 +425,10 @@ def test_ctrl_c_returns_what_as_many_epochs_return(problem, n_jobs):
     common = dict(learning_rate=0.05, batch_size=30)
     # Of 30 epochs, the tree is read out after 16 and 18, and so on.
     for epochs, last in ((9, 1), (9, 4), (30, 17)):
-        result = run(EndToEnd(epochs=epochs, **common),
-                     problem.replace(callback=StopAt(last), n_jobs=n_jobs))
-        assert result.interrupted is True
+        with pytest.raises(Stopped) as caught:
+            run(EndToEnd(epochs=epochs, **common),
+                problem.replace(control=Control(callback=StopAt(last)), n_jobs=n_jobs))
+        result = caught.value
         assert {len(column) for column in result.history.values()} == {last}
         assert result.tree == run(EndToEnd(epochs=last, **common), problem).tree
 

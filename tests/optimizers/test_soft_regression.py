@@ -12,7 +12,9 @@ from helpers import FORMS, StopAt, hard_problems, iris_problem
 from ngdt import ObliqueTreeRegressor
 from ngdt._methods.soft import teachers
 from ngdt._methods.soft.run import SoftRun
+from ngdt._training.control import Control
 from ngdt._training.problem import Problem
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import RandomComplete
 from ngdt.losses import HuberLoss, LogLoss, SquaredLoss
 from ngdt.optimizers import Annealed
@@ -192,9 +194,10 @@ def test_training_stays_finite(case, optimizer):
 
 @LEAVES
 def test_ctrl_c_leaves_a_tree(leaf):
-    problem = iris_problem(SquaredLoss(), max_depth=3, callback=StopAt(2))
-    result = run(annealed(leaf), problem)
-    assert result.interrupted
+    problem = iris_problem(SquaredLoss(), max_depth=3, control=Control(callback=StopAt(2)))
+    with pytest.raises(Stopped) as caught:
+        run(annealed(leaf), problem)
+    result = caught.value
     assert len(result.history["loss"]) == 2
     assert (result.tree.slopes is not None) == (leaf == "linear")
 
@@ -296,8 +299,9 @@ def test_ctrl_c_ends_teaching(monkeypatch):
         self.progress.interrupted = True
 
     monkeypatch.setattr(SoftRun, "train", stop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         Annealed(steps=20, n_teachers=2).taught(problem)
+    assert not isinstance(caught.value, Stopped)    # the tree of a teacher is none of the result
 
 
 @FORMS

@@ -16,7 +16,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.tao.node_problems import node_problems
 from ngdt._methods.tao.node_solvers import OBLIQUE_SOLVERS, NewtonSolver, NodeProblem
-from ngdt._training.deadline import Deadline
+from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.parallel import Threads
 from ngdt.initializers import RandomComplete
@@ -630,7 +630,7 @@ def test_nothing_is_known_of_the_time_of_the_first_node(monkeypatch):
     tree = RandomComplete().initialize(problem)
     ticks = itertools.count()
     monkeypatch.setattr("ngdt._methods.tao.tao.monotonic", lambda: float(next(ticks)))
-    limited = problem.replace(deadline=Deadline.after(100.0))
+    limited = problem.replace(control=Control(Deadline.after(100.0)))
     found = TAO(max_passes=1).optimize(tree, limited).tree
-    assert not limited.deadline.has_cut
+    assert not limited.control.deadline.has_cut
     assert found == TAO(max_passes=1).optimize(tree, problem).tree != tree

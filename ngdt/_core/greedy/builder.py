@@ -11,6 +11,7 @@ import numpy as np
 from ngdt._core.greedy.splitter import Split
 from ngdt._core.structure import number_depth_first
 from ngdt._core.tree import Tree
+from ngdt._util.stopped import Stopped
 
 
 class SplitStrategy(Protocol):
@@ -82,22 +83,6 @@ class GrownTree:
                     self.children_right, values)
 
 
-class GrowthInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended the growth of trees, and there is one.
-
-    Parameters
-    ----------
-    grown : GrownTree or None
-        What had been grown of the last tree. Nodes without a split are leaves.
-    tree : Tree or None
-        The best tree, with leaf values, once the initializer has made it.
-    """
-
-    def __init__(self, grown=None, tree=None):
-        super().__init__()
-        self.grown, self.tree = grown, tree
-
-
 def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     """Grow a tree greedily: split the leaf with the largest gain until no leaf may be split.
 
@@ -109,7 +94,7 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     limits : Problem
         Its `max_depth`, `min_samples_split`, `min_samples_leaf`, `max_leaf_nodes` and
         `min_impurity_decrease` are used. Impurity decreases are relative to the weight of
-        `samples`. At its `deadline`, the remaining nodes become leaves. Its `activity` is told
+        `samples`. At the deadline of its `control`, the remaining nodes become leaves. It is told
         the share of the samples of all levels that have been searched for splits.
 
     Returns
@@ -118,8 +103,8 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
 
     Raises
     ------
-    GrowthInterrupted
-        By Ctrl-C, once there is a split; before, KeyboardInterrupt.
+    Stopped
+        By Ctrl-C, with the `GrownTree` so far, once there is a split; before, KeyboardInterrupt.
     """
     min_gain = least_gain(strategy.weight[samples], limits)
     max_leaf_nodes = limits.max_leaf_nodes
@@ -134,11 +119,11 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
     def find_split(node):
         nonlocal n_searched
         n = len(node.samples)
-        if n < least or node.depth >= max_depth or not limits.deadline.fits():
+        if n < least or node.depth >= max_depth or not limits.control.deadline.fits():
             return
         split = strategy.split(node.samples, limits.min_samples_leaf)
         n_searched += n
-        limits.activity.at(n_searched / (n_levels * len(samples)))
+        limits.control.activity.at(n_searched / (n_levels * len(samples)))
         if split is not None and split.gain >= min_gain:
             node.split = split
             heappush(splittable, (-split.gain, next(counter), node))
@@ -158,8 +143,8 @@ def build(strategy: SplitStrategy, samples: np.ndarray, limits) -> GrownTree:
             find_split(right)
     except KeyboardInterrupt as error:
         if root.children is None:
-            raise
-        raise GrowthInterrupted(_grown(root)) from error
+            raise KeyboardInterrupt from error      # the tree of a trained split is not this one
+        raise Stopped(_grown(root)) from error
     return _grown(root)
 
 

@@ -10,7 +10,6 @@ from ngdt._core.greedy.builder import build
 from ngdt._core.structure import number_depth_first
 from ngdt._core.tree import Tree
 from ngdt._methods.optimizer import Optimizer
-from ngdt._training.activity import SILENT
 from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.folds import standard_errors_saved
 from ngdt._training.samples_by_leaf import SamplesByLeaf
@@ -83,7 +82,7 @@ class _Regrowth:
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
         self.limits = problem.replace(
-            max_leaf_nodes=None, activity=SILENT,
+            max_leaf_nodes=None, control=problem.control.silent(),
             min_samples_leaf=max(problem.min_samples_leaf, params.min_samples_leaf))
         self.training, self.validation = (
             SamplesByLeaf(tree, samples, problem.apply(tree, samples))
@@ -96,9 +95,9 @@ class _Regrowth:
         limit = max(self.problem.max_depth or 0, self.tree.max_depth)
         greedy = {}
         for node in range(self.tree.n_internal - 1, -1, -1):
-            if not self.problem.deadline.fits():
+            if not self.problem.control.step(
+                    1.0 - (node + 1) / self.tree.n_internal, "regrowing subtrees"):
                 break
-            self.problem.activity.at(1.0 - (node + 1) / self.tree.n_internal, "regrowing subtrees")
             candidate = self._candidate(node, limit - depth[node])
             if candidate is not None:
                 greedy[node] = candidate

@@ -1,5 +1,6 @@
 """Axis-aligned trees by greedy information gain."""
 
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import ClassVar
@@ -9,6 +10,7 @@ import numpy as np
 from ngdt._core.greedy.builder import build
 from ngdt._core.greedy.splitter import Split
 from ngdt._methods.initializer import Initializer
+from ngdt._training.wide import screen
 
 # With a deadline: number of samples of a first tree, by which the time is measured; seconds that it
 # has in any case; the increase of the time per sample up to all samples; and the share of the time
@@ -56,21 +58,22 @@ class InfoGain(Initializer):
     _screens: ClassVar[bool] = True
 
     def _initialize(self, problem):
-        if self._screens and problem.screen is not None:
-            return problem.screen.raw(self._grow(problem.screen.of(problem)))
+        screened = screen(problem) if self._screens else None
+        if screened is not None:
+            return screened.raw(self._grow(screened.of(problem)))
         return self._grow(problem)
 
     def _grow(self, problem):
         grow, samples = self._builder(problem), problem.training_samples
-        if not problem.deadline.is_set:
+        if not problem.control.deadline.is_set:
             return grow(samples, problem).to_tree(problem)
         problem = problem.with_time(_GROWING_TIME)
-        deadline = problem.deadline
+        deadline = problem.control.deadline
         # A tree of a few samples in any case; the time that it takes tells how many are possible.
         order = np.random.default_rng(problem.random_state).permutation(samples)
         pilot, begin = np.sort(order[:_PILOT_SAMPLES]), monotonic()
         grown = grow(pilot.copy(), problem.replace(
-            deadline=deadline.not_before(_PILOT_SECONDS)))
+            control=replace(problem.control, deadline=deadline.not_before(_PILOT_SECONDS))))
         expected = _MORE_PER_SAMPLE * (monotonic() - begin) * len(samples) / len(pilot)
         if len(pilot) == len(samples):
             pass

@@ -4,11 +4,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ngdt._core.greedy.builder import GrowthInterrupted
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
-from ngdt._training.folds import problem_without, pruning_folds
+from ngdt._training.choice import Fold, least
+from ngdt._training.folds import pruning_folds
 from ngdt._training.limits import collapsed, enforce_limits
+from ngdt._util.stopped import Stopped
 from ngdt.pruning._sequence import pruning_sequence
 
 # Difference of sums of errors that rounding can explain, relative to the largest of them.
@@ -53,7 +54,8 @@ class Pruned(Initializer):
     is_stochastic = True
 
     def _initialize(self, problem):
-        return CrossValidatedPruning(problem, InfoGain(), pruning_folds(problem)).tree
+        folds = [Fold.without(problem, samples) for samples in pruning_folds(problem)]
+        return CrossValidatedPruning(problem, InfoGain(), folds).tree
 
 
 class CrossValidatedPruning:
@@ -69,8 +71,8 @@ class CrossValidatedPruning:
     problem : Problem
         Its limits hold for all trees, except `ccp_alpha`. Validation samples are not used.
     init : Initializer
-    folds : list of ndarray of int32
-        Test samples of each fold. Without folds, nothing is pruned.
+    folds : list of Fold
+        Of the same samples. Without folds, nothing is pruned.
     share : float or None
         Of the time until the deadline, for the trees without each fold. None gives all trees the
         same.
@@ -87,7 +89,7 @@ class CrossValidatedPruning:
 
     def __init__(self, problem, init, folds, share=None):
         self.problem = problem.replace(
-            validation_weight=None, ccp_alpha=0.0, verbose=0, callback=None)
+            validation_weight=None, ccp_alpha=0.0, control=problem.control.quiet())
         self.init, self._parts = init, []
         try:
             for part in self._grow(folds, share):
@@ -97,36 +99,36 @@ class CrossValidatedPruning:
         except KeyboardInterrupt as error:
             if not self._parts:
                 raise
-            raise GrowthInterrupted(tree=self._parts[0].tree) from error
+            raise Stopped(self._parts[0].tree) from error
 
     def _grow(self, folds, share):
         """The trees without each fold, one after another."""
         n = len(folds)
         timed = self.problem.with_time(n / (n + 1) if share is None else share)
-        for k, samples in enumerate(folds):
+        for k, fold in enumerate(folds):
             phase = f"greedy tree without fold {k + 1} of {n}" if n > 1 else (
                 "greedy tree of some samples")
-            yield _Subtrees(problem_without(timed.with_time(1 / (n - k)), samples).doing(
-                1 / (n + 1), phase), self.init)
+            yield _Subtrees(fold.problem.replace(
+                max_depth=timed.max_depth, validation_weight=None, ccp_alpha=0.0,
+                control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase)), self.init)
 
     def _choose(self, parts, folds):
         """`ccp_alpha` and `initial_alpha`."""
         subtrees = parts[0] if len(folds) == 1 else self._whole
         alphas = np.unique(subtrees.sequence.alphas)
         candidates = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
-        total = sum(
-            part.total_errors(samples, self.problem.sample_weight, candidates)
-            for part, samples in zip(parts, folds, strict=True))
+        total = sum(part.total_errors(fold.samples, fold.weight, candidates)
+                    for part, fold in zip(parts, folds, strict=True))
         # Errors of targets and weights of very different size may overflow.
         total = np.where(np.isnan(total), np.inf, total)
         rounding = ROUNDING * total.max(where=np.isfinite(total), initial=0.0)
-        best = candidates[np.flatnonzero(total <= total.min() + rounding)[-1]]
+        best = candidates[least(total, rounding)]
         trees = parts if len(folds) == 1 else [*parts, self._whole]
         leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
         if not leaves_a_split.any():
             return float(best), 0.0
         total = np.where(leaves_a_split, total, np.inf)
-        return float(best), float(candidates[np.flatnonzero(total <= total.min() + rounding)[-1]])
+        return float(best), float(candidates[least(total, rounding)])
 
     @cached_property
     def _whole(self):
@@ -172,11 +174,11 @@ class _Subtrees:
                         problem.sample_weight[samples], problem.loss)
         self.sequence = pruning_sequence(self.tree, *self.reached)
 
-    def total_errors(self, samples, sample_weight, ccp_alphas):
+    def total_errors(self, samples, weight, ccp_alphas):
         """Sum of the weighted errors on some samples for each of some alphas."""
         problem, sequence = self.problem, self.sequence
         values, next_step = sequence.fit_values(*self.reached), sequence.next_step()
-        weight, leaf = sample_weight[samples], problem.apply(self.tree, samples)
+        leaf = problem.apply(self.tree, samples)
         error = weight * problem.errors(self.tree, samples, leaf)
         change = np.zeros(len(sequence.nodes) + 1)      # before the first step, then by each step
         change[0] = error.sum()

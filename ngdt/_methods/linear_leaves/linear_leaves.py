@@ -15,6 +15,7 @@ from ngdt._methods.linear_leaves.models import (
 )
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
+from ngdt._training.choice import least
 from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS
 from ngdt._training.limits import enforce_limits
 
@@ -186,7 +187,7 @@ class LinearLeaves(Optimizer):
                 losses += [weight[here] @ problem.loss.value(predictions[:, j], y)
                            for j in range(len(penalties))]
         # Of equal ones, the largest: with too few samples for folds, leaves are constant.
-        return penalties[::-1][np.argmin(losses[::-1])]
+        return penalties[least(losses)]
 
 
 def _splits(problem):

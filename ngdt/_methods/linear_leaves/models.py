@@ -130,7 +130,7 @@ def fit_models(
                 fitted, strengths = node_model(data, here), penalties
                 if node == 0 and root_penalties is not None:
                     strengths = np.full(len(penalties), fitted.best_penalty(root_penalties))
-                if not is_chain or node == 0 or data.problem.deadline.fits():
+                if not is_chain or node == 0 or data.problem.control.deadline.fits():
                     values[node], slopes[node] = fitted.fit(
                         values[node], slopes[node] if prior is None else prior[node - m], strengths,
                         is_drawn=is_chain and node > 0)

@@ -60,7 +60,7 @@ def grow(problem, data, least_error=0.0):
     (slope,) = node.slopes(zeros, node.best_penalty(ROOT_PENALTIES)[None])
     root = _Branch(samples, 0, node.y - slope @ node.z, slope)
     waiting = [root]
-    while waiting and problem.deadline.fits():
+    while waiting and problem.control.deadline.fits():
         branch = waiting.pop()
         if _split(branch, problem, data, random, least_error):
             waiting += branch.children

@@ -11,7 +11,8 @@ from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import ScaledSamples, fit_models, with_models
 from ngdt._methods.model_tree.grow import MIN_SAMPLES_LEAF, ROOT_PENALTIES, grow
-from ngdt._training.folds import fold_samples, problem_without
+from ngdt._training.choice import Fold, least
+from ngdt._training.folds import fold_samples
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import sequence_of_costs
 
@@ -85,7 +86,8 @@ class ModelTree(Initializer):
         LinearLeaves(features=self.features).check(problem)
 
     def _initialize(self, problem):
-        return CrossValidatedModels(problem, fold_samples(problem), self).tree
+        folds = [Fold.without(problem, samples) for samples in fold_samples(problem)]
+        return CrossValidatedModels(problem, folds, self).tree
 
 
 class CrossValidatedModels:
@@ -94,8 +96,8 @@ class CrossValidatedModels:
     Parameters
     ----------
     problem : Problem
-    folds : list of ndarray of int32
-        Test samples of each fold. Without folds, the tree has no splits.
+    folds : list of Fold
+        Of the same samples. Without folds, the tree has no splits.
     params : ModelTree
     share : float, default=1.0
         Of the time until the deadline, for the trees without each fold.
@@ -103,21 +105,22 @@ class CrossValidatedModels:
 
     def __init__(self, problem, folds, params, share=1.0):
         self.problem = problem.replace(
-            max_depth=_max_depth(problem), validation_weight=None, verbose=0, callback=None)
+            max_depth=_max_depth(problem), validation_weight=None,
+            control=problem.control.quiet())
         self.params = params
         timed = self.problem.with_time(share)
-        self._parts = [
-            _Grown(problem_without(timed.with_time(1 / (len(folds) - k)), samples).doing(
-                1 / (len(folds) + 1), f"model tree without fold {k + 1} of {len(folds)}"), params)
-            for k, samples in enumerate(folds)]
-        errors = 0.0
-        for part, samples in zip(self._parts, folds, strict=True):
-            errors += part.errors(samples, self.problem.sample_weight[samples])
+        n, self._parts, errors = len(folds), [], 0.0
+        for k, fold in enumerate(folds):
+            control = timed.control.with_time(1 / (n - k)).part(
+                1 / (n + 1), f"model tree without fold {k + 1} of {n}")
+            part = _Grown(fold.problem.replace(
+                max_depth=timed.max_depth, validation_weight=None, control=control), params)
+            self._parts.append(part)
+            errors += part.errors(fold.samples, fold.weight)
         # Of equal errors, the fewest leaves and the largest penalty.
         self._alpha, self._penalty = np.inf, -1
         if folds:
-            backwards = np.unravel_index(np.argmin(errors[::-1, ::-1]), errors.shape)
-            alpha, self._penalty = np.array(errors.shape) - 1 - backwards
+            alpha, self._penalty = np.unravel_index(least(errors.ravel()), errors.shape)
             self._alpha = self._parts[0].alphas[alpha]
 
     @cached_property

@@ -130,10 +130,10 @@ class RandomObliqueBuilder:
         for features, vectors in self.directions:
             weights = vectors / self.scale[features]
             # The time is looked at after each node.
-            step = 1 if limits.deadline.is_set else len(features)
+            step = 1 if limits.control.deadline.is_set else len(features)
             for first in range(0, len(features), step):
                 nodes = slice(first, first + step)
-                if not limits.deadline.fits():
+                if not limits.control.deadline.fits():
                     builder.stop()
                 elif not builder.grow(features[nodes], weights[nodes]):
                     continue

@@ -8,7 +8,6 @@ from ngdt._core.tree import Tree
 from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
 from ngdt._methods.sgd.input_scale import InputScale
 from ngdt._methods.sgd.sgd import SGD
-from ngdt._training.activity import SILENT
 
 
 class CO2(InfoGain):
@@ -65,7 +64,7 @@ class CO2Splitter(RefinedSplitter):
         super().__init__(problem)
         self.optimizer = optimizer
         self.problem = problem.replace(
-            validation_weight=None, n_jobs=1, verbose=0, callback=None, activity=SILENT)
+            validation_weight=None, n_jobs=1, control=problem.control.silent())
         self.space = InputScale.measure(problem, optimizer.norm_limit)
 
     def split(self, samples, min_samples_leaf):
@@ -86,7 +85,4 @@ class CO2Splitter(RefinedSplitter):
         sample_weight = np.zeros_like(problem.sample_weight)
         sample_weight[samples] = problem.sample_weight[samples]
         problem = problem.replace(sample_weight=sample_weight)
-        result = self.optimizer._train(stump, problem, self.space)
-        if result.interrupted:
-            raise KeyboardInterrupt
-        return result.tree.weights[0]
+        return self.optimizer._train(stump, problem, self.space).tree.weights[0]

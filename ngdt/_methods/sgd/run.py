@@ -77,8 +77,7 @@ class SGDRun:
 
     def train(self):
         with self.progress.until_interrupted():
-            pace = Pace(
-                self.problem.deadline, self.epochs, self.n_steps, self.progress.activity)
+            pace = Pace(self.progress.control, self.epochs, self.n_steps)
             for epoch in range(self.progress.resume(self._restore), self.epochs):
                 self._epoch(epoch, pace)
                 if pace.is_finished:

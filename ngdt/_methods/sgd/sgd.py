@@ -82,6 +82,7 @@ class SGD(Optimizer):
 
     is_stochastic = True
     name = "sgd"
+    space = "row_span"
     metrics = ("loss", "bound", "gradient_share", "n_scored", "active_leaves", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
@@ -115,9 +116,6 @@ class SGD(Optimizer):
         self.leaf_learning_rate = leaf_learning_rate
         self.leaf_limit = leaf_limit
         self.norm_limit = norm_limit
-
-    def space(self, problem):
-        return problem.row_span
 
     def _assignment(self):
         """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""

@@ -192,12 +192,13 @@ class Annealed(SoftOptimizer):
                 f"n_teachers is for regression with the squared or the Huber loss, not for "
                 f"loss={problem.loss}: use n_teachers=0")
 
-    def space(self, problem):
-        return problem.row_span if self.leaf == "constant" else None
+    @property
+    def space(self):
+        return "row_span" if self.leaf == "constant" else None
 
     def _optimize(self, tree, problem):
         if self.n_teachers and tree.n_internal:
-            problem, _ = self._taught(problem)
+            problem = self.taught(problem)
         return super()._optimize(tree, problem)
 
     def taught(self, problem):
@@ -213,17 +214,7 @@ class Annealed(SoftOptimizer):
             Synthetic samples follow the given ones. Those that are not trained on keep their
             targets.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            If Ctrl-C ended the training of the teachers.
         """
-        taught, interrupted = self._taught(problem)
-        if interrupted:
-            raise KeyboardInterrupt
-        return taught
-
-    def _taught(self, problem):
         steps = _TEACHER_STEPS if self.steps == "auto" else self.steps
         soft = Annealed(leaf="linear", steps=steps, batch_size=self.batch_size,
                         slope_penalty=_TEACHER_PENALTY)

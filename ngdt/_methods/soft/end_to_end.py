@@ -120,8 +120,9 @@ class EndToEnd(SoftOptimizer):
         if self.image_shape is not None:
             check_image_shape(self.image_shape, problem.X.shape[1])
 
-    def space(self, problem):
-        return problem.row_span if self.image_shape is None else None
+    @property
+    def space(self):
+        return "row_span" if self.image_shape is None else None
 
     def _schedule(self, n_samples, problem):
         batch = self.batch_size

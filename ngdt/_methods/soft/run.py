@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from numbers import Integral
 from time import monotonic
@@ -248,7 +248,8 @@ class SoftRun:
         evaluated = evaluated_epochs(epochs) if len(self.validation_samples) else set()
         with self.progress.until_interrupted():
             n_steps = -(-len(self.samples) // self.schedule.batch_size)
-            pace = Pace(self._deadline(), epochs, n_steps, self.progress.activity)
+            control = replace(self.progress.control, deadline=self._deadline())
+            pace = Pace(control, epochs, n_steps)
             for epoch in range(self.progress.resume(self._restore), epochs):
                 self._epoch(epoch, evaluated, pace)
                 if pace.is_finished:
@@ -257,7 +258,7 @@ class SoftRun:
 
     def _deadline(self):
         """The deadline of the steps: the last tree is still to be evaluated."""
-        deadline = self.problem.deadline
+        deadline = self.problem.control.deadline
         if not deadline.is_set:
             return deadline
         before = monotonic()

@@ -15,7 +15,6 @@ from ngdt._methods.greedy.info_gain import RefinedSplitter
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.soft.end_to_end import EndToEnd
 from ngdt._methods.soft.run import SoftOptimizer, check_image_shape, unit_weight
-from ngdt._training.activity import SILENT
 from ngdt._util.validation import number_of_features
 
 # Samples from which a stump is trained by several threads: with fewer, mini-batches are too small.
@@ -155,8 +154,7 @@ class SoftStumpSplitter(RefinedSplitter):
         self.optimizer, self.n_attempts = optimizer, n_attempts
         self.draw_features = draw_features
         self.unit_weight, self.scaling = unit_weight(problem), problem.scaling
-        self.problem = problem.replace(
-            validation_weight=None, verbose=0, callback=None, activity=SILENT)
+        self.problem = problem.replace(validation_weight=None, control=problem.control.silent())
         # Ranks of the samples among those of positive weight. They seed the nodes, so that samples
         # of weight 0 change nothing.
         self.rank = np.cumsum(problem.sample_weight > 0, dtype=np.int32)
@@ -196,8 +194,5 @@ class SoftStumpSplitter(RefinedSplitter):
         if not problem.loss.is_classifier:
             values = problem.fit_leaves(np.zeros(len(samples), dtype=np.int32), samples, 1)
         stump = Tree(weights, [threshold], [~0], [~1], np.repeat(values, 2, axis=0))
-        result = self.optimizer._train(
-            stump, problem, samples, self.unit_weight, self.draw_features is not None)
-        if result.interrupted:
-            raise KeyboardInterrupt
-        return result.tree
+        return self.optimizer._train(
+            stump, problem, samples, self.unit_weight, self.draw_features is not None).tree

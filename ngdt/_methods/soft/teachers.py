@@ -5,7 +5,7 @@ from scipy import sparse
 
 from ngdt._core.structure import complete_children
 from ngdt._core.tree import Tree
-from ngdt._training.checkpoint import NO_CHECKPOINT
+from ngdt._util.stopped import Stopped
 
 _DEPTH = 4
 # Number of synthetic samples per training sample, share of the features that one has from another
@@ -21,8 +21,7 @@ TEACHERS_WORK = 0.5
 def taught_problem(problem, optimizers, n_teachers):
     """The problem with targets without most of their noise, and with synthetic samples.
 
-    Each teacher is a random complete tree of its own that is trained by the optimizers. Ctrl-C and
-    the deadline leave the teachers that are trained by then.
+    Each teacher is a random complete tree of its own that is trained by the optimizers.
 
     Parameters
     ----------
@@ -32,41 +31,32 @@ def taught_problem(problem, optimizers, n_teachers):
 
     Returns
     -------
-    taught : Problem
+    Problem
         The target of a training sample is the mean of what the teachers predict, within the range
         of the targets. Synthetic samples follow the given ones. Samples that are not trained on
         keep their targets.
-    interrupted : bool
-        Whether Ctrl-C ended the training of a teacher.
     """
     random = np.random.RandomState(problem.random_state)
     extended = _with_synthetic(problem, random)
     samples = extended.training_samples
     part = problem.replace(
-        validation_weight=None, verbose=0, callback=None, checkpoint=NO_CHECKPOINT)
+        validation_weight=None, control=problem.control.quiet().unstored())
     y = problem.y[problem.training_samples]
     total, low, high = 0.0, y.min(axis=0), y.max(axis=0)
     for number in range(n_teachers):
         one = part.replace(random_state=random.randint(2**31)).with_time(
             1.0 / (n_teachers / TEACHERS_WORK - number)).doing(
                 TEACHERS_WORK / n_teachers, f"teacher {number + 1} of {n_teachers}")
-        tree, interrupted = _trained(_random_tree(one, random), one, optimizers)
+        tree = _random_tree(one, random)
+        try:
+            for optimizer in optimizers:
+                tree = optimizer.optimize(tree, one.doing(1.0 / len(optimizers))).tree
+        except Stopped as stopped:      # with the tree of a teacher
+            raise KeyboardInterrupt from stopped
         total = total + np.clip(extended.predictions(tree, samples), low, high)
-        if interrupted:
-            break
     y = extended.y.copy()
-    y[samples] = total / (number + 1)
-    return extended.replace(y=y), interrupted
-
-
-def _trained(tree, problem, optimizers):
-    """The tree that the optimizers make of a tree, and whether Ctrl-C ended their training."""
-    for optimizer in optimizers:
-        result = optimizer.optimize(tree, problem.doing(1.0 / len(optimizers)))
-        tree = result.tree
-        if result.interrupted:
-            return tree, True
-    return tree, False
+    y[samples] = total / n_teachers
+    return extended.replace(y=y)
 
 
 def _with_synthetic(problem, random):

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
-from ngdt._training.deadline import NO_DEADLINE
+from ngdt._training.control import NO_DEADLINE
 from ngdt._methods.tao.conjugate_gradients import ConjugateGradients
 from ngdt._methods.tao.sparse_descent import SparseDescent
 from ngdt._methods.tao.newton cimport NewtonFit

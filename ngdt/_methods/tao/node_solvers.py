@@ -63,7 +63,8 @@ class NewtonSolver:
         self.penalty = _PENALTY[params.penalty]
         self.moments = problem.moments if params.penalty == "l1" else None
         self.make_solver = partial(
-            LinearSolver, loss=params.node_loss, penalty=params.penalty, deadline=problem.deadline)
+            LinearSolver, loss=params.node_loss, penalty=params.penalty,
+            deadline=problem.control.deadline)
         self.solver = self.make_solver(problem.data, self.scaling)
 
     def penalties(self, weights):

@@ -1,5 +1,6 @@
 """TAO: alternating optimization over the nodes, each fitted with the rest of the tree fixed."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from numbers import Integral, Real
@@ -169,8 +170,9 @@ class TAO(Optimizer):
             raise ValueError(
                 f"TAO(loss={self.loss!r}) does not fit the {loss.name} loss of the estimator")
 
-    def space(self, problem):
-        return problem.screen if self.node == "axis" or self.penalty == "l1" else problem.row_span
+    @property
+    def space(self):
+        return "screen" if self.node == "axis" or self.penalty == "l1" else "row_span"
 
     def _optimize(self, tree, problem):
         """Train.
@@ -212,9 +214,10 @@ class TAORun:
         self._refit_leaves(problem.apply(tree, self.training_samples))
         self.best, self.lowest = (np.inf, self.tree, self.samples_by_leaf), [np.inf]
         # The end takes as long.
-        self.deadline = problem.deadline.earlier(monotonic() - before)
+        self.deadline = problem.control.deadline.earlier(monotonic() - before)
         kind = AxisSolver if params.node == "axis" else OBLIQUE_SOLVERS[params.solver]
-        self.solver = kind(params, problem.replace(deadline=self.deadline))
+        self.solver = kind(params, problem.replace(
+            control=replace(problem.control, deadline=self.deadline)))
         self.begin, self.n_fitted = monotonic(), 0      # samples of all nodes so far
 
     def train(self):

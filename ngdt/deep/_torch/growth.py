@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ngdt._core.greedy.builder import GrowthInterrupted, build
-from ngdt._training.activity import SILENT
+from ngdt._core.greedy.builder import build
+from ngdt._util.stopped import Stopped
 from ngdt.deep._torch.functions import NodeFunctions, evaluate
 from ngdt.deep._torch.training import train_softly
 
@@ -39,7 +39,7 @@ class _StumpStrategy:
 
     def __init__(self, make, optimizer, problem, inputs, sample_weight, n_attempts):
         self.make, self.optimizer, self.n_attempts = make, optimizer, n_attempts
-        self.problem = problem.replace(verbose=0, callback=None, activity=SILENT)
+        self.problem = problem.replace(control=problem.control.silent())
         self.inputs, self.sample_weight = inputs, sample_weight
         self.weight = problem.sample_weight
 
@@ -103,7 +103,7 @@ def grow(make, optimizer, problem, inputs, sample_weight, n_attempts):
     interrupted = False
     try:
         grown = build(strategy, problem.training_samples.copy(), problem)
-    except GrowthInterrupted as error:
-        grown, interrupted = error.grown, True
+    except Stopped as stopped:
+        grown, interrupted = stopped.tree, True
     children = grown.children_left, grown.children_right
     return [split.module for split in grown.splits], children, interrupted

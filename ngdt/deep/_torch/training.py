@@ -189,7 +189,7 @@ class _Run:
             if schedule.refit_every_step:
                 self.leaves.fit()
             losses += loss * float(weight.sum())
-            self.progress.activity.at((epoch + (step + 1) / len(begins)) / schedule.epochs)
+            self.progress.control.activity.at((epoch + (step + 1) / len(begins)) / schedule.epochs)
         if not np.isfinite(losses):
             raise ValueError(
                 "the loss is not finite any more: use a smaller learning_rate, or functions whose "

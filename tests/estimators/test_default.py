@@ -8,11 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._selection import race as _race
-from ngdt._selection.candidates import Candidate, default_candidates
-from ngdt._selection.race import race
+from ngdt._selection import default as _default
+from ngdt._selection import policy
+from ngdt._selection.candidates import candidate, default_candidates
+from ngdt._selection.default import default_tree
 from ngdt._training import folds as _folds
 from ngdt._training.problem import Problem
+from ngdt._util.stopped import Stopped
 from ngdt.initializers import Pruned, RandomComplete
 from ngdt.losses import LogLoss
 from ngdt.optimizers import Annealed, LinearLeaves, Optimizer, OptimizerResult
@@ -50,10 +52,10 @@ def compete(monkeypatch):
     def run(problem, *wrong, fraction="auto", final=None):
         steps = [Step(share) for share in wrong]
         finals = [Step(share) for share in wrong]
-        monkeypatch.setattr(_race, "default_candidates", lambda *_: [
-            Candidate(str(step.wrong), (step,), "initial", (last,))
+        monkeypatch.setattr(_default, "default_candidates", lambda *_: [
+            candidate(str(step.wrong), "initial", (step,), (last,))
             for step, last in zip(steps, finals, strict=True)])
-        return race(problem, fraction), steps, finals
+        return default_tree(problem, fraction), steps, finals
     return run
 
 
@@ -70,39 +72,30 @@ def test_the_least_error_wins_and_is_trained_on_all_samples(compete, wrong):
     assert result.history == {"optimizer": ["Step"], "loss": [0.5]}
     for _, fold in steps[best].seen:
         assert len(fold.training_samples) == 200
-        assert fold.verbose == 0
-        assert fold.callback is None
+        assert fold.control.verbose == 0
+        assert fold.control.callback is None
 
 
 def test_of_equal_candidates_the_first_wins(compete):
     assert compete(problem(300), 0.2, 0.2)[0].candidates["chosen"] == [True, False]
 
 
-class StandsForPruned(Candidate):
-    is_pruned = True
-
-
 @pytest.mark.parametrize(
-    ("kind", "n_teachers", "n", "ahead", "wins"), [
-        (StandsForPruned, 0, 300, 1, True), (StandsForPruned, 0, 3000, 1, False),
-        (StandsForPruned, 0, 3000, 3, True), (Candidate, 1, 300, 1, True),
-        (Candidate, 1, 3000, 3, False), (Candidate, 1, 3000, 5, True)])
+    ("name", "n_teachers", "n", "ahead", "wins"), [
+        ("pruned", 0, 300, 1, True), ("pruned", 0, 3000, 1, False), ("pruned", 0, 3000, 3, True),
+        ("taught", 1, 300, 1, True), ("taught", 1, 3000, 3, False), ("taught", 1, 3000, 5, True)])
 def test_on_one_fold_only_a_clear_lead_beats_the_pruned_tree_and_one_with_teachers(
-        monkeypatch, kind, n_teachers, n, ahead, wins):
+        monkeypatch, name, n_teachers, n, ahead, wins):
     given = problem(n)
     x = np.sort(given.X[np.concatenate(_folds.fold_samples(given)), 0])
     # In standard errors, the lead is the square root of the number of samples that it consists of.
     few, more = (np.mean(x[k:k + 2]) for k in (40, 40 + ahead))
     monkeypatch.setattr(Annealed, "taught", lambda self, problem: problem)
-    monkeypatch.setattr(_race._Race, "_beats_chance", lambda self, best: True)
-    monkeypatch.setattr(_race, "default_candidates", lambda *_: [
-        kind("preferred", (Step(more),), "initial", (Step(more),), n_teachers),
-        Candidate("other", (Step(few),), "initial", (Step(few),))])
-    assert race(given).candidates["chosen"] == [not wins, wins]
-
-
-class StandsForSoft(Candidate):
-    is_soft_linear = True
+    monkeypatch.setattr(_default._DefaultRule, "_beats_chance", lambda self, best: True)
+    monkeypatch.setattr(_default, "default_candidates", lambda *_: [
+        candidate(name, "initial", (Step(more),), n_teachers=n_teachers),
+        candidate("other", "initial", (Step(few),))])
+    assert default_tree(given).candidates["chosen"] == [not wins, wins]
 
 
 @pytest.mark.parametrize(("behind", "is_trained"), [(0, True), (8, True), (10, False)])
@@ -112,12 +105,13 @@ def test_none_has_teachers_where_all_other_soft_trees_lag_far_behind(
     x = np.sort(given.X[np.concatenate(_folds.fold_samples(given)), 0])
     least, soft = (np.mean(x[k:k + 2]) for k in (40, 40 + behind))
     monkeypatch.setattr(Annealed, "taught", lambda self, problem: problem)
+    monkeypatch.setattr(_default, "_is_soft_linear", lambda each: each.name in ("worse", "soft"))
     taught = Step(least)
-    monkeypatch.setattr(_race, "default_candidates", lambda *_: [
-        Candidate("best", (Step(least),)), StandsForSoft("worse", (Step(0.9),)),
-        StandsForSoft("soft", (Step(soft),)), Candidate("taught", (taught,), n_teachers=1),
-        Candidate("another", (Step(least),), n_teachers=1)])
-    table = race(given).candidates
+    monkeypatch.setattr(_default, "default_candidates", lambda *_: [
+        candidate(name, "initial", (step,), n_teachers=int(name in ("taught", "another")))
+        for name, step in (("best", Step(least)), ("worse", Step(0.9)), ("soft", Step(soft)),
+                           ("taught", taught), ("another", Step(least)))])
+    table = default_tree(given).candidates
     assert table["n_folds"] == [1, 1, 1, int(is_trained), int(is_trained)]
     assert np.isnan(table["error"][3]) == (not is_trained)
     assert bool(taught.seen) == is_trained
@@ -160,8 +154,8 @@ def test_without_a_comparison_the_last_candidate_is_trained(compete, n, fraction
 
 
 def test_a_race_of_large_data_has_some_of_the_samples(compete, monkeypatch):
-    monkeypatch.setattr(_race, "MIN_DRAWN_SAMPLES", 600)
-    monkeypatch.setattr(_race, "MAX_RACE_VALUES", 600)
+    monkeypatch.setattr(policy, "MIN_DRAWN_SAMPLES", 600)
+    monkeypatch.setattr(policy, "MAX_DRAWN_VALUES", 600)
     result, steps, finals = compete(problem(1200), 0.3, 0.1)
     assert steps[0].seen[0][1].X.shape == (600, 1)
     assert finals[1].seen[0][1].X.shape == (1200, 1)
@@ -169,17 +163,17 @@ def test_a_race_of_large_data_has_some_of_the_samples(compete, monkeypatch):
 
 
 def test_ctrl_c_in_the_race_leaves_the_best_tree_of_the_folds(compete):
-    result, _, finals = compete(problem(300), 0.3, 0.1, "interrupt")
-    assert result.interrupted
-    assert result.tree.thresholds[0] == 0.1
-    assert not finals[1].seen
+    with pytest.raises(Stopped) as caught:
+        compete(problem(300), 0.3, 0.1, "interrupt")
+    assert caught.value.tree.thresholds[0] == 0.1
+    assert caught.value.candidates["chosen"] == [False, True, False]
 
 
 def test_ctrl_c_before_a_candidate_leaves_the_pruned_tree_of_a_fold(compete):
-    result, _, _ = compete(problem(300), "interrupt", 0.1)
-    assert result.interrupted
-    assert result.baseline_kept
-    assert result.tree.n_leaves == 1
+    with pytest.raises(Stopped) as caught:
+        compete(problem(300), "interrupt", 0.1)
+    assert caught.value.baseline_kept
+    assert caught.value.tree.n_leaves == 1
 
 
 def test_ctrl_c_in_the_last_training_leaves_its_tree():
@@ -294,7 +288,7 @@ def test_logistic_leaves_win_where_logits_are_linear():
 def test_the_penalty_that_is_given():
     given = default_candidates(table(100), "linear", LinearLeaves(penalty=5.0))
     assert [each.name for each in given] == ["logistic C=0.2", "linear, tao C=0.1", "model tree"]
-    assert [each.optimizers[-1].penalty for each in given[:2]] == [5.0, 5.0]
+    assert [each.make.optimizers[-1].penalty for each in given[:2]] == [5.0, 5.0]
 
 
 @pytest.mark.parametrize(("given", "is_mixed"), [
@@ -305,26 +299,26 @@ def test_the_penalty_that_is_given():
 def test_a_soft_tree_of_mixed_samples_competes_for_some_thousand_images(given, is_mixed):
     last = default_candidates(given)[-1]
     assert (last.name == "annealed depth=8, mixed") == is_mixed
-    for optimizers in (last.optimizers, last.final or last.optimizers):
+    for optimizers in (last.make.optimizers, last.make.final or last.make.optimizers):
         assert (optimizers[0].mixing > 0) == is_mixed
 
 
 def test_few_samples_get_few_steps():
     for n, steps, expected in ((1999, 500, None), (2000, 1000, (Annealed(),))):
         annealed = default_candidates(table(n))[-1]
-        assert str(annealed.optimizers) == str((Annealed(steps=steps),))
-        assert str(annealed.final) == str(expected)
+        assert str(annealed.make.optimizers) == str((Annealed(steps=steps),))
+        assert str(annealed.make.final) == str(expected)
 
 
 def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_such_limit():
     X = np.arange(600.0)[:, None]
     y = (np.arange(600) + np.arange(600) // 7) % 2      # a tree has to cut off sample by sample
     given = make_problem(X, y, max_depth=None)
-    prunings = _race._Prunings(given, [], None)
-    assert prunings.tree("pruned", given, 0.0).max_depth > 8
-    assert prunings.tree("initial", given, 0.0).max_depth == 8
-    shallow = _race._Prunings(make_problem(X, y, max_depth=5), [], None)
-    assert shallow.pruned is shallow.initial
+    greedy = _default._GreedyTrees(given, None, None)
+    assert greedy.tree("pruned", given, 0.0).max_depth > 8
+    assert greedy.tree("initial", given, 0.0).max_depth == 8
+    shallow = _default._GreedyTrees(make_problem(X, y, max_depth=5), None, None)
+    assert shallow._pruned is shallow._initial
 
 
 @pytest.mark.parametrize(("n", "n_folds"), [(999, 3), (1000, 10), (2000, 10), (2600, 1)])
@@ -337,8 +331,8 @@ def test_more_folds_choose_the_size_of_the_pruned_tree(monkeypatch, n, n_folds):
     assert len(folds) == n_folds
     if n_folds > 1:
         assert np.sort(np.concatenate(folds)).tolist() == list(range(n))
-    prunings = _race._Prunings(given, _folds.fold_samples(given), None)
-    assert prunings.tree("pruned", given, 0.0) == Pruned().initialize(given)
+    greedy = _default._GreedyTrees(given, "auto", None)
+    assert greedy.tree("pruned", given, 0.0) == Pruned().initialize(given)
 
 
 def test_a_winner_is_as_if_it_had_been_asked_for():
@@ -369,17 +363,17 @@ def test_a_winner_that_fails_on_all_samples_gives_way(monkeypatch):
     # Better on the folds, but its last training makes more errors on the very samples it is for.
     given = problem(300)
     steps = [Step(0.1), Step(0.12), Step(0.12)]
-    monkeypatch.setattr(_race, "default_candidates", lambda *_: [
-        Candidate("failing", (steps[0],), "initial", (Step(0.4),)),
-        Candidate("next", (steps[1],), "initial", (steps[2],))])
-    result = race(given)
+    monkeypatch.setattr(_default, "default_candidates", lambda *_: [
+        candidate("failing", "initial", (steps[0],), (Step(0.4),)),
+        candidate("next", "initial", (steps[1],), (steps[2],))])
+    result = default_tree(given)
     assert result.candidates["chosen"] == [False, True]
     assert result.tree.thresholds[0] == 0.12
     # If all of them fail, the one with the least training error is kept.
-    monkeypatch.setattr(_race, "default_candidates", lambda *_: [
-        Candidate("failing", (steps[0],), "initial", (Step(0.4),)),
-        Candidate("too", (steps[1],), "initial", (Step(0.3),))])
-    assert race(given).candidates["chosen"] == [False, True]
+    monkeypatch.setattr(_default, "default_candidates", lambda *_: [
+        candidate("failing", "initial", (steps[0],), (Step(0.4),)),
+        candidate("too", "initial", (steps[1],), (Step(0.3),))])
+    assert default_tree(given).candidates["chosen"] == [False, True]
 
 
 def test_limits_hold_for_whoever_wins():

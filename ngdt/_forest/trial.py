@@ -1,4 +1,4 @@
-"""Which kinds of trees a forest is made of by default: those with the least error in a trial.
+"""The numbers of trees of each candidate in a forest: those with the least error in a trial.
 
 A few trees of each kind are trained without a third of the samples, the same for all kinds. The
 squared error of a forest is a quadratic function of how many trees it has of each kind. Its
@@ -17,20 +17,11 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._forest.training import Growth
+from ngdt._selection import policy
 from ngdt._selection.sample import draw
 from ngdt._training.folds import fold_samples
 
-# Number of trees of each kind in the trial: of few samples, and of many, whose errors tell more.
-N_TRIAL, N_TRIAL_OF_MANY, MANY_SAMPLES = 6, 4, 2000
-# Number of weightings, and of the parts of the samples that are weighted each as a whole.
-N_WEIGHTINGS, N_PARTS = 20, 50
-# Least number of trees of a forest for which there is a trial.
-MIN_TREES = 8
-# Largest number of samples, and of values of X, of the trial.
-MAX_SAMPLES, MAX_VALUES = 30_000, 12_000_000
-# Share of the time until the deadline for the trial.
-TRIAL_TIME = 0.4
-# Of the table that `compete` returns.
+# Columns of the table that `compete` returns.
 _COLUMNS = "candidate", "error", "share", "n_trees"
 
 
@@ -56,25 +47,25 @@ def compete(growth, recipes, seeds, previous):
         this kind, ``share`` the part of the trees that is to be of this kind, and ``n_trees`` the
         number of those that the forest has.
     """
-    if previous or len(seeds) < MIN_TREES or not (
+    if previous or len(seeds) < policy.MIN_TREES or not (
             _predicts_means(growth.problem.loss) and fold_samples(growth.problem)):
         table = _continued(previous, recipes) if previous else (
             _table(list(recipes)[:1], [np.nan], [1]))
         return _grow(growth, recipes, table, seeds)
-    many = len(growth.problem.training_samples) >= MANY_SAMPLES
-    n_trial = N_TRIAL_OF_MANY if many else N_TRIAL
+    many = len(growth.problem.training_samples) >= policy.MANY_SAMPLES
+    n_trial = policy.N_TRIAL_OF_MANY if many else policy.N_TRIAL
     trial = _Trial(growth, recipes, seeds[:n_trial], len(seeds))
     names = list(recipes)[:len(trial.trees)]
     if trial.interrupted or not names:
         growth.interrupted, growth.trees = trial.interrupted, trial.trees_instead(len(seeds) - 1)
         return {}
     sums = trial.error_sums()
-    model = sums.model(np.ones(N_PARTS))
+    model = sums.model(np.ones(policy.N_PARTS))
     random = np.random.RandomState(growth.problem.random_state)
     counts = sums.mean_best_counts(len(seeds), random)
     errors = [model.error(len(seeds) * one) for one in np.eye(len(names), dtype=np.intp)]
     table = _table(names, errors, counts)
-    if growth.problem.verbose > 1:
+    if growth.problem.control.verbose > 1:
         _report(names, errors, counts)
     return _grow(growth, recipes, table, seeds)
 
@@ -114,15 +105,16 @@ class _Trial:
 
     def __init__(self, growth, recipes, seeds, n_trees):
         whole = growth.problem
-        problem = draw(whole, min(MAX_SAMPLES, MAX_VALUES // whole.X.shape[1]))
+        problem = draw(whole, min(
+            policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // whole.X.shape[1]))
         folds = fold_samples(problem)
         self.problem, self.targets = problem, growth.fitted["_targets"]
         self.held_out = [folds[j % len(folds)] for j in range(len(seeds))]
         n_trial = len(recipes) * len(seeds)
-        trial = Growth(problem.replace(
-            deadline=problem.deadline.share(TRIAL_TIME), verbose=0).doing(
-                n_trial / (n_trial + n_trees), "comparing kinds of trees"),
-            growth.fitted, growth.tasks, growth.attributes)
+        control = problem.control.quiet().with_time(policy.TRIAL_TIME).part(
+            n_trial / (n_trial + n_trees), "comparing kinds of trees")
+        trial = Growth(problem.replace(control=control), growth.fitted, growth.tasks,
+                       growth.attributes)
         trial.add([
             (_without(recipe, fold, problem, whole), seed) for recipe in recipes.values()
             for fold, seed in zip(self.held_out, seeds, strict=True)], "trial of kinds")
@@ -150,7 +142,7 @@ class _Trial:
         errors = [errors_of(self.problem, [
             self.targets.scale_leaf_values(tree.attributes["tree_"], self.problem.loss)
             for tree in trees]) for trees in self.trees]
-        return ErrorSums.of(errors, outside, weight, N_PARTS)
+        return ErrorSums.of(errors, outside, weight, policy.N_PARTS)
 
 
 def _without(recipe, fold, problem, whole):
@@ -273,7 +265,7 @@ class ErrorSums:
         -------
         list of int
         """
-        weightings = random.exponential(size=(N_WEIGHTINGS, len(self.n_squares)))
+        weightings = random.exponential(size=(policy.N_WEIGHTINGS, len(self.n_squares)))
         total = sum(self.model(each).best_counts(n_trees) for each in weightings)
         return _in_proportion(total.tolist(), n_trees)
 

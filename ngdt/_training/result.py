@@ -1,4 +1,4 @@
-"""What a fit returns."""
+"""The result of a training."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from ngdt._core.tree import Tree
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Result of `train`.
+    """Result of a training that may have had several steps.
 
     Attributes
     ----------
@@ -20,16 +20,13 @@ class TrainingResult:
         that it does not record are NaN.
     baseline_kept : bool
         Whether the baseline was chosen over the trained tree.
-    interrupted : bool
-        Whether Ctrl-C ended the training early.
     candidates : dict of lists
-        One entry per tree that competed; see `race`.
+        One entry per tree that was compared.
     """
 
     tree: Tree
     history: dict = field(default_factory=dict)
     baseline_kept: bool = False
-    interrupted: bool = False
     candidates: dict = field(default_factory=dict)
 
 

@@ -1,0 +1,113 @@
+"""Display of a long training: a line a second or a bar, the share done, and the time left."""
+
+import sys
+from contextlib import contextmanager
+from time import monotonic
+
+from ngdt._training.control import SILENT, Activity
+
+# Seconds between two lines.
+INTERVAL = 1.0
+# Share of the work from which the time left is estimated.
+_MIN_SHARE = 0.02
+
+
+class Lines:
+    """Prints a line a second."""
+
+    def __init__(self):
+        self._begin = self._last = monotonic()
+
+    def show(self, what, share):
+        """Print a line, unless the last one is younger than a second.
+
+        Parameters
+        ----------
+        what : str
+        share : float
+            Of the whole, that is done.
+        """
+        now = monotonic()
+        if now - self._last < INTERVAL:
+            return
+        self._last, elapsed = now, now - self._begin
+        left = ""
+        if share >= _MIN_SHARE:
+            left = f", about {_seconds(elapsed * (1.0 - share) / share)} left"
+        print(f"[ngdt] {what}: {share:.0%} done, {_seconds(elapsed)}{left}", flush=True)
+
+    def stop(self):
+        """End the display."""
+
+    def done(self):
+        """Print how long it took."""
+        print(f"[ngdt] done in {_seconds(monotonic() - self._begin)}", flush=True)
+
+
+class Bar:
+    """Draws a bar in a terminal, with the package rich."""
+
+    def __init__(self, rich_progress):
+        self._bar = rich_progress.Progress(
+            rich_progress.TextColumn("{task.description}"), rich_progress.BarColumn(),
+            rich_progress.TaskProgressColumn(), rich_progress.TimeElapsedColumn(),
+            rich_progress.TimeRemainingColumn(), transient=True)
+        self._task = self._bar.add_task("", total=1.0)
+        self._lines = Lines()
+        self._bar.start()
+
+    def show(self, what, share):
+        """As for `Lines`; the bar redraws itself by the clock."""
+        self._bar.update(self._task, description=what, completed=share)
+
+    def stop(self):
+        """Remove the bar."""
+        self._bar.stop()
+
+    def done(self):
+        """Print how long it took."""
+        self._lines.done()
+
+
+def _seconds(seconds):
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes} min {seconds} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+@contextmanager
+def watching(verbose):
+    """Context manager: the activity of a whole training, which is shown if this is wanted.
+
+    Parameters
+    ----------
+    verbose : int or bool
+
+    Yields
+    ------
+    Activity
+    """
+    if not verbose:
+        yield SILENT
+        return
+    display = _display()
+    try:
+        yield Activity(display)
+    except BaseException:
+        display.stop()
+        raise
+    display.stop()
+    display.done()
+
+
+def _display():
+    """A bar in a terminal if rich is installed, else lines."""
+    if sys.stdout.isatty():
+        try:
+            from rich import progress
+        except ImportError:
+            pass
+        else:
+            return Bar(progress)
+    return Lines()

@@ -1,0 +1,217 @@
+"""One run of a `fit`: its time, its display, Ctrl-C, and what remains of it."""
+
+import signal
+import sys
+import threading
+import warnings
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from sklearn.exceptions import ConvergenceWarning
+
+from ngdt._estimators.checkpoint import with_checkpoint
+from ngdt._estimators.display import watching
+from ngdt._selection.sample import training_in_time
+from ngdt._training.control import Control, Deadline
+from ngdt._training.result import TrainingResult
+from ngdt._util.stopped import Stopped
+
+# Modules of scikit-learn that call `fit` once. Others do so in loops, such as searches and
+# ensembles, which go on with the next model unless KeyboardInterrupt ends them.
+_CALL_ONCE = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
+
+
+class Cut(NamedTuple):
+    """What ended a training before its time.
+
+    Attributes
+    ----------
+    message : str
+        For a warning.
+    by_user : bool
+        Whether it was Ctrl-C, and not `max_time`.
+    """
+
+    message: str
+    by_user: bool
+
+
+class Run:
+    """One run of a `fit`; made by `running`.
+
+    Attributes
+    ----------
+    control : Control
+    problem : Problem
+        The checked problem, once `begin` has been called.
+    fitted : dict
+        Fitted attributes that depend on X and y only.
+    seconds_per_sample : float
+        Time that it takes to read the data; 0 without a deadline.
+    result : object
+        Result of the training.
+    interrupted, was_cut : bool
+        Whether Ctrl-C was pressed, and whether the deadline has cut anything.
+    cut : Cut or None
+        Set at the end of the run.
+    """
+
+    def __init__(self, estimator, tasks=None):
+        self.estimator, self.tasks = estimator, tasks
+        self.problem = self.result = self.cut = None
+        self.fitted, self.seconds_per_sample = {}, 0.0
+        self.interrupted = self.was_cut = False
+
+    def begin(self, X, y, sample_weight, *, resume=False, classes=None, checkpoint=None,
+              before=None):
+        """The problem of checked and encoded data.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        resume : bool, default=False
+            Whether the encodings of a fitted estimator are kept.
+        classes : ndarray, default=None
+            All labels, where they are known.
+        checkpoint : str, os.PathLike or None, default=None
+        before : object, default=None
+            What a warm start goes on from.
+
+        Returns
+        -------
+        Problem
+        """
+        problem, self.fitted = self.estimator._checked_problem(
+            X, y, sample_weight, resume, classes)
+        problem = with_checkpoint(
+            problem.replace(control=self.control), self.estimator, checkpoint, before)
+        problem, self.seconds_per_sample = training_in_time(problem)
+        # Moments raise a ValueError for features whose range is too large.
+        self.fitted["_table"] = self.fitted["_table"].with_means(problem.moments.mean)
+        self.problem = problem
+        return problem
+
+    def warn(self):
+        """The estimator, with a warning of what ended the training before its time, if any."""
+        if self.cut is not None:
+            # Of the line that calls `fit`, above its body and the decorator of scikit-learn.
+            warnings.warn(self.cut.message, ConvergenceWarning, stacklevel=4)
+        return self.estimator
+
+
+@contextmanager
+def running(estimator, max_time=None, tasks=None, callback=None):
+    """Context manager: the run of a `fit`, at whose end the estimator gets its attributes.
+
+    If the block fails, the estimator is as it was before. `Stopped` is caught here, and nowhere
+    else: its tree is the result.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its `_set_fitted` takes the run and sets the fitted attributes. Its `_cut_message` takes
+        whether Ctrl-C ended the training.
+    max_time : float or None, default=None
+        In seconds.
+    tasks : FitTasks or None, default=None
+        Told of epochs.
+    callback : callable or None, default=None
+        Called after each epoch.
+
+    Yields
+    ------
+    Run
+    """
+    run = Run(estimator, tasks)
+    deadline = Deadline.after(max_time)
+    if tasks is not None:
+        callback = tasks.after_epoch(callback, deadline)
+    with unchanged_on_error(estimator), _CtrlC() as ctrl_c, watching(
+            estimator.verbose) as activity:
+        run.control = Control(
+            deadline, activity, callback=callback, verbose=int(estimator.verbose))
+        try:
+            yield run
+        except Stopped as stopped:
+            run.interrupted = True
+            run.result = TrainingResult(
+                stopped.tree, stopped.history, stopped.baseline_kept, stopped.candidates)
+        try:
+            estimator._set_fitted(run)
+        except KeyboardInterrupt:
+            # The trees are trained, and the rest takes little time.
+            run.interrupted = True
+            estimator._set_fitted(run)
+        if run.interrupted:
+            ctrl_c.end()
+        elif run.problem is not None:
+            run.problem.control.checkpoint.remove()
+    if tasks is not None:
+        tasks.finish()
+    was_cut = (run.was_cut or deadline.has_cut) and not deadline.is_stopped
+    if run.interrupted or was_cut:
+        run.cut = Cut(estimator._cut_message(run.interrupted), run.interrupted)
+
+
+@contextmanager
+def unchanged_on_error(estimator):
+    """Context manager: if the block fails, the estimator is as it was before.
+
+    Parameters
+    ----------
+    estimator : estimator
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+class _CtrlC:
+    """Context manager of a training: counts how often Ctrl-C is pressed.
+
+    Algorithms turn KeyboardInterrupt into the best tree so far. A second one may come while they do
+    that, and would be taken for the first.
+    """
+
+    def __init__(self):
+        self._count, self._is_counted = 0, False
+
+    def __enter__(self):
+        # A handler of the program stays. Other threads may not set one, and get no signals.
+        if (threading.current_thread() is threading.main_thread()
+                and signal.getsignal(signal.SIGINT) is signal.default_int_handler):
+            signal.signal(signal.SIGINT, self._press)
+            self._is_counted = True
+        return self
+
+    def __exit__(self, *_):
+        if self._is_counted:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _press(self, *_):
+        self._count += 1
+        raise KeyboardInterrupt
+
+    def end(self):
+        """Raise KeyboardInterrupt at the second time, and where a search is to be ended."""
+        if self._count > 1 or _is_one_of_several():
+            raise KeyboardInterrupt
+
+
+def _is_one_of_several():
+    """Return whether a search, a cross-validation or another ensemble has called `fit`.
+
+    These have to end by Ctrl-C, and nothing but the stack tells of them.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith(("sklearn.", "joblib.")) and not module.startswith(_CALL_ONCE):
+            return True
+        frame = frame.f_back
+    return False

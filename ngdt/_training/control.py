@@ -1,0 +1,364 @@
+"""How a training runs and stops: its deadline, what it shows, and what it keeps in a file."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from math import inf
+from threading import Lock
+from time import monotonic, time
+from typing import Any
+
+
+@dataclass
+class _Record:
+    """Events at a deadline and at shares of its time."""
+
+    has_cut: bool = False
+    is_stopped: bool = False
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A time by which an algorithm has to return the best tree so far.
+
+    Parameters
+    ----------
+    end : float, default=inf
+        In seconds of `time.monotonic`. Infinity stands for no deadline.
+
+    Examples
+    --------
+    >>> from time import monotonic
+    >>> deadline = Deadline(monotonic() + 60.0)
+    >>> deadline.share(0.5).left <= 30.0
+    True
+    >>> deadline.share(0.5).fits(50.0), deadline.has_cut
+    (False, True)
+    >>> Deadline().left
+    inf
+    """
+
+    end: float = inf
+    # Shares of the time have the same record.
+    _record: _Record = field(default_factory=_Record, repr=False, compare=False)
+
+    @classmethod
+    def after(cls, seconds: float | None) -> "Deadline":
+        """The deadline this time from now; None stands for no deadline."""
+        return cls(inf if seconds is None else monotonic() + seconds)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a deadline."""
+        return self.end < inf or self.is_stopped
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether `stop` has been called."""
+        return self._record.is_stopped
+
+    @property
+    def left(self) -> float:
+        """Seconds left; 0 from the deadline on."""
+        if self._record.is_stopped:
+            return 0.0
+        return max(0.0, self.end - monotonic()) if self.end < inf else inf
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether anything did not fit."""
+        return self._record.has_cut
+
+    def fits(self, seconds: float = 0.0) -> bool:
+        """Return whether more than this time is left. If not, this is noted for `has_cut`."""
+        fits = self.left > seconds
+        if not fits:
+            self._record.has_cut = True
+        return fits
+
+    def stop(self) -> None:
+        """Let no time be left, from now on."""
+        self._record.is_stopped = True
+
+    def share(self, share: float) -> "Deadline":
+        """The deadline of an algorithm that has this share of the time left."""
+        return replace(self, end=monotonic() + share * self.left) if self.is_set else self
+
+    def earlier(self, seconds: float) -> "Deadline":
+        """The deadline that leaves this time for something else."""
+        return replace(self, end=self.end - seconds)
+
+    def not_before(self, seconds: float) -> "Deadline":
+        """The deadline of something that has this time in any case."""
+        return replace(self, end=max(self.end, monotonic() + seconds))
+
+    def __reduce__(self):
+        # The monotonic clock of another machine began at another time.
+        return _at_time_of_day, (self.end - monotonic() + time(), self._record)
+
+
+def _at_time_of_day(end, record):
+    return Deadline(end - time() + monotonic(), record)
+
+
+NO_DEADLINE = Deadline()
+
+
+class Activity:
+    """A part of a training, and how much of it is done.
+
+    Shares of the parts add up to the whole. Parts may run in several threads; in another process,
+    nothing is shown.
+
+    Parameters
+    ----------
+    display : Lines, Bar or None
+        Where it is shown. None shows nothing.
+    what : str, default=""
+        What is being done.
+    parent : Activity or None, default=None
+    share : float, default=1.0
+        Of the parent.
+    stop : threading.Event or None, default=None
+        Once it is set, `at` raises KeyboardInterrupt. This ends work in other threads, which
+        Ctrl-C does not reach.
+
+    Examples
+    --------
+    >>> from ngdt._training.control import Activity
+    >>> class Display:
+    ...     def show(self, what, share):
+    ...         print(f"{what}: {share:.0%}")
+    >>> whole = Activity(Display())
+    >>> part = whole.part(0.5, "training")
+    >>> part.at(0.5)
+    training: 25%
+    >>> part.part(0.5, "fold 2").finish()
+    training, fold 2: 50%
+    """
+
+    def __init__(self, display=None, what="", parent=None, share=1.0, stop=None):
+        self.what = what
+        self._display, self._parent, self._share, self._stop = display, parent, share, stop
+        self._lock = Lock() if parent is None else parent._lock
+        self._done = 0.0
+
+    @property
+    def left(self):
+        """The share that is not yet done."""
+        return 1.0 - self._done
+
+    def part(self, share, what="", stop=None):
+        """A part of this part.
+
+        Parameters
+        ----------
+        share : float
+            Of this part.
+        what : str, default=""
+        stop : threading.Event or None, default=None
+            None takes the one of this part.
+
+        Returns
+        -------
+        Activity
+        """
+        stop = self._stop if stop is None else stop
+        if self._display is None and stop is None:
+            return self
+        what = ", ".join(filter(None, (self.what, what)))
+        return Activity(self._display, what, self, share, stop)
+
+    def at(self, share, what=""):
+        """Say how much of this part is done.
+
+        Parameters
+        ----------
+        share : float
+            A smaller one than before changes nothing.
+        what : str, default=""
+            What is done next.
+        """
+        if self._stop is not None and self._stop.is_set():
+            raise KeyboardInterrupt
+        if self._display is None:
+            return
+        with self._lock:
+            whole = self._advance(share - self._done)
+            self._display.show(", ".join(filter(None, (self.what, what))), whole)
+
+    def finish(self):
+        """Say that this part is done. This raises nothing."""
+        if self._display is not None:
+            with self._lock:
+                self._display.show(self.what, self._advance(1.0))
+
+    def _advance(self, more):
+        """Add to the share that is done, and return the share of the whole."""
+        more = max(0.0, min(more, 1.0 - self._done))
+        self._done += more
+        return self._done if self._parent is None else self._parent._advance(self._share * more)
+
+    def __reduce__(self):
+        return Activity, ()     # a display belongs to its process
+
+
+SILENT = Activity()
+
+
+class Checkpoint:
+    """A checkpoint that stores nothing: the base class of those in files.
+
+    A training without a deadline does the same in the same order each time. So the results of its
+    steps are stored by their numbers, and a step that has a result is not done again. A step is a
+    call of an optimizer or an initializer, or, in a forest, a tree. Of the step that is under way,
+    optimizers store their state at the ends of epochs.
+
+    Attributes
+    ----------
+    is_due : bool
+        Whether it is time for `keep`.
+    """
+
+    is_due = False
+
+    def once(self, kind, step):
+        """The result of the next step, which is done only if it is not known.
+
+        Parameters
+        ----------
+        kind : type
+            `Tree` or a dataclass.
+        step : callable
+            Makes the result.
+
+        Returns
+        -------
+        object of this kind
+        """
+        return step()
+
+    def next_group(self):
+        """Number of a group of steps that are done in any order, int."""
+        return 0
+
+    def known(self, kind, key):
+        """The result of a step of a group; None if it is not known.
+
+        Parameters
+        ----------
+        kind : type
+        key : tuple of int
+            Number of the group, number of the step.
+        """
+        return None
+
+    def add(self, key, result):
+        """Store the result of a step of a group."""
+
+    def next_run(self):
+        """Number of a run within the step, int."""
+        return 0
+
+    def state_of(self, run):
+        """The stored state of a run, or None."""
+        return None
+
+    def keep(self, run, state):
+        """Store the state of a run, dict of values that a file can hold."""
+
+    def reading(self):
+        """Context manager of what uses a state or a result."""
+        return nullcontext()
+
+    def end(self):
+        """Store no more: what follows is cut short."""
+
+    def remove(self):
+        """Remove the file, if there is one: the training has ended."""
+
+
+NO_CHECKPOINT = Checkpoint()
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """How a training runs and stops.
+
+    Algorithms call `step`, or `ngdt.optimizers.Progress.report` after each epoch.
+
+    Parameters
+    ----------
+    deadline : Deadline
+        Time by which to return the best tree so far; by default, there is none.
+    activity : Activity
+        Where to say how much is done. By default, nothing is shown.
+    checkpoint : Checkpoint
+        Results of steps that have been done before. By default, nothing is stored.
+    callback : callable or None
+        Called as ``callback(metrics)`` after each epoch with a dict of the metrics of the epoch.
+    verbose : int
+        Above 1 prints a line per epoch.
+
+    Examples
+    --------
+    >>> from ngdt._training.control import Control, Deadline
+    >>> Control().step(0.5), Control(Deadline(0.0)).step(0.5)
+    (True, False)
+    """
+
+    deadline: Deadline = NO_DEADLINE
+    activity: Activity = SILENT
+    checkpoint: Checkpoint = NO_CHECKPOINT
+    callback: Callable[[dict], Any] | None = None
+    verbose: int = 0
+
+    def step(self, share: float, what: str = "") -> bool:
+        """Show how much is done, and return whether there is time for more.
+
+        Parameters
+        ----------
+        share : float
+            Of this work.
+        what : str, default=""
+            What is done next.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            By Ctrl-C, and where another thread has ended the training.
+        """
+        self.activity.at(share, what)
+        return self.deadline.fits()
+
+    def part(self, share: float, what: str = "") -> "Control":
+        """The control of a part of this work.
+
+        Parameters
+        ----------
+        share : float
+            Of this work.
+        what : str, default=""
+            What is done in it.
+        """
+        part = self.activity.part(share, what)
+        return self if part is self.activity else replace(self, activity=part)
+
+    def with_time(self, share: float) -> "Control":
+        """The control of what has a share of the time left."""
+        return replace(self, deadline=self.deadline.share(share))
+
+    def quiet(self) -> "Control":
+        """The control of trainings within a training: without lines and callback for epochs."""
+        return replace(self, callback=None, verbose=0)
+
+    def silent(self) -> "Control":
+        """The control of small trainings of which nothing is shown or stored."""
+        return Control(self.deadline)
+
+    def unstored(self) -> "Control":
+        """The control of what is not stored by itself."""
+        return replace(self, checkpoint=NO_CHECKPOINT)
+
+
+NO_CONTROL = Control()

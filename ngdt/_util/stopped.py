@@ -1,0 +1,22 @@
+"""The exception that ends a training and keeps its tree."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C ended a training, and there is a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+        The best tree so far. Of the greedy builder, a `GrownTree`, whose leaves have no values.
+    history : dict of lists, default={}
+        Metrics of the epochs until then.
+    candidates : dict of lists, default={}
+        The trees that were compared until then.
+    baseline_kept : bool, default=False
+        Whether the tree is the baseline.
+    """
+
+    def __init__(self, tree, history=None, candidates=None, baseline_kept=False):
+        super().__init__()
+        self.tree, self.history, self.candidates = tree, history or {}, candidates or {}
+        self.baseline_kept = baseline_kept
