@@ -1,4 +1,4 @@
-"""TAO: each node does what the rest of the tree makes best, and the loss never rises."""
+"""TAO: each node gets the split that is best for the rest of the tree."""
 
 import itertools
 
@@ -10,12 +10,12 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
 
 from helpers import StopAt, hard_problems, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
-from ngdt._methods.tao.node_problems import node_problems
-from ngdt._methods.tao.node_solvers import OBLIQUE_SOLVERS, NewtonSolver, NodeProblem
+from ngdt._methods.tao.node_solvers import NewtonSolver, NodeProblem
 from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.parallel import Threads
@@ -26,7 +26,6 @@ from ngdt.testing.strategies import problems
 from reference.inference import LOSSES
 
 NODES = pytest.mark.parametrize("node", ["oblique", "axis"])
-ACCEPT = pytest.mark.parametrize("accept", ["error", "surrogate"])
 
 
 def as_problem(case, weight=None, **changes):
@@ -53,26 +52,24 @@ def training_loss(tree, problem, loss=None):
 
 @settings(max_examples=3 * settings.default.max_examples)
 @given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)), st.data(),
-       st.sampled_from(["oblique", "axis"]), st.sampled_from([None, "loss"]),
-       st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from(["l1", "l2"]))
-def test_under_error_no_pass_raises_the_training_loss(case, data, node, loss, C, penalty):
+       st.sampled_from([None, "loss"]))
+def test_no_pass_over_axis_aligned_splits_raises_the_training_loss(case, data, loss):
     weight = np.array(data.draw(st.lists(
         st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=case.X.shape[0],
         max_size=case.X.shape[0])))
     weight[0] += weight.sum() == 0
-    problem = as_problem(case, weight, standardize=data.draw(st.sampled_from([True, "global"])))
+    problem = as_problem(case, weight)
     loss = loss and case.loss.name
-    before = training_loss(case.tree, problem, loss)
-    # One pass at a time, so that the loss after each is seen from outside.
-    optimizer = TAO(C=C, penalty=penalty, node=node, loss=loss, accept="error", max_passes=1)
-    tree = case.tree
+    one_feature = np.zeros_like(case.tree.weights)
+    for node, weights in enumerate(case.tree.weights):
+        one_feature[node, np.abs(weights).argmax()] = weights[np.abs(weights).argmax()]
+    run = _run(case.tree.replace(weights=one_feature), problem, TAO(node="axis", loss=loss))
+    before = training_loss(run.tree, problem, loss)
     for _ in range(3):
-        result = optimizer.optimize(tree, problem)
-        tree, history = result.tree, result.history
-        after = training_loss(tree, problem, loss)
+        run._pass()
+        after = training_loss(run.tree, problem, loss)
         assert after <= before + 1e-12 * abs(before)
-        # Pure subtrees become leaves in the end, and may be the better for it.
-        assert after <= history["loss"][-1] * weight.sum() * (1 + 1e-12)
+        assert run._metrics()["loss"] * weight.sum() == pytest.approx(after, rel=1e-9, abs=1e-12)
         before = after
 
 
@@ -109,10 +106,7 @@ def naive_axis_pass(tree, problem):
         sides = np.array([[own_losses(problem, tree.values[[leaf(X[i], child)]], np.array([i]))[0]
                            for child in (tree.children_left[node], tree.children_right[node])]
                           for i in here]) * problem.sample_weight[here][:, None]
-        # Under accept="error" a node keeps the split that it has where no other is better.
-        right = X[here] @ weights[node] - thresholds[node] > 0
-        best = min(sides[:, 0].sum(), sides[:, 1].sum(),
-                   np.where(right, sides[:, 1], sides[:, 0]).sum())
+        best = min(sides[:, 0].sum(), sides[:, 1].sum())
         for j in range(X.shape[1]):
             for threshold in np.unique(X[here, j]):
                 above = X[here, j] > threshold
@@ -132,7 +126,7 @@ def test_an_axis_aligned_node_is_exact(case):
     deepest = run_tree.max_depth - 1
     depth = run_tree.node_depths()
     expected = [entry for entry in naive_axis_pass(run_tree, problem) if depth[entry[0]] == deepest]
-    fitted = _one_level(run_tree, problem, deepest, TAO(node="axis", accept="error"))
+    fitted = _one_level(run_tree, problem, deepest, TAO(node="axis"))
     for node, here, best in expected:
         here = np.array(here, dtype=np.int32)
         if np.ptp(problem.y[here], axis=0).any():
@@ -168,7 +162,7 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
     tree = run.tree
     decision = tree.decision_path(case.X).toarray()
     for nodes in run.levels:
-        found = {entry.node: entry for entry, *_ in node_problems(run, nodes)}
+        found = {task.problem.node: task.problem for task in run._tasks(nodes)}
         for node in nodes:
             here = np.flatnonzero(decision[:, node]).astype(np.int32)
             left, right = (own_losses(problem, tree.values[tree.apply_samples(
@@ -191,11 +185,11 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
 
 @settings(max_examples=2 * settings.default.max_examples)
 @given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)),
-       st.sampled_from(["oblique", "axis"]), st.sampled_from(["error", "surrogate"]),
-       st.sampled_from([0.01, 1.0, 100.0]), st.integers(1, 2))
-def test_a_pass_knows_where_the_samples_end(case, node, accept, C, n_jobs):
+       st.sampled_from(["oblique", "axis"]), st.sampled_from([0.01, 1.0, 100.0]),
+       st.integers(1, 2))
+def test_a_pass_knows_where_the_samples_end(case, node, C, n_jobs):
     # It never sends them down the whole tree, but keeps book of what each level changes.
-    run = _run(case.tree, as_problem(case, n_jobs=n_jobs), TAO(C, node=node, accept=accept))
+    run = _run(case.tree, as_problem(case, n_jobs=n_jobs), TAO(C, node=node))
     for _ in range(2):
         for nodes in reversed(run.levels):
             run._fit_nodes(nodes)
@@ -218,8 +212,8 @@ def test_two_wrong_sides_are_no_reason_to_care():
     problem = Problem(np.array([[-1.0], [1.0], [-0.5], [0.5]]), y, LogLoss(), 3, np.ones(4))
     run = _run(tree, problem, TAO())
     run.tree = tree     # as it was before leaves were fitted
-    ((found, *_),) = node_problems(run, np.array([0]))
-    assert sorted(found.samples) == [0, 1]
+    (task,) = run._tasks(np.array([0]))
+    assert sorted(task.problem.samples) == [0, 1]
 
 
 @NODES
@@ -242,13 +236,12 @@ def iris(**changes):
 
 
 @NODES
-@ACCEPT
-def test_it_trains_from_random_parameters(node, accept):
+def test_it_trains_from_random_parameters(node):
     X, y = load_digits(return_X_y=True)
     start = ObliqueTreeClassifier(
         max_depth=6, init="random_complete", optimizer=None, random_state=0).fit(X, y)
     tree = ObliqueTreeClassifier(
-        init=start.tree_, optimizer=TAO(C=0.1, node=node, accept=accept)).fit(X, y)
+        init=start.tree_, optimizer=TAO(C=0.1, node=node)).fit(X, y)
     assert tree.score(X, y) > start.score(X, y) + 0.2
     history = tree.history_
     assert history["loss"][-1] < 0.7 * (1 - start.score(X, y))
@@ -257,27 +250,20 @@ def test_it_trains_from_random_parameters(node, accept):
     assert tree.n_iter_ == len(history["loss"]) <= 14
 
 
-@ACCEPT
-def test_the_best_tree_is_returned(accept):
+def test_the_best_tree_is_returned():
     problem, X, y = iris()
-    result = TAO(C=0.3, accept=accept, tol=0).optimize(_grown(problem, 4), problem)
-    tree, history = result.tree, result.history
-    loss = (tree.predict(X).argmax(axis=1) != y).mean()
-    if accept == "error":
-        assert loss == min(history["loss"]) == history["loss"][-1]
-        assert (np.diff(history["loss"]) <= 0).all()
-    else:
-        assert loss == history["loss"][int(np.argmin(history["objective"]))]
+    result = TAO(C=0.3, tol=0).optimize(_grown(problem, 4), problem)
+    loss = (result.tree.predict(X).argmax(axis=1) != y).mean()
+    assert loss == result.history["loss"][int(np.argmin(result.history["objective"]))]
 
 
-@pytest.mark.parametrize(("accept", "goals", "n_passes", "best"), [
-    # Three passes without a better objective end the training; the best is not the last.
-    ("surrogate", [9.0, 5.0, 6.0, 5.5, 5.2, 1.0], 5, 1),
-    ("surrogate", [9.0, 5.0, 6.0, 5.5, 4.0, 4.0, 4.0, 4.0], 8, 7),
-    ("error", [5.0, 4.0, 3.9999, 1.0], 3, 2)])
-def test_when_training_ends_and_what_is_kept(accept, goals, n_passes, best, monkeypatch):
+# Three passes without a better objective end the training; the best is not the last.
+@pytest.mark.parametrize(("goals", "n_passes", "best"), [
+    ([9.0, 5.0, 6.0, 5.5, 5.2, 1.0], 5, 1),
+    ([9.0, 5.0, 6.0, 5.5, 4.0, 4.0, 4.0, 4.0], 8, 7)])
+def test_when_training_ends_and_what_is_kept(goals, n_passes, best, monkeypatch):
     problem, _, _ = iris()
-    run = _run(_grown(problem, 3), problem, TAO(accept=accept))
+    run = _run(_grown(problem, 3), problem, TAO())
     trees = []
 
     def do_pass(_):
@@ -286,9 +272,8 @@ def test_when_training_ends_and_what_is_kept(accept, goals, n_passes, best, monk
 
     monkeypatch.setattr(run, "_fit_nodes", do_pass)
     run.levels = run.levels[:1]
-    # Under "error", the start counts.
-    coming = iter(([6.0] if accept == "error" else []) + goals)
-    monkeypatch.setattr(run, "_objective", lambda figures: next(coming))
+    coming = iter(goals)
+    monkeypatch.setattr(run, "_metrics", lambda: {"objective": next(coming)})
     monkeypatch.setattr(run.progress, "report", lambda figures, state: trees.append(run.tree))
     run.train()
     assert len(trees) == n_passes
@@ -324,7 +309,7 @@ def _grown(problem, depth):
     return InfoGain().initialize(problem.replace(max_depth=depth))
 
 
-def test_smaller_C_gives_sparser_trees_and_error_cannot():
+def test_smaller_C_gives_sparser_trees():
     problem, _, _ = iris()
     start = _grown(problem, 5)
     nonzero = [TAO(C=C, alpha=0).optimize(start, problem).tree.n_nonzero
@@ -333,9 +318,6 @@ def test_smaller_C_gives_sparser_trees_and_error_cannot():
     assert nonzero[0] > 2 * nonzero[2]
     # So little C that no weight is worth its price.
     assert nonzero[-1] == 0
-    # An overfitted start cannot move where the error must not rise.
-    tree = TAO(C=1e-6, accept="error").optimize(start, problem).tree
-    assert training_loss(tree, problem) <= training_loss(start, problem)
 
 
 def dependent_features(form, n=600):
@@ -346,16 +328,15 @@ def dependent_features(form, n=600):
     return form(X), np.digitize(numbers[:, 0] + numbers[:, 1] + 2 * indicators[:, 0], [0, 1])
 
 
-@pytest.mark.parametrize("node_loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("C", [1.0, 10.0, 1000.0])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_no_weights_of_rounding_are_left(node_loss, C, form, monkeypatch):
+def test_no_weights_of_rounding_are_left(C, form, monkeypatch):
     X, y = dependent_features(form)
     std = np.asarray(X.todense() if sparse.issparse(X) else X).std(axis=0)
 
     def fitted():
         return ObliqueTreeClassifier(
-            4, optimizer=TAO(C=C, node_loss=node_loss, max_passes=1), leaf="constant",
+            4, optimizer=TAO(C=C, max_passes=1), leaf="constant",
             validation_fraction=None).fit(X, y)
 
     def shares(tree):
@@ -369,7 +350,7 @@ def test_no_weights_of_rounding_are_left(node_loss, C, form, monkeypatch):
     assert_array_equal(found.predict(X), plain.predict(X))
     is_rounding = (shares(plain.tree_) > 0) & (shares(plain.tree_) < 1e-10)
     assert_array_equal(shares(found.tree_) > 0, (shares(plain.tree_) > 0) & ~is_rounding)
-    if node_loss == "squared_hinge" and form is np.asarray:
+    if form is np.asarray:
         assert is_rounding.any()
         assert found.history_["n_nonzero"][-1] < plain.history_["n_nonzero"][-1]
 
@@ -391,81 +372,60 @@ def test_nothing_is_left_that_no_sample_reaches():
     assert set(tree.apply(X)) == set(range(tree.n_leaves))
 
 
-@pytest.mark.parametrize("kind", [
-    {}, {"node": "axis"}, {"accept": "error"}, {"node": "axis", "accept": "error"},
-    {"solver": "liblinear"}], ids=str)
-def test_same_tree_for_any_number_of_threads(kind):
+@NODES
+def test_same_tree_for_any_number_of_threads(node):
     X, y = (array[:400] for array in load_digits(return_X_y=True))
-    one, *others = (ObliqueTreeClassifier(
-        max_depth=4, optimizer=TAO(**kind, max_passes=2, n_jobs=own), n_jobs=n_jobs).fit(X, y)
-        for n_jobs, own in ((1, None), (3, None), (1, 3), (3, 1)))
-    for other in others:
-        assert one.tree_ == other.tree_
+    one, three = (ObliqueTreeClassifier(
+        max_depth=4, optimizer=TAO(node=node, max_passes=2), n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (1, 3))
+    assert one.tree_ == three.tree_
 
 
-@pytest.mark.parametrize(("n_jobs", "own", "expected"), [
-    (3, None, {3}), (3, 1, {1}), (1, 2, {2}), (1, 10**7, {3})])
-def test_own_number_of_threads_comes_before_the_estimators(n_jobs, own, expected, monkeypatch):
-    used = set()
+@pytest.mark.parametrize(("n_jobs", "expected"), [(1, 1), (2, 2), (10**7, 3)])
+def test_there_are_no_more_threads_than_leaves(n_jobs, expected, monkeypatch):
+    used = []
 
     def threads(n_threads):
-        used.add(n_threads)
+        used.append(n_threads)
         return Threads(n_threads)
 
     monkeypatch.setattr("ngdt._methods.tao.tao.Threads", threads)
-    X, y = load_iris(return_X_y=True)
-    ObliqueTreeClassifier(max_depth=2, optimizer=TAO(n_jobs=own), n_jobs=n_jobs).fit(X, y)
-    assert used == expected
+    problem, _, _ = iris()
+    start = _grown(problem, 2)
+    assert start.n_leaves == 3
+    TAO().optimize(start, problem.replace(n_jobs=n_jobs))
+    assert used == [expected]
 
 
 # -- solvers ------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("node_loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
 @pytest.mark.parametrize("C", [0.01, 1.0])
-def test_both_solvers_minimise_the_same(form, node_loss, penalty, C):
+def test_a_node_minimises_what_liblinear_does(form, penalty, C):
     random = np.random.default_rng(0)
     X, y = load_iris(return_X_y=True)
     problem = make_problem(form(X), y)
     samples = np.arange(0, 150, 2, dtype=np.int32)
     target = np.where(random.random(75) < 0.2, -1.0, np.where(y[samples] == 1, 1.0, -1.0))
     node = NodeProblem(0, samples, target, random.random(75) + 0.1, C)
-    start = random.normal(size=4), 0.3
-    params = TAO(penalty=penalty, node_loss=node_loss)
-    reached = {}
-    for name, kind in OBLIQUE_SOLVERS.items():
-        solver = kind(params, problem)
-        weights, threshold = solver.fit(node, *start)
+    solver = NewtonSolver(TAO(penalty=penalty), problem)
+
+    def objective(weights, threshold):
         margin = target * (X[samples] @ weights - threshold)
-        losses = (np.maximum(0.0, 1.0 - margin) ** 2 if node_loss == "squared_hinge"
-                  else np.logaddexp(0.0, -margin))
-        reached[name] = C * node.cost @ losses + solver.penalties(weights[None])[0]
-    np.testing.assert_allclose(reached["newton"], reached["liblinear"], rtol=3e-3)
+        return (C * node.cost @ np.maximum(0.0, 1.0 - margin) ** 2
+                + solver.penalties(weights[None])[0])
 
-
-def test_liblinear_is_not_followed_uphill():
-    X, y = load_iris(return_X_y=True)
-    problem = make_problem(X, y)
-    samples = np.arange(150, dtype=np.int32)
-    node = NodeProblem(0, samples, np.where(y == 1, 1.0, -1.0), np.ones(150), 0.1)
-    newton, liblinear = (kind(TAO(), problem) for kind in OBLIQUE_SOLVERS.values())
-    best = newton.fit(node, *newton.fit(node, np.zeros(4), 0.0))
-    liblinear.model.set_params(max_iter=1)
-    with pytest.warns(ConvergenceWarning):
-        weights, threshold = liblinear.fit(node, *best)
-    np.testing.assert_array_equal(weights, best[0])
-    assert threshold == best[1]
-
-
-def test_liblinear_takes_sparse_data_with_64_bit_indices():
-    X, y = load_digits(return_X_y=True)
-    narrow, wide = sparse.csr_array(X), sparse.csr_array(X)
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    one, two = (ObliqueTreeClassifier(
-        max_depth=3, optimizer=TAO(solver="liblinear", max_passes=2)).fit(form, y)
-        for form in (narrow, wide))
-    assert one.tree_ == two.tree_
+    found = objective(*solver.fit(node, random.normal(size=4), 0.3))
+    scaling, cost = problem.scaling, C * node.cost
+    # The intercept is a penalised feature there, so it is made a large one.
+    theirs = LinearSVC(C=cost.max(), penalty=penalty, dual=False, intercept_scaling=100.0,
+                       max_iter=10_000, random_state=0)
+    theirs.fit((X[samples] - scaling.center) / scaling.scale, target,
+               sample_weight=cost / cost.max())
+    weights = theirs.coef_[0] / scaling.scale
+    expected = objective(weights, weights @ scaling.center - theirs.intercept_[0])
+    np.testing.assert_allclose(found, expected, rtol=3e-3)
 
 
 @pytest.mark.parametrize(("C", "is_sparse"), [(1e-3, True), (0.1, True), (100.0, False)])
@@ -530,7 +490,7 @@ def test_log_loss_may_decide_which_side_is_better():
     X, y = load_digits(return_X_y=True)
     start = ObliqueTreeClassifier(max_depth=5, optimizer=None).fit(X, y)
     tree = ObliqueTreeClassifier(
-        max_depth=5, optimizer=TAO(loss="log", accept="error", C=0.3)).fit(X, y)
+        max_depth=5, optimizer=TAO(loss="log", C=0.3)).fit(X, y)
     losses = [-np.log(fitted.predict_proba(X)[np.arange(len(y)), y]).mean()
               for fitted in (start, tree)]
     assert losses[1] < 0.7 * losses[0]
@@ -550,9 +510,7 @@ def test_it_starts_a_chain_and_ends_one():
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"C": 0.0}, "'C'"), ({"C": -1.0}, "'C'"), ({"C": np.nan}, "'C'"),
     ({"penalty": "l0"}, "'penalty'"), ({"node": "linear"}, "'node'"),
-    ({"node_loss": "hinge"}, "'node_loss'"), ({"solver": "lbfgs"}, "'solver'"),
-    ({"n_jobs": 0}, "'n_jobs'"), ({"n_jobs": 1.5}, "'n_jobs'"),
-    ({"accept": "always"}, "'accept'"), ({"alpha": -1}, "'alpha'"), ({"alpha": 11}, "'alpha'"),
+    ({"alpha": -1}, "'alpha'"), ({"alpha": 11}, "'alpha'"),
     ({"tol": -0.1}, "'tol'"),
     ({"max_passes": 0}, "'max_passes'"), ({"loss": 3}, "'loss'")])
 def test_bad_parameters_are_named(parameters, message):
@@ -611,8 +569,7 @@ def test_ctrl_c_leaves_the_best_tree(node, n_jobs):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("solver", ["newton", "liblinear"])
-def test_a_node_may_have_hardly_any_of_the_weight(solver):
+def test_a_node_may_have_hardly_any_of_the_weight():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = (X[:, 1] > 0) ^ (X[:, 2] > 0)
@@ -620,7 +577,7 @@ def test_a_node_may_have_hardly_any_of_the_weight(solver):
     tree = Tree([[1.0, 0, 0], [0, 1.0, 0], [0, 1.0, 0]], np.zeros(3), [1, ~0, ~2], [2, ~1, ~3],
                 np.eye(2)[[0, 1, 0, 1]])
     problem = as_problem((tree, X, y.astype(int), LogLoss()), weight)
-    trained = TAO(alpha=10, solver=solver, max_passes=3).optimize(tree, problem).tree
+    trained = TAO(alpha=10, max_passes=3).optimize(tree, problem).tree
     assert np.isfinite(trained.densify().weights).all()
 
 

@@ -1,18 +1,11 @@
 """Solvers of TAO for one split: a weighted binary classification of samples."""
 
 from functools import partial
-from operator import itemgetter
 from queue import SimpleQueue
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-import sklearn
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
-from sklearn.utils.fixes import parse_version
 
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._core.samples import Samples
@@ -63,8 +56,7 @@ class NewtonSolver:
         self.penalty = _PENALTY[params.penalty]
         self.moments = problem.moments if params.penalty == "l1" else None
         self.make_solver = partial(
-            LinearSolver, loss=params.node_loss, penalty=params.penalty,
-            deadline=problem.control.deadline)
+            LinearSolver, penalty=params.penalty, deadline=problem.control.deadline)
         self.solver = self.make_solver(problem.data, self.scaling)
 
     def penalties(self, weights):
@@ -127,53 +119,6 @@ class NewtonSolver:
         weights = np.zeros_like(weights)
         weights[features] = fitted
         return weights, intercept
-
-
-class LiblinearSolver(NewtonSolver):
-    """Linear splits by LIBLINEAR, unless the penalised loss of the present split is lower."""
-
-    # LIBLINEAR has one generator of random numbers per process. Only one fit at a time gives the
-    # same numbers in every run.
-    _lock = Lock()
-
-    def __init__(self, params, problem):
-        super().__init__(params, problem)
-        # Without steps: computes the penalised loss of a split at its best scale.
-        self.evaluator = LinearSolver(
-            problem.data, self.scaling, params.node_loss, params.penalty, max_steps=0)
-        if params.node_loss == "logistic":
-            self.model = LogisticRegression(solver="liblinear")
-            penalty = _logistic_penalty(params.penalty)
-        else:
-            self.model = LinearSVC(dual=False)
-            penalty = {"penalty": params.penalty}
-        # LIBLINEAR penalises the intercept, as the weight of a constant feature. A large constant
-        # makes this penalty small.
-        self.model.set_params(intercept_scaling=100.0, max_iter=10_000, random_state=0, **penalty)
-
-    def _minimise(self, samples, target, cost, weights, intercept):
-        model = clone(self.model).set_params(C=cost.max())
-        with self._lock:
-            model.fit(self._scaled(samples), target, sample_weight=cost / cost.max())
-        candidates = (weights, intercept), (model.coef_[0], model.intercept_[0])
-        fits = [self.evaluator.fit(samples, target, cost, *split) for split in candidates]
-        return min(fits, key=itemgetter(2))[:2]
-
-    def _scaled(self, samples):
-        X = self.scaling.transform(self.X[samples])
-        if sparse.issparse(X):      # LIBLINEAR takes 32-bit indices only
-            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        return X
-
-
-def _logistic_penalty(penalty):
-    """The penalty as a parameter of LogisticRegression; since 1.8, it is the number `l1_ratio`."""
-    if parse_version(sklearn.__version__) < parse_version("1.8"):
-        return {"penalty": penalty}
-    return {"l1_ratio": float(penalty == "l1")}
-
-
-OBLIQUE_SOLVERS = {"newton": NewtonSolver, "liblinear": LiblinearSolver}
 
 
 class AxisSolver:

@@ -5,18 +5,15 @@ from functools import partial
 from itertools import chain
 from numbers import Integral, Real
 from time import monotonic
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._core.threads import one_blas_thread
+from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.optimizer import Optimizer
-from ngdt._methods.tao.leaves import refit_leaves
-from ngdt._methods.tao.node_problems import node_problems
-from ngdt._methods.tao.node_solvers import OBLIQUE_SOLVERS, AxisSolver
-from ngdt._methods.tao.state import restore, state_of
+from ngdt._methods.tao.node_solvers import AxisSolver, NewtonSolver, NodeProblem
 from ngdt._methods.tao.weights import compact_weights, dense_vector, replace_weights
 from ngdt._training.algorithm import Progress
 from ngdt._training.samples_by_leaf import SamplesByLeaf
@@ -25,8 +22,13 @@ from ngdt.losses import ALIASES, LOSSES, Loss, get_loss
 from ngdt.pruning._equal import collapse_pure
 from ngdt.pruning._unused import keep_reached
 
-# Passes over which the objective must have fallen. That of a surrogate need not fall in each.
-_PATIENCE_PASSES = {"error": 1, "surrogate": 3}
+# Passes over which the objective must have fallen. It need not fall in each.
+_PATIENCE = 3
+
+# Penalty of linear leaves, which are fitted anew after each pass.
+_LEAF_PENALTY = 30.0
+
+_TINY = np.finfo(np.float64).tiny     # C divided by it is finite
 
 
 class TAO(Optimizer):
@@ -55,29 +57,13 @@ class TAO(Optimizer):
         another loss by name or as an object. None is "zero_one" for classification and the
         estimator's own loss for regression.
     node : {"oblique", "axis"}, default="oblique"
-        Type of the splits. The search for an axis-aligned split is exact, over all features,
-        thresholds and both directions. Parameters of penalties and linear classifiers have no
-        effect on it.
-    node_loss : {"squared_hinge", "logistic"}, default="squared_hinge"
-        Loss of the linear classifier in a node.
-    solver : {"newton", "liblinear"}, default="newton"
-        Solver of the linear classifier in a node. "newton" is this package's own and starts from
-        the present weights of the node. "liblinear", as in the paper, is scikit-learn's. It starts
-        from zero, copies the samples of a node, and runs in one thread at a time. Both minimise the
-        same objective.
-    accept : {"surrogate", "error"}, default="surrogate"
-        When a node takes its new split. "error": if the weight of the misrouted samples does not
-        rise, so that the training loss never rises. "surrogate": if the penalised loss of an
-        oblique split does not rise, which every solver ensures; an axis-aligned split is always
-        taken, as it is the best one. An overfitted tree can become sparse only with "surrogate".
+        Type of the splits. An oblique one is a linear classifier with the squared hinge loss. The
+        search for an axis-aligned one is exact, over all features, thresholds and both directions;
+        `penalty` has no effect on it.
     max_passes : int, default=14
         Largest number of passes.
     tol : float, default=0.005
-        Training ends when a pass lowers the training loss by less than this share ("error"), or
-        when three passes lower the objective by less than this share ("surrogate").
-    n_jobs : int or None, default=None
-        Number of threads for the nodes of a level, -1 for all cores. None is the `n_jobs` of the
-        estimator. The tree does not depend on it.
+        Training ends when three passes lower the objective by less than this share.
 
     See Also
     --------
@@ -85,16 +71,17 @@ class TAO(Optimizer):
 
     Notes
     -----
-    The objective is ``C * (sum of losses) + sum of share**alpha * penalty`` over the nodes. Under
-    "error" the last tree is returned, under "surrogate" the one with the lowest objective after any
-    pass. Linear leaves of the initial tree stay linear, and are fitted as by `LinearLeaves`. Nodes
-    without samples and pure subtrees are not changed during training, and removed afterwards. The
-    weights of the result are sparse where this takes less memory (`Tree.compact`). Training is
-    deterministic. A sample of weight k is the same as k samples, to the tolerance of
-    the solver.
+    The objective is ``C * (sum of losses) + sum of share**alpha * penalty`` over the nodes. The
+    tree with the lowest objective after any pass is returned. A node takes its new oblique split if
+    the penalised loss of the linear classifier does not rise; the training loss may. Linear leaves
+    of the initial tree stay linear, and are fitted as by `LinearLeaves`. Nodes without samples and
+    pure subtrees are not changed during training, and removed afterwards. The weights of the result
+    are sparse where this takes less memory (`Tree.compact`). Training is deterministic. A sample of
+    weight k is the same as k samples, to the tolerance of the solver.
 
-    Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule of
-    acceptance.
+    Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule when a
+    node takes its new split. Its solver, LIBLINEAR, starts from zero; the one here, with the same
+    objective, from the present weights of the node.
 
     References
     ----------
@@ -122,13 +109,8 @@ class TAO(Optimizer):
         "alpha": [Interval(Real, 0, 10, closed="both")],
         "loss": [StrOptions({"zero_one", *LOSSES, *ALIASES}), Loss, None],
         "node": [StrOptions({"oblique", "axis"})],
-        "node_loss": [StrOptions({"squared_hinge", "logistic"})],
-        "solver": [StrOptions(set(OBLIQUE_SOLVERS))],
-        "accept": [StrOptions(set(_PATIENCE_PASSES))],
         "max_passes": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="both")],
-        "n_jobs": [Interval(Integral, None, -1, closed="right"),
-                   Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -139,24 +121,16 @@ class TAO(Optimizer):
         alpha=0.5,
         loss=None,
         node="oblique",
-        node_loss="squared_hinge",
-        solver="newton",
-        accept="surrogate",
         max_passes=14,
         tol=0.005,
-        n_jobs=None,
     ):
         self.C = C
         self.penalty = penalty
         self.alpha = alpha
         self.loss = loss
         self.node = node
-        self.node_loss = node_loss
-        self.solver = solver
-        self.accept = accept
         self.max_passes = max_passes
         self.tol = tol
-        self.n_jobs = n_jobs
 
     def check(self, problem):
         super().check(problem)
@@ -190,13 +164,33 @@ class TAO(Optimizer):
             both of the nodes that samples reach; and ``validation``, the mean error on the
             validation samples, NaN without them.
         """
-        n_jobs = problem.n_jobs if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-        problem = problem.replace(n_jobs=min(n_jobs, tree.n_leaves))
+        problem = problem.replace(n_jobs=min(problem.n_jobs, tree.n_leaves))
         # The nodes are fitted by several threads; BLAS must not start further ones in each.
         with one_blas_thread, Threads(problem.n_jobs) as threads:
             run = TAORun(self, tree, problem, threads)
             run.train()
         return run.progress.result(run.result(), converged=run.converged)
+
+
+class NodeTask(NamedTuple):
+    """A node to be fitted, and the leaves of its samples after it.
+
+    Parameters
+    ----------
+    problem : NodeProblem
+        Of the samples with different losses on the two sides.
+    position : slice
+        Of all samples of the node, in the order of `SamplesByLeaf`.
+    is_right : ndarray of bool
+        Whether each of these has gone right.
+    other : ndarray of int
+        The leaf that each reaches on the other side.
+    """
+
+    problem: NodeProblem
+    position: slice
+    is_right: np.ndarray
+    other: np.ndarray
 
 
 class TAORun:
@@ -215,36 +209,54 @@ class TAORun:
         self.best, self.lowest = (np.inf, self.tree, self.samples_by_leaf), [np.inf]
         # The end takes as long.
         self.deadline = problem.control.deadline.earlier(monotonic() - before)
-        kind = AxisSolver if params.node == "axis" else OBLIQUE_SOLVERS[params.solver]
+        kind = AxisSolver if params.node == "axis" else NewtonSolver
         self.solver = kind(params, problem.replace(
             control=replace(problem.control, deadline=self.deadline)))
         self.begin, self.n_fitted = monotonic(), 0      # samples of all nodes so far
 
     def train(self):
-        if self.params.accept == "error":
-            self.lowest[0] = self._objective(self._metrics())
         with self.progress.until_interrupted():
-            for _ in range(self.progress.resume(partial(restore, self)), self.params.max_passes):
+            for _ in range(self.progress.resume(self._restore), self.params.max_passes):
                 if self.converged:
                     break
                 self._pass()
 
     def _pass(self):
-        before, patience = self.tree, _PATIENCE_PASSES[self.params.accept]
+        before = self.tree
         for nodes in reversed(self.levels):
             self._fit_nodes(nodes)
         self._refit_leaves(self.reached[np.argsort(self.samples_by_leaf.samples)])
         metrics = self._metrics()
-        objective = self._objective(metrics)
-        if objective <= self.best[0]:
-            self.best = objective, self.tree, self.samples_by_leaf
+        if metrics["objective"] <= self.best[0]:
+            self.best = metrics["objective"], self.tree, self.samples_by_leaf
         self.lowest.append(self.best[0])
-        self.converged = self.tree == before or (len(self.lowest) > patience and not (
-            self.lowest[-1] < (1.0 - self.params.tol) * self.lowest[-1 - patience]))
-        self.progress.report(metrics, partial(state_of, self))
+        self.converged = self.tree == before or (len(self.lowest) > _PATIENCE and not (
+            self.lowest[-1] < (1.0 - self.params.tol) * self.lowest[-1 - _PATIENCE]))
+        self.progress.report(metrics, self._state)
 
-    def _objective(self, metrics):
-        return metrics["loss" if self.params.accept == "error" else "objective"]
+    def _state(self):
+        """The state between two passes, for a checkpoint."""
+        objective, tree, by_leaf = self.best
+        return {
+            "tree": self.tree, "leaf": _leaves(self.samples_by_leaf), "lowest": list(self.lowest),
+            "best": [objective, tree, _leaves(by_leaf)], "converged": bool(self.converged)}
+
+    def _restore(self, state):
+        """Go on from a state, as `_state` returns it."""
+        by_leaf = self._sorted(state["tree"], state["leaf"])
+        self.tree, self.weights = state["tree"], compact_weights(state["tree"].weights)
+        self._sort(by_leaf)
+        objective, tree, leaf = state["best"]
+        self.best = objective, tree, self._sorted(tree, leaf)
+        self.lowest, self.converged = list(state["lowest"]), bool(state["converged"])
+
+    def _sorted(self, tree, leaf):
+        """The training samples by the leaves that a checkpoint has for them."""
+        if (tree.n_internal, tree.n_features, len(leaf)) != (
+                self.tree.n_internal, self.tree.n_features, len(self.training_samples)) or not (
+                (leaf >= 0) & (leaf < tree.n_leaves)).all():
+            raise ValueError("the tree or its leaves do not fit the training samples")
+        return SamplesByLeaf(tree, self.training_samples, leaf)
 
     def result(self):
         """The best tree, compact, without branches that no sample reaches and pure subtrees."""
@@ -253,18 +265,8 @@ class TAORun:
         leaf = (np.cumsum(reached) - 1)[by_leaf.leaf]   # the remaining leaves keep their order
         problem, samples = self.problem, by_leaf.samples
         tree = keep_reached(tree, reached)
-        collapsed = collapse_pure(
-            tree, leaf, problem.y[samples], problem.sample_weight[samples], problem.loss)
-        # The probabilities of a new leaf have a pseudo-count, and may be worse than those before.
-        if self.params.accept == "error" and self._loss(collapsed) > self._loss(tree):
-            collapsed = tree
-        return collapsed.compact()
-
-    def _loss(self, tree):
-        """Training loss of a tree."""
-        samples = self.training_samples
-        values = self.problem.predictions(tree, samples)
-        return self.problem.sample_weight[samples] @ self.losses(values, samples)
+        return collapse_pure(
+            tree, leaf, problem.y[samples], problem.sample_weight[samples], problem.loss).compact()
 
     def losses(self, values, samples):
         """Losses of samples with these leaf values, by which the better side is chosen."""
@@ -277,9 +279,32 @@ class TAORun:
     def _refit_leaves(self, leaf):
         """Sort the samples by their leaves, and refit each leaf whose loss does not rise by it."""
         self._sort(SamplesByLeaf(self.tree, self.training_samples, leaf))
-        self.tree = refit_leaves(
-            self.tree, self.problem, self.samples_by_leaf.leaf, self.samples_by_leaf.samples,
-            self.losses)
+        leaf, samples = self.samples_by_leaf.leaf, self.samples_by_leaf.samples
+        tree, problem = self.tree, self.problem
+        fitted, weight = self._with_fitted_leaves(), problem.sample_weight[samples]
+        before, after = (
+            np.bincount(leaf, weight * self.losses(
+                problem.predictions(each, samples, leaf), samples), tree.n_leaves)
+            for each in (tree, fitted))
+        if tree.slopes is not None and fitted.slopes is None:   # no slope helps
+            self.tree = fitted if after.sum() <= before.sum() else tree
+            return
+        better = (after <= before) & (np.bincount(leaf, minlength=tree.n_leaves) > 0)
+        old, new = tree.leaf_arrays(), fitted.leaf_arrays()
+        self.tree = tree.replace(**{
+            name: None if array is None else np.where(
+                better.reshape(-1, *[1] * (array.ndim - 1)), new[name], array)
+            for name, array in old.items()})
+
+    def _with_fitted_leaves(self):
+        """The tree with all leaves fitted to their samples."""
+        tree, by_leaf = self.tree, self.samples_by_leaf
+        if tree.slopes is None:
+            return tree.replace(values=self.problem.fit_leaves(
+                by_leaf.leaf, by_leaf.samples, tree.n_leaves))
+        linear = LinearLeaves(penalty=_LEAF_PENALTY, clip=tree.ranges is not None)
+        # Without the present slopes, models are drawn to those of the nodes above.
+        return linear.fit_leaves(tree.replace(values=tree.values), self.problem)
 
     def _sort(self, by_leaf):
         """Take the samples by leaf that a pass starts from."""
@@ -297,26 +322,68 @@ class TAORun:
 
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
-        problems = node_problems(self, nodes) if self.deadline.fits() else []
-        if not problems:
+        tasks = self._tasks(nodes) if self.deadline.fits() else []
+        if not tasks:
             return
-        # A task is several nodes, since to start a task takes as long as to fit a small node. The
-        # largest nodes come first: where the last task is small, no thread waits long for it.
-        problems.sort(key=lambda each: len(each[0].samples), reverse=True)
-        n_tasks = 4 * self.threads.n_threads
-        fitted = self.threads.map(
-            self._fit_each, [problems[k::n_tasks] for k in range(n_tasks)])
+        # Each thread gets several nodes, since to start it takes as long as to fit a small node.
+        # The largest nodes come first: where the last one is small, no thread waits long for it.
+        tasks.sort(key=lambda task: len(task.problem.samples), reverse=True)
+        n_parts = 4 * self.threads.n_threads
+        fitted = self.threads.map(self._fit_each, [tasks[k::n_parts] for k in range(n_parts)])
         thresholds, vectors = self.tree.thresholds.copy(), {}
         for node, vector, threshold in chain.from_iterable(fitted):
             vectors[node], thresholds[node] = vector, threshold
         self.weights = compact_weights(replace_weights(self.weights, vectors))
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
 
-    def _fit_each(self, problems):
-        return [self._fit_node(*problem) for problem in problems if self._fits(problem[0])]
+    def _tasks(self, nodes):
+        """A `NodeTask` for each node of a level, unless it is pure or all its costs are zero."""
+        nodes = nodes[self.is_mixed[nodes]]
+        if len(nodes) == 0:
+            return []
+        by_leaf, tree, weight = self.samples_by_leaf, self.tree, self.problem.sample_weight
+        start, stop = by_leaf.bounds(nodes)
+        counts, positions = stop - start, np.concatenate([*map(np.arange, start, stop)])
+        samples = by_leaf.samples[positions]
+        # On the side that a sample took before, its leaf is known from the level below. On the
+        # other side, it is computed.
+        own, is_right = self.reached[positions], positions >= np.repeat(
+            by_leaf.bounds(tree.children_left[nodes])[1], counts)
+        left, right = (np.repeat(children[nodes], counts)
+                       for children in (tree.children_left, tree.children_right))
+        other = self._route(samples, np.where(is_right, left, right))
+        loss, other_loss = (self.losses(self.problem.predictions(tree, samples, leaf), samples)
+                            for leaf in (own, other))
+        gain = weight[samples] * np.where(      # on the right
+            is_right, other_loss - loss, loss - other_loss)
+        used = np.flatnonzero(gain)
+        samples, target, cost = samples[used], np.sign(gain[used]), np.abs(gain[used])
+        ends = np.cumsum(counts)
+        n_used, tasks = np.searchsorted(used, [0, *ends]), []
+        for k, node in enumerate(nodes):
+            here, every = slice(*n_used[k:k + 2]), slice(ends[k] - counts[k], ends[k])
+            if here.stop > here.start:
+                problem = NodeProblem(
+                    node, samples[here], target[here], cost[here], self._C(node))
+                tasks.append(NodeTask(
+                    problem, slice(start[k], stop[k]), is_right[every], other[every]))
+        return tasks
+
+    def _route(self, samples, start):
+        """Leaf that each sample reaches from the node, or ~leaf, where it starts."""
+        return np.concatenate(self.threads.map(partial(self.tree.apply_samples, self.data), *(
+            np.array_split(each, self.threads.n_threads) for each in (samples, start))))
+
+    def _C(self, node):
+        """Factor of the costs of a node: the penalty counts less where few samples come."""
+        share = self.node_weights[node] / self.total_weight
+        return min(self.params.C / max(share**self.params.alpha, _TINY), 1.0 / _TINY)
+
+    def _fit_each(self, tasks):
+        return [self._fit_node(task) for task in tasks if self._fits(task.problem)]
 
     def _fits(self, problem):
-        """Whether there is time for a node; the deepest nodes, with few samples, come first."""
+        """Return whether there is time for a node; the deepest, with few samples, come first."""
         if not self.deadline.is_set:
             return True
         n = len(problem.samples)
@@ -324,36 +391,26 @@ class TAORun:
         self.n_fitted += n
         return self.deadline.fits(seconds)
 
-    def _fit_node(self, problem, position, was_right, other):
+    def _fit_node(self, task):
         """Fit one node: its id, nonzero weights and threshold; the present split may be kept.
 
         Several threads run this at once. Each writes `self.reached` at the samples of its own node
         only. Nodes of one level share no samples, so no two threads write the same entry.
         """
+        problem = task.problem
         weights = dense_vector(self.weights, problem.node)
-        threshold = self.tree.thresholds[problem.node]
         side = problem.target[0]
         if (problem.target == side).all():
-            new = np.zeros_like(weights), -side     # sends all samples to this side
+            new, threshold = np.zeros_like(weights), -side  # sends all samples to this side
         else:
-            new = self.solver.fit(problem, weights, threshold)
-            if self.params.accept == "error":
-                old = weights, threshold
-                if self._misrouted_weight(problem, *new) > self._misrouted_weight(problem, *old):
-                    new = old
-        if new[0] is not weights:
-            right = self._goes_right(self.samples_by_leaf.samples[position], *new)
-            np.copyto(self.reached[position], other, where=right != was_right)
-        features = np.flatnonzero(new[0])
-        return problem.node, (features, new[0][features]), new[1]
-
-    def _misrouted_weight(self, problem, weights, threshold):
-        """Cost of the samples that a split sends to the worse side."""
-        right = self._goes_right(problem.samples, weights, threshold)
-        return problem.cost[right != (problem.target > 0)].sum()
-
-    def _goes_right(self, samples, weights, threshold):
-        return self.data.project(samples, weights) - threshold > 0.0
+            new, threshold = self.solver.fit(
+                problem, weights, self.tree.thresholds[problem.node])
+        if new is not weights:
+            samples = self.samples_by_leaf.samples[task.position]
+            right = self.data.project(samples, new) - threshold > 0.0
+            np.copyto(self.reached[task.position], task.other, where=right != task.is_right)
+        features = np.flatnonzero(new)
+        return problem.node, (features, new[features]), threshold
 
     def _metrics(self):
         problem, by_leaf, tree = self.problem, self.samples_by_leaf, self.tree
@@ -371,3 +428,8 @@ class TAORun:
             "objective": self.params.C * loss + penalty, "loss": loss / self.total_weight,
             "n_nonzero": (self.weights[reached] != 0).sum(), "n_nodes": len(reached),
             "validation": validation}
+
+
+def _leaves(by_leaf):
+    """Leaf of each training sample, in the order of the samples."""
+    return by_leaf.leaf[np.argsort(by_leaf.samples)]
