@@ -1,39 +1,41 @@
-"""Where to find parameters that an estimator does not have, and methods that it lacks."""
+"""Hints in error messages for parameters of objects, and for methods that an estimator lacks."""
 
 from types import MethodType
-from typing import ClassVar
-
-from ngdt._util.parameters import ChecksNames
-from ngdt.initializers import INITIALIZERS
-from ngdt.optimizers import OPTIMIZERS
-
-_FOREST = "ObliqueForestClassifier and ObliqueForestRegressor have it"
-# What those who know other estimators look for.
-_ELSEWHERE = {
-    "n_estimators": _FOREST, "bootstrap": _FOREST, "max_samples": _FOREST, "oob_score": _FOREST,
-    "max_features": f"{_FOREST}, and so does init=RandomOblique()",
-    "criterion": "splits follow the loss: see loss and optimizer",
-    "splitter": "init says how the first splits are found",
-    "n_iter": "it is called steps or epochs here, and optimizers have it, such as Annealed(steps=)",
-    "max_iter": "it is called steps or epochs here, and optimizers have it, such as "
-                "Annealed(steps=)",
-    "early_stopping": "validation_fraction says whether samples are kept out of training",
-    "min_weight_fraction_leaf": "min_samples_leaf counts samples, or takes a share of them",
-    "monotonic_cst": "monotonic constraints are not supported",
-    "quantile": "losses have it: pass loss=QuantileLoss(quantile)",
-    "missing": "missing values need no parameter: NaN and None are understood",
-}
 
 
-class ChecksParameters(ChecksNames):
-    """Mixin of estimators: as its base, and for what other estimators have and objects here."""
+class ChecksParameters:
+    """Mixin of estimators whose parameters may be objects with parameters, or their names."""
 
-    _objects: ClassVar[dict] = {"optimizer": OPTIMIZERS, "init": INITIALIZERS}
-    _elsewhere: ClassVar[dict] = _ELSEWHERE
+    def set_params(self, **params):
+        """Set parameters of this estimator and of the objects in them.
+
+        Parameters
+        ----------
+        **params : dict
+            Such as ``max_depth=3`` or, if the optimizer is an object, ``optimizer__steps=100``.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or no object that could have it.
+        """
+        for key in params:
+            name, is_nested, _ = key.partition("__")
+            value = params.get(name, getattr(self, name, None))
+            if is_nested and name in self._get_param_names() and not hasattr(value, "set_params"):
+                raise ValueError(
+                    f"{key} is a parameter of an object, but {name}={value!r}: pass an object, "
+                    "such as optimizer=Annealed()")
+        return super().set_params(**params)
 
 
 class available_with:
-    """Decorator: a method that some parameters exclude. The error says which, and why.
+    """Decorator for a method that some parameters exclude. The error says which, and why.
 
     As `sklearn.utils.metaestimators.available_if`, whose error has the reason in its cause only.
 

@@ -92,8 +92,6 @@ class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
     _doc_link_module = ObliqueForestRegressor._doc_link_module
     _doc_link_template = ObliqueForestRegressor._doc_link_template
 
-    _objects: ClassVar[dict] = {"estimator": {"forest": ObliqueForestRegressor}}
-    _elsewhere: ClassVar[dict] = {}
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [ObliqueForestRegressor, None],
         "random_state": ["random_state"],

@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ngdt._core.tree import Tree
-from ngdt._util.parameters import ChecksNames
 from ngdt._util.stopped import Stopped
 
 
-class Algorithm(ChecksNames, BaseEstimator, ABC):
+class Algorithm(BaseEstimator, ABC):
     """Parameters of an algorithm, without fitted state.
 
     A run changes neither the object nor its input. The same object may be used for any number of

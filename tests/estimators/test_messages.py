@@ -1,7 +1,6 @@
 """Messages of common mistakes: they name what is at fault, and the way out."""
 
 import inspect
-import re
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from ngdt import (
 )
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt.export import export_text
-from ngdt.initializers import RandomOblique
 from ngdt.optimizers import TAO, Annealed
 
 ESTIMATORS = [ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
@@ -34,44 +32,14 @@ def tree():
 # --- parameters -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("max_dept", "no parameter 'max_dept'. Did you mean 'max_depth'?"),
-    ("n_estimators", "ObliqueForestClassifier and ObliqueForestRegressor have it"),
-    ("criterion", "see loss and optimizer"),
-    ("learning_rate", "pass optimizer=Annealed(learning_rate=...)"),
-    ("quantile", "pass loss=QuantileLoss(quantile)"),
-    ("C", "TAO has it: pass optimizer=TAO(C=...)"),
-    ("n_restarts", "no parameter 'n_restarts'"),
-])
-def test_unknown_parameters_say_where_they_belong(name, message):
-    for error, make in ((TypeError, lambda: ObliqueTreeClassifier(**{name: 1})),
-                        (ValueError, lambda: ObliqueTreeClassifier().set_params(**{name: 1}))):
-        with pytest.raises(error) as caught:
-            make()
-        assert message in str(caught.value)
-        assert str(caught.value).startswith("ObliqueTreeClassifier has no parameter ")
-
-
-@pytest.mark.parametrize(("algorithm", "name", "message"), [
-    (TAO, "penalti", "TAO has no parameter 'penalti'. Did you mean 'penalty'?"),
-    (Annealed, "step", "Annealed has no parameter 'step'. Did you mean 'steps'?"),
-    (RandomOblique, "n_candidate", "Did you mean 'n_candidates'?"),
-    (SingleLeaf, "n_leaves", "SingleLeaf has no parameter 'n_leaves'")])
-def test_unknown_parameters_of_algorithms(algorithm, name, message):
-    for error, make in ((TypeError, lambda: algorithm(**{name: 1})),
-                        (ValueError, lambda: algorithm().set_params(**{name: 1}))):
-        with pytest.raises(error) as caught:
-            make()
-        assert message in str(caught.value)
-    with pytest.raises(ValueError, match=re.escape(message)):
-        ObliqueTreeClassifier(optimizer=algorithm()).set_params(**{f"optimizer__{name}": 1})
-
-
-def test_algorithms_without_parameters_take_none():
-    assert SingleLeaf().get_params() == {}
-    assert not inspect.signature(SingleLeaf).parameters
-    with pytest.raises(TypeError, match="SingleLeaf has no parameters, got 3"):
-        SingleLeaf(3)
+@pytest.mark.parametrize("made", [ObliqueTreeClassifier, TAO, SingleLeaf])
+def test_unknown_parameters_are_named(made):
+    with pytest.raises(TypeError, match="max_dept"):
+        made(max_dept=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'max_dept' for estimator"):
+        made().set_params(max_dept=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'max_dept'"):
+        ObliqueTreeClassifier().set_params(max_dept__steps=3)
 
 
 @ALL
@@ -82,19 +50,10 @@ def test_known_parameters_are_taken(estimator):
     assert estimator(**params).get_params() == clone(estimator(**params)).get_params() == params
 
 
-def test_a_subclass_may_take_others():
-    class Own(ObliqueTreeClassifier):
-        def __init__(self, extra=0, **params):
-            super().__init__(**params)
-            self.extra = extra
-
-    assert Own(extra=1, max_depth=3).max_depth == 3
-
-
 def test_parameters_of_objects_need_an_object(iris):
     with pytest.raises(ValueError, match=r"optimizer='auto': pass an object, .*=Annealed\(\)"):
         GridSearchCV(ObliqueTreeClassifier(), {"optimizer__steps": [3]}, cv=2).fit(*iris)
-    with pytest.raises(ValueError, match=r"optimizer=None: pass an object, .*=TAO\(\)"):
+    with pytest.raises(ValueError, match="optimizer=None: pass an object"):
         ObliqueTreeClassifier(optimizer=None).set_params(optimizer__C=0.1)
     model = ObliqueTreeClassifier().set_params(optimizer=Annealed(), optimizer__steps=7)
     assert model.optimizer.steps == 7
