@@ -9,7 +9,13 @@ from decimal import Decimal
 
 import numpy as np
 
-from ngdt._inspection.rules import DEFAULT_DIGITS, factor, hidden_terms, terms_of
+from ngdt._inspection.rules import (
+    DEFAULT_DIGITS,
+    factor,
+    hidden_terms,
+    round_weights,
+    terms_of,
+)
 from ngdt._util.numbers import exact, format_number, shortest
 
 # Farthest that a feature is written from its mean in the leaf, in standard deviations.
@@ -209,21 +215,13 @@ def _center(labels, leaf, feature):
 def _round_slopes(features, slopes, point, summary, digits, tolerance, size):
     """Slopes, rounded, and what they leave of the tolerance for the constant: 0 if they cannot be.
 
-    Half of the tolerance is for the slopes. Another slope changes the prediction of a sample by at
-    most the change times the largest distance of the feature from its center.
+    Another slope changes the prediction of a sample by at most the change times the largest
+    distance of the feature from its center.
     """
     center, half_range = summary.center_and_half_range(features)
     reach = np.abs(center - point) + half_range
-    # What sums in any order differ by, those of this function included.
     size = size + np.abs(slopes) @ (np.abs(center) + np.abs(point) + half_range)
-    error = 4 * (len(slopes) + 2) * (
-        np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
-    room = tolerance - error
-    if not (room > 0 and np.isfinite(size)):
+    rounded = round_weights(slopes, reach, size, tolerance, digits)
+    if rounded is None:
         return [], 0.0
-    each = room / 2 / len(slopes)
-    rounded = [
-        shortest(slope, digits, lambda value, s=slope, r=far: abs(value - s) * r <= each)
-        for slope, far in zip(slopes.tolist(), reach.tolist(), strict=True)]
-    change = np.array([float(slope) for slope in rounded]) - slopes
-    return rounded, room - np.abs(change) @ reach
+    return rounded.weights, tolerance - rounded.error - rounded.spread

@@ -5,6 +5,7 @@ A rule that shows all its features sends each sample of the summary as the tree 
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import NamedTuple
 
 import numpy as np
 
@@ -339,26 +340,72 @@ def _rounded(features, weights, threshold, summary, node, digits):
     this leaves of the gap.
     """
     center, half_range = summary.center_and_half_range(features)
-    n, left, right = len(weights), summary.left[node], summary.right[node]
+    left, right = summary.left[node], summary.right[node]
     with np.errstate(over="ignore", invalid="ignore"):
-        # What sums in any order differ by, those of this function included.
         size = np.abs(weights) @ (np.abs(center) + half_range)
-        error = 4 * (n + 2) * (np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
-        room = right - left - 2 * error
-    if not (room > 0 and np.isfinite(size)):
+        rounded = round_weights(weights, half_range, size, (right - left) / 2, digits)
+    if rounded is None:
         return Rule(features, [exact(weight) for weight in weights], exact(threshold),
                     is_certain=False)
-    # Half of the room is for the weights, and at least half for the threshold.
-    tolerance = room / 4 / max(n, 1)
-    rounded = [
-        shortest(weight, digits, lambda value, w=weight, h=half: abs(value - w) * h <= tolerance)
-        for weight, half in zip(weights.tolist(), half_range.tolist(), strict=True)]
-    change = np.array([float(weight) for weight in rounded]) - weights
-    shift, spread = change @ center, np.abs(change) @ half_range
-    low, high = left + shift + (spread + error), right + shift - (spread + error)
+    shift, error = rounded.change @ center, rounded.spread + rounded.error
+    low, high = left + shift + error, right + shift - error
     limit = shortest(_inside(threshold + shift, low, high), digits,
                      lambda value: low <= value < high)
-    return Rule(features, rounded, limit)
+    return Rule(features, rounded.weights, limit)
+
+
+class RoundedWeights(NamedTuple):
+    """Rounded weights of a sum, and by how much the sum may differ.
+
+    Attributes
+    ----------
+    weights : list of Decimal
+    change : ndarray
+        The rounded weights, less the weights.
+    spread : float
+        By how much this changes the sum of a sample at most.
+    error : float
+        By how much sums in any order differ.
+    """
+
+    weights: list
+    change: np.ndarray
+    spread: float
+    error: float
+
+
+def round_weights(weights, reach, size, tolerance, digits):
+    """Round the weights of a sum, which changes it by less than half of a tolerance.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+    reach : ndarray of shape (n,)
+        The largest distance of each feature from where the rounded sum is to be the same.
+    size : float
+        The largest sum of the absolute terms.
+    tolerance : float
+        How much the sum may change, its rounding errors included.
+    digits : int
+        Least number of significant digits.
+
+    Returns
+    -------
+    RoundedWeights or None
+        None if rounding errors leave nothing of the tolerance.
+    """
+    n = len(weights)
+    # What sums in any order differ by, those of the caller included.
+    error = 4 * (n + 2) * (np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
+    room = tolerance - error
+    if not (room > 0 and np.isfinite(size)):
+        return None
+    each = room / 2 / max(n, 1)
+    rounded = [
+        shortest(weight, digits, lambda value, w=weight, r=far: abs(value - w) * r <= each)
+        for weight, far in zip(weights.tolist(), reach.tolist(), strict=True)]
+    change = np.array([float(weight) for weight in rounded]) - weights
+    return RoundedWeights(rounded, change, np.abs(change) @ reach, error)
 
 
 def _inside(value, low, high):
