@@ -48,11 +48,11 @@ class Formula:
     limits: list | None = None
     hidden: str = ""
 
-    def text(self, labels):
+    def text(self, captions):
         """The formula as text, such as ``152 + 5.3 * (bmi - 26), within [25, 346]``."""
         terms = [
             f"{'-' if slope < 0 else '+'} {format_number(abs(slope))} * "
-            + _difference(labels, feature, center)
+            + _difference(captions, feature, center)
             for feature, slope, center in zip(
                 self.features, self.slopes, self.centers, strict=True)]
         constant = format_number(self.constant)
@@ -64,19 +64,19 @@ class Formula:
         return f"{text}, within [{', '.join(map(format_number, self.limits))}]"
 
 
-def _difference(labels, feature, center):
+def _difference(captions, feature, center):
     if center:
-        name = labels.feature_names[feature]
+        name = captions.feature_names[feature]
         return f"({name} {'-' if center > 0 else '+'} {format_number(abs(center))})"
-    return factor(labels, feature)
+    return factor(captions, feature)
 
 
-def leaf_texts(labels, leaf, n_terms=None, digits=None):
+def leaf_texts(captions, leaf, n_terms=None, digits=None):
     """What a leaf of a regression tree predicts, as it is written.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     leaf : int
     n_terms, digits
         As for `formula_of`.
@@ -87,52 +87,52 @@ def leaf_texts(labels, leaf, n_terms=None, digits=None):
         One for each output.
     """
     return [
-        formula_of(labels, leaf, output, n_terms, digits).text(labels)
-        for output in range(labels.tree.n_outputs)]
+        formula_of(captions, leaf, output, n_terms, digits).text(captions)
+        for output in range(captions.tree.n_outputs)]
 
 
-def has_log_odds(labels):
+def has_log_odds(captions):
     """Whether linear leaves are written as the log-odds of two classes.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
 
     Returns
     -------
     bool
     """
-    tree, names = labels.tree, labels.class_names
+    tree, names = captions.tree, captions.class_names
     return (tree.slopes is not None and tree.ranges is None
             and names is not None and len(names) == 2)
 
 
-def log_odds_of(labels):
+def log_odds_of(captions):
     """Of a tree for two classes, that of the differences of their logits, without class names.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
         Of a tree with linear leaves.
 
     Returns
     -------
-    TreeLabels
+    Captions
     """
-    tree, summary = labels.tree, labels.summary
+    tree, summary = captions.tree, captions.summary
     odds = tree.replace(values=tree.values[:, 1:] - tree.values[:, :1],
                         slopes=tree.slopes[:, 1:] - tree.slopes[:, :1])
     if summary is not None:     # the largest span that the difference may have
         summary = replace(summary, tree=odds, spans=summary.spans.sum(keepdims=True))
-    return replace(labels, tree=odds, class_names=None, summary=summary)
+    return replace(captions, tree=odds, class_names=None, summary=summary)
 
 
-def formula_of(labels, leaf, output=0, n_terms=None, digits=None):
+def formula_of(captions, leaf, output=0, n_terms=None, digits=None):
     """The formula of a leaf for one output.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     leaf : int
     output : int, default=0
     n_terms : int or None, default=None
@@ -147,20 +147,20 @@ def formula_of(labels, leaf, output=0, n_terms=None, digits=None):
     -------
     Formula
     """
-    tree, summary = labels.tree, labels.summary
+    tree, summary = captions.tree, captions.summary
     slopes = np.zeros(1) if tree.slopes is None else tree.slopes[leaf, output]
     limits = None if tree.ranges is None else tree.ranges[leaf, output]
-    value, (features, effect) = tree.values[leaf, output], terms_of(labels, slopes)
+    value, (features, effect) = tree.values[leaf, output], terms_of(captions, slopes)
     slopes = slopes[features]
     if not len(features):
         value, limits = value if limits is None else np.clip(value, *limits), None
-    hidden = hidden_terms(labels, effect, n_terms)
+    hidden = hidden_terms(captions, effect, n_terms)
     if digits is None and summary is None and not hidden:
         return _exact(value, features, slopes, limits)
     digits = digits or DEFAULT_DIGITS
-    tolerance = _tolerance(labels, output, digits)
+    tolerance = _tolerance(captions, output, digits)
     shown = features[:n_terms]
-    centers = [_center(labels, leaf, feature) for feature in shown]
+    centers = [_center(captions, leaf, feature) for feature in shown]
     # Where the constant holds: at the written centers, and at the means of hidden features.
     point = np.zeros(len(features))
     if summary is not None and len(features):
@@ -191,24 +191,24 @@ def _near(value, digits, tolerance):
     return shortest(value, digits, lambda rounded: abs(rounded - value) <= tolerance)
 
 
-def _tolerance(labels, output, digits):
+def _tolerance(captions, output, digits):
     """Half a unit in a digit of the range of all predictions; infinite if all are the same."""
-    if labels.summary is None or labels.tree.slopes is None:
-        values = labels.tree.values[:, output]
+    if captions.summary is None or captions.tree.slopes is None:
+        values = captions.tree.values[:, output]
         with np.errstate(over="ignore"):
             span = values.max() - values.min()
     else:
-        span = labels.summary.spans[output]
+        span = captions.summary.spans[output]
     return 0.5 * 10.0**-digits * span if span > 0 else np.inf
 
 
-def _center(labels, leaf, feature):
+def _center(captions, leaf, feature):
     """The shortest number near the mean of a feature in a leaf; 0 without samples."""
     # Bools, categories and gaps are 0 or 1; the constant is the prediction without them.
-    if labels.summary is None or not labels.is_number(feature) or feature in labels.booleans:
+    if captions.summary is None or not captions.is_number(feature) or feature in captions.booleans:
         return Decimal(0)
-    mean = float(labels.summary.leaf_means[leaf, feature])
-    tolerance = _CENTER_TOLERANCE * labels.summary.std[feature]
+    mean = float(captions.summary.leaf_means[leaf, feature])
+    tolerance = _CENTER_TOLERANCE * captions.summary.std[feature]
     return Decimal(0) if abs(mean) <= tolerance else _near(mean, 1, tolerance)
 
 

@@ -87,12 +87,12 @@ class CategoryRule:
         return f"{self.column} {'in' if is_in else 'not in'} {{{', '.join(self.categories)}}}"
 
 
-def category_rule_of(labels, node):
+def category_rule_of(captions, node):
     """The rule of a node as one of categories.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     node : int
 
     Returns
@@ -100,20 +100,20 @@ def category_rule_of(labels, node):
     CategoryRule or None
         None if the split uses a number other than a bool, or several columns.
     """
-    weights, threshold = labels.tree.dense_weights([node])[0], labels.tree.thresholds[node]
-    number = number_of(labels, np.flatnonzero(weights))
-    if number in labels.booleans:
-        return _boolean_rule(labels, number, weights, threshold)
-    if labels.features is None:
+    weights, threshold = captions.tree.dense_weights([node])[0], captions.tree.thresholds[node]
+    number = number_of(captions, np.flatnonzero(weights))
+    if number in captions.booleans:
+        return _boolean_rule(captions, number, weights, threshold)
+    if captions.features is None:
         return None
-    used = {labels.features[j][:2] for j in np.flatnonzero(weights)}
+    used = {captions.features[j][:2] for j in np.flatnonzero(weights)}
     if len(used) != 1 or ("number" in {kind for _, kind in used}):
         return None
     ((column, kind),) = used
-    name = labels.column_names[column]
+    name = captions.column_names[column]
     scores = {
         feature.category: weight
-        for feature, weight in zip(labels.features, weights, strict=True)
+        for feature, weight in zip(captions.features, weights, strict=True)
         if feature[:2] == (column, kind)}
     # A category without a feature of its own has score 0: it goes with those that are not listed.
     is_left = threshold < 0.0
@@ -121,13 +121,13 @@ def category_rule_of(labels, node):
     return CategoryRule(name, listed, is_left) if listed else None
 
 
-def _boolean_rule(labels, feature, weights, threshold):
+def _boolean_rule(captions, feature, weights, threshold):
     """The rule of a split on a bool; None if both values go the same way."""
     true_is_left = bool(weights[feature] <= threshold)
     if true_is_left == (threshold >= 0.0):
         return None
-    name, missing_is_left = labels.feature_names[feature], _missing_is_left(
-        labels, feature, weights, threshold)
+    name, missing_is_left = captions.feature_names[feature], _missing_is_left(
+        captions, feature, weights, threshold)
     if missing_is_left is None:
         return CategoryRule(name, ["True"], true_is_left, "False")
     # A missing one goes with the value that is not written.
@@ -135,12 +135,12 @@ def _boolean_rule(labels, feature, weights, threshold):
     return CategoryRule(name, [listed], true_is_left == (listed == "True"))
 
 
-def terms_of(labels, weights):
+def terms_of(captions, weights):
     """Features of a weighted sum, the largest effect first, and their effects.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     weights : ndarray of shape (n_features,)
         Weights of a split, or slopes of a leaf.
 
@@ -153,18 +153,18 @@ def terms_of(labels, weights):
         not known, the absolute weight instead.
     """
     features = np.flatnonzero(weights)
-    std = np.ones(len(weights)) if labels.summary is None else labels.summary.std
+    std = np.ones(len(weights)) if captions.summary is None else captions.summary.std
     effect = effects(weights[features], std[features])
     order = np.lexsort((-np.abs(weights[features]), -effect))
     return features[order], effect[order]
 
 
-def hidden_terms(labels, effect, n_terms):
+def hidden_terms(captions, effect, n_terms):
     """What is not shown of a weighted sum, as text.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     effect : ndarray
         Effects of the features, as `terms_of` returns them.
     n_terms : int or None
@@ -179,33 +179,33 @@ def hidden_terms(labels, effect, n_terms):
     if n_terms is None or len(effect) <= n_terms:
         return ""
     text = f"+ {len(effect) - n_terms} more"
-    if labels.summary is None or not effect.sum():
+    if captions.summary is None or not effect.sum():
         return text
     return f"{text} ({percent(float(effect[n_terms:].sum() / effect.sum()))} of the effect)"
 
 
-def factor(labels, feature):
+def factor(captions, feature):
     """The name of a feature as it is written in a term: that of a condition is in parentheses.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     feature : int
 
     Returns
     -------
     str
     """
-    name = labels.feature_names[feature]
-    return name if labels.is_number(feature) else f"({name})"
+    name = captions.feature_names[feature]
+    return name if captions.is_number(feature) else f"({name})"
 
 
-def rule_of(labels, node, n_terms=None, digits=None):
+def rule_of(captions, node, n_terms=None, digits=None):
     """The rule of a node.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     node : int
     n_terms : int or None, default=None
         Number of features to show. None shows all.
@@ -217,14 +217,14 @@ def rule_of(labels, node, n_terms=None, digits=None):
     -------
     Rule
     """
-    tree, summary = labels.tree, labels.summary
+    tree, summary = captions.tree, captions.summary
     weights = tree.dense_weights([node])[0]
-    features, effect = terms_of(labels, weights)
+    features, effect = terms_of(captions, weights)
     weights, threshold = weights[features], float(tree.thresholds[node])
-    hidden = hidden_terms(labels, effect, n_terms)
-    number = number_of(labels, features)
+    hidden = hidden_terms(captions, effect, n_terms)
+    number = number_of(captions, features)
     if number is not None:
-        rule = _of_number(labels, node, number, digits)
+        rule = _of_number(captions, node, number, digits)
         if rule is not None:
             return rule
     if summary is not None and not hidden:
@@ -238,12 +238,12 @@ def rule_of(labels, node, n_terms=None, digits=None):
                 number(threshold), hidden)
 
 
-def number_of(labels, features):
+def number_of(captions, features):
     """The feature whose value decides a split: the only one, but for the indicator of its gaps.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     features : ndarray of int
         Those with a weight.
 
@@ -254,38 +254,38 @@ def number_of(labels, features):
     """
     if len(features) == 1:
         return int(features[0])
-    if len(features) == 2 and labels.features is not None:
-        by_kind = {labels.features[j].kind: int(j) for j in features}
+    if len(features) == 2 and captions.features is not None:
+        by_kind = {captions.features[j].kind: int(j) for j in features}
         if by_kind.keys() == {"number", "missing"} and (
-                len({labels.features[j].column for j in features}) == 1):
+                len({captions.features[j].column for j in features}) == 1):
             return by_kind["number"]
     return None
 
 
-def _of_number(labels, node, number, digits):
+def _of_number(captions, node, number, digits):
     """The rule of a split on a feature, and where samples go whose number is missing.
 
     None where the indicator of gaps leaves no room between the samples.
     """
-    weights = labels.tree.dense_weights([node])[0]
-    weight, threshold, window = weights[number], float(labels.tree.thresholds[node]), None
-    if labels.summary is not None:
-        window = labels.summary.left[node], labels.summary.right[node]
+    weights = captions.tree.dense_weights([node])[0]
+    weight, threshold, window = weights[number], float(captions.tree.thresholds[node]), None
+    if captions.summary is not None:
+        window = captions.summary.left[node], captions.summary.right[node]
         if np.count_nonzero(weights) > 1:       # between products, not between numbers
             low, high = np.array(window) / abs(weight)
             window = np.nextafter(low, np.inf), np.nextafter(high, -np.inf)
             if not window[0] < window[1]:
                 return None
     rule = _single(np.array([number]), weight, threshold, window, digits)
-    return replace(rule, missing_is_left=_missing_is_left(labels, number, weights, threshold))
+    return replace(rule, missing_is_left=_missing_is_left(captions, number, weights, threshold))
 
 
-def _missing_is_left(labels, number, weights, threshold):
+def _missing_is_left(captions, number, weights, threshold):
     """Where a split on a number sends samples without it; None if none was missing in training.
 
     All other weights are those of the indicator of its gaps.
     """
-    fill = labels.fill.get(number)
+    fill = captions.fill.get(number)
     if fill is None:
         return None
     others = np.flatnonzero(weights)

@@ -141,3 +141,9 @@ def percent(share):
     str
     """
     return "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def place_between(value, low, high):
+    """Place of a value between two others: 0 at the lower one, 1 at the higher one."""
+    # Halved, as the difference may overflow.
+    return (value / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)

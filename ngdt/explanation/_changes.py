@@ -107,7 +107,7 @@ class Columns:
         fixed : array-like
             Names or indices of columns, or a mask.
         """
-        names = context.labels.column_names
+        names = context.captions.column_names
         is_free = np.ones(len(names), dtype=bool)
         is_free[column_indices("fixed", fixed, names)] = False
         return cls(context, row, is_free)
@@ -166,7 +166,7 @@ class Columns:
                 if is_gap or value != start[j]:
                     sample = start.copy()
                     sample[j] = value
-                    read = bool if j in context.labels.booleans else float
+                    read = bool if j in context.captions.booleans else float
                     before = None if is_gap else read(start[j])
                     yield context.features[j].column, before, read(value), sample
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from ngdt._inspection.labels import TreeLabels
+from ngdt._inspection.captions import Captions
 from ngdt._inspection.rules import factor
 from ngdt._util.numbers import format_number, format_value
 from ngdt.explanation._sums import Names
@@ -45,7 +45,7 @@ class Context:
 
     Attributes
     ----------
-    labels : TreeLabels
+    captions : Captions
         Names. Those of a forest hold its first tree.
     features : list of Feature
         What the encoded features mean.
@@ -55,7 +55,7 @@ class Context:
         Of the encoded features, over the training samples.
     """
 
-    labels: TreeLabels
+    captions: Captions
     features: list
     classes: np.ndarray | None
     mean: np.ndarray
@@ -64,21 +64,21 @@ class Context:
     high: np.ndarray
 
     @classmethod
-    def of(cls, models, labels):
+    def of(cls, models, captions):
         """The context of a tree, or of the trees of a forest.
 
         Parameters
         ----------
         models : list of estimators
             Fitted, on the same table.
-        labels : TreeLabels
+        captions : Captions
         """
-        # Those of the estimators: the summary of the labels is gone once tree_ has been replaced.
+        # Those of the estimators: the summary of the captions is gone once tree_ has been replaced.
         summaries = [model._sample_summary for model in models]
         mean, std = (np.mean([getattr(each, name) for each in summaries], axis=0)
                      for name in ("mean", "std"))
         return cls(
-            labels, models[0]._table.features, getattr(models[0], "classes_", None), mean, std,
+            captions, models[0]._table.features, getattr(models[0], "classes_", None), mean, std,
             np.min([each.low for each in summaries], axis=0),
             np.max([each.high for each in summaries], axis=0))
 
@@ -89,12 +89,12 @@ class Context:
         largest_variance = (self.mean - self.low) * (self.high - self.mean)
         has_two_values = self.std**2 >= largest_variance * (1 - ROUNDING)
         # A missing bool is a number between them.
-        has_two_values[[*self.labels.booleans]] = True
+        has_two_values[[*self.captions.booleans]] = True
         return (self.low < self.high) & has_two_values
 
     def column_name(self, column):
         """Name of a column of the table."""
-        return self.labels.column_names[column]
+        return self.captions.column_names[column]
 
     def prediction(self, outputs, is_proba=False):
         """What outputs of a tree (or of a forest, for which they are probabilities) say.
@@ -142,21 +142,21 @@ class Row(NamedTuple):
         -------
         Names
         """
-        features, labels = context.features, context.labels
+        features, captions = context.features, context.captions
         columns = [context.column_name(each.column) for each in features]
         names = [
-            f"{factor(labels, j)} (missing)"
-            if each.kind == "number" and each.column in self.gaps else factor(labels, j)
+            f"{factor(captions, j)} (missing)"
+            if each.kind == "number" and each.column in self.gaps else factor(captions, j)
             for j, each in enumerate(features)]
         values = {}
         for name, column, each, is_one in zip(
-                labels.feature_names, columns, features, self.x, strict=True):
+                captions.feature_names, columns, features, self.x, strict=True):
             if each.kind == "category":
                 values.setdefault(column, f"{column} is unknown")
             if is_one and (each.kind == "category" or (
                     each.kind == "missing" and each.column in self.gaps)):
                 values[column] = name
-        for j in labels.booleans:
+        for j in captions.booleans:
             if features[j].column not in self.gaps:
                 values[columns[j]] = f"{columns[j]} is {bool(self.x[j])}"
         return Names(names, columns, values)

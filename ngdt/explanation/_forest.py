@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ngdt._core.samples import Samples
-from ngdt._inspection.labels import labels_of
+from ngdt._inspection.captions import captions_of
 from ngdt._util.numbers import format_value
 from ngdt.explanation._axes import nearest_on_axes
 from ngdt.explanation._cells import Cells
@@ -227,7 +227,7 @@ def explain_forest(forest, X, feature_names=None):
         Fitted.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
     feature_names : sequence of str, default=None
-        As for `labels_of`.
+        As for `captions_of`.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def explain_forest(forest, X, feature_names=None):
     """
     forest._check_trees_are_trained("explain")
     trees, ensemble = forest.estimators_, forest._ensemble()
-    context = Context.of(trees, labels_of(trees[0], feature_names=feature_names))
+    context = Context.of(trees, captions_of(trees[0], feature_names=feature_names))
     leaf_means = [each._sample_summary.leaf_means for each in trees]
     values = [
         values_at_nodes(each.tree_, each.n_node_samples[each.tree_.n_internal:], means,

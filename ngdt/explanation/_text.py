@@ -33,7 +33,7 @@ def text_of_tree(explanation, n_terms):
     if not explanation._knows_changes:
         return "\n".join(lines)
     is_regression = explanation._context.classes is None
-    if is_regression and explanation._context.labels.tree.n_leaves == 1:
+    if is_regression and explanation._context.captions.tree.n_leaves == 1:
         return "\n".join(lines)
     return "\n".join(lines + change_lines(
         "leaf" if is_regression else "class", explanation.changes_of_one_column(),
@@ -64,16 +64,16 @@ def leaf_title(explanation, name, terms):
 
 def _decision(explanation, decision, n_terms):
     """The lines of a decision."""
-    labels, terms = explanation._context.labels, decision.terms
+    captions, terms = explanation._context.captions, decision.terms
     side, other = ("right", "left") if decision.is_right else ("left", "right")
     far = f"{format_number(decision.distance, _DISTANCE_DIGITS)} standard deviations"
     otherwise = f"{other}: {decision.otherwise}"
-    rule = category_rule_of(labels, decision.node)
+    rule = category_rule_of(captions, decision.node)
     if rule is not None:
         condition = rule.text(left=not decision.is_right)
         return [f"node {decision.node}: {side}, {condition}; {otherwise}"]
     if len(terms.names) == 1:
-        condition = _condition(labels.tree.thresholds[decision.node], decision)
+        condition = _condition(captions.tree.thresholds[decision.node], decision)
         return [f"node {decision.node}: {side}, {condition} ({far}); {otherwise}"]
     where = "above" if decision.is_right else "below"
     return [f"node {decision.node}: {side}, {_number(abs(decision.margin))} {where} the threshold "

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from ngdt._core.structure import paths
-from ngdt._inspection.labels import labels_of
+from ngdt._inspection.captions import captions_of
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations
@@ -86,7 +86,7 @@ class TreeExplanation(Explanation):
 
     @property
     def _knows_changes(self):
-        return self._context.classes is None or self._context.labels.tree.ranges is None
+        return self._context.classes is None or self._context.captions.tree.ranges is None
 
     def _goal(self, target):
         if self._context.classes is None:
@@ -153,7 +153,7 @@ class TreeExplanation(Explanation):
         context = self._context
         limits = (context.low, context.high) if within_range else ()
         return (Columns.of(context, self._row, fixed),
-                Regions(context.labels.tree, self._goal(target), context.std, *limits))
+                Regions(context.captions.tree, self._goal(target), context.std, *limits))
 
     def _predict(self, regions, samples):
         _, outputs, is_met = regions.predict(samples)
@@ -218,24 +218,24 @@ def explain_tree(model, X, feature_names=None):
         Fitted.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_columns)
     feature_names : sequence of str, default=None
-        As for `labels_of`.
+        As for `captions_of`.
 
     Returns
     -------
     Explanations
     """
-    labels = labels_of(model, feature_names=feature_names)
-    context, (X, rows) = Context.of([model], labels), encoded_rows(model, X)
-    data = labels.tree._samples(X)
-    leaf = labels.tree.apply_samples(data)
-    outputs = labels.tree.leaf_predictions(leaf, data)
+    captions = captions_of(model, feature_names=feature_names)
+    context, (X, rows) = Context.of([model], captions), encoded_rows(model, X)
+    data = captions.tree._samples(X)
+    leaf = captions.tree.apply_samples(data)
+    outputs = captions.tree.leaf_predictions(leaf, data)
     return Explanations(
         _explain(context, X[[i]], row, int(leaf[i]), outputs[i]) for i, row in enumerate(rows))
 
 
 def _explain(context, X, row, leaf, outputs):
     """The explanation of a sample, which is also given as the tree reads it: a matrix."""
-    tree = context.labels.tree
+    tree = context.captions.tree
     data, path = tree._samples(X), paths(tree, [leaf])
     nodes, is_right = path.indices, path.data > 0
     margins = tree._scores(data)[0, nodes]
@@ -261,7 +261,7 @@ def _explain(context, X, row, leaf, outputs):
 
 def _leaf_terms(context, row, leaf, outputs):
     """The weighted sums of a linear leaf, by target."""
-    tree, summary = context.labels.tree, context.labels.summary
+    tree, summary = context.captions.tree, context.captions.summary
     if tree.slopes is None or not tree.slopes[leaf].any():
         return {}
     known = summary is not None and summary.leaf_means is not None
@@ -269,7 +269,8 @@ def _leaf_terms(context, row, leaf, outputs):
     values, slopes, x, names = tree.values[leaf], tree.slopes[leaf], row.x, row.names(context)
     if context.classes is not None:
         best, second = np.argsort(-outputs, kind="stable")[:2]
-        title = f"{context.labels.class_names[best]} against {context.labels.class_names[second]}"
+        classes = context.captions.class_names
+        title = f"{classes[best]} against {classes[second]}"
         return {title: WeightedSum.of(
             names, slopes[best] - slopes[second], x, mean, outputs[best] - outputs[second])}
     totals = values + slopes @ x

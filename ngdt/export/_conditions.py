@@ -53,12 +53,12 @@ class Condition:
         return " (or missing)" if self.or_missing else ""
 
 
-def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
+def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
     """The condition that samples of a child meet.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     node : int
     n_terms, digits
         As for `rule_of`.
@@ -69,16 +69,16 @@ def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
     -------
     Condition
     """
-    of_categories = category_rule_of(labels, node)
+    of_categories = category_rule_of(captions, node)
     if of_categories is not None:
         return Condition(of_categories.text(left=left))
-    rule = rule_of(labels, node, n_terms, digits)
+    rule = rule_of(captions, node, n_terms, digits)
     if rule.is_condition:
-        subject = labels.feature_names[rule.features[0]]
+        subject = captions.feature_names[rule.features[0]]
         relation, limit = rule.comparison
     else:
         terms = " ".join(
-            f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {factor(labels, j)}"
+            f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {factor(captions, j)}"
             for weight, j in zip(rule.weights, rule.features, strict=True)) or "0"
         subject, relation, limit = (
             f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip(), "<=", rule.threshold)
@@ -86,50 +86,50 @@ def condition_of(labels, node, n_terms=None, digits=None, *, left=True):
                      rule.missing_is_left is left)
 
 
-def missing_in_sums(labels):
+def missing_in_sums(captions):
     """What stands for missing numbers in the sums of splits and linear leaves.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
 
     Returns
     -------
     dict of int to float
         By feature; those that had missing numbers in training.
     """
-    tree, used = labels.tree, set()
-    if not labels.fill:
+    tree, used = captions.tree, set()
+    if not captions.fill:
         return {}
     for node in range(tree.n_internal):
-        if category_rule_of(labels, node) is None and not rule_of(labels, node).is_condition:
+        if category_rule_of(captions, node) is None and not rule_of(captions, node).is_condition:
             used |= set(np.flatnonzero(tree.dense_weights([node])[0]).tolist())
     if tree.slopes is not None:
         used |= set(np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist())
-    return {j: value for j, value in labels.fill.items() if j in used}
+    return {j: value for j, value in captions.fill.items() if j in used}
 
 
-def leaf_text(labels, leaf, n_terms=None, digits=None):
+def leaf_text(captions, leaf, n_terms=None, digits=None):
     """What a leaf predicts, in one line.
 
     Parameters
     ----------
-    labels, leaf, n_terms, digits
+    captions, leaf, n_terms, digits
         As for `leaf_lines`.
 
     Returns
     -------
     str
     """
-    return "; ".join(leaf_lines(labels, leaf, n_terms, digits))
+    return "; ".join(leaf_lines(captions, leaf, n_terms, digits))
 
 
-def leaf_lines(labels, leaf, n_terms=None, digits=None):
+def leaf_lines(captions, leaf, n_terms=None, digits=None):
     """What a leaf predicts: its most probable class, its values, or formulas.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     leaf : int
     n_terms, digits
         As for `formula_of`.
@@ -139,16 +139,16 @@ def leaf_lines(labels, leaf, n_terms=None, digits=None):
     list of str
         One, or one for each class.
     """
-    tree, names = labels.tree, labels.class_names
+    tree, names = captions.tree, captions.class_names
     is_linear = tree.slopes is not None and tree.slopes[leaf].any()
     if names is not None and not is_linear:
         values = tree.values[leaf]
         best = values.argmax()
         return [f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"]
-    if is_linear and has_log_odds(labels):
-        (text,) = leaf_texts(log_odds_of(labels), leaf, n_terms, digits)
+    if is_linear and has_log_odds(captions):
+        (text,) = leaf_texts(log_odds_of(captions), leaf, n_terms, digits)
         return [f"log-odds of {names[1]}: {text}"]
-    texts = leaf_texts(labels, leaf, n_terms, digits)
+    texts = leaf_texts(captions, leaf, n_terms, digits)
     if names is not None:
         return [f"score of {name}: {text}" for name, text in zip(names, texts, strict=True)]
     return [("; " if is_linear else ", ").join(texts)]

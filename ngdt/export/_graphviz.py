@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._core.structure import child_ids
-from ngdt._inspection.labels import labels_of
-from ngdt._inspection.node_values import place_between
+from ngdt._inspection.captions import captions_of
+from ngdt._util.numbers import place_between
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._model import leaf_values
@@ -77,19 +77,19 @@ def export_graphviz(
     }
     """
     check_counts(max_depth=max_depth, n_terms=n_terms, digits=digits)
-    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
-    tree, counts = labels.tree, labels.n_node_samples
-    colors = _leaf_colors(labels) if filled else None
+    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    tree, counts = captions.tree, captions.n_node_samples
+    colors = _leaf_colors(captions) if filled else None
     children, lines, leaves = child_ids(tree).tolist(), [], []
     for kind, item, _ in walk(tree, max_depth):
         # Nodes and leaves have numbers of one space, as the counts.
         number, name, fill, text = item, f"node {item}", "", "..."
         if kind == "split":
-            text = str(condition_of(labels, item, n_terms, digits))
+            text = str(condition_of(captions, item, n_terms, digits))
             lines += _edges(item, children[item])
         elif kind == "leaf":
             number, name = tree.n_internal + item, f"leaf {item}"
-            text = leaf_text(labels, item, n_terms, digits)
+            text = leaf_text(captions, item, n_terms, digits)
             fill = f', fillcolor="{colors[item]}"' if filled else ""
             leaves.append(f"{number};")
         elif kind != "cut":
@@ -119,11 +119,11 @@ def _quoted(*lines):
     return '"' + "\\n".join(escaped) + '"'
 
 
-def _leaf_colors(labels):
+def _leaf_colors(captions):
     """Hue, saturation and value of each leaf; linear ones, and those of several targets, are white.
     """
-    values, is_linear = leaf_values(labels.tree)
-    if labels.class_names is not None:
+    values, is_linear = leaf_values(captions.tree)
+    if captions.class_names is not None:
         n_classes = values.shape[1]
         least, largest = 1 / n_classes, softmax(values, axis=1).max(axis=1)
         hues = values.argmax(axis=1) / n_classes

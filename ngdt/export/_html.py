@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from ngdt._inspection.labels import labels_of
+from ngdt._inspection.captions import captions_of
 from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
 from ngdt.export._text import check_counts
@@ -68,13 +68,13 @@ def export_html(
     In a notebook, ``IPython.display.HTML(export_html(tree))`` shows it.
     """
     check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth, unfolded=unfolded)
-    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
-    nodes = NodeHtml(labels, n_terms, digits)
+    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    nodes = NodeHtml(captions, n_terms, digits)
     script = _file("_tree.js")
     page = writable(Template(_file("_tree.html")).substitute(
-        title=escaped(title), summary=escaped(_summary(labels)), key=nodes.key(),
+        title=escaped(title), summary=escaped(_summary(captions)), key=nodes.key(),
         remarks=escaped(nodes.remarks()), script=script, hash=_hash(script),
-        items="\n".join(_items(labels.tree, nodes, max_depth, unfolded))))
+        items="\n".join(_items(captions.tree, nodes, max_depth, unfolded))))
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
     return page
@@ -90,8 +90,8 @@ def _hash(script):
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _summary(labels):
-    tree, counts = labels.tree, labels.n_node_samples
+def _summary(captions):
+    tree, counts = captions.tree, captions.n_node_samples
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
     samples = "" if counts is None else f", {counts[0]} samples"
     return f"{leaves}, depth {tree.max_depth}{samples}"

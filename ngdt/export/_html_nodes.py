@@ -6,9 +6,8 @@ import numpy as np
 
 from ngdt._core.structure import sums_below
 from ngdt._inspection.leaf_formulas import formula_of, has_log_odds, log_odds_of
-from ngdt._inspection.node_values import node_predictions, place_between
 from ngdt._inspection.rules import SIGNS, category_rule_of, factor, hidden_terms, rule_of, terms_of
-from ngdt._util.numbers import format_number
+from ngdt._util.numbers import format_number, place_between
 from ngdt.export._conditions import condition_of, leaf_lines
 from ngdt.plotting._style import class_colors
 
@@ -20,28 +19,28 @@ class NodeHtml:
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     n_terms, digits
         As for `rule_of`.
     """
 
-    def __init__(self, labels, n_terms, digits):
-        self._labels, self._n_terms, self._digits = labels, n_terms, digits
-        self._predictions = node_predictions(labels)
-        self._n_leaves = sums_below(labels.tree, np.ones(labels.tree.n_leaves))
-        self._colors = class_colors(labels.tree.n_outputs)
+    def __init__(self, captions, n_terms, digits):
+        self._captions, self._n_terms, self._digits = captions, n_terms, digits
+        self._predictions = captions.node_predictions()
+        self._n_leaves = sums_below(captions.tree, np.ones(captions.tree.n_leaves))
+        self._colors = class_colors(captions.tree.n_outputs)
         known = self._predictions[~np.isnan(self._predictions).any(axis=1), 0]
         self._range = (known.min(), known.max()) if len(known) else (0.0, 0.0)
 
     def split(self, node):
         """A split: its rule, the samples, and what is predicted for them."""
-        labels = self._labels
-        condition = condition_of(labels, node, self._n_terms, self._digits)
+        captions = self._captions
+        condition = condition_of(captions, node, self._n_terms, self._digits)
         rule, terms = _text_of(condition), ""
-        if category_rule_of(labels, node) is None:
-            of_node = rule_of(labels, node, self._n_terms, self._digits)
+        if category_rule_of(captions, node) is None:
+            of_node = rule_of(captions, node, self._n_terms, self._digits)
             if not of_node.is_condition:
-                weights = labels.tree.dense_weights([node])[0]
+                weights = captions.tree.dense_weights([node])[0]
                 n_terms = np.count_nonzero(weights)
                 rule = f"sum of {n_terms} terms ≤ {_number(of_node.threshold)}"
                 terms = self._terms(weights, of_node.features, of_node.weights)
@@ -58,12 +57,12 @@ class NodeHtml:
 
     def leaf(self, leaf):
         """A leaf: what it predicts."""
-        labels, number = self._labels, self._labels.tree.n_internal + leaf
-        lines = leaf_lines(labels, leaf, self._n_terms, self._digits)
+        captions, number = self._captions, self._captions.tree.n_internal + leaf
+        lines = leaf_lines(captions, leaf, self._n_terms, self._digits)
         text = "; ".join(lines)
         name = "; ".join([f"leaf: {text}", *self._count(number)])
-        shares = (self._shares if labels.class_names is None else self._class_bars)(number)
-        if labels.tree.slopes is None or not labels.tree.slopes[leaf].any():
+        shares = (self._shares if captions.class_names is None else self._class_bars)(number)
+        if captions.tree.slopes is None or not captions.tree.slopes[leaf].any():
             return name, self._head(f"→ {text}", number), shares
         head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
         formulas = "".join(f'<p class="quiet"><bdi>{escaped(line)}</bdi></p>' for line in lines)
@@ -71,7 +70,7 @@ class NodeHtml:
 
     def key(self):
         """The colours of the classes."""
-        names = self._labels.class_names
+        names = self._captions.class_names
         if names is None:
             return ""
         entries = "".join(
@@ -81,21 +80,21 @@ class NodeHtml:
 
     def remarks(self):
         """What the bars mean, as text."""
-        effect = "" if self._labels.summary is None else " × standard deviation"
+        effect = "" if self._captions.summary is None else " × standard deviation"
         remark = (
             "Samples that meet a condition go to “yes”. A bar beside a term is its effect, "
             f"|weight|{effect}, to the right where larger values lead to “no”")
-        if self._labels.tree.slopes is None:
+        if self._captions.tree.slopes is None:
             return f"{remark}."
-        if self._labels.class_names is None:
+        if self._captions.class_names is None:
             remark += " or, in a linear leaf, raise the prediction"
-        elif has_log_odds(self._labels):
-            remark += f" or, in a linear leaf, raise the odds of {self._labels.class_names[1]}"
+        elif has_log_odds(self._captions):
+            remark += f" or, in a linear leaf, raise the odds of {self._captions.class_names[1]}"
         else:
             remark += (
                 ". A linear leaf has a score for each class; softmax of the scores gives the "
                 "probabilities")
-        shown = "prediction at the mean" if self._labels.class_names is None else (
+        shown = "prediction at the mean" if self._captions.class_names is None else (
             "mean probabilities")
         return f"{remark}. A linear leaf has the {shown} of its samples."
 
@@ -106,7 +105,7 @@ class NodeHtml:
         return f'<span class="rule"><bdi>{escaped(rule)}</bdi></span>{counts}'
 
     def _count(self, number):
-        counts = self._labels.n_node_samples
+        counts = self._captions.n_node_samples
         if counts is None:
             return []
         share = 100 * counts[number] / max(counts[0], 1)
@@ -118,37 +117,37 @@ class NodeHtml:
         prediction = self._predictions[number]
         if np.isnan(prediction).any():
             return []
-        if self._labels.class_names is None:
+        if self._captions.class_names is None:
             return [f"mean {', '.join(map(self._value, prediction))}"]
         best = prediction.argmax()
-        return [f"{self._labels.class_names[best]}: {100 * prediction[best]:.3g} %"]
+        return [f"{self._captions.class_names[best]}: {100 * prediction[best]:.3g} %"]
 
     def _value(self, value):
         return format_number(float(value), self._digits or 3)
 
     def _terms(self, weights, features, numbers):
         """The terms of a sum as a table."""
-        labels = self._labels
-        _, effect = terms_of(labels, weights)
+        captions = self._captions
+        _, effect = terms_of(captions, weights)
         lengths = 50 * effect[:len(features)] / (effect.max(initial=0.0) or 1.0)
         rows = []
         for j, number, length in zip(features, numbers, lengths, strict=True):
             left = 50 if weights[j] > 0 else 50 - length
             rows.append(
-                f"<tr><td>{_number(number)}</td><td>× {_name(factor(labels, j))}</td>"
+                f"<tr><td>{_number(number)}</td><td>× {_name(factor(captions, j))}</td>"
                 f'<td><span class="bar"><i style="left:{left:.1f}%;width:{length:.1f}%"></i></span>'
                 "</td></tr>")
-        hidden = hidden_terms(labels, effect, self._n_terms)
+        hidden = hidden_terms(captions, effect, self._n_terms)
         caption = f"<caption>{escaped(hidden)}</caption>" if hidden else ""
         return f'<table class="terms" role="presentation">{caption}{"".join(rows)}</table>'
 
     def _slopes(self, leaf):
         """The terms of a linear leaf, if they are those of a single sum."""
-        labels = log_odds_of(self._labels) if has_log_odds(self._labels) else self._labels
-        tree = labels.tree
+        captions = log_odds_of(self._captions) if has_log_odds(self._captions) else self._captions
+        tree = captions.tree
         if tree.n_outputs > 1:
             return ""
-        formula = formula_of(labels, leaf, 0, self._n_terms, self._digits)
+        formula = formula_of(captions, leaf, 0, self._n_terms, self._digits)
         return self._terms(tree.slopes[leaf, 0], formula.features, formula.slopes)
 
     def _shares(self, number):
@@ -156,14 +155,14 @@ class NodeHtml:
         prediction = self._predictions[number]
         if np.isnan(prediction).any():
             return ""
-        if self._labels.class_names is not None:
+        if self._captions.class_names is not None:
             parts = "".join(
                 f'<i style="width:{100 * share:.2f}%;background:{color}"></i>'
                 for color, share in zip(self._colors, prediction, strict=True))
             return (f'<span class="shares" aria-hidden="true">{parts}</span>'
                     f'<span class="quiet"><bdi>{escaped(*self._mean(number))}</bdi></span>')
         text = f'<span class="quiet">{escaped(*self._mean(number))}</span>' * (
-            number < self._labels.tree.n_internal)
+            number < self._captions.tree.n_internal)
         if len(prediction) > 1:
             return text
         place = 100 * place_between(prediction[0], *self._range)
@@ -172,7 +171,7 @@ class NodeHtml:
 
     def _class_bars(self, number):
         """A bar for each class, the most probable first."""
-        prediction, names = self._predictions[number], self._labels.class_names
+        prediction, names = self._predictions[number], self._captions.class_names
         if np.isnan(prediction).any():
             return ""
         order = np.argsort(-prediction, kind="stable")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from ngdt._inspection.labels import labels_of
+from ngdt._inspection.captions import captions_of
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._text import UNCERTAIN, check_counts
@@ -84,15 +84,15 @@ def export_rules(
     if petal length (cm) > 2.45 and petal width (cm) > 1.75: virginica (0.965) [46]
     """
     check_counts(n_terms=n_terms, digits=digits)
-    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
-    counts, rules = labels.n_node_samples, []
-    for leaf, path in paths(labels.tree):
+    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    counts, rules = captions.n_node_samples, []
+    for leaf, path in paths(captions.tree):
         conditions = _nearest(
-            condition_of(labels, node, n_terms, digits, left=left) for node, left in path)
+            condition_of(captions, node, n_terms, digits, left=left) for node, left in path)
         rules.append(LeafRule(
             leaf, tuple(writable(str(condition)) for condition in conditions),
-            writable(leaf_text(labels, leaf, n_terms, digits)),
-            None if counts is None else int(counts[labels.tree.n_internal + leaf]),
+            writable(leaf_text(captions, leaf, n_terms, digits)),
+            None if counts is None else int(counts[captions.tree.n_internal + leaf]),
             all(condition.is_certain for condition in conditions)))
     return rules
 

@@ -12,7 +12,7 @@ from ngdt._core.tree import Tree
 from ngdt._encoding.table import Table
 from ngdt._forest import ObliqueBoostingRegressor
 from ngdt._forest.base import ObliqueForest
-from ngdt._inspection.labels import labels_of, tree_of
+from ngdt._inspection.captions import captions_of, tree_of
 from ngdt._inspection.pipelines import transformers
 from ngdt.path import TAOPathCV
 
@@ -92,13 +92,13 @@ def exported_model(model, feature_names=None):
     if is_forest:
         check_is_fitted(model)
     members = model.estimators_ if is_forest else [model]
-    labels = labels_of(members[0], feature_names=feature_names)
+    captions = captions_of(members[0], feature_names=feature_names)
     task = None if isinstance(model, Tree) else (
         "classification" if is_classifier(model) else "regression")
     return ExportedModel(
         [tree_of(each) for each in members], is_forest, task,
         model.classes_.tolist() if task == "classification" else None,
-        labels.column_names, labels.feature_names, getattr(members[0], "_table", None))
+        captions.column_names, captions.feature_names, getattr(members[0], "_table", None))
 
 
 def leaf_values(tree):

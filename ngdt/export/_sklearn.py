@@ -9,8 +9,7 @@ from sklearn.tree._tree import NODE_DTYPE
 from sklearn.tree._tree import Tree as SklearnTree
 
 from ngdt._core.structure import child_ids, sums_below
-from ngdt._inspection.labels import labels_of, leaves_and_samples, tree_of
-from ngdt._inspection.node_values import node_predictions
+from ngdt._inspection.captions import captions_of, leaves_and_samples, tree_of
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import number_of
 from ngdt._util.numbers import format_number
@@ -81,7 +80,7 @@ def export_sklearn(model, X, *, feature_names=None, n_terms=2):
     >>> bool((estimator.predict(scores) == tree.predict(X)).all())
     True
     """
-    labels = labels_of(model, feature_names=feature_names)
+    captions = captions_of(model, feature_names=feature_names)
     inner = unwrap(model)[1]
     tree = tree_of(inner)
     if not tree.n_internal:
@@ -93,14 +92,14 @@ def export_sklearn(model, X, *, feature_names=None, n_terms=2):
     _, X = leaves_and_samples(model, X)
     scores, names = tree.scores(X), []
     for node in range(tree.n_internal):
-        names.append(_name(condition_of(labels, node, n_terms, 3)))
-        weights = labels.tree.dense_weights([node])[0]
-        number = number_of(labels, np.flatnonzero(weights))
+        names.append(_name(condition_of(captions, node, n_terms, 3)))
+        weights = captions.tree.dense_weights([node])[0]
+        number = number_of(captions, np.flatnonzero(weights))
         if number is not None:      # in the unit of the feature
             scores[:, node] /= np.abs(weights[number])
-    is_classifier = labels.class_names is not None
+    is_classifier = captions.class_names is not None
     estimator = DecisionTreeClassifier() if is_classifier else DecisionTreeRegressor()
-    estimator.tree_ = _sklearn_tree(labels)
+    estimator.tree_ = _sklearn_tree(captions)
     estimator.n_features_in_ = tree.n_internal
     estimator.n_outputs_ = 1 if is_classifier else tree.n_outputs
     if is_classifier:
@@ -118,19 +117,19 @@ def _name(condition):
     return f"{score if condition.relation == '<=' else f'-({score})'}{condition.addition}"
 
 
-def _sklearn_tree(labels):
-    tree, m = labels.tree, labels.tree.n_internal
+def _sklearn_tree(captions):
+    tree, m = captions.tree, captions.tree.n_internal
     n_nodes = m + tree.n_leaves
-    predictions = np.nan_to_num(node_predictions(labels))
+    predictions = np.nan_to_num(captions.node_predictions())
     nodes = np.zeros(n_nodes, dtype=NODE_DTYPE)
     for name, children in zip(("left_child", "right_child"), child_ids(tree).T, strict=True):
         nodes[name] = np.r_[children, np.full(tree.n_leaves, -1)]
     nodes["feature"] = np.r_[np.arange(m), np.full(tree.n_leaves, -2)]
     nodes["threshold"][m:] = -2.0
-    if labels.n_node_samples is not None:
-        nodes["n_node_samples"] = labels.n_node_samples
-        nodes["weighted_n_node_samples"] = sums_below(tree, labels.leaf_weights)
-    is_classifier = labels.class_names is not None
+    if captions.n_node_samples is not None:
+        nodes["n_node_samples"] = captions.n_node_samples
+        nodes["weighted_n_node_samples"] = sums_below(tree, captions.leaf_weights)
+    is_classifier = captions.class_names is not None
     if is_classifier:
         nodes["impurity"] = 1.0 - (predictions**2).sum(axis=1)
     values = predictions[:, None, :] if is_classifier else predictions[:, :, None]

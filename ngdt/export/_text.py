@@ -2,7 +2,7 @@
 
 from numbers import Integral
 
-from ngdt._inspection.labels import labels_of
+from ngdt._inspection.captions import captions_of
 from ngdt._util.numbers import format_number
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_lines, missing_in_sums
@@ -96,20 +96,20 @@ def export_text(
             virginica (0.965)
     """
     check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth)
-    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
     lines = []
-    for kind, item, depth in walk(labels.tree, max_depth):
+    for kind, item, depth in walk(captions.tree, max_depth):
         texts = {"else": ["else:"], "cut": ["..."]}.get(kind, [])
         if kind == "split":
-            condition = condition_of(labels, item, n_terms, digits)
+            condition = condition_of(captions, item, n_terms, digits)
             texts = [f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"]
         elif kind == "leaf":
-            texts = leaf_lines(labels, item, n_terms, digits)
+            texts = leaf_lines(captions, item, n_terms, digits)
         lines += ["    " * depth + text for text in texts]
-    means = missing_in_sums(labels)
+    means = missing_in_sums(captions)
     if means:
         listed = ", ".join(
-            f"{labels.feature_names[j]} {format_number(value, _MEAN_DIGITS)}"
+            f"{captions.feature_names[j]} {format_number(value, _MEAN_DIGITS)}"
             for j, value in means.items())
         lines.append(f"# in sums, a missing number counts as its mean: {listed}")
     return writable("\n".join(lines))

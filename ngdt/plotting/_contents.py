@@ -9,7 +9,6 @@ from scipy import sparse
 
 from ngdt._inspection.importances import effects
 from ngdt._inspection.leaf_formulas import formula_of
-from ngdt._inspection.node_values import node_predictions, place_between
 from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
     SIGNS,
@@ -19,7 +18,7 @@ from ngdt._inspection.rules import (
     rule_of,
     terms_of,
 )
-from ngdt._util.numbers import format_number, shortest
+from ngdt._util.numbers import format_number, place_between, shortest
 from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
 from ngdt.plotting._style import DARK, class_colors, short
 
@@ -53,19 +52,18 @@ class Contents:
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     options : Options
     images : tuple of (ndarray, ndarray), or None
         Number of images in each leaf, and their mean.
     """
 
-    def __init__(self, labels, options, images=None):
-        self.labels, self.options, self._images = labels, options, images
-        self._predictions = node_predictions(labels)
+    def __init__(self, captions, options, images=None):
+        self.captions, self.options, self._images = captions, options, images
+        self._predictions = captions.node_predictions()
         known = self._predictions[~np.isnan(self._predictions).any(axis=1)]
-        self.value_range = (
-            None if labels.class_names is not None or labels.tree.n_outputs > 1 or not len(known)
-            else (known.min(), known.max()))
+        has_range = captions.class_names is None and captions.tree.n_outputs == 1 and len(known)
+        self.value_range = (known.min(), known.max()) if has_range else None
 
     @property
     def has_images(self):
@@ -74,14 +72,14 @@ class Contents:
 
     def is_sum(self, node):
         """Whether the rule of a node is a sum of terms."""
-        return category_rule_of(self.labels, node) is None and (
-            not rule_of(self.labels, node).is_condition)
+        return category_rule_of(self.captions, node) is None and (
+            not rule_of(self.captions, node).is_condition)
 
     def split(self, node):
         """The box of a split."""
-        labels, shape = self.labels, self.options.shape
+        captions, shape = self.captions, self.options.shape
         if shape is not None:
-            weights = labels.tree.dense_weights([node])[0]
+            weights = captions.tree.dense_weights([node])[0]
             limit = np.abs(weights).max(initial=0.0) or 1.0
             rule = [Image(weights.reshape(shape), (-limit, limit))]
         else:
@@ -95,10 +93,10 @@ class Contents:
 
     def leaf(self, leaf):
         """The box of a leaf."""
-        labels, number = self.labels, self.labels.tree.n_internal + leaf
+        captions, number = self.captions, self.captions.tree.n_internal + leaf
         if self._images is not None:
             blocks = self._mean_image(leaf)
-        elif labels.class_names is not None:
+        elif captions.class_names is not None:
             blocks = self._classes(leaf)
         else:
             blocks = self._values(leaf)
@@ -116,7 +114,7 @@ class Contents:
         prediction = self._predictions[number]
         if not self.options.filled or np.isnan(prediction).any():
             return "white"
-        if self.labels.class_names is None:
+        if self.captions.class_names is None:
             if self.value_range is None:
                 return "white"
             return blend(VALUE_COLOR, place_between(prediction[0], *self.value_range))
@@ -127,14 +125,14 @@ class Contents:
     # --- splits
 
     def _rule(self, node):
-        labels, digits = self.labels, self.options.precision
-        of_categories = category_rule_of(labels, node)
+        captions, digits = self.captions, self.options.precision
+        of_categories = category_rule_of(captions, node)
         if of_categories is not None:
             return [Text(_wrapped(of_categories.text(left=True)))]
-        rule = rule_of(labels, node, _N_TERMS, digits)
+        rule = rule_of(captions, node, _N_TERMS, digits)
         if rule.is_condition:
-            return [Text(_wrapped(condition_text(labels, rule)))]
-        weights = labels.tree.dense_weights([node])[0]
+            return [Text(_wrapped(condition_text(captions, rule)))]
+        weights = captions.tree.dense_weights([node])[0]
         numbers, threshold, about = _short_numbers(rule, digits)
         return [
             *self._bars(weights, rule.features, numbers, _N_TERMS),
@@ -142,24 +140,24 @@ class Contents:
 
     def _bars(self, weights, features, numbers, n_terms):
         """The largest terms of a sum as bars, and what is not shown of it."""
-        labels = self.labels
-        _, effect = terms_of(labels, weights)
+        captions = self.captions
+        _, effect = terms_of(captions, weights)
         lengths = np.sign(weights[features]) * effect[:len(features)] / (
             effect.max(initial=0.0) or 1.0)
         names = [
-            f"{_minus(format_number(number))} × {short(factor(labels, j), _NAME_LENGTH)}"
+            f"{_minus(format_number(number))} × {short(factor(captions, j), _NAME_LENGTH)}"
             for j, number in zip(features, numbers, strict=True)]
         bars = Bars(names, lengths[None], [[DARK] * len(names)])
         return [bars, *self._hidden(effect, n_terms)]
 
     def _hidden(self, effect, n_terms):
-        hidden = hidden_terms(self.labels, effect, n_terms)
+        hidden = hidden_terms(self.captions, effect, n_terms)
         return [Text([hidden], 0.8, DARK)] if hidden else []
 
     # --- what is known of the samples
 
     def _count(self, number):
-        counts, options = self.labels.n_node_samples, self.options
+        counts, options = self.captions.n_node_samples, self.options
         if counts is None:
             return []
         word = "" if options.label == "none" or (options.label == "root" and number) else (
@@ -174,9 +172,9 @@ class Contents:
         blocks, prediction = self._count(node), self._predictions[node]
         if np.isnan(prediction).any():
             return blocks
-        if self.labels.class_names is not None and self.has_images:
+        if self.captions.class_names is not None and self.has_images:
             return blocks       # the key has no colours of classes
-        if self.labels.class_names is not None:
+        if self.captions.class_names is not None:
             return [*blocks, Strip(prediction, class_colors(len(prediction)))]
         word = "" if self.options.label == "none" or (
             self.options.label == "root" and node) else "mean "
@@ -186,7 +184,7 @@ class Contents:
 
     def _frequent_classes(self, node):
         """The classes of most samples of a subtree whose leaves would be images."""
-        names, prediction = self.labels.class_names, self._predictions[node]
+        names, prediction = self.captions.class_names, self._predictions[node]
         if names is None or not self.has_images or np.isnan(prediction).any():
             return []
         order = np.argsort(-prediction, kind="stable")
@@ -199,26 +197,26 @@ class Contents:
     # --- leaves
 
     def _classes(self, leaf):
-        labels = self.labels
-        prediction = self._predictions[labels.tree.n_internal + leaf]
+        captions = self.captions
+        prediction = self._predictions[captions.tree.n_internal + leaf]
         note = []
-        if is_linear(labels.tree, leaf):
+        if is_linear(captions.tree, leaf):
             note = [Text(["linear"], 0.85, DARK)]
             note += self._class_slopes(leaf) if self.options.shape is None else []
         if np.isnan(prediction).any():
             return note
         best = prediction.argmax()
-        title = Text(_wrapped(labels.class_names[best]), weight="bold")
+        title = Text(_wrapped(captions.class_names[best]), weight="bold")
         share = Text([f"{100 * prediction[best]:.3g} %"])
         return [title, share, *note, Shares(prediction, class_colors(len(prediction)))]
 
     def _values(self, leaf):
-        labels, digits = self.labels, self.options.precision
-        tree = labels.tree
+        captions, digits = self.captions, self.options.precision
+        tree = captions.tree
         formulas = [
-            formula_of(labels, leaf, output, n_terms=0, digits=digits or DEFAULT_DIGITS)
+            formula_of(captions, leaf, output, n_terms=0, digits=digits or DEFAULT_DIGITS)
             for output in range(tree.n_outputs)]
-        known = labels.summary is not None
+        known = captions.summary is not None
         lines = [_minus(format_number(formula.constant)) if known or not formula.hidden
                  else "linear" for formula in formulas]
         more = ["…"] * (len(lines) > _N_TARGETS)
@@ -231,22 +229,22 @@ class Contents:
 
     def _slopes(self, leaf, output):
         """The features of a linear leaf, for one of the targets."""
-        labels, digits = self.labels, self.options.precision
-        slopes = labels.tree.slopes[leaf, output]
+        captions, digits = self.captions, self.options.precision
+        slopes = captions.tree.slopes[leaf, output]
         if not slopes.any():
             return []
         if self.options.shape is not None:
             limit = np.abs(slopes).max()
             return [Image(slopes.reshape(self.options.shape), (-limit, limit))]
-        features = terms_of(labels, slopes)[0][:self._n_slopes]
+        features = terms_of(captions, slopes)[0][:self._n_slopes]
         numbers = [shortest(slopes[j], digits or DEFAULT_DIGITS) for j in features]
         return self._bars(slopes, features, numbers, self._n_slopes)
 
     @property
     def _n_slopes(self):
         """A tree of one leaf has room for as many terms as a split, one for each target or more."""
-        tree = self.labels.tree
-        n_sums = 1 if self.labels.class_names is not None else min(tree.n_outputs, _N_TARGETS)
+        tree = self.captions.tree
+        n_sums = 1 if self.captions.class_names is not None else min(tree.n_outputs, _N_TARGETS)
         return max(1, (_N_SLOPES if tree.n_internal else _N_TERMS) - n_sums + 1)
 
     def _class_slopes(self, leaf):
@@ -255,20 +253,20 @@ class Contents:
         Adding a number to the slopes of all classes changes no probability: it is their differences
         that count, and those from their mean that bars show.
         """
-        labels = self.labels
-        slopes = labels.tree.slopes[leaf] / 2       # no difference of two of them overflows
-        features, effect = terms_of(labels, slopes.max(axis=0) - slopes.min(axis=0))
+        captions = self.captions
+        slopes = captions.tree.slopes[leaf] / 2       # no difference of two of them overflows
+        features, effect = terms_of(captions, slopes.max(axis=0) - slopes.min(axis=0))
         if not len(features):
             return []
         shown = features[:self._n_slopes]
-        std = np.ones(len(shown)) if labels.summary is None else labels.summary.std[shown]
+        std = np.ones(len(shown)) if captions.summary is None else captions.summary.std[shown]
         slopes = slopes[:, shown]
         lengths = effects((slopes - (slopes / len(slopes)).sum(axis=0)).ravel(),
                           np.tile(std, len(slopes))).reshape(slopes.shape)
         classes = np.array([slopes.argmin(axis=0), slopes.argmax(axis=0)])
         lengths = np.take_along_axis(lengths, classes, axis=0) * [[-1], [1]]
         colors = class_colors(len(slopes))
-        names = [short(factor(labels, j), _NAME_LENGTH) for j in shown]
+        names = [short(factor(captions, j), _NAME_LENGTH) for j in shown]
         bars = Bars(names, lengths / (np.abs(lengths).max() or 1.0),
                     [[colors[c] for c in side] for side in classes])
         return [bars, *self._hidden(effect, self._n_slopes)]
@@ -276,14 +274,14 @@ class Contents:
     def _mean_image(self, leaf):
         """The mean of the images in a leaf, below its prediction and their number."""
         counts, means = self._images
-        labels = self.labels
-        prediction = self._predictions[labels.tree.n_internal + leaf]
-        if labels.class_names is None:
+        captions = self.captions
+        prediction = self._predictions[captions.tree.n_internal + leaf]
+        if captions.class_names is None:
             title = self._values(leaf)[0].lines[0]
         else:
-            linear = ["linear"] * is_linear(labels.tree, leaf)
+            linear = ["linear"] * is_linear(captions.tree, leaf)
             known = [] if np.isnan(prediction).any() else [
-                short(labels.class_names[prediction.argmax()], _NAME_LENGTH)]
+                short(captions.class_names[prediction.argmax()], _NAME_LENGTH)]
             title = ", ".join(known + linear)
         mean = means[leaf].reshape(self.options.shape) if counts[leaf] else None
         return [Text([f"{title} ({counts[leaf]})"], weight="bold"),
@@ -295,12 +293,12 @@ def is_linear(tree, leaf):
     return tree.slopes is not None and bool(tree.slopes[leaf].any())
 
 
-def mean_images(labels, leaf, X):
+def mean_images(captions, leaf, X):
     """Number of images in each leaf, and their mean.
 
     Parameters
     ----------
-    labels : TreeLabels
+    captions : Captions
     leaf : ndarray of int, shape (n_images,)
         The leaf of each image.
     X : ndarray or CSR matrix of shape (n_images, n_features)
@@ -310,7 +308,7 @@ def mean_images(labels, leaf, X):
     counts : ndarray of int, shape (n_leaves,)
     means : ndarray of shape (n_leaves, n_features)
     """
-    n_leaves = labels.tree.n_leaves
+    n_leaves = captions.tree.n_leaves
     counts = np.bincount(leaf, minlength=n_leaves)
     member = sparse.csr_array(
         (np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(n_leaves, len(leaf)))
@@ -319,11 +317,11 @@ def mean_images(labels, leaf, X):
     return counts, total / np.maximum(counts, 1)[:, None]
 
 
-def condition_text(labels, rule):
+def condition_text(captions, rule):
     """A rule on a single feature, as the condition that samples of the left child meet."""
     (feature,), (relation, limit) = rule.features, rule.comparison
     missing = " or missing" if rule.missing_is_left else ""
-    return (f"{labels.feature_names[feature]} {SIGNS[relation]}{_FIXED_SPACE}"
+    return (f"{captions.feature_names[feature]} {SIGNS[relation]}{_FIXED_SPACE}"
             f"{_minus(format_number(limit))}{missing}")
 
 

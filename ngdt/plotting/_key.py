@@ -79,7 +79,7 @@ def _line_width(line):
 
 def _colors(contents):
     """What the colours of images, classes and values mean."""
-    names, shape = contents.labels.class_names, contents.options.shape
+    names, shape = contents.captions.class_names, contents.options.shape
     entries = []
     if shape is not None:
         entries += DIRECTIONS.items()
@@ -97,28 +97,28 @@ def _colors(contents):
 
 def _remarks(contents, shown):
     """What bars and linear leaves mean, in lines that are short enough for a small tree."""
-    labels = contents.labels
-    is_any_linear = any(item < 0 and is_linear(labels.tree, ~item) for item in shown)
+    captions = contents.captions
+    is_any_linear = any(item < 0 and is_linear(captions.tree, ~item) for item in shown)
     remarks = [] if contents.options.shape is not None else _bar_remarks(
         contents, shown, is_any_linear)
     if is_any_linear:
         remarks.append("linear leaf: " + (
-            "what it predicts depends on features" if labels.summary is None
-            else "prediction at the mean of its samples" if labels.summary.probabilities is None
+            "what it predicts depends on features" if captions.summary is None
+            else "prediction at the mean of its samples" if captions.summary.probabilities is None
             else "the most probable class on average" if contents.has_images
             else "mean probabilities of its samples"))
     return remarks
 
 
 def _bar_remarks(contents, shown, has_slopes):
-    labels, remarks = contents.labels, []
-    effect = "|weight|" if labels.summary is None else "|weight| × standard deviation"
+    captions, remarks = contents.captions, []
+    effect = "|weight|" if captions.summary is None else "|weight| × standard deviation"
     has_sums = any(item >= 0 and contents.is_sum(item) for item in shown)
     if has_sums or has_slopes:
         remarks.append(f"length of a bar: {effect}")
     if has_sums:
         remarks.append("bar of a split to the right: larger values speak for no")
-    if has_slopes and labels.class_names is None:
+    if has_slopes and captions.class_names is None:
         remarks.append("bar of a leaf to the right: larger values raise the prediction")
     elif has_slopes:
         remarks += ["bars of a leaf: larger values speak for the class on the",

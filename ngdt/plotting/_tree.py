@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from ngdt._core.structure import sums_below
-from ngdt._inspection.labels import labels_of, leaves_and_samples
+from ngdt._inspection.captions import captions_of, leaves_and_samples
 from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, Options, mean_images
 from ngdt.plotting._key import Key
@@ -110,13 +110,13 @@ def plot_tree(
     ['yes', 'no', 'income ≤ 0.5', 'no', '88.1 %', 'yes', '88.1 %', 'no', 'yes']
     """
     plt = import_pyplot()
-    labels = labels_of(model, feature_names=feature_names, class_names=class_names, X=X)
-    check_shape(shape, labels.tree.n_features)
+    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    check_shape(shape, captions.tree.n_features)
     _check(max_depth, label, precision, ax, fontsize)
     images = None if shape is None or X is None else mean_images(
-        labels, *leaves_and_samples(model, X))
-    plan = _Plan(Contents(
-        labels, Options(shape, label, filled, proportion, precision, node_ids), images), max_depth)
+        captions, *leaves_and_samples(model, X))
+    options = Options(shape, label, filled, proportion, precision, node_ids)
+    plan = _Plan(Contents(captions, options, images), max_depth)
     if ax is None:
         fontsize = fontsize or _FONT_SIZE
         figure = plt.figure(figsize=(plan.width * fontsize / 72, plan.height * fontsize / 72))
@@ -145,7 +145,7 @@ class _Plan:
     """The boxes of a tree and their places, in units of the font size."""
 
     def __init__(self, contents, max_depth):
-        self._contents, self._tree = contents, contents.labels.tree
+        self._contents, self._tree = contents, contents.captions.tree
         self._depth = depths(
             self._tree, max(1, self._tree.max_depth) if max_depth is None else max_depth)
         self._n_leaves = sums_below(self._tree, np.ones(self._tree.n_leaves))

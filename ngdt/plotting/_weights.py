@@ -5,7 +5,7 @@ import textwrap
 
 import numpy as np
 
-from ngdt._inspection.labels import labels_of
+from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import SIGNS, category_rule_of, hidden_terms, rule_of, terms_of
 from ngdt._util.numbers import format_number
 from ngdt.plotting._layout import children
@@ -40,13 +40,13 @@ def check_shape(shape, n_features):
         )
 
 
-def _short_labels(labels):
-    return dataclasses.replace(labels, **{
-        which: [short(name, _NAME_LENGTH) for name in getattr(labels, which)]
+def _short_captions(captions):
+    return dataclasses.replace(captions, **{
+        which: [short(name, _NAME_LENGTH) for name in getattr(captions, which)]
         for which in ("feature_names", "column_names")})
 
 
-def draw_split(ax, labels, node, shape, n_bars=5):
+def draw_split(ax, captions, node, shape, n_bars=5):
     """Draw the weights of a node: as an image if a shape is given, else as bars.
 
     A split on a single feature is written as a condition. A bar is as long as the effect of its
@@ -55,22 +55,22 @@ def draw_split(ax, labels, node, shape, n_bars=5):
     Parameters
     ----------
     ax : matplotlib Axes
-    labels : TreeLabels
+    captions : Captions
     node : int
     shape : tuple of (int, int), or None
     n_bars : int, default=5
     """
-    weights = labels.tree.dense_weights([node])[0]
+    weights = captions.tree.dense_weights([node])[0]
     ax.set(xticks=[], yticks=[])
     if shape is not None:
         draw_image(ax, weights, shape)
         return
     ax.spines[:].set_color("0.8")
-    if category_rule_of(labels, node) is not None or rule_of(labels, node).is_condition:
-        ax.text(0.5, 0.5, _condition(labels, node), ha="center", va="center", fontsize=8,
+    if category_rule_of(captions, node) is not None or rule_of(captions, node).is_condition:
+        ax.text(0.5, 0.5, _condition(captions, node), ha="center", va="center", fontsize=8,
                 transform=ax.transAxes, parse_math=False)
     else:
-        draw_effects(ax, labels, weights, n_bars)
+        draw_effects(ax, captions, weights, n_bars)
 
 
 def draw_image(ax, weights, shape):
@@ -86,17 +86,17 @@ def draw_image(ax, weights, shape):
     ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
 
 
-def draw_effects(ax, labels, weights, n_bars):
+def draw_effects(ax, captions, weights, n_bars):
     """Draw the largest effects of a weighted sum as bars, and state the share of the others.
 
     Parameters
     ----------
     ax : matplotlib Axes
-    labels : TreeLabels
+    captions : Captions
     weights : ndarray of shape (n_features,)
     n_bars : int
     """
-    features, effect = terms_of(labels, weights)
+    features, effect = terms_of(captions, weights)
     shown = np.sign(weights[features]) * effect / (effect.max(initial=0.0) or 1.0)
     middle = 0.5 * (min(n_bars, len(features)) - 1)
     ax.set_xlim(-1.1, 1.1)
@@ -105,24 +105,24 @@ def draw_effects(ax, labels, weights, n_bars):
         side = np.sign(weights[j])
         ax.barh(place, length, color=RED if side > 0 else BLUE)
         # The name is on the side of zero that the bar leaves free.
-        ax.text(-0.06 * side, place, labels.feature_names[j],
+        ax.text(-0.06 * side, place, captions.feature_names[j],
                 ha="right" if side > 0 else "left", va="center", fontsize=7,
                 parse_math=False)
     ax.axvline(0.0, color="0.4", linewidth=0.8)
     ax.set_xlabel(
-        hidden_terms(labels, effect, n_bars), fontsize=6.5, color="0.4", labelpad=2)
+        hidden_terms(captions, effect, n_bars), fontsize=6.5, color="0.4", labelpad=2)
 
 
-def _condition(labels, node):
+def _condition(captions, node):
     """The condition that samples of the left child meet, at a split on a single column."""
-    of_categories = category_rule_of(labels, node)
+    of_categories = category_rule_of(captions, node)
     if of_categories is not None:
         return textwrap.fill(of_categories.text(left=True), _NAME_LENGTH)
-    known = labels.summary is not None
-    rule = rule_of(labels, node, digits=None if known else _DIGITS)
+    known = captions.summary is not None
+    rule = rule_of(captions, node, digits=None if known else _DIGITS)
     (feature,), (relation, limit) = rule.features, rule.comparison
     missing = "\nor missing" if rule.missing_is_left else ""
-    return f"{labels.feature_names[feature]}\n{SIGNS[relation]} {format_number(limit)}{missing}"
+    return f"{captions.feature_names[feature]}\n{SIGNS[relation]} {format_number(limit)}{missing}"
 
 
 def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None, X=None):
@@ -165,8 +165,8 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     ['root']
     """
     plt = import_pyplot()
-    labels = _short_labels(labels_of(model, feature_names=feature_names, X=X))
-    tree = labels.tree
+    captions = _short_captions(captions_of(model, feature_names=feature_names, X=X))
+    tree = captions.tree
     check_shape(shape, tree.n_features)
     titles = {}
     if tree.n_internal:
@@ -193,6 +193,6 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
         raise ValueError(
             f"axes must be at least one for each of the {len(nodes)} nodes, got {len(axes)}")
     for node, ax in zip(map(int, nodes), axes, strict=False):
-        draw_split(ax, labels, node, shape)
+        draw_split(ax, captions, node, shape)
         ax.set_title(titles.get(node, f"node {node}"), fontsize=10)
     return list(axes[: len(nodes)])

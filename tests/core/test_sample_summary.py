@@ -8,8 +8,7 @@ from helpers import FORMS
 from ngdt import ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments
-from ngdt._inspection.labels import labels_of
-from ngdt._inspection.node_values import node_predictions
+from ngdt._inspection.captions import captions_of
 from ngdt._inspection.sample_summary import SampleSummary
 
 
@@ -95,12 +94,12 @@ def test_means_of_nodes_are_those_of_weighted_samples(max_depth):
     X, weight = rng.normal(size=(200, 2)), rng.integers(0, 4, 200).astype(float)
     y = X[:, 0] + rng.normal(size=200)
     model = ObliqueTreeRegressor(max_depth, optimizer=None).fit(X, y, sample_weight=weight)
-    labels, of_leaf = labels_of(model), model.apply(X)
+    captions, of_leaf = captions_of(model), model.apply(X)
     path = model.decision_path(X).toarray()
     for node in range(model.tree_.n_internal):
         here = path[:, node] > 0
         np.testing.assert_allclose(
-            node_predictions(labels)[node], np.average(y[here], weights=weight[here]))
+            captions.node_predictions()[node], np.average(y[here], weights=weight[here]))
     # Of the root as a leaf, whose samples are gone.
     leaf = Tree(np.empty((0, 2)), [], [], [], [[y.mean()]])
     n_nodes = model.tree_.n_internal + model.tree_.n_leaves

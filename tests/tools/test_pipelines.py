@@ -18,7 +18,7 @@ from sklearn.preprocessing import (
 )
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt._inspection.labels import labels_of
+from ngdt._inspection.captions import captions_of
 from ngdt._inspection.pipelines import units_of
 from ngdt.export import export_graphviz, export_rules, export_text
 
@@ -104,23 +104,23 @@ def test_units_of_tables_with_gaps_and_categories(case):
     model = make_pipeline(*steps, oblique).fit(X, y)
     tree = model[-1]
     alone = ObliqueTreeClassifier(0, optimizer=None).fit(X, y)
-    labels, encoded = labels_of(model), alone.encode(X)
-    assert labels.features == alone._table.features
+    captions, encoded = captions_of(model), alone.encode(X)
+    assert captions.features == alone._table.features
     np.testing.assert_array_equal(
-        labels.tree.apply(encoded), tree.apply(model[:-1].transform(X)))
+        captions.tree.apply(encoded), tree.apply(model[:-1].transform(X)))
     for name in ("mean", "std", "low", "high"):
         np.testing.assert_allclose(
-            getattr(labels.summary, name), getattr(alone._sample_summary, name))
-    assert labels.tree.n_internal == tree.tree_.n_internal
+            getattr(captions.summary, name), getattr(alone._sample_summary, name))
+    assert captions.tree.n_internal == tree.tree_.n_internal
 
 
 def test_formulas_are_in_units_of_the_table(diabetes):
     X, y = diabetes[0] * 1000 + 50, diabetes[1]
     tree = ObliqueTreeRegressor(1, leaf="linear", optimizer=None, random_state=0)
     pipeline = make_pipeline(StandardScaler(), tree).fit(X, y)
-    labels = labels_of(pipeline)
-    np.testing.assert_allclose(labels.tree.predict(X)[:, 0], pipeline.predict(X))
-    summary, X_leaf = labels.summary, [X[labels.tree.apply(X) == j] for j in range(2)]
+    captions = captions_of(pipeline)
+    np.testing.assert_allclose(captions.tree.predict(X)[:, 0], pipeline.predict(X))
+    summary, X_leaf = captions.summary, [X[captions.tree.apply(X) == j] for j in range(2)]
     for found, expected in [
             (summary.mean, X.mean(axis=0)), (summary.std, X.std(axis=0)),
             (summary.low, X.min(axis=0)), (summary.high, X.max(axis=0)),
@@ -134,7 +134,7 @@ def test_limits_of_linear_leaves_are_those_of_the_pipeline():
     pipeline = make_pipeline(StandardScaler(), tree).fit(X, X[:, 2] + 1e-3 * X[:, 0])
     far = X.mean(axis=0) + 5 * (X - X.mean(axis=0))
     expected = pipeline.predict(far)
-    np.testing.assert_allclose(labels_of(pipeline).tree.predict(far)[:, 0], expected)
+    np.testing.assert_allclose(captions_of(pipeline).tree.predict(far)[:, 0], expected)
     assert export_text(pipeline).count("within [") == 2
     assert expected.max() <= pipeline[-1].tree_.ranges.max()    # some samples are beyond them
 

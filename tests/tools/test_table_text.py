@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._inspection.labels import labels_of
+from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import category_rule_of
 from ngdt.export import export_html, export_rules, export_sklearn, export_text
 
@@ -30,7 +30,7 @@ def test_rules_of_categories_are_those_of_the_tree(rare, weights, threshold):
     # The first feature is the column of numbers.
     weights = np.array([0, *weights, 0, 0][:n_features], dtype=float)
     model.tree_ = Tree([weights], [threshold], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
-    rule = category_rule_of(labels_of(model), 0)
+    rule = category_rule_of(captions_of(model), 0)
     if rule is None:
         assert not weights.any() or threshold < min(*weights, 0.0) or threshold >= weights.max()
         return
@@ -53,7 +53,7 @@ def test_conditions_name_categories(weights, threshold, left, right):
     model = fitted()
     model.tree_ = Tree([weights], [threshold], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
     assert export_text(model).startswith(f"if {left}:\n")
-    assert category_rule_of(labels_of(model), 0).text(left=False) == right
+    assert category_rule_of(captions_of(model), 0).text(left=False) == right
     assert export_text(model, feature_names=["town", "a"]).startswith(
         f"if {left.replace('city', 'town')}:\n")
 

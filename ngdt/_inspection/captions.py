@@ -1,23 +1,27 @@
-"""All that text and plots say of a tree beside its numbers: names, and a summary of its samples."""
+"""Captions of a tree for texts and plots: names, units, and a summary of its samples."""
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.scaling import Moments
-from ngdt._core.structure import sums_below
+from ngdt._core.structure import constant_predictions, node_means, sums_below
 from ngdt._core.tree import Tree
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
 from ngdt._inspection.sample_summary import SampleSummary
-from ngdt._inspection.units import in_units
 from ngdt._util.validation import check_matrix
+
+# Rounding errors of scaled numbers, relative to numbers before. A scaler may work in float32.
+_ROUNDING = 8 * np.finfo(np.float32).eps
 
 
 @dataclass(frozen=True, eq=False)
-class TreeLabels:
-    """A tree and what is known of its features and classes.
+class Captions:
+    """A tree, with names of its features and classes and a summary of its samples.
 
     Attributes
     ----------
@@ -59,11 +63,34 @@ class TreeLabels:
         return None if counts is None else counts[self.tree.n_internal:]
 
     def is_number(self, feature):
-        """Whether a feature of the tree is a column of numbers."""
+        """Return whether a feature of the tree is a column of numbers."""
         return self.features is None or self.features[feature].kind == "number"
 
+    def node_predictions(self):
+        """Mean prediction for the samples of each node, by their weights: probabilities, or values.
 
-def labels_of(model, *, feature_names=None, class_names=None, X=None):
+        Returns
+        -------
+        ndarray of shape (n_internal + n_leaves, n_outputs)
+            Nodes come first, then leaves. A linear leaf counts by the mean probabilities of its
+            samples, or by its value at their mean. NaN where samples are not known, but for
+            constant leaves.
+        """
+        tree, weights = self.tree, self.leaf_weights
+        at_leaf = constant_predictions(tree) if self.summary is None else (
+            self.summary.leaf_averages())
+        if self.class_names is not None:
+            at_leaf = softmax(at_leaf, axis=1)
+            # Not known of models that an earlier version has saved.
+            if self.summary is not None and self.summary.probabilities is not None:
+                is_linear = tree.slopes.any(axis=(1, 2))
+                at_leaf[is_linear] = self.summary.probabilities[is_linear]
+        if weights is None:
+            return np.vstack([np.full((tree.n_internal, tree.n_outputs), np.nan), at_leaf])
+        return node_means(tree, at_leaf, weights)
+
+
+def captions_of(model, *, feature_names=None, class_names=None, X=None):
     """The tree of a model, names of its features and classes, and a summary of its samples.
 
     Of a pipeline or a search, it is the tree of the last step. If the steps before it end with
@@ -83,7 +110,7 @@ def labels_of(model, *, feature_names=None, class_names=None, X=None):
 
     Returns
     -------
-    TreeLabels
+    Captions
     """
     steps, model = unwrap(model)
     tree, table = tree_of(model), _encoding(model)
@@ -97,16 +124,16 @@ def labels_of(model, *, feature_names=None, class_names=None, X=None):
     classes = _class_names(model, tree, class_names)
     summary, counts = _known(model, tree) if X is None else _summarize(
         tree, _encoded(model, transform(steps, X)), classes is not None)
-    labels = TreeLabels(
+    captions = Captions(
         tree, names, None if table is None else table.features, columns, classes, summary, counts,
         *_of_numbers(getattr(model, "_table", None)))
     scale, offset = units_of(steps, n_columns)
     if table is not None:       # indicators have no units
-        is_number = np.array([each.kind == "number" for each in labels.features])
-        columns = [each.column for each in labels.features]
+        is_number = np.array([each.kind == "number" for each in captions.features])
+        columns = [each.column for each in captions.features]
         scale = np.where(is_number, scale[columns], 1.0)
         offset = np.where(is_number, offset[columns], 0.0)
-    return in_units(labels, scale, offset)
+    return _in_units(captions, scale, offset)
 
 
 def leaves_and_samples(model, X):
@@ -215,3 +242,56 @@ def _check_names(parameter, names, count):
             f"{parameter} must be a sequence of {count} names, got shape {np.shape(names)}"
         )
     return [str(name) for name in names]
+
+
+def _in_units(captions, scale, offset):
+    """Captions in other units, where a number z of a feature is ``scale * z + offset``.
+
+    The tree is the same function up to rounding. Scales are positive.
+    """
+    if np.all(scale == 1.0) and not offset.any():
+        return captions
+    before = captions.tree
+    shift = offset / scale
+    weights = before.weights @ sparse.diags_array(1.0 / scale)
+    slopes = before.slopes
+    tree = before.replace(
+        weights=sparse.csr_array(weights) if sparse.issparse(weights) else weights,
+        thresholds=before.thresholds + before.weights @ shift,
+        **({} if slopes is None else {
+            "slopes": slopes / scale, "values": before.values - slopes @ shift,
+            "ranges": before.ranges}))
+    summary = captions.summary
+    if summary is not None:
+        summary = _summary_in_units(summary, tree, scale, offset)
+    fill = {j: float(scale[j] * value + offset[j]) for j, value in captions.fill.items()}
+    return replace(captions, tree=tree, summary=summary, fill=fill)
+
+
+def _summary_in_units(summary, tree, scale, offset):
+    left, right = summary.left.copy(), summary.right.copy()
+    for node in range(tree.n_internal):
+        weights = summary.tree.dense_weights([node])[0]
+        if np.count_nonzero(weights) == 1:      # the products are the values of the feature
+            (feature,) = np.flatnonzero(weights)
+            unit, shift = scale[feature], np.sign(weights[feature]) * offset[feature]
+            size = abs(shift)
+        else:
+            terms = weights * (offset / scale)
+            unit, shift, size = 1.0, terms.sum(), np.abs(terms).sum()
+        left[node], right[node] = _narrowed(
+            unit * left[node], unit * right[node], shift, size)
+    means = summary.leaf_means
+    return replace(
+        summary, tree=tree, left=left, right=right, std=scale * summary.std,
+        mean=scale * summary.mean + offset, low=scale * summary.low + offset,
+        high=scale * summary.high + offset,
+        leaf_means=None if means is None else scale * means + offset)
+
+
+def _narrowed(left, right, shift, size):
+    """Ends of a gap between samples, moved, less what rounding may have moved samples by."""
+    ends = np.array([left, right])
+    size = size + np.abs(ends[np.isfinite(ends)]).max(initial=0.0)
+    error = min(_ROUNDING * size, (right - left) / 4)
+    return ends + shift + [error, -error]
