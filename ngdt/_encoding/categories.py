@@ -1,4 +1,4 @@
-"""The categories of a column, and the indicator features that they become."""
+"""Categories of a column, and the indicator features that encode them."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,22 +12,23 @@ from ngdt._encoding.columns import is_missing
 
 # Least number of samples of a category that has a feature; largest number of features of a column.
 MIN_SAMPLES, _MAX_FEATURES = 5, 256
-# Stand for the features of values that have none, and of values that are not in the dictionary.
+# Placeholders for the features of values without one, and of values not in the dictionary.
 _NONE, _NOT_FOUND = -1, -2
 
 
 @dataclass(frozen=True)
 class Categories:
-    """The categories of a column, as the `OneHotEncoder` of scikit-learn orders them.
+    """Categories of a column, as the `OneHotEncoder` of scikit-learn orders them.
 
-    Its `transform` takes milliseconds for a single sample; a dictionary takes microseconds.
+    `OneHotEncoder.transform` takes milliseconds for a single sample; a dictionary takes
+    microseconds.
 
     Attributes
     ----------
     frequent : tuple
-        Those with a feature of their own, sorted; None, the missing one, comes last.
+        Categories with a feature of their own, sorted. None, the missing category, comes last.
     rare : tuple
-        Those that share the last feature, in the same order.
+        Categories that share the last feature, in the same order.
     """
 
     frequent: tuple
@@ -35,7 +36,7 @@ class Categories:
 
     @classmethod
     def fit(cls, values):
-        """The categories of training samples.
+        """Learn the categories of training samples.
 
         Parameters
         ----------
@@ -49,8 +50,8 @@ class Categories:
         """
         count = Counter(values)
         n_missing = sum(count.pop(value) for value in [*filter(is_missing, count)])
-        if not any(all(isinstance(value, kind) for value in count)
-                   for kind in (str, Real | np.bool_)):
+        if not any(all(isinstance(value, type_) for value in count)
+                   for type_ in (str, Real | np.bool_)):
             raise TypeError("neither all strings nor all numbers")
         known = sorted(count)
         n_samples = [count[value] for value in known]
@@ -69,7 +70,7 @@ class Categories:
             self.rare, len(self.frequent))
 
     def __getstate__(self):
-        # Without what follows; skops cannot store a dictionary in which None is a key.
+        # Without `feature`: skops cannot store a dictionary with None as a key.
         return {"frequent": self.frequent, "rare": self.rare}
 
     @property
@@ -78,9 +79,9 @@ class Categories:
         return len(self.frequent) + bool(self.rare)
 
     def are_foreign(self, values):
-        """Whether values can hardly be of the column: of another type, or many and all unknown.
+        """Return whether values are of another type than the column, or many and all unknown.
 
-        A few values that are unknown in training are nothing special.
+        A few values that are unknown from training are nothing special.
 
         Parameters
         ----------
@@ -94,7 +95,7 @@ class Categories:
             isinstance(value, str) != is_text and not is_missing(value) for value in values)
 
     def features_of(self, values):
-        """Feature of each value, intp of shape (n_values,); -1 for those that have none.
+        """Feature of each value, intp of shape (n_values,); -1 for values without one.
 
         Parameters
         ----------
@@ -112,7 +113,7 @@ class Categories:
 
 
 def _are_rare(n_samples):
-    """Whether each category is rare; of equally frequent ones, the first are."""
+    """Mask of the rare categories; of equally frequent ones, the first become rare."""
     is_rare = n_samples < MIN_SAMPLES
     if np.count_nonzero(~is_rare) >= _MAX_FEATURES:
         is_rare[np.argsort(n_samples, kind="stable")[:1 - _MAX_FEATURES]] = True

@@ -27,7 +27,7 @@ class RawTable(NamedTuple):
     categories : list of list
         Values of each categorical column; missing ones are None, NaN or pandas.NA.
     booleans : tuple of int
-        Columns of numbers that are bools; of samples for training only.
+        Columns of numbers whose values are bools; empty unless the samples are for training.
     """
 
     numbers: Any
@@ -54,7 +54,7 @@ def check_samples(estimator, X, *, reset):
     _check_form(X)
     if as_columns(X) is not None:
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
-    with _way_out_of_lists(X):
+    with _helpful_errors(X):
         return validate_data(
             estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
 
@@ -74,7 +74,7 @@ def check_table(estimator, X, categorical_features, *, reset):
     Returns
     -------
     raw : RawTable
-        Its numbers may be infinite; `Table.transform` refuses those.
+        The numbers may be infinite; `Table.transform` refuses these.
     names : list of str or None
         Names of the columns; None for an array that is not for training.
     categorical : ndarray of int
@@ -87,16 +87,16 @@ def check_table(estimator, X, categorical_features, *, reset):
         if not isinstance(given, str) and given.size:
             if sparse.issparse(X):
                 raise TypeError("categorical_features needs a dense table, but X is sparse")
-            with _way_out_of_lists(X):
+            with _helpful_errors(X):
                 columns = ArrayColumns(validate_data(
                     estimator, X, reset=reset, ensure_all_finite=False,
                     dtype=CHECK_X_PARAMS["dtype"]))
         else:
-            with _way_out_of_lists(X):
+            with _helpful_errors(X):
                 X = validate_data(
                     estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
             X = canonical_csr(X) if sparse.issparse(X) else X
-            # Names take longer than a prediction for a sample, which does not need them.
+            # To make names takes longer than to predict one sample, which needs none.
             names = [f"x{j}" for j in range(X.shape[1])] if reset else None
             return RawTable(X, []), names, np.empty(0, dtype=np.intp)
     else:
@@ -110,7 +110,7 @@ def check_table(estimator, X, categorical_features, *, reset):
 
 
 def _check_form(X):
-    """Refuse masked values and what has no rows and columns, before it is read as numbers."""
+    """Refuse masked arrays, and objects without rows and columns, before they are read."""
     n_dimensions = len(getattr(X, "shape", (None, None)))
     if type(X) is dict or (isinstance(X, (list, tuple)) and X and (
             isinstance(X[0], str) or not hasattr(X[0], "__len__"))):
@@ -124,8 +124,8 @@ def _check_form(X):
 
 
 @contextmanager
-def _way_out_of_lists(X):
-    """Let errors for dates, and for texts and large integers in lists, say what to do."""
+def _helpful_errors(X):
+    """Add advice to errors for dates, and for text and large integers in lists."""
     if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
         raise TypeError(
             "X holds dates or times: convert them to numbers, such as the year, or the days since "
@@ -143,7 +143,7 @@ def _way_out_of_lists(X):
 
 
 def _check_given(given):
-    """`categorical_features` as an array, or "from_dtype"."""
+    """Check `categorical_features`; return an array, or "from_dtype"."""
     if isinstance(given, str):
         if given != "from_dtype":
             raise ValueError(
@@ -162,7 +162,7 @@ def _categorical_columns(columns, given):
 
 
 def _read(columns, categorical, reset):
-    """The values of a table that is given by columns."""
+    """Read the values of a table that is given by columns."""
     numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
     numbers = columns.numbers_at_once(numeric)
     if numbers is None:
@@ -172,8 +172,8 @@ def _read(columns, categorical, reset):
 
 
 def _one_by_one(columns, numeric):
-    """As `FrameColumns.numbers_at_once`, for columns of any type."""
-    # Indicators fit float32, so that it is the type of a table without numbers.
+    """Read columns of numbers of any type, one by one."""
+    # A table without numbers is float32, which holds indicators exactly.
     is_float32 = all(columns.is_float32(j) for j in numeric)
     dtype = np.float32 if is_float32 else np.float64
     numbers = np.empty((columns.n_samples, len(numeric)), dtype=dtype)

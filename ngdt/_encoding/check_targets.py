@@ -1,4 +1,4 @@
-"""Check targets: labels, or the numbers of regression."""
+"""Checks of targets: labels, or the numbers of regression."""
 
 from datetime import date, time, timedelta
 
@@ -14,7 +14,7 @@ _TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 def check_targets(estimator, y, **check_params):
-    """Check y as scikit-learn does; missing values and dates are refused by name.
+    """Check y as scikit-learn does, with advice for missing values and dates.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def check_targets(estimator, y, **check_params):
     Returns
     -------
     ndarray
-        Of numbers, with ``y_numeric=True``.
+        Its entries are numbers with ``y_numeric=True``.
     """
     name, is_numeric = type(estimator).__name__, check_params.get("y_numeric")
     if y is None:
@@ -60,7 +60,7 @@ def check_targets(estimator, y, **check_params):
 
 
 def _gaps_and_times(y):
-    """Whether values of y are missing, and whether some are dates, times or their differences."""
+    """Return whether y has missing values, and whether it has dates, times or differences."""
     given = nw.from_native(y, allow_series=True, pass_through=True)
     if isinstance(given, (nw.Series, nw.DataFrame)):
         found = [_in_series(each) for each in (

@@ -1,4 +1,4 @@
-"""Read tables column by column: numbers as float arrays, categories as lists."""
+"""Reading of tables by columns: numbers as float arrays, categories as lists."""
 
 from functools import cached_property
 from numbers import Real
@@ -14,7 +14,7 @@ _TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
 
 
 def as_columns(X):
-    """The columns of a data frame or of a two-dimensional array of objects; else None.
+    """Columns of a data frame or of a two-dimensional array of objects; else None.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def as_columns(X):
     Returns
     -------
     FrameColumns, ArrayColumns or None
-        None for everything that holds numbers only, or that is no table.
+        None for an array of numbers, and for an object that is no table.
     """
     if sparse.issparse(X):
         return None
@@ -58,7 +58,7 @@ class FrameColumns:
         return list(self._frame.iter_columns())
 
     def numbers_at_once(self, columns):
-        """Columns of numbers, several times as fast as one by one.
+        """Read several columns of numbers at once, which is faster than one by one.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class FrameColumns:
         Returns
         -------
         ndarray of float32 or float64, C-contiguous, shape (n_samples, len(columns)), or None
-            None if the frame is not of pandas, or has other columns than numbers of numpy.
+            None if the frame is not of pandas, or if a column has no numeric type of numpy.
         """
         if not self._frame.implementation.is_pandas():
             return None
@@ -80,11 +80,11 @@ class FrameColumns:
             return None
         dtype = np.float32 if types <= {np.dtype(np.float32)} else np.float64
         numbers = np.ascontiguousarray(frame.to_numpy(dtype=dtype))
-        # What is encoded from the frame of a user may be written to.
+        # The encoded array may be written to, and the frame of the user must not change.
         return numbers if numbers.flags.owndata else numbers.copy()
 
     def is_categorical(self, j):
-        """Whether the type of a column is one of categories.
+        """Return whether a column holds categories, by its type.
 
         Raises
         ------
@@ -100,11 +100,11 @@ class FrameColumns:
         return _holds_strings(self.categories(j), self.names[j], described)
 
     def is_float32(self, j):
-        """Whether a column has the type float32."""
+        """Return whether a column has the type float32."""
         return self._series[j].dtype == nw.Float32
 
     def is_boolean(self, j):
-        """Whether a column has a type of bools, or of objects that are bools."""
+        """Return whether a column holds bools, also as objects."""
         dtype = self._series[j].dtype
         if dtype != nw.Object:
             return dtype == nw.Boolean
@@ -112,7 +112,7 @@ class FrameColumns:
         return bool(present) and all(isinstance(value, bool | np.bool_) for value in present)
 
     def numbers(self, j):
-        """The numbers of a column, with NaN where one is missing, shape (n_samples,)."""
+        """Numbers of a column, with NaN for missing ones, shape (n_samples,)."""
         series = self._series[j]
         if series.dtype.is_float():
             return series.to_numpy()
@@ -121,7 +121,7 @@ class FrameColumns:
         return _as_numbers(self.categories(j), self.names[j])
 
     def categories(self, j):
-        """The values of a column, list; missing ones are None, NaN or pandas.NA."""
+        """List of the values of a column; missing ones are None, NaN or pandas.NA."""
         return self._series[j].to_list()
 
 
@@ -139,33 +139,33 @@ class ArrayColumns:
         self._X = X
 
     def numbers_at_once(self, columns):
-        """As for `FrameColumns`: None, since values may be of any type."""
+        """Return None: values may be of any type, so columns are read one by one."""
         return None
 
     def is_categorical(self, j):
-        """Whether a column holds strings; those of numbers are numbers."""
+        """Return False: the columns of categories of an array are named by the user."""
         return False
 
     def is_float32(self, j):
-        """Whether a column has the type float32."""
+        """Return whether the array has the type float32."""
         return self._X.dtype == np.float32
 
     def is_boolean(self, j):
-        """Whether a column has a type of bools."""
+        """Return False: the columns of an array have no types of their own."""
         return False
 
     def numbers(self, j):
-        """As for `FrameColumns`."""
+        """Numbers of a column; see `FrameColumns.numbers`."""
         column = self._X[:, j]
         return column if column.dtype.kind == "f" else _as_numbers(column, self.names[j])
 
     def categories(self, j):
-        """As for `FrameColumns`."""
+        """List of the values of a column; see `FrameColumns.categories`."""
         return self._X[:, j].tolist()
 
 
 def is_missing(value):
-    """Whether a value is None, NaN, or another one that differs from itself."""
+    """Return whether a value is missing: None, NaN, or another one that differs from itself."""
     if value is None:
         return True
     different = value != value
@@ -174,10 +174,10 @@ def is_missing(value):
 
 
 def _holds_strings(values, name, described):
-    """True for strings, False for numbers, of a column of objects."""
+    """Return whether a column of objects holds strings (True) or numbers (False)."""
     present = [value for value in values if not is_missing(value)]
     if all(isinstance(value, str) for value in present):
-        return bool(present)    # without any value, all numbers are missing
+        return bool(present)    # without any value, it is a column of missing numbers
     if all(isinstance(value, Real | np.bool_) for value in present):
         return False
     if all(isinstance(value, str | Real | np.bool_) for value in present):
@@ -207,7 +207,7 @@ def column_indices(parameter, given, names):
     Parameters
     ----------
     parameter : str
-        Its name, for error messages.
+        Name of the parameter, for error messages.
     given : array-like
     names : sequence of str
         Names of all columns.

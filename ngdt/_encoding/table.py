@@ -1,4 +1,4 @@
-"""The encoding of a table: one-hot categories, values and indicators of missing numbers."""
+"""Encoding of a table: one-hot categories, values and indicators of missing numbers."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -23,17 +23,17 @@ _MAX_SHOWN = 5
 
 
 class Feature(NamedTuple):
-    """What a feature of the encoded table means.
+    """Meaning of a feature of the encoded table.
 
     Attributes
     ----------
     column : int
         Column of the table.
     kind : {"number", "missing", "category"}
-        The number itself; 1 where it is missing; or 1 for samples of some categories.
+        The number itself, an indicator that it is missing, or an indicator of some categories.
     categories : tuple
-        Of kind "category": those that the feature stands for; None is the missing one. Unknown ones
-        count as rare, if there are rare ones, which share a feature.
+        Of kind "category": the categories that the feature indicates; None is the missing one.
+        Unknown categories count as rare, if there are rare ones, which share a feature.
     """
 
     column: int
@@ -42,7 +42,7 @@ class Feature(NamedTuple):
 
     @property
     def category(self):
-        """The categories in a word: their name, "missing" or "rare"."""
+        """Name of the category, "missing" or "rare"."""
         if self.categories in ((), (None,)):
             return "missing"
         if len(self.categories) > 1:
@@ -53,7 +53,7 @@ class Feature(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The encoding of a table. The features are numbers, indicators of gaps, then categories.
+    """Encoding of a table. The features are numbers, indicators of gaps, then categories.
 
     A missing number becomes the mean of the training samples. If it was missing in training, an
     indicator, which has a weight of its own in each split, lets the training choose another value.
@@ -66,9 +66,9 @@ class Table:
     names : tuple of str
         Names of the columns.
     numeric, categorical : ndarray of int
-        The columns of each kind.
+        Indices of the columns of numbers, and of the columns of categories.
     fill : ndarray of shape (n_numeric,)
-        Value of a missing number; NaN until it is known.
+        Value of a missing number, of each column; NaN until it is known.
     gaps : ndarray of int
         Positions in `numeric` of the columns that had missing numbers in training.
     categories : tuple of Categories
@@ -76,7 +76,7 @@ class Table:
     is_sparse : bool
         Whether the encoded table is a CSR matrix.
     booleans : tuple of int
-        The columns of numbers that are bools.
+        Columns of numbers whose values are bools.
     """
 
     names: tuple
@@ -117,7 +117,7 @@ class Table:
 
     @property
     def is_identity(self):
-        """Whether a table without missing values is its own encoding."""
+        """Return whether a table without missing values is its own encoding."""
         return len(self.gaps) == 0 and not self.categories
 
     @property
@@ -147,7 +147,7 @@ class Table:
 
     @property
     def features(self):
-        """What each feature of the encoded table means, list of Feature."""
+        """Meaning of each feature of the encoded table, list of Feature."""
         found = [Feature(int(j), "number") for j in self.numeric]
         found += [Feature(int(j), "missing") for j in self.numeric[self.gaps]]
         for j, each in zip(self.categorical, self.categories, strict=True):
@@ -156,7 +156,7 @@ class Table:
         return found
 
     def features_of(self, parameter, columns):
-        """The features of some columns.
+        """Indices of the features of some columns.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Table:
         return encoded
 
     def _indicators(self, columns):
-        """Positions of the ones among the features of the categories: samples and features."""
+        """Rows and columns of the ones in the matrix of the indicators of categories."""
         samples, features, first = [np.empty(0, np.intp)], [np.empty(0, np.intp)], 0
         for j, values, categories in zip(
                 self.categorical, columns, self.categories, strict=True):
@@ -219,7 +219,7 @@ class Table:
         return np.concatenate(samples), np.concatenate(features)
 
     def _fill(self, numbers):
-        """The numbers with values for gaps, and where the gaps are; None if there are none."""
+        """Fill the gaps; return the numbers, and a mask of the gaps or None if there are none."""
         values = numbers.data if sparse.issparse(numbers) else numbers
         if not _has_nonfinite(values):
             return numbers, None
@@ -248,7 +248,7 @@ class Table:
                 f"{name!r}. Replace it by NaN, a missing value, or by a number")
 
     def with_means(self, mean):
-        """The encoding with the means of the training samples as values of missing numbers.
+        """Copy of the encoding whose unknown values of missing numbers are the means in training.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class Table:
         return replace(self, fill=np.where(np.isnan(self.fill), known, self.fill))
 
     def _is_better_sparse(self, numbers):
-        """Whether the encoded table is large, and smaller as a CSR matrix."""
+        """Return whether the encoded table is large, and smaller as a CSR matrix."""
         n_samples, itemsize = len(numbers), numbers.dtype.itemsize
         dense = n_samples * itemsize * len(self.features)
         stored = n_samples * (itemsize + 4) * (len(self.numeric) + len(self.categorical))
@@ -267,14 +267,14 @@ class Table:
 
 
 def _fit_categories(values, present, name):
-    """The categories of a column among the samples that are present."""
+    """Learn the categories of a column from the samples that are present."""
     try:
         found = Categories.fit(values if present.all() else list(compress(values, present)))
     except TypeError as error:
         raise TypeError(
             f"X: the categories of column {name!r} are of several types, or neither strings nor "
             "numbers. Convert them all to strings") from error
-    # Of fewer samples, any two categories are rare.
+    # With fewer samples, two categories are always rare.
     if not found.frequent and len(found.rare) > 1 and np.count_nonzero(present) >= 2 * MIN_SAMPLES:
         warnings.warn(
             f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
@@ -284,7 +284,7 @@ def _fit_categories(values, present, name):
 
 
 def _warn_of_foreign(name, values, categories):
-    """Warn of a column none of whose values is known."""
+    """Warn that no value of a column is known from training."""
     known = [*categories.frequent, *categories.rare]
     expected = ", ".join(map(repr, known[:_MAX_SHOWN])) + ", ..." * (len(known) > _MAX_SHOWN)
     warnings.warn(
@@ -294,7 +294,7 @@ def _warn_of_foreign(name, values, categories):
 
 
 def _has_nonfinite(values):
-    """Whether some values may be NaN or infinite; a finite sum tells that none is."""
+    """Return whether some values may be NaN or infinite; if the sum is finite, none is."""
     with np.errstate(over="ignore", invalid="ignore"):
         return not np.isfinite(values.sum())
 
@@ -311,7 +311,7 @@ def _columns_with_gaps(numbers, present):
 
 
 def _mean(values, sample_weight):
-    """Weighted mean of the numbers that are not missing; 0 if all are."""
+    """Weighted mean of the numbers that are not missing; 0 if all are missing."""
     present = ~np.isnan(values) & (sample_weight > 0)
     if not present.any():
         return 0.0

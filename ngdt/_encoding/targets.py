@@ -16,7 +16,7 @@ ROUNDING = 1e-13
 
 
 def check_classes(classes):
-    """The labels that may occur, sorted; those that y could not hold are refused.
+    """Check the labels that may occur, and sort them.
 
     Parameters
     ----------
@@ -25,6 +25,11 @@ def check_classes(classes):
     Returns
     -------
     ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        If y could not hold one of them.
     """
     with error_prefix("classes"):
         classes = np.asarray(classes)
@@ -57,7 +62,7 @@ class ClassTargets:
 
     @classmethod
     def fit(cls, y, classes=None):
-        """The encoding of the labels of y, or of given labels.
+        """Make the encoding of the labels of y, or of given labels.
 
         Parameters
         ----------
@@ -117,15 +122,15 @@ class ClassTargets:
         return sample_weight
 
     def scale_leaf_values(self, tree, loss):
-        """The same tree: leaf values of classification are not scaled."""
+        """Return the tree itself: leaf values of classification are not scaled."""
         return tree
 
     def unscale_leaf_values(self, tree, loss):
-        """The same tree: leaf values of classification are not scaled."""
+        """Return the tree itself: leaf values of classification are not scaled."""
         return tree
 
     def scale_impurity(self, decrease, loss):
-        """The same impurity decrease, in bits."""
+        """Return the decrease of the impurity itself, in bits."""
         return decrease
 
 
@@ -140,7 +145,7 @@ class RegressionTargets:
     center, scale : ndarray of shape (n_targets,)
         Mean and standard deviation of each target; with a log link, zero and the mean.
     has_log_link : bool
-        Of the loss.
+        Whether the loss has a log link.
     """
 
     center: np.ndarray
@@ -154,7 +159,7 @@ class RegressionTargets:
 
     @classmethod
     def fit(cls, y, sample_weight, loss):
-        """Weighted mean and standard deviation of each target; the scale of a constant one is 1.
+        """Standardise by weighted moments of each target; the scale of a constant one is 1.
 
         Parameters
         ----------
@@ -181,7 +186,7 @@ class RegressionTargets:
 
     @classmethod
     def of_moments(cls, mean, std):
-        """The encoding of targets with these moments, for a loss without a log link.
+        """Make the encoding of targets with these moments, for a loss without a log link.
 
         Parameters
         ----------
@@ -196,8 +201,8 @@ class RegressionTargets:
         Raises
         ------
         ValueError
-            If the number of targets is not `n_outputs`, or if they are too large for the units of
-            the targets before.
+            If the number of targets is not `n_outputs`, or if they are too large in the
+            units of the earlier targets.
         """
         y = _as_columns(y)
         if y.shape[1] != self.n_outputs:
@@ -213,33 +218,33 @@ class RegressionTargets:
         return encoded
 
     def decode(self, y):
-        """The targets in the units of y."""
+        """Targets in the units of y."""
         return y * self.scale + self.center
 
     def scale_leaf_values(self, tree, loss):
-        """The tree with leaf values as the loss has them, from those in the units of y."""
+        """Convert the leaf values of a tree from the units of y to the units of the loss."""
         return _rescaled(
             tree, lambda values: loss.values_of((values - self.center) / self.scale),
             1.0 / self.scale)
 
     def unscale_leaf_values(self, tree, loss):
-        """The tree with leaf values in the units of y."""
+        """Convert the leaf values of a tree from the units of the loss to the units of y."""
         return _rescaled(
             _without_idle_slopes(tree), lambda values: self._decode_sums(loss.decode(values)),
             self.scale)
 
     def _decode_sums(self, values):
-        """As `decode`, but a sum that is zero but for rounding errors is zero."""
+        """Decode sums; a sum that is zero but for rounding errors becomes zero."""
         decoded = self.decode(values)
         return np.where(np.abs(decoded) <= ROUNDING * np.abs(self.center), 0.0, decoded)
 
     def scale_impurity(self, decrease, loss):
-        """A decrease of the mean loss, averaged over targets, in the units of training.
+        """Convert a decrease of the mean loss, averaged over targets, to the units of training.
 
         Training sums losses over the standardised targets, so that each target has the same
         influence.
         """
-        power, largest = loss.scale_power, self.scale.max()     # whose square may overflow
+        power, largest = loss.scale_power, self.scale.max()     # its square may overflow
         relative = np.mean((self.scale / largest) ** power)
         for _ in range(power):
             decrease = decrease / largest
@@ -256,7 +261,7 @@ def _check_not_negative(y, sample_weight, loss):
 
 
 def _rescaled(tree, convert, factor):
-    """The tree with predictions in other units: `convert` maps values, the factor slopes."""
+    """Change the units of predictions: `convert` maps values, `factor` multiplies slopes."""
     leaves = tree.leaf_arrays()
     leaves["values"] = convert(leaves["values"])
     if tree.slopes is not None:
@@ -267,7 +272,7 @@ def _rescaled(tree, convert, factor):
 
 
 def _without_idle_slopes(tree):
-    """The tree with constants where predictions are cut at one number, whatever the slopes are."""
+    """Make outputs constant whose limits are equal, so that slopes have no effect."""
     if tree.ranges is None:
         return tree
     low, high = np.moveaxis(tree.ranges, -1, 0)
