@@ -1,1 +1,1 @@
-"""Files of numbers and text: the container, and values as what it can hold."""
+"""Files of numbers and text: the container, and the values in it."""

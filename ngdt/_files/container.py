@@ -1,7 +1,7 @@
-"""The container: a zip archive of a description in JSON and of arrays, written and read.
+"""Container of all files: a zip archive of a description in JSON and of arrays.
 
-A description refers to an array by the name of a member, which holds all arrays of one type one
-after the other, and by where it starts: a forest has hundreds of small arrays.
+A member of the archive holds all arrays of one type, one after the other, since a forest has
+hundreds of small arrays. The description refers to an array by the member and its position there.
 """
 
 import json
@@ -18,16 +18,16 @@ import numpy as np
 from ngdt._util.validation import error_prefix
 
 FORMAT = "ngdt model"
-# Raise it when a change of the format, or of the classes in it, is one that older code misreads.
+# Raise it if older code would misread a new format, or the classes in it.
 FORMAT_VERSION = 1
 DESCRIPTION = "model.json"
 ARRAY_SUFFIX = ".npy"
-# Kinds of arrays: bool, integers, floats, strings, dates.
-KINDS = "biufUM"
+# Values of `dtype.kind` for arrays: bool, integers, floats, strings, dates.
+DTYPE_KINDS = "biufUM"
 
 
 class InvalidModelFile(ValueError):
-    """A file that `ngdt.load` refuses: no model, damaged, or of a later format.
+    """Error for a file that `ngdt.load` refuses: no model, damaged, or of a later format.
 
     Examples
     --------
@@ -45,12 +45,12 @@ class InvalidModelFile(ValueError):
 
 
 def path_of_file(parameter, given):
-    """The path that a parameter gives.
+    """Path that a parameter gives.
 
     Parameters
     ----------
     parameter : str
-        Its name, for error messages.
+        Name of the parameter, for error messages.
     given : str or os.PathLike
 
     Returns
@@ -59,13 +59,13 @@ def path_of_file(parameter, given):
     """
     with error_prefix(parameter):
         path = Path(given)
-        if b"\0" in os.fsencode(path):      # which fails for text that no system can encode
+        if b"\0" in os.fsencode(path):      # fails for text that no system can encode
             raise ValueError(f"no file has a null character in its name, got {str(path)!r}")
     return path
 
 
 def check_replaceable(path):
-    """Refuse the path of a folder, a pipe, a device or a socket, which a file would replace.
+    """Refuse to replace a folder, a pipe, a device or a socket by a file.
 
     Parameters
     ----------
@@ -85,27 +85,27 @@ def check_replaceable(path):
 
 @contextmanager
 def replacing(path, temporary=None):
-    """Context manager: a binary file that takes the place of `path` when the block has succeeded.
+    """Open a binary file that replaces `path` when the block has succeeded (context manager).
 
-    If the block fails, or the process ends in it, the file that was there before is still there.
-    Errors of the system name `path`.
+    If the block fails, or the process ends in it, the earlier file stays. Errors of the system name
+    `path`.
 
     Parameters
     ----------
     path : Path
     temporary : Path, default=None
-        Where it is written, in the same folder. None takes a new name.
+        Path of the file until then, in the same folder. None takes a new name.
 
     Yields
     ------
     file object
     """
-    given, path = path, Path(os.path.realpath(path))    # what a link leads to, not the link
+    given, path = path, Path(os.path.realpath(path))    # the target of a link, not the link
     if not path.parent.is_dir():            # the error of `open` would name the temporary file
         raise FileNotFoundError(
             ENOENT, "There is no such folder, create it first", str(path.parent))
     check_replaceable(path)
-    # Not `tempfile`, whose files nobody else may read.
+    # Files of `tempfile` can be read by their owner only.
     temporary = path.with_name(f".{uuid4().hex}.tmp") if temporary is None else temporary
     try:
         with open(temporary, "xb") as file:
@@ -114,9 +114,9 @@ def replacing(path, temporary=None):
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException as error:
-        with suppress(OSError):     # none if it was not opened
+        with suppress(OSError):     # there is none if `open` failed
             temporary.unlink()
-        # An error of `write` names no file, the others the temporary one.
+        # An error of `write` names no file, other errors name the temporary one.
         if isinstance(error, OSError) and error.errno and (
                 error.filename in (None, str(temporary))):
             raise type(error)(
@@ -125,23 +125,23 @@ def replacing(path, temporary=None):
         raise
 
 
-def write(file, description, arrays, kind=FORMAT):
+def write(file, description, arrays, file_format=FORMAT):
     """Write a file. Equal contents make equal files.
 
     Parameters
     ----------
     file : file object
     description : dict
-        What JSON can hold, without NaN and infinity.
+        Content that JSON can hold, without NaN and infinity.
     arrays : dict of str to ndarray
-        One-dimensional, by the name of their type.
-    kind : str, default="ngdt model"
-        What the file is.
+        One-dimensional arrays by the name of their type.
+    file_format : str, default="ngdt model"
+        Name of the format.
     """
     text = json.dumps(
-        {"format": kind, "version": FORMAT_VERSION} | description, allow_nan=False,
+        {"format": file_format, "version": FORMAT_VERSION} | description, allow_nan=False,
         separators=(",", ":"))
-    # Not compressed: what is read takes no more memory than the file has bytes.
+    # Not compressed, so that reading takes no more memory than the file has bytes.
     with ZipFile(file, "w", ZIP_STORED) as archive:
         archive.writestr(ZipInfo(DESCRIPTION), text)
         for name, array in arrays.items():
@@ -150,15 +150,15 @@ def write(file, description, arrays, kind=FORMAT):
             archive.writestr(ZipInfo(name + ARRAY_SUFFIX), stream.getvalue())
 
 
-def read(data, kind=FORMAT):
+def read(data, file_format=FORMAT):
     """Read a file.
 
     Parameters
     ----------
     data : bytes
-        All of it, so that an error of the reader is one of the file, not of the disk.
-    kind : str, default="ngdt model"
-        What the file must be.
+        The whole file, so that an error of the reader is one of its content, not of the disk.
+    file_format : str, default="ngdt model"
+        Name that the format must have.
 
     Returns
     -------
@@ -175,15 +175,15 @@ def read(data, kind=FORMAT):
     if len(contents) != len(members):
         raise ValueError("some members have the same name")
     description = json.loads(contents.pop(DESCRIPTION))
-    _check_version(description, kind)
+    _check_version(description, file_format)
     return description, {
         name.removesuffix(ARRAY_SUFFIX): _array(name, content)
         for name, content in contents.items()}
 
 
-def _check_version(description, kind):
-    if description["format"] != kind:
-        raise ValueError(f"its format is {description['format']!r}, not {kind!r}")
+def _check_version(description, file_format):
+    if description["format"] != file_format:
+        raise ValueError(f"its format is {description['format']!r}, not {file_format!r}")
     version = description["version"]
     if type(version) is not int or version < 1:
         raise ValueError(f"{version!r} is no version of the format")
@@ -195,12 +195,12 @@ def _check_version(description, kind):
 
 
 def _array(name, content):
-    """The array in the bytes of a .npy file, which are not copied."""
+    """Array in the bytes of a .npy file, without a copy."""
     stream = BytesIO(content)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError(f"{name} is of an unknown version of the .npy format")
     shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.kind not in KINDS or name != dtype.name + ARRAY_SUFFIX:
+    if dtype.kind not in DTYPE_KINDS or name != dtype.name + ARRAY_SUFFIX:
         raise ValueError(f"{name} holds an array of type {dtype}")
     array = np.frombuffer(content, dtype, offset=stream.tell())
     if array.shape != shape:

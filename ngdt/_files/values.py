@@ -1,11 +1,11 @@
-"""Values as descriptions that JSON can hold, and arrays.
+"""Conversion of values to descriptions that JSON can hold, and arrays, and back.
 
-Text, finite numbers, True, False, None and lists of these stand for themselves. All else is a JSON
-object with a single key, which names its kind:
+Text, finite numbers, True, False, None and lists of these stand for themselves. Each other
+value is a JSON object with a single key, which names its type:
 
 - ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"float": "nan"}``;
-- ``{"array": [type, start, stop, shape]}``: a part of the array of this type, a scalar if it has no
-  dimension; ``{"objects": [...]}``: a one-dimensional array of Python objects;
+- ``{"array": [type, start, stop, shape]}``: a slice of the array of this type, a scalar if it has
+  no dimension; ``{"objects": [...]}``: a one-dimensional array of Python objects;
 - ``{"csr": [shape, nonzeros, columns, starts]}``: a CSR array.
 """
 
@@ -15,11 +15,11 @@ from math import isfinite
 import numpy as np
 from scipy import sparse
 
-from ngdt._files.container import KINDS
+from ngdt._files.container import DTYPE_KINDS
 
 
 class ValueWriter:
-    """Describes values. A subclass describes those of more classes.
+    """Writer of values as descriptions. Subclasses describe values of further classes.
 
     Attributes
     ----------
@@ -28,11 +28,11 @@ class ValueWriter:
     """
 
     def __init__(self):
-        self._arrays = {}       # of each type: number of entries so far, and parts
+        self._arrays = {}       # of each type: number of entries so far, and arrays
 
     @property
     def arrays(self):
-        return {name: np.concatenate(parts) for name, (_, parts) in self._arrays.items()}
+        return {name: np.concatenate(added) for name, (_, added) in self._arrays.items()}
 
     def _other(self, value, where):
         """Describe a value of another class."""
@@ -40,7 +40,7 @@ class ValueWriter:
 
     @singledispatchmethod
     def describe(self, value, where):
-        """What JSON can hold in place of a value, whose arrays are added to the others.
+        """Describe a value by what JSON can hold, and add its arrays to the others.
 
         Parameters
         ----------
@@ -74,24 +74,24 @@ class ValueWriter:
     def _(self, value: np.ndarray | np.generic, where):
         if value.dtype.kind == "O" and value.ndim == 1:
             return {"objects": self.describe(value.tolist(), where)}
-        if value.dtype.kind not in KINDS:
+        if value.dtype.kind not in DTYPE_KINDS:
             raise TypeError(
                 f"{where} is an array of type {value.dtype}, which a model file cannot hold. "
                 "Convert it to numbers or strings, or use pickle, joblib or skops")
-        start, parts = self._arrays.setdefault(value.dtype.name, (0, []))
-        parts.append(np.ravel(value).astype(value.dtype.newbyteorder("<")))
+        start, added = self._arrays.setdefault(value.dtype.name, (0, []))
+        added.append(np.ravel(value).astype(value.dtype.newbyteorder("<")))
         stop = start + value.size
-        self._arrays[value.dtype.name] = stop, parts
+        self._arrays[value.dtype.name] = stop, added
         return {"array": [value.dtype.name, start, stop, list(value.shape)]}
 
     @describe.register
     def _(self, value: sparse.csr_array, where):
-        parts = value.data, value.indices, value.indptr
-        return {"csr": [list(value.shape), *(self.describe(part, where) for part in parts)]}
+        arrays = value.data, value.indices, value.indptr
+        return {"csr": [list(value.shape), *(self.describe(each, where) for each in arrays)]}
 
 
 class ValueReader:
-    """Makes the values of descriptions. A subclass makes those of more kinds.
+    """Reader of values from descriptions. Subclasses make values of further types.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class ValueReader:
 
     def __init__(self, arrays):
         self._arrays = arrays
-        # Each entry belongs to one array: what is made takes no more memory than the file.
+        # Each entry is read once, so that values take no more memory than the file.
         self._n_unread = {name: len(array) for name, array in arrays.items()}
         self._kinds = {
             "tuple": lambda content: tuple(self.value(content)),
@@ -113,12 +113,12 @@ class ValueReader:
         }
 
     def value(self, description):
-        """The value of a description.
+        """Make the value of a description.
 
         Parameters
         ----------
         description : object
-            What JSON holds.
+            Content of JSON.
 
         Returns
         -------
@@ -136,15 +136,15 @@ class ValueReader:
         self._n_unread[name] -= stop - start
         if not 0 <= start <= stop or self._n_unread[name] < 0:
             raise ValueError(f"{start} to {stop} is no part of the array {name}")
-        part = self._arrays[name][start:stop].reshape(shape)
-        array = np.array(part, part.dtype.newbyteorder("="))
+        found = self._arrays[name][start:stop].reshape(shape)
+        array = np.array(found, found.dtype.newbyteorder("="))
         return array if shape else array[()]
 
     def _csr(self, content):
-        shape, *parts = content
-        parts = tuple(self.value(part) for part in parts)
-        require_arrays(parts)
-        return sparse.csr_array(parts, shape=tuple(shape))
+        shape, *arrays = content
+        arrays = tuple(self.value(each) for each in arrays)
+        require_arrays(arrays)
+        return sparse.csr_array(arrays, shape=tuple(shape))
 
 
 def require_arrays(values):

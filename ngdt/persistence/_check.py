@@ -1,7 +1,7 @@
-"""Whether the parts of an object fit together.
+"""Checks that the fields of an object fit together.
 
-A `Tree` and a loss check themselves when they are made. The other classes are made by code that
-makes no mistakes; but a file may have any.
+A `Tree` and a loss check themselves when they are made. The other classes trust the code that makes
+them, but a file may hold anything.
 """
 
 from functools import singledispatch
@@ -28,7 +28,7 @@ from ngdt.deep._structure import score_tree
 from ngdt.path import TAOPathCV
 from ngdt.persistence._registry import attributes_of
 
-# Kinds of arrays.
+# Values of `dtype.kind`.
 FLOAT, INTEGER = "f", "iu"
 # Attributes of fitted estimators.
 OF_TABLE = {
@@ -50,21 +50,22 @@ OF_FRAME = {"feature_names_in_"}
 
 
 def require(holds, name, wanted):
-    """Raise a ValueError unless something holds."""
+    """Raise a ValueError unless a condition holds."""
     if not holds:
         raise ValueError(f"{name} must be {wanted}")
 
 
-def require_array(name, array, kinds, shape):
-    """Raise a ValueError unless something is an array of this shape; None stands for any length."""
+def require_array(name, array, dtype_kinds, shape):
+    """Raise a ValueError unless an array has this type and shape; None stands for any length."""
     require(
-        isinstance(array, np.ndarray) and array.dtype.kind in kinds and array.ndim == len(shape)
+        isinstance(array, np.ndarray) and array.dtype.kind in dtype_kinds
+        and array.ndim == len(shape)
         and all(want in (None, got) for got, want in zip(array.shape, shape, strict=True)),
         name, f"an array of shape {shape} of the right type")
 
 
 def is_fitted(model, wanted, optional=frozenset()):
-    """Whether an estimator has all fitted attributes; raise a ValueError if it has only some."""
+    """Return whether an estimator is fitted; raise a ValueError if attributes are missing."""
     names = attributes_of(model).keys()
     missing, unknown = wanted - names, names - wanted - optional
     if names and missing:
@@ -77,7 +78,7 @@ def is_fitted(model, wanted, optional=frozenset()):
 
 
 def require_columns(name, table):
-    """Raise a ValueError unless something is a dict of columns of the same length."""
+    """Raise a ValueError unless a table is a dict of columns of the same length."""
     require(
         isinstance(table, dict) and all(isinstance(column, list) for column in table.values())
         and len({len(column) for column in table.values()}) <= 1,
@@ -85,27 +86,27 @@ def require_columns(name, table):
 
 
 def require_tree(name, tree, n_features, n_outputs):
-    """Raise a ValueError unless something is a tree of so many features and outputs."""
+    """Raise a ValueError unless a tree has these numbers of features and outputs."""
     require(
         isinstance(tree, Tree) and (tree.n_features, tree.n_outputs) == (n_features, n_outputs),
         name, f"a Tree of {n_features} features and {n_outputs} outputs")
 
 
 def are_indices(array, n):
-    """Whether all entries are from 0 to n - 1."""
+    """Return whether all entries are from 0 to n - 1."""
     return ((array >= 0) & (array < n)).all()
 
 
 def ascends(array):
-    """Whether an array ascends without repetition."""
+    """Return whether an array ascends without repetition."""
     return (array[1:] > array[:-1]).all()
 
 
 @singledispatch
 def check(thing):
-    """Raise an error unless the parts of an object fit together.
+    """Raise an error unless the fields of an object fit together.
 
-    The objects that it refers to have been checked.
+    Objects in its fields have been checked before.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def check(thing):
 
 @check.register
 def _(parameters: Algorithm | CNN):
-    is_fitted(parameters, set())    # they never are
+    is_fitted(parameters, set())    # they have no fitted attributes
 
 
 @check.register
@@ -235,7 +236,7 @@ def _(model: ObliqueTree):
             [int, bool, int], [int, bool, type(None)]), "_draw", "two integers and a bool")
     summary = model._sample_summary
     require(isinstance(summary, SampleSummary), "_sample_summary", "a SampleSummary")
-    # That was trained; tree_ may have been replaced since.
+    # The trained tree; tree_ may have been replaced since.
     tree = summary.tree
     require_tree("the tree of _sample_summary", tree, *size)
     require_array("_n_node_samples", model._n_node_samples, INTEGER,
@@ -353,7 +354,7 @@ def _check_table_attributes(model):
     features, names = table.features, model.encoded_feature_names_
     require(
         isinstance(names, list) and len(names) == len(features)
-        # One by one: a long name of a column of many categories is in all their names.
+        # One by one: a long name of a column is repeated in the names of all its categories.
         and all(name == table.name_of(feature)
                 for name, feature in zip(names, features, strict=True)),
         "encoded_feature_names_", "those of _table")

@@ -1,10 +1,10 @@
-"""Models as descriptions that JSON can hold, and arrays.
+"""Conversion of models to descriptions that JSON can hold, and arrays, and back.
 
-To the kinds of values (`ngdt._files.values`), this adds ``{"object": number}``: one of the
+To the types of values (`ngdt._files.values`), this adds ``{"object": number}``: one of the
 ``objects`` of the description, each of which is given by its ``class``, the ``arguments`` of its
 constructor and the ``attributes`` that it has beyond them.
 
-An object refers to objects before it only. One to which several refer is there once.
+An object refers to earlier objects only. An object to which several others refer is there once.
 """
 
 from ngdt._core.tree import Tree
@@ -14,7 +14,7 @@ from ngdt.persistence._registry import CLASSES, DROPPED, arguments_of, attribute
 
 
 class Writer(ValueWriter):
-    """Describes objects.
+    """Writer of objects as descriptions.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Writer(ValueWriter):
 
 
 class Reader(ValueReader):
-    """Makes the objects of a description.
+    """Reader of objects from descriptions.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Reader(ValueReader):
         self._kinds["object"] = self._object
 
     def add(self, description):
-        """Make an object whose references lead to objects that have been added before.
+        """Make an object, which refers to objects that have been added before.
 
         Parameters
         ----------
@@ -90,8 +90,8 @@ class Reader(ValueReader):
         object
             One of the `CLASSES`.
         """
-        fields = {part: {name: self.value(value) for name, value in description[part].items()}
-                  for part in ("arguments", "attributes") if part in description}
+        fields = {key: {name: self.value(value) for name, value in description[key].items()}
+                  for key in ("arguments", "attributes") if key in description}
         made = CLASSES[description["class"]]
         for name in DROPPED.get(description["class"], ()):
             fields["arguments"].pop(name, None)

@@ -27,14 +27,14 @@ def save(model: Any, path: str | os.PathLike) -> None:
         saved as None, and so are functions that make networks. An estimator of `ngdt.dask` is saved
         as the one of the same name in ngdt.
     path : str or os.PathLike
-        Of the file, such as "model.ngdt". Nothing is added to it.
+        Path of the file, such as "model.ngdt". No suffix is added.
 
     Raises
     ------
     TypeError
-        If the model is another one, such as a pipeline, or if something in it cannot be saved: a
-        function, an object of a class that is not part of ngdt, a RandomState. The message says
-        where it is.
+        If the model is of another class, such as a pipeline, or if something in it cannot be
+        saved: a function, an object of a class that is not part of ngdt, a RandomState. The message
+        says where it is.
     ValueError
         If a parameter is invalid, or attributes that were changed do not fit together.
     OSError

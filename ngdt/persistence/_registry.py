@@ -1,4 +1,4 @@
-"""The classes of which a model consists, and how their objects are described.
+"""Classes of which a model consists, and descriptions of their objects.
 
 An object is described by its class, by the arguments that its constructor takes, and, if it is an
 estimator, by the attributes that it has beyond them. No other class is ever made from a file.
@@ -29,7 +29,7 @@ from ngdt.losses import LOSSES
 from ngdt.optimizers import OPTIMIZERS
 from ngdt.path import TAOPathCV
 
-# What `save` takes.
+# Classes of models that `save` takes.
 MODELS = (
     Tree, ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
     ObliqueForestRegressor, ObliqueBoostingRegressor, TAOPathCV, DeepTreeClassifier,
@@ -40,7 +40,7 @@ CLASSES = {each.__name__: each for each in (
     Categories, ClassTargets, RegressionTargets, SampleSummary, LeafQuantiles, Scaling,
     CNN)}
 
-# Arguments of compiled classes, which do not tell.
+# Arguments of compiled classes, which cannot be inspected.
 _ARGUMENTS = {
     "Tree": ("weights", "thresholds", "children_left", "children_right", "values", "slopes",
              "ranges"),
@@ -62,23 +62,23 @@ _NOT_SAVED = {"_skl_callbacks", "_metadata_request", "_stream"}
 
 
 @cache
-def argument_names(kind):
+def argument_names(type_):
     """Names of the arguments with which the constructor of a class makes an equal object.
 
     Parameters
     ----------
-    kind : type
+    type_ : type
         One of the `CLASSES`.
 
     Returns
     -------
     tuple of str
-        They are attributes of the object, too.
+        Objects have attributes of the same names.
     """
-    if issubclass(kind, BaseEstimator):
-        return tuple(kind._get_param_names())
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else (
-        _ARGUMENTS[kind.__name__])
+    if issubclass(type_, BaseEstimator):
+        return tuple(type_._get_param_names())
+    return tuple(field.name for field in fields(type_)) if is_dataclass(type_) else (
+        _ARGUMENTS[type_.__name__])
 
 
 def arguments_of(thing):
@@ -96,7 +96,7 @@ def arguments_of(thing):
 
 
 def _kept(name, value):
-    """An argument as a file has it."""
+    """Value of an argument in a file."""
     # A callback and a checkpoint belong to one training, and most callbacks and networks are
     # functions, which a file cannot hold.
     is_network = name in ("split", "trunk") and callable(value) and not isinstance(value, CNN)
