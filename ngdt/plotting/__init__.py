@@ -1,5 +1,4 @@
-"""Plots of trees: node weights, training curves, the tree itself, paths, decision regions,
-explanations of predictions.
+"""Plots of trees, node weights, training curves, paths, decision regions and explanations.
 
 Matplotlib is an optional dependency: ``pip install "ngdt[plot]"`` installs it. It is imported by
 the functions, so that ``import ngdt.plotting`` works without it.

@@ -1,7 +1,7 @@
-"""The parts that boxes of nodes are made of. Their sizes are in units of the font size.
+"""Blocks that boxes of nodes consist of. Sizes are in units of the font size.
 
-A block has a `width` and a `height`, and `draw(ax, x, y, fontsize)` draws it on axes in these units
-whose y axis points down: x is its middle and y its top.
+A block has a `width` and a `height`. `draw(ax, x, y, fontsize)` draws it with its middle at x and
+its top at y, on axes in these units whose y axis points down.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ def text_width(text):
 
 
 def write(ax, x, y, text, fontsize, **style):
-    """Write a line of text as it is: a dollar sign in a name begins no formula."""
+    """Write a line of text without formulas: a dollar sign in a name stays as it is."""
     return ax.text(x, y, text, fontsize=fontsize, va="center", parse_math=False, **style)
 
 
@@ -68,7 +68,7 @@ class Bars:
     lengths : ndarray of shape (n_bars, n_names)
         From -1 to 1; a bar of negative length is to the left.
     colors : list of list
-        Of each bar of each name.
+        Colour of each bar of each name.
     """
 
     names: list

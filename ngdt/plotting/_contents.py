@@ -1,4 +1,4 @@
-"""What is in the boxes of a plot of a tree."""
+"""Contents of the boxes in a plot of a tree."""
 
 import textwrap
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ _N_TERMS = 5            # of a split
 _N_SLOPES = 3           # of a linear leaf
 _N_TARGETS = 3
 _FIXED_SPACE = "\N{NO-BREAK SPACE}"
-# Largest part of a colour in the background of a box, so that text and bars stay legible.
+# Largest share of a colour in the background of a box, so that text and bars stay legible.
 _MOST_COLOR = 0.45
 VALUE_COLOR = "#e76300"    # of large predictions
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the caller of `plot_tree` asks for. Attributes are its parameters."""
+    """Options of `plot_tree`; the attributes are its parameters."""
 
     shape: tuple | None
     label: str
@@ -67,11 +67,11 @@ class Contents:
 
     @property
     def has_images(self):
-        """Whether leaves are drawn as the mean of images."""
+        """Return whether leaves are drawn as the mean of images."""
         return self._images is not None
 
     def is_sum(self, node):
-        """Whether the rule of a node is a sum of terms."""
+        """Return whether the rule of a node is a sum of terms."""
         return category_rule_of(self.captions, node) is None and (
             not rule_of(self.captions, node).is_condition)
 
@@ -139,7 +139,7 @@ class Contents:
             Text([f"sum ≤ {about}{_minus(format_number(threshold))}"])]
 
     def _bars(self, weights, features, numbers, n_terms):
-        """The largest terms of a sum as bars, and what is not shown of it."""
+        """The largest terms of a sum as bars, and a line on the others."""
         captions = self.captions
         _, effect = terms_of(captions, weights)
         lengths = np.sign(weights[features]) * effect[:len(features)] / (
@@ -154,7 +154,7 @@ class Contents:
         hidden = hidden_terms(self.captions, effect, n_terms)
         return [Text([hidden], 0.8, DARK)] if hidden else []
 
-    # --- what is known of the samples
+    # --- statistics of the samples
 
     def _count(self, number):
         counts, options = self.captions.n_node_samples, self.options
@@ -183,7 +183,7 @@ class Contents:
         return [*blocks, Text([f"{word}{means}{more}"], 0.85, DARK)]
 
     def _frequent_classes(self, node):
-        """The classes of most samples of a subtree whose leaves would be images."""
+        """Name the most frequent classes of a subtree that is not drawn, if leaves are images."""
         names, prediction = self.captions.class_names, self._predictions[node]
         if names is None or not self.has_images or np.isnan(prediction).any():
             return []
@@ -242,19 +242,19 @@ class Contents:
 
     @property
     def _n_slopes(self):
-        """A tree of one leaf has room for as many terms as a split, one for each target or more."""
+        """Number of terms of a linear leaf; a tree of one leaf has room for as many as a split."""
         tree = self.captions.tree
         n_sums = 1 if self.captions.class_names is not None else min(tree.n_outputs, _N_TARGETS)
         return max(1, (_N_SLOPES if tree.n_internal else _N_TERMS) - n_sums + 1)
 
     def _class_slopes(self, leaf):
-        """The features of a linear leaf, with the classes that they tell apart most.
+        """The features of a linear leaf, with the classes that they separate most.
 
-        Adding a number to the slopes of all classes changes no probability: it is their differences
-        that count, and those from their mean that bars show.
+        A number that is added to the slopes of all classes changes no probability. So only their
+        differences matter, and bars show the differences from the mean.
         """
         captions = self.captions
-        slopes = captions.tree.slopes[leaf] / 2       # no difference of two of them overflows
+        slopes = captions.tree.slopes[leaf] / 2     # no difference of two slopes overflows
         features, effect = terms_of(captions, slopes.max(axis=0) - slopes.min(axis=0))
         if not len(features):
             return []
@@ -289,7 +289,7 @@ class Contents:
 
 
 def is_linear(tree, leaf):
-    """Whether a leaf has slopes."""
+    """Return whether a leaf has slopes."""
     return tree.slopes is not None and bool(tree.slopes[leaf].any())
 
 
@@ -318,7 +318,7 @@ def mean_images(captions, leaf, X):
 
 
 def condition_text(captions, rule):
-    """A rule on a single feature, as the condition that samples of the left child meet."""
+    """Condition for the left child, from a rule on a single feature."""
     (feature,), (relation, limit) = rule.features, rule.comparison
     missing = " or missing" if rule.missing_is_left else ""
     return (f"{captions.feature_names[feature]} {SIGNS[relation]}{_FIXED_SPACE}"
@@ -326,14 +326,14 @@ def condition_text(captions, rule):
 
 
 def blend(color, share):
-    """A colour mixed with white; share is from 0 to 1."""
+    """Mix a colour with white; its share is from 0 to 1."""
     from matplotlib.colors import to_rgb
 
     return tuple(1 - _MOST_COLOR * share * (1 - part) for part in to_rgb(color))
 
 
 def _short_numbers(rule, digits):
-    """Weights and threshold of a rule as they fit into a box, and a word if that rounds them."""
+    """Weights and threshold of a rule, rounded to fit a box, and "about " if they are rounded."""
     numbers = [*rule.weights, rule.threshold]
     if all(len(format_number(abs(number))) <= _NUMBER_LENGTH for number in numbers):
         return rule.weights, rule.threshold, ""
@@ -343,11 +343,11 @@ def _short_numbers(rule, digits):
 
 
 def _wrapped(text):
-    """Lines of a text; what is too long for a box is cut in the middle."""
+    """Wrap a text into lines; a text that is too long for a box is cut in the middle."""
     lines = textwrap.wrap(short(text, _MOST_LINES * _LINE_LENGTH), _LINE_LENGTH) or [""]
     return [line.replace(_FIXED_SPACE, " ") for line in lines]
 
 
 def _minus(text):
-    """A number with the sign of typography."""
+    """Number with a typographic minus sign."""
     return text.replace("-", "−")

@@ -14,14 +14,15 @@ _LINE_LENGTH = 40       # of two predictions that are side by side
 
 
 def plot_explanation(explanation, *, n_terms=5, axes=None):
-    """Plot the explanation of a prediction: what each feature adds, sum by sum.
+    """Plot the explanation of a prediction: the contribution of each feature, sum by sum.
 
     There is a panel for each node of the path and for a linear leaf, from top to bottom; for a
     forest, there is one for the prediction. It begins with the sum where each feature is at its
-    mean, or with the mean prediction of the forest. Each bar is what a column adds, red if that is
-    positive and blue if it is negative. The last point is the sum: the margin of the sample, which
-    goes right if that is positive, or the prediction. Below the panel of a node is what the tree
-    predicts for the sample on either side. A new figure has a key of the colours.
+    mean, or with the mean prediction of the forest. Each bar is the contribution of a
+    column, red if it is positive and blue if it is negative. The last point is the sum: the margin
+    of the sample, which goes right if the margin is positive, or the prediction. Below the panel of
+    a node are the predictions of the tree for the sample on either side. A new figure has a key of
+    the colours.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
 
 
 def _draw_sides(ax, left, right):
-    """Write what the sides of the boundary predict at the ends of the axis."""
+    """Write the predictions of both sides of the boundary at the ends of the axis."""
     left, right = short(left, _SIDE_LENGTH), short(right, _SIDE_LENGTH)
     below = 12 * (len(left) + len(right) > _LINE_LENGTH)
     for place, side, text, offset in (
@@ -99,7 +100,7 @@ def _draw_key(figure, explanation):
 
 
 def _bars(terms, n_terms):
-    """Begin, end, label and colour of each bar."""
+    """Start, end, label and colour of each bar."""
     terms = terms.by_column()
     names = [short(name, _NAME_LENGTH) + ("" if np.isnan(value) else f" = {format_value(value)}")
              for name, value, _, _ in terms.rows(n_terms)]
@@ -119,7 +120,7 @@ def _draw(ax, bars, has_zero):
     begins, ends, names, colors = zip(*bars, strict=True)
     places, lengths = np.arange(len(bars)), np.subtract(ends, begins)
     ax.barh(places, lengths, left=begins, color=colors, height=0.72)
-    # From the end of each bar to the begin of the next one.
+    # From the end of each bar to the start of the next one.
     ax.vlines(ends[:-1], places[:-1], places[1:], color="0.6", linewidth=0.8)
     ax.plot([begins[0], ends[-1]], places[[0, -1]], "o", color=DARK, markersize=5)
     for place, (begin, end, _, _) in enumerate(bars):

@@ -1,4 +1,4 @@
-"""The key of a plot of a tree: what its colours and bars mean."""
+"""Key of a plot of a tree, which explains its colours and bars."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _MOST_CLASSES, _NAME_LENGTH = 20, 32
 
 @dataclass(frozen=True)
 class Key:
-    """Entries, in lines.
+    """Key of a plot: entries, in lines.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Key:
 
     @classmethod
     def of(cls, contents, shown, width):
-        """The key of a plot.
+        """Make the key of a plot.
 
         Parameters
         ----------
@@ -34,7 +34,7 @@ class Key:
         shown : collection of int
             The nodes and leaves that are drawn.
         width : float
-            The width that lines may have.
+            Largest width of a line.
         """
         lines = []
         for entries in (_colors(contents), *([(None, text)] for text in _remarks(contents, shown))):
@@ -78,7 +78,7 @@ def _line_width(line):
 
 
 def _colors(contents):
-    """What the colours of images, classes and values mean."""
+    """Entries for the colours of images, classes and values."""
     names, shape = contents.captions.class_names, contents.options.shape
     entries = []
     if shape is not None:
@@ -96,7 +96,7 @@ def _colors(contents):
 
 
 def _remarks(contents, shown):
-    """What bars and linear leaves mean, in lines that are short enough for a small tree."""
+    """Remarks on bars and linear leaves, in lines that are short enough for a small tree."""
     captions = contents.captions
     is_any_linear = any(item < 0 and is_linear(captions.tree, ~item) for item in shown)
     remarks = [] if contents.options.shape is not None else _bar_remarks(

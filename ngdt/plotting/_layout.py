@@ -1,4 +1,4 @@
-"""Places of the nodes of a tree in a plot."""
+"""Positions of the nodes of a tree in a plot."""
 
 
 def children(tree, node):
@@ -40,7 +40,7 @@ def depths(tree, max_depth):
 
 
 def centers(tree, depth, width, gap):
-    """Horizontal places of nodes: as near to each other as their widths allow.
+    """Horizontal positions of nodes: as near to each other as their widths allow.
 
     A node is above the middle of its two children, and subtrees do not overlap.
 
@@ -50,7 +50,7 @@ def centers(tree, depth, width, gap):
     depth : dict of {int: int}
         As `depths` returns them.
     width : dict of {int: float}
-        Of each node.
+        Width of each node.
     gap : float
         Least distance between neighbours.
 
@@ -83,7 +83,7 @@ def _is_parent(tree, depth, item):
 
 
 def _joined(left, right, half):
-    """Left and right end, by level, of two subtrees that are moved to the sides."""
+    """Left and right ends, by level, of two subtrees that are moved apart."""
     ends = []
     for level in range(max(len(left), len(right))):
         parts = [(begin + shift, end + shift) for outline, shift in ((left, -half), (right, half))

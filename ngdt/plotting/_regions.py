@@ -81,7 +81,7 @@ def plot_regions(model, X, y=None, *, resolution=200, ax=None):
 
 
 def _draw_targets(ax, model, X, y, value, place):
-    """Regions and samples of a regressor."""
+    """Draw the regions and samples of a regressor."""
     known = value if y is None else np.append(value.ravel(), y)
     style = {"cmap": "viridis", "vmin": known.min(), "vmax": known.max()}
     ax.imshow(value, alpha=0.6, **place, **style)
@@ -90,7 +90,7 @@ def _draw_targets(ax, model, X, y, value, place):
 
 
 def _draw_classes(ax, model, X, y, value, place):
-    """Regions and samples of a classifier, with the names of the classes."""
+    """Draw the regions and samples of a classifier, with the names of the classes."""
     from matplotlib.colors import ListedColormap
     from matplotlib.lines import Line2D
 

@@ -1,13 +1,13 @@
-"""What all plots share: the import of matplotlib and the colours."""
+"""Style of all plots: the colours, and the import of matplotlib."""
 
 # Diverging and symmetric around white: red weights move samples to the right child, blue ones to
 # the left.
 WEIGHT_COLORS = "RdBu_r"
 RED, BLUE = "#b2182b", "#2166ac"
 DIRECTIONS = {BLUE: "negative weight: left", RED: "positive weight: right"}
-# Frames and lines, and bars whose side tells their sign.
+# Frames and lines, and bars whose side shows their sign.
 GREY, DARK = "0.7", "0.35"
-# Ten colours that the colour-blind can tell apart, by Matthew Petroff (arXiv:2107.02270).
+# Ten colours that the colour-blind can distinguish, by Matthew Petroff (arXiv:2107.02270).
 _CLASS_COLORS = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70",
     "#717581", "#92dadd")
@@ -49,7 +49,7 @@ def import_pyplot():
 
 
 def short(name, length):
-    """A name in one line, cut in the middle if it is longer than some number of characters."""
+    """Shorten a name to one line of at most `length` characters, cut in the middle."""
     name = " ".join(name.splitlines())
     half = (length - 1) // 2
     return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"

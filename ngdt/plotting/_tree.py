@@ -24,7 +24,7 @@ def plot_tree(
     node_ids=False, proportion=False, rounded=False, precision=None, ax=None, fontsize=None,
     shape=None, X=None,
 ):
-    """Plot a tree: the rule of each node, and what each leaf predicts.
+    """Plot a tree: the rule of each node, and the prediction of each leaf.
 
     Parameters have the names of `sklearn.tree.plot_tree`. A split on a single column is written as
     a condition. Another one is a list of terms, weight times feature in the units of the table, and
@@ -39,10 +39,9 @@ def plot_tree(
     for each class, or the predicted value. A linear leaf has the mean probabilities of its samples,
     or the value that it predicts at their mean, and its features with the largest effects, for each
     of the first three targets. Their bars point to the right if larger values raise the
-    prediction. For classes, the bar to the right has the colour of the
-    class that larger values of the feature speak for most, and the bar to the left that of the
-    class that they speak against. Without training samples, as for a `Tree`, weights take the place
-    of effects.
+    prediction. For classes, the bar to the right has the colour of the class that larger values of
+    the feature favour most, and the bar to the left the colour of the class that they favour least.
+    Without training samples, as for a `Tree`, weights take the place of effects.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ def plot_tree(
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
     label : {"all", "root", "none"}, default="all"
-        Where numbers of samples and mean predictions have a word that says so.
+        Nodes in which words name the number of samples and the mean prediction.
     filled : bool, default=False
         Paint boxes: in the colour of their class, paler for lower probabilities, or, for a single
         target, darker for larger values.
@@ -142,7 +141,7 @@ def _check(max_depth, label, precision, ax, fontsize):
 
 
 class _Plan:
-    """The boxes of a tree and their places, in units of the font size."""
+    """The boxes of a tree and their positions, in units of the font size."""
 
     def __init__(self, contents, max_depth):
         self._contents, self._tree = contents, contents.captions.tree

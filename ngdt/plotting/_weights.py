@@ -13,7 +13,7 @@ from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, impor
 
 # Longer names are cut.
 _NAME_LENGTH = 17
-# Significant digits of numbers, where samples do not ask for more.
+# Significant digits of numbers, where samples do not need more.
 _DIGITS = 4
 
 
@@ -114,7 +114,7 @@ def draw_effects(ax, captions, weights, n_bars):
 
 
 def _condition(captions, node):
-    """The condition that samples of the left child meet, at a split on a single column."""
+    """Condition for the left child of a split on a single column."""
     of_categories = category_rule_of(captions, node)
     if of_categories is not None:
         return textwrap.fill(of_categories.text(left=True), _NAME_LENGTH)
@@ -141,7 +141,7 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
         written below. A split on a single feature is written as a condition, which sends each
         training sample as the tree does.
     nodes : sequence of int, default=None
-        Ids of the internal nodes. None takes the root and those of its children that are internal.
+        Ids of the internal nodes. None takes the root and its children that are internal nodes.
     feature_names : sequence of str, default=None
         Labels of the bars; long names are cut. None takes ``feature_names_in_`` of the estimator.
     axes : matplotlib Axes or array of these, default=None
