@@ -88,7 +88,7 @@ def export_c(model, *, name="ngdt", dtype="double", encoded=False):
         return "".join([
             filled(code.HEAD, code.REGRESSOR_PROTOTYPES), *routing,
             filled(code.TREE, linear=filled(linear)), filled(code.REGRESSOR)])
-    # A mean of logits becomes probabilities at the end; those to be averaged do in the leaves.
+    # Softmax comes after the mean of logits, or in the leaves if probabilities are averaged.
     softmax = code.SOFTMAX * (not exported.averages_probabilities)
     probabilities = code.PROBABILITIES * (code.SOFTMAX in (softmax + linear))
     return "".join([

@@ -1,4 +1,4 @@
-"""The parts of the C code that do not depend on the numbers of a model.
+"""Templates of the C code, without the numbers of a model.
 
 ``$name`` is the prefix of all names, ``$real`` the type of all numbers. Sums run in the order of
 `src/dot.c`: to 16 partial sums, then to 4, which are added pairwise.
@@ -36,7 +36,7 @@ REGRESSOR_PROTOTYPES = """
 void ${name}_predict(const ${name}_real *x, ${name}_real *out);
 """
 
-# Of statements for 16 features, gcc makes vectors at -O2; of a loop, at -O3 only.
+# gcc vectorises 16 statements, one for each feature, at -O2, but a loop at -O3 only.
 DOT = """
 /* Weights of a split, or slopes of a leaf. Where first_column is -1, those of all features. */
 struct ${name}_row {

@@ -1,4 +1,4 @@
-"""The numbers of a model as arrays of C."""
+"""Numbers of a model as arrays of C."""
 
 import numpy as np
 from scipy.special import softmax
@@ -12,9 +12,9 @@ _PER_LINE = 8       # numbers
 
 
 class CData:
-    """The arrays of all trees, one after the other, with the ids of nodes and leaves moved on.
+    """Arrays of all trees, one after the other; the ids of nodes and leaves count over all trees.
 
-    Rows of weights are those of all nodes, then the slopes of linear leaves, one for each output.
+    The rows of weights belong to all nodes, then to the linear leaves, one for each output.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class CData:
 
     @property
     def has_slopes(self):
-        """Whether some leaf is linear."""
+        """Return whether some leaf is linear."""
         return len(self._rows) > len(self.thresholds)
 
     def _add_nodes(self, tree, first_node, first_leaf):
@@ -71,7 +71,7 @@ class CData:
                 self._ranges.append(_braces(self._numbers(ranges[leaf, output])))
 
     def _numbers(self, values):
-        """Numbers as C reads them without rounding; limits may be infinite."""
+        """Numbers as literals of C, without rounding; limits may be infinite."""
         with np.errstate(over="ignore"):
             rounded = values.astype(TYPES[self._dtype])
         if np.isinf(rounded[np.isfinite(values)]).any():
@@ -126,7 +126,7 @@ def _braces(items):
 
 
 def _string(text):
-    """A string literal; all but letters, digits and some signs as octal codes of UTF-8."""
+    """String literal; all but letters, digits and some signs are octal codes of UTF-8."""
     is_plain = set(b" _-+.,:;=()<>") | {byte for byte in range(128) if chr(byte).isalnum()}
     return '"' + "".join(
         chr(byte) if byte in is_plain else f"\\{byte:03o}"

@@ -7,7 +7,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def writable(text):
-    """A text for readers, with U+FFFD in place of characters that cannot be written.
+    """Text for readers, with U+FFFD in place of characters that cannot be written.
 
     Parameters
     ----------
@@ -21,12 +21,18 @@ def writable(text):
 
 
 def check_writable(text, language):
-    """Refuse a program in which a name cannot be replaced, since data have it.
+    """Refuse a program with a name that cannot be written.
+
+    It cannot be replaced either, since the data have the same name.
 
     Parameters
     ----------
     text : str
     language : str
+
+    Raises
+    ------
+    ValueError
     """
     found = _UNWRITABLE.search(text)
     if found:

@@ -1,4 +1,4 @@
-"""Splits and leaves as they are written in text, rules and graphs."""
+"""Splits and leaves as text, for nested conditions, rules and graphs."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,25 +10,25 @@ from ngdt._inspection.leaf_formulas import has_log_odds, leaf_texts, log_odds_of
 from ngdt._inspection.rules import category_rule_of, factor, rule_of
 from ngdt._util.numbers import format_number
 
-# Relations that samples of the left child meet, and those that the others meet.
+# Relations of conditions for the left child, and their opposites for the right child.
 _OPPOSITE = {"<=": ">", ">=": "<"}
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What samples of a child of a split meet.
+    """Condition that the samples of a child of a split meet.
 
     Attributes
     ----------
     subject : str
-        A name or a sum; of categories, the whole condition.
+        Name of a column, or a sum; for categories, the whole condition.
     relation : {"<=", ">=", "<", ">", ""}
         Empty for categories.
     limit : Decimal or None
     is_certain : bool
         False where the order of a sum in floating point decides for some samples.
     or_missing : bool
-        Whether samples whose number is missing meet it, too.
+        Whether samples with a missing number meet the condition, too.
     """
 
     subject: str
@@ -39,7 +39,7 @@ class Condition:
 
     @property
     def is_upper(self):
-        """Whether the limit is an upper one."""
+        """Return whether the limit is an upper one."""
         return self.relation.startswith("<")
 
     def __str__(self):
@@ -49,12 +49,12 @@ class Condition:
 
     @property
     def addition(self):
-        """What is written after the limit."""
+        """Text after the limit."""
         return " (or missing)" if self.or_missing else ""
 
 
 def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
-    """The condition that samples of a child meet.
+    """Make the condition that the samples of a child meet.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
 
 
 def missing_in_sums(captions):
-    """What stands for missing numbers in the sums of splits and linear leaves.
+    """Values of missing numbers in the sums of splits and linear leaves.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def missing_in_sums(captions):
     Returns
     -------
     dict of int to float
-        By feature; those that had missing numbers in training.
+        Value by feature, of features with missing numbers in training.
     """
     tree, used = captions.tree, set()
     if not captions.fill:
@@ -110,7 +110,7 @@ def missing_in_sums(captions):
 
 
 def leaf_text(captions, leaf, n_terms=None, digits=None):
-    """What a leaf predicts, in one line.
+    """Prediction of a leaf, in one line.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def leaf_text(captions, leaf, n_terms=None, digits=None):
 
 
 def leaf_lines(captions, leaf, n_terms=None, digits=None):
-    """What a leaf predicts: its most probable class, its values, or formulas.
+    """Prediction of a leaf: its most probable class, its values, or formulas.
 
     Parameters
     ----------

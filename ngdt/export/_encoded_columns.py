@@ -1,21 +1,21 @@
-"""How the columns of a table become the features of a tree, column by column."""
+"""Columns of a table, with the features of a tree that encode them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A column of numbers.
+    """Column of numbers.
 
     Attributes
     ----------
     name : str
     feature : int
-        The feature that is the number.
+        Index of the feature that holds the number.
     fill : float or None
-        What stands for a missing number; None where none may be missing.
+        Value of a missing number; None if no number may be missing.
     gap : int or None
-        The feature that is 1 where the number is missing, and else 0.
+        Index of the feature that is 1 where the number is missing, and else 0.
     is_boolean : bool
         Whether the table has bools in place of the numbers.
     """
@@ -27,11 +27,11 @@ class NumberColumn:
     is_boolean: bool = False
 
     def is_used(self, weights):
-        """Whether some feature of the column has a weight."""
+        """Return whether some feature of the column has a nonzero weight."""
         return bool(weights[self.feature]) or (self.gap is not None and bool(weights[self.gap]))
 
     def missing_term(self, weights):
-        """What a missing number adds to a weighted sum; None where none may be missing."""
+        """Term of a missing number in a weighted sum; None if no number may be missing."""
         if self.fill is None:
             return None
         term = float(weights[self.feature]) * self.fill
@@ -40,16 +40,16 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A column of categories, of which at most one feature is 1.
+    """Column of categories, of which at most one feature is 1.
 
     Attributes
     ----------
     name : str
     features : dict
-        The feature of each category.
+        Index of the feature of each category.
     missing, other : int or None
-        The features of missing categories, and of those that `features` lacks; None if all
-        features are 0.
+        Indices of the features of missing categories, and of categories that `features` lacks;
+        None if all features are 0.
     """
 
     name: str
@@ -58,12 +58,12 @@ class CategoryColumn:
     other: int | None
 
     def is_used(self, weights):
-        """Whether some feature of the column has a weight."""
+        """Return whether some feature of the column has a nonzero weight."""
         terms, *rest = self.terms(weights)
         return any(terms.values()) or any(rest)
 
     def terms(self, weights):
-        """What each category, a missing one, and all others add to a weighted sum."""
+        """Terms of each category, of a missing one, and of all others in a weighted sum."""
         def term(feature):
             return 0.0 if feature is None else float(weights[feature])
 
@@ -71,8 +71,8 @@ class CategoryColumn:
                 term(self.missing), term(self.other))
 
 
-def columns_of(model):
-    """The columns that a model reads.
+def encoded_columns(model):
+    """Columns that a model reads.
 
     Parameters
     ----------

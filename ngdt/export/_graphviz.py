@@ -12,7 +12,7 @@ from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._model import leaf_values
 from ngdt.export._text import check_counts
-from ngdt.export._walk import walk
+from ngdt.export._traversal import traverse
 
 _WIDTH = 40     # of a line of a label, in characters
 _HUE = 0.08     # of regression: orange
@@ -81,18 +81,18 @@ def export_graphviz(
     tree, counts = captions.tree, captions.n_node_samples
     colors = _leaf_colors(captions) if filled else None
     children, lines, leaves = child_ids(tree).tolist(), [], []
-    for kind, item, _ in walk(tree, max_depth):
-        # Nodes and leaves have numbers of one space, as the counts.
+    for type_, item, _ in traverse(tree, max_depth):
+        # Leaves are numbered after the nodes, as in the counts.
         number, name, fill, text = item, f"node {item}", "", "..."
-        if kind == "split":
+        if type_ == "split":
             text = str(condition_of(captions, item, n_terms, digits))
             lines += _edges(item, children[item])
-        elif kind == "leaf":
+        elif type_ == "leaf":
             number, name = tree.n_internal + item, f"leaf {item}"
             text = leaf_text(captions, item, n_terms, digits)
             fill = f', fillcolor="{colors[item]}"' if filled else ""
             leaves.append(f"{number};")
-        elif kind != "cut":
+        elif type_ != "cut":
             continue
         texts = [name] * node_ids + textwrap.wrap(text, _WIDTH, break_long_words=False)
         texts += [] if counts is None else [f"samples = {counts[number]}"]
@@ -108,20 +108,19 @@ def export_graphviz(
 
 
 def _edges(node, children):
-    """The branches of a split. Those of the root tell which one is for samples that meet it."""
+    """Edges of a split; at the root, they are labelled with the outcome of the condition."""
     answers = (' [label="True"]', ' [label="False"]') if node == 0 else ("", "")
     return [f"{node} -> {child}{answer};" for child, answer in zip(children, answers, strict=True)]
 
 
 def _quoted(*lines):
-    """A string of several lines as DOT reads it."""
+    """String of several lines in the DOT language."""
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
     return '"' + "\\n".join(escaped) + '"'
 
 
 def _leaf_colors(captions):
-    """Hue, saturation and value of each leaf; linear ones, and those of several targets, are white.
-    """
+    """Hue, saturation and value of each leaf; white for linear ones and several targets."""
     values, is_linear = leaf_values(captions.tree)
     if captions.class_names is not None:
         n_classes = values.shape[1]

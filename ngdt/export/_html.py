@@ -11,7 +11,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
 from ngdt.export._text import check_counts
-from ngdt.export._walk import walk
+from ngdt.export._traversal import traverse
 
 
 def export_html(
@@ -86,7 +86,7 @@ def _file(name):
 
 
 def _hash(script):
-    """What lets a browser run this script, and no other that a name may contain."""
+    """Hash by which a browser runs this script, and no script that a name may contain."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -100,19 +100,19 @@ def _summary(captions):
 def _items(tree, nodes, max_depth, unfolded):
     """The items of the tree, line by line."""
     answer = None
-    for kind, item, depth in walk(tree, max_depth):
-        if kind == "split":
+    for type_, item, depth in traverse(tree, max_depth):
+        if type_ == "split":
             is_open = unfolded is None or depth < unfolded
             expanded = f' aria-expanded="{"true" if is_open else "false"}"'
             yield _item(nodes.split(item), answer, depth, expanded)
             yield '<ul role="group">'
             answer = "yes"
-        elif kind == "else":
+        elif type_ == "else":
             answer = "no"
-        elif kind == "end":
+        elif type_ == "end":
             yield "</ul></li>"
         else:
-            node = nodes.leaf(item) if kind == "leaf" else nodes.cut(item)
+            node = nodes.leaf(item) if type_ == "leaf" else nodes.cut(item)
             yield _item(node, answer, depth) + "</li>"
 
 

@@ -1,4 +1,4 @@
-"""The nodes and leaves of a page: what is seen of them, and what a screen reader says."""
+"""Nodes and leaves of a page, with names for screen readers."""
 
 from html import escape
 
@@ -33,8 +33,8 @@ class NodeHtml:
         self._range = (known.min(), known.max()) if len(known) else (0.0, 0.0)
 
     def split(self, node):
-        """A split: its rule, the samples, and what is predicted for them."""
-        captions = self._captions
+        """A split: its rule, the samples, and the predictions for them."""
+        captions = self._labels
         condition = condition_of(captions, node, self._n_terms, self._digits)
         rule, terms = _text_of(condition), ""
         if category_rule_of(captions, node) is None:
@@ -56,8 +56,8 @@ class NodeHtml:
         return "; ".join(name), self._head(f"… {count}", node), self._shares(node)
 
     def leaf(self, leaf):
-        """A leaf: what it predicts."""
-        captions, number = self._captions, self._captions.tree.n_internal + leaf
+        """A leaf and its prediction."""
+        captions, number = self._labels, self._labels.tree.n_internal + leaf
         lines = leaf_lines(captions, leaf, self._n_terms, self._digits)
         text = "; ".join(lines)
         name = "; ".join([f"leaf: {text}", *self._count(number)])
@@ -69,8 +69,8 @@ class NodeHtml:
         return name, head, self._slopes(leaf) + formulas + shares
 
     def key(self):
-        """The colours of the classes."""
-        names = self._captions.class_names
+        """Key of the colours of the classes."""
+        names = self._labels.class_names
         if names is None:
             return ""
         entries = "".join(
@@ -79,8 +79,8 @@ class NodeHtml:
         return f'<p class="key">{entries}</p>'
 
     def remarks(self):
-        """What the bars mean, as text."""
-        effect = "" if self._captions.summary is None else " × standard deviation"
+        """Remarks on the bars, as text."""
+        effect = "" if self._labels.summary is None else " × standard deviation"
         remark = (
             "Samples that meet a condition go to “yes”. A bar beside a term is its effect, "
             f"|weight|{effect}, to the right where larger values lead to “no”")
@@ -98,7 +98,7 @@ class NodeHtml:
             "mean probabilities")
         return f"{remark}. A linear leaf has the {shown} of its samples."
 
-    # --- parts
+    # --- elements
 
     def _head(self, rule, number):
         counts = "".join(f' <span class="count">{text}</span>' for text in self._count(number))
@@ -142,8 +142,8 @@ class NodeHtml:
         return f'<table class="terms" role="presentation">{caption}{"".join(rows)}</table>'
 
     def _slopes(self, leaf):
-        """The terms of a linear leaf, if they are those of a single sum."""
-        captions = log_odds_of(self._captions) if has_log_odds(self._captions) else self._captions
+        """The terms of a linear leaf, if it has a single sum."""
+        captions = log_odds_of(self._labels) if has_log_odds(self._labels) else self._labels
         tree = captions.tree
         if tree.n_outputs > 1:
             return ""
@@ -155,11 +155,11 @@ class NodeHtml:
         prediction = self._predictions[number]
         if np.isnan(prediction).any():
             return ""
-        if self._captions.class_names is not None:
-            parts = "".join(
+        if self._labels.class_names is not None:
+            bars = "".join(
                 f'<i style="width:{100 * share:.2f}%;background:{color}"></i>'
                 for color, share in zip(self._colors, prediction, strict=True))
-            return (f'<span class="shares" aria-hidden="true">{parts}</span>'
+            return (f'<span class="shares" aria-hidden="true">{bars}</span>'
                     f'<span class="quiet"><bdi>{escaped(*self._mean(number))}</bdi></span>')
         text = f'<span class="quiet">{escaped(*self._mean(number))}</span>' * (
             number < self._captions.tree.n_internal)
@@ -188,7 +188,7 @@ class NodeHtml:
 
 
 def escaped(text):
-    """A text in which nothing is a tag, an entity or the end of an attribute."""
+    """Escape a text, so that it has no tag, no entity and no end of an attribute."""
     return escape(text, quote=True)
 
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 
 from ngdt._core.tree_json import FORMAT, VERSION, tree_object
-from ngdt.export._columns import CategoryColumn, columns_of
+from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
 from ngdt.export._model import exported_model
 
 
@@ -42,12 +42,12 @@ def export_json(model, *, feature_names=None, indent=None):
     ``task``
         ``"classification"``, ``"regression"``, or null for a `Tree`.
     ``classes``
-        The labels, in the order of the leaf values; null if these are predictions.
+        The labels, in the order of the leaf values; null if leaf values are predictions.
     ``columns``
-        How a column of the table becomes features. Of a column of numbers: ``name``, the index
-        ``feature`` of the number, ``fill``, which stands for a missing one (null if none may be
-        missing), and ``gap``, the index of the feature that is 1 where it is missing, or null. Of a
-        column of categories: ``name``, ``categories``, pairs of a category and the index of the
+        Encoding of each column of the table as features. For a column of numbers: ``name``, the
+        index ``feature`` of the number, ``fill``, the value of a missing one (null if none may be
+        missing), and ``gap``, the index of the feature that is 1 where it is missing, or null. For
+        a column of categories: ``name``, ``categories``, pairs of a category and the index of the
         feature that is 1 for it, and the indices of the features for categories that are
         ``missing``, and for all ``other`` ones; null if all features are 0.
     ``features``
@@ -62,9 +62,9 @@ def export_json(model, *, feature_names=None, indent=None):
     left. A child ``c >= 0`` is a node, and a negative one the leaf ``-1 - c``.
 
     ``leaves`` has ``values``, a row for each leaf: predictions, or for classification unnormalized
-    log-probabilities. Where the leaves are linear, ``slopes`` has an object such as those of
-    ``weights`` for each leaf and output; the weighted sum is added to the value, and what results
-    is cut at the pair of limits in ``ranges``. Else, both are null; ``ranges`` may be null, too.
+    log-probabilities. Where the leaves are linear, ``slopes`` has an object as in ``weights``
+    for each leaf and output; the weighted sum is added to the value, and the result is cut at the
+    pair of limits in ``ranges``. Else, both are null; ``ranges`` may be null, too.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def export_json(model, *, feature_names=None, indent=None):
     exported = exported_model(model, feature_names)
     document = {
         "format": FORMAT, "version": VERSION, "task": exported.task, "classes": exported.classes,
-        "columns": [_column_object(column) for column in columns_of(exported)],
+        "columns": [_column_object(column) for column in encoded_columns(exported)],
         "features": exported.feature_names,
         "trees": [tree_object(tree) for tree in exported.trees]}
     try:

@@ -7,7 +7,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._text import UNCERTAIN, check_counts
-from ngdt.export._walk import paths
+from ngdt.export._traversal import paths
 
 
 class LeafRule(NamedTuple):
@@ -18,7 +18,7 @@ class LeafRule(NamedTuple):
     Attributes
     ----------
     leaf : int
-        Its number, as `apply` returns it.
+        Number of the leaf, as `apply` returns it.
     conditions : tuple of str
         All have to hold. There are none if the tree is a single leaf.
     prediction : str
@@ -68,7 +68,7 @@ def export_rules(
     -------
     list of LeafRule
         From the leftmost leaf to the rightmost. The text of a rule is one line: ``print(*rules,
-        sep="\\\\n")``. The number in brackets is that of the samples.
+        sep="\\\\n")``. The number in brackets counts the samples.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def export_rules(
 
 
 def _nearest(conditions):
-    """The conditions without those that others of them imply."""
+    """Drop the conditions that other ones imply."""
     kept = {}
     for condition in conditions:
         key = condition.subject, condition.relation[:1]
@@ -113,7 +113,7 @@ def _nearest(conditions):
 
 
 def _implies(condition, other):
-    """Whether a limit in the same direction is nearer."""
+    """Return whether a condition with a limit in the same direction implies another one."""
     if condition.limit == other.limit:
         return "=" not in condition.relation
     return condition.limit is not None and (

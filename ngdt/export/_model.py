@@ -1,4 +1,4 @@
-"""The model that is exported: its trees, and what their features and classes mean."""
+"""Model to export: its trees, and the meaning of their features and classes."""
 
 from dataclasses import dataclass
 
@@ -19,12 +19,12 @@ from ngdt.path import TAOPathCV
 
 @dataclass(frozen=True)
 class ExportedModel:
-    """What the exports for other programs need of a model.
+    """Data of a model that exports for other programs need.
 
     Attributes
     ----------
     trees : list of Tree
-        One, or those of a forest, whose predictions are averaged.
+        One, or the trees of a forest, whose predictions are averaged.
     is_forest : bool
     task : {"classification", "regression"} or None
         None for a bare `Tree`.
@@ -33,7 +33,7 @@ class ExportedModel:
     column_names, feature_names : list of str
         Names of the columns of the table, and of the features of the trees.
     table : Table or None
-        How columns become features. None for a bare `Tree`, which reads features.
+        Encoding of columns as features. None for a bare `Tree`, which reads features.
     """
 
     trees: list
@@ -56,23 +56,23 @@ class ExportedModel:
 
     @property
     def is_encoded(self):
-        """Whether the features are other numbers than those in the columns."""
+        """Return whether the features are other numbers than the columns have."""
         return self.table is not None and not self.table.is_identity
 
     @property
     def averages_probabilities(self):
-        """Whether a prediction is a mean of probabilities, not of leaf values."""
+        """Return whether a prediction is a mean of probabilities, not of leaf values."""
         return self.is_forest and self.classes is not None
 
 
 def exported_model(model, feature_names=None):
-    """What the exports for other programs need of a model.
+    """Collect the data of a model that exports for other programs need.
 
     Parameters
     ----------
-    model : Tree, fitted estimator, or Pipeline of nothing else
+    model : Tree, fitted estimator, or Pipeline with no other step
     feature_names : sequence of str, default=None
-        Names of the columns. None takes those of the model.
+        Names of the columns. None takes the names of the model.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def exported_model(model, feature_names=None):
 
 
 def leaf_values(tree):
-    """The constants of the leaves, and which leaves are linear.
+    """Constants of the leaves, and a mask of the linear leaves.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def leaf_values(tree):
     Returns
     -------
     values : ndarray of shape (n_leaves, n_outputs)
-        Those of constant leaves are within their limits.
+        Values of constant leaves are within their limits.
     is_linear : ndarray of bool, shape (n_leaves,)
         Whether a leaf has slopes.
     """
@@ -122,7 +122,7 @@ def leaf_values(tree):
 
 
 def check_encoded(model, encoded, language):
-    """Raise a ValueError if a model of encoded tables is exported for others.
+    """Raise a ValueError if a model needs encoded samples that the export does not encode.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def check_encoded(model, encoded, language):
     encoded : bool
         Whether the caller encodes the samples.
     language : str
-        What cannot encode them.
+        Language of the export, which cannot encode them.
     """
     if model.is_encoded and not encoded:
         raise ValueError(
@@ -139,11 +139,11 @@ def check_encoded(model, encoded, language):
 
 
 def inner_model(model):
-    """The tree or estimator inside of a model, which reads the same columns.
+    """Tree or estimator inside of a model, which reads the same columns.
 
     Parameters
     ----------
-    model : Tree, fitted estimator, or Pipeline of nothing else
+    model : Tree, fitted estimator, or Pipeline with no other step
 
     Returns
     -------

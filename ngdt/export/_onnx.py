@@ -27,7 +27,7 @@ def export_onnx(model, *, dtype="float", encoded=False):
     dtype : {"float", "double"}, default="float"
         Type of the input, and of all numbers and sums.
     encoded : bool, default=False
-        Whether the input are rows of ``model.encode(X)``. A model that was trained on a table with
+        Whether the input has rows of ``model.encode(X)``. A model that was trained on a table with
         categories needs that.
 
     Returns
@@ -146,7 +146,7 @@ def _convert(scope, operator, container):
 
 
 def _built(exported, dtype, encoded, x, outputs):
-    """The operators of a model between an input and outputs, and the width of the input."""
+    """Build the operators of a model; return the builder, and the width of the input."""
     from ngdt.export._onnx_graph import GraphBuilder, has_categories
 
     if has_categories(exported):

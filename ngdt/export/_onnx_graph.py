@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ngdt._core.structure import leaf_ranges
 from ngdt._inspection.rules import exact_limit
-from ngdt.export._columns import CategoryColumn, columns_of
+from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
 from ngdt.export._model import leaf_values
 
 ML = "ai.onnx.ml"
@@ -16,7 +16,7 @@ TYPES = {"float": (np.float32, TensorProto.FLOAT), "double": (np.float64, Tensor
 
 
 class GraphBuilder:
-    """Adds the operators of a model to a graph.
+    """Builder of a graph with the operators of a model.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class GraphBuilder:
 
     def encode(self, x):
         """The features of the trees: numbers, with values for gaps, and indicators of gaps."""
-        columns = columns_of(self._model)
+        columns = encoded_columns(self._model)
         if all(column.fill is None for column in columns):
             return x
         is_gap = self._add("IsNaN", [x])
@@ -103,7 +103,7 @@ class GraphBuilder:
         return self._add("Cast", [leaves], to=TensorProto.INT64)
 
     def _splits(self):
-        """Weights and thresholds of all nodes; those of single features decide without rounding."""
+        """Weights and thresholds of all nodes; splits on one feature decide without rounding."""
         trees = self._model.trees
         weights = np.concatenate([tree.dense_weights(slice(None)) for tree in trees])
         thresholds = np.concatenate([tree.thresholds for tree in trees])
@@ -159,13 +159,13 @@ class GraphBuilder:
 
 
 def has_categories(model):
-    """Whether a model reads columns of categories.
+    """Return whether a model reads columns of categories.
 
     Parameters
     ----------
     model : ExportedModel
     """
-    return any(isinstance(column, CategoryColumn) for column in columns_of(model))
+    return any(isinstance(column, CategoryColumn) for column in encoded_columns(model))
 
 
 def _rounded_down(value, dtype):
@@ -174,7 +174,7 @@ def _rounded_down(value, dtype):
 
 
 def _ensemble(trees):
-    """Attributes of an operator that finds the leaf of each tree, from decisions of 0 or 1."""
+    """Attributes of an operator that finds the leaf of each tree from decisions, 0 or 1."""
     nodes = {name: [] for name in (
         "treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")}
     targets = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}

@@ -25,10 +25,10 @@ class PseudoFeatureTree(NamedTuple):
     estimator : DecisionTreeClassifier or DecisionTreeRegressor
         Fitted. Node i splits on feature i, at 0; leaf j is node n_internal + j.
     X : ndarray of shape (n_samples, n_internal)
-        The scores of the samples at all nodes, to be passed to `estimator`. Those of a split on one
-        feature are in its unit.
+        The scores of the samples at all nodes, to be passed to `estimator`. Scores of a split on
+        one feature are in its unit.
     feature_names : list of str
-        What the scores are, such as "age - 60.5".
+        Names of the scores, such as "age - 60.5".
     """
 
     estimator: BaseEstimator
@@ -65,8 +65,8 @@ def export_sklearn(model, X, *, feature_names=None, n_terms=2):
 
     Notes
     -----
-    The values of nodes are mean predictions for the training samples. Impurities are those of the
-    predicted probabilities (Gini), and 0 for regression.
+    The values of nodes are mean predictions for the training samples. Impurities are the Gini
+    index of the predicted probabilities, and 0 for regression.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def export_sklearn(model, X, *, feature_names=None, n_terms=2):
 
 
 def _name(condition):
-    """What is compared with 0."""
+    """Name of a score, which is compared with 0."""
     if not condition.relation:
         return f"not: {condition.subject}"
     sign = "-" if condition.limit >= 0 else "+"

@@ -3,19 +3,19 @@
 import numpy as np
 
 from ngdt.export._characters import check_writable
-from ngdt.export._columns import NumberColumn, columns_of
+from ngdt.export._encoded_columns import NumberColumn, encoded_columns
 from ngdt.export._model import exported_model, leaf_values
 from ngdt.export._sql_terms import any_missing, condition, literal, quoted, weighted_sum
-from ngdt.export._walk import walk
+from ngdt.export._traversal import traverse
 
 
 def export_sql(model, *, table="data", prediction="prediction", columns=(), feature_names=None):
     """Export a tree as an SQL query that predicts for each row of a table.
 
-    The query has one ``CASE`` for each split. It speaks of the columns that the model was trained
-    on, categories included. ``NULL`` is a missing value, and goes where the tree sends one. A
-    `Tree` knows nothing of missing values: its prediction is ``NULL`` where a column that it uses
-    is.
+    The query has one ``CASE`` for each split. It reads the columns that the model was trained on,
+    categories included. ``NULL`` is a missing value, and goes where the tree sends one. A
+    `Tree` has no way for missing values: its prediction is ``NULL`` where a column that it uses is
+    ``NULL``.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
             "model must be a single tree, got a forest: pass one of its estimators_, or use "
             "export_c, export_json or export_onnx")
     (tree,) = exported.trees
-    writer = _Writer(tree, columns_of(exported))
+    writer = _Writer(tree, encoded_columns(exported))
     if exported.classes is not None:
         leaves = {prediction: lambda leaf: writer.label(leaf, exported.classes)}
     else:
@@ -90,7 +90,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
 
 
 class _Writer:
-    """Writes splits and leaves of a tree in terms of columns.
+    """Writer of the splits and leaves of a tree in terms of columns.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ class _Writer:
         self._values, self._is_linear = leaf_values(tree)
 
     def case(self, leaf):
-        """The expression for what leaves predict, which a function writes."""
+        """Nested ``CASE`` expression; the function `leaf` writes the values of leaves."""
         lines = []
-        for kind, item, depth in walk(self._tree):
-            text = {"else": "ELSE", "end": "END"}.get(kind)
-            if kind == "split":
+        for type_, item, depth in traverse(self._tree):
+            text = {"else": "ELSE", "end": "END"}.get(type_)
+            if type_ == "split":
                 text = f"CASE WHEN {self._condition(item)} THEN"
-            elif kind == "leaf":
+            elif type_ == "leaf":
                 text = leaf(item)
             lines.append("    " * (depth + 1) + text)
         never_missing = self._never_missing()
@@ -123,7 +123,7 @@ class _Writer:
         return condition(self._columns, weights, float(self._tree.thresholds[node]))
 
     def value(self, leaf, output):
-        """What a leaf predicts for an output."""
+        """Prediction of a leaf for an output."""
         value, tree = self._values[leaf, output], self._tree
         if not self._is_linear[leaf]:
             return literal(value)
@@ -147,7 +147,7 @@ class _Writer:
         return f"CASE {' '.join(cases)} ELSE {last} END" if cases else last
 
     def _never_missing(self):
-        """Names of the columns that the tree uses, and that may have no missing values."""
+        """Names of the columns that the tree uses and that must not have missing values."""
         tree = self._tree
         used = tree.sparsify().weights.indices.tolist()
         if tree.slopes is not None:

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from ngdt._inspection.rules import exact_limit
-from ngdt.export._columns import NumberColumn
+from ngdt.export._encoded_columns import NumberColumn
 
 # Databases limit how deep an expression may be, SQLite to 1000 terms.
 _MAX_TERMS = 100
@@ -13,7 +13,7 @@ _ALWAYS = {True: "1 = 1", False: "1 = 0"}
 
 
 def condition(columns, weights, threshold):
-    """The condition that rows of the left child meet; for all others, it is false or NULL.
+    """Condition for the left child of a split; for other rows, it is false or NULL.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def condition(columns, weights, threshold):
 
 
 def weighted_sum(columns, weights, constant=None):
-    """The weighted sum of a row.
+    """Weighted sum of a row.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def weighted_sum(columns, weights, constant=None):
 
 
 def any_missing(names):
-    """The condition that some of the columns is NULL.
+    """Condition that some of the columns are NULL.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def any_missing(names):
 
 
 def literal(value):
-    """A number, a string or a bool as SQL reads it.
+    """Literal of SQL for a number, a string or a bool.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def literal(value):
 
 
 def quoted(name):
-    """A name as SQL reads it.
+    """Quote a name for SQL.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def quoted(name):
 
 
 def _in_groups(terms, join):
-    """Terms, joined so that the expression is not deep."""
+    """Join terms in groups, so that the expression is not deep."""
     while len(terms) > _MAX_TERMS:
         terms = [f"({join(terms[first:first + _MAX_TERMS])})"
                  for first in range(0, len(terms), _MAX_TERMS)]
@@ -126,7 +126,7 @@ def _added(terms):
 
 
 def _number_condition(column, weights, threshold):
-    """The condition for a split on a number, or on its absence; None if it has to be a sum."""
+    """Condition for a split on a number, or on its absence; None if it has to be a sum."""
     name, weight = quoted(column.name), float(weights[column.feature])
     missing = column.missing_term(weights)
     missing_is_left = missing is not None and missing <= threshold
@@ -144,12 +144,12 @@ def _number_condition(column, weights, threshold):
 
 
 def _number(column):
-    """The value of a column of numbers; databases with a type of bools do not compute with them."""
+    """Number in a column; bools are cast, since some databases do not compute with them."""
     return f"CAST({quoted(column.name)} AS INTEGER)" if column.is_boolean else quoted(column.name)
 
 
 def _category_condition(column, weights, threshold):
-    """The condition for a split on categories; it lists those that others do not go with."""
+    """Condition for a split on categories; it lists the side without unknown categories."""
     name, (terms, missing, other) = quoted(column.name), column.terms(weights)
     others_are_left, missing_is_left = other <= threshold, missing <= threshold
     listed = [

@@ -6,7 +6,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._util.numbers import format_number
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_lines, missing_in_sums
-from ngdt.export._walk import walk
+from ngdt.export._traversal import traverse
 
 # Significant digits of means.
 _MEAN_DIGITS = 6
@@ -20,20 +20,21 @@ def export_text(
     """Export a tree as text: nested conditions.
 
     Conditions that show all their features send each training sample as the tree does. Their
-    numbers have as many digits as that needs. Without training samples, as for a `Tree`, they are
-    exact.
+    numbers have as many digits as this needs. Without training samples, as for a `Tree`, numbers
+    are exact.
 
     A linear leaf is written as a formula, such as ``152 + 5.3 * (bmi - 26), within [25, 346]``. The
-    first number is the prediction where each feature is what is subtracted from it, a round number
-    near its mean in the leaf, and every feature that is not shown is at its mean. Predictions are
-    cut at the limits. For two classes, the formula is that of the logarithm of the odds of the
-    second one; for more, there is one for the score of each, and softmax of the scores gives the
-    probabilities: the class with the largest score is predicted. A formula that shows all its
-    features predicts for each training sample what the tree does, up to half a unit
-    in the last of `digits` digits of the range of all predictions.
+    number that is subtracted from a feature is a round number near its mean in the leaf. The first
+    number is the prediction where all features have these values, and features that are not shown
+    are at their means. Predictions are cut at the limits. For two classes, the formula is the
+    logarithm of the odds of the second one. For more, there is a formula for the score of each
+    class; the class with the largest score is predicted, and softmax of the scores gives the
+    probabilities. A formula that shows all its features gives the prediction of the tree for each
+    training sample, up to half a unit in the last of `digits` digits of the range of all
+    predictions.
 
-    Where numbers were missing in training, conditions on such a column say which way samples go
-    without it, and a last line has the means that stand for them in sums.
+    If a column had missing numbers in training, conditions on it say which way samples without a
+    number go, and a last line has the means that replace missing numbers in sums.
 
     Parameters
     ----------
@@ -98,12 +99,12 @@ def export_text(
     check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth)
     captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
     lines = []
-    for kind, item, depth in walk(captions.tree, max_depth):
-        texts = {"else": ["else:"], "cut": ["..."]}.get(kind, [])
-        if kind == "split":
+    for type_, item, depth in traverse(captions.tree, max_depth):
+        texts = {"else": ["else:"], "cut": ["..."]}.get(type_, [])
+        if type_ == "split":
             condition = condition_of(captions, item, n_terms, digits)
             texts = [f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"]
-        elif kind == "leaf":
+        elif type_ == "leaf":
             texts = leaf_lines(captions, item, n_terms, digits)
         lines += ["    " * depth + text for text in texts]
     means = missing_in_sums(captions)

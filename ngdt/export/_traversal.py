@@ -1,62 +1,62 @@
-"""The order in which nested text is written: a split, its left subtree, and its right one."""
+"""Depth-first traversal of trees, in the order in which nested text is written."""
 
 from typing import NamedTuple
 
 
-class Step(NamedTuple):
-    """A step of the walk through a tree.
+class Item(NamedTuple):
+    """Item of the traversal of a tree: a node, a leaf, or the end of a subtree.
 
     Attributes
     ----------
-    kind : {"split", "else", "end", "leaf", "cut"}
+    type : {"split", "else", "end", "leaf", "cut"}
         A split comes before its left subtree, "else" between the two, and "end" after the right
         one. "cut" stands for a subtree that is left out.
     id : int
-        Of the node or the leaf.
+        Id of the node or the leaf.
     depth : int
-        Number of splits above it.
+        Number of splits above the node or leaf.
     """
 
-    kind: str
+    type: str
     id: int
     depth: int
 
 
-def walk(tree, max_depth=None):
-    """Walk through a tree.
+def traverse(tree, max_depth=None):
+    """Traverse a tree depth-first, left before right.
 
     Parameters
     ----------
     tree : Tree
     max_depth : int or None, default=None
-        Levels of splits to visit.
+        Levels of splits to traverse.
 
     Yields
     ------
-    Step
+    Item
     """
     # An explicit stack: a chain may be deeper than Python's recursion limit.
-    stack = [_step(0 if tree.n_internal else ~0, 0, max_depth)]
+    stack = [_item(0 if tree.n_internal else ~0, 0, max_depth)]
     while stack:
-        step = stack.pop()
-        yield step
-        kind, node, depth = step
-        if kind == "split":
+        item = stack.pop()
+        yield item
+        type_, node, depth = item
+        if type_ == "split":
             left, right = (
-                _step(child[node], depth + 1, max_depth)
+                _item(child[node], depth + 1, max_depth)
                 for child in (tree.children_left, tree.children_right))
-            stack += [Step("end", node, depth), right, Step("else", node, depth), left]
+            stack += [Item("end", node, depth), right, Item("else", node, depth), left]
 
 
-def _step(item, depth, max_depth):
-    """The step to a node, or to the leaf ~item."""
-    if item < 0:
-        return Step("leaf", int(~item), depth)
-    return Step("cut" if depth == max_depth else "split", int(item), depth)
+def _item(child, depth, max_depth):
+    """Item of a node, or of the leaf ~child."""
+    if child < 0:
+        return Item("leaf", int(~child), depth)
+    return Item("cut" if depth == max_depth else "split", int(child), depth)
 
 
 def paths(tree):
-    """The splits above each leaf, from left to right.
+    """Paths from the root to each leaf, from left to right.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def paths(tree):
         From the root down: the node, and whether the leaf is on its left.
     """
     path = []
-    for kind, item, depth in walk(tree):
-        if kind == "leaf":
-            yield item, path[:depth]
-        elif kind != "end":
-            path[depth:] = [(item, kind == "split")]
+    for type_, number, depth in traverse(tree):
+        if type_ == "leaf":
+            yield number, path[:depth]
+        elif type_ != "end":
+            path[depth:] = [(number, type_ == "split")]
