@@ -1,4 +1,4 @@
-"""Smaller trees, most of them with the same predictions, and smaller forests.
+"""Pruning of trees, in most cases with the same predictions, and of forests.
 
 `prune_forest` takes a fitted forest. Each other function but `cost_complexity_path` takes a tree
 and returns a tree, so they can be chained. The remaining nodes and leaves keep their order, and

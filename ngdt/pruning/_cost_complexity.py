@@ -8,7 +8,7 @@ from ngdt.pruning._sequence import pruning_sequence
 def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
     """Alphas at which minimal cost-complexity pruning removes splits, and impurities of the rest.
 
-    As scikit-learn's `cost_complexity_pruning_path`, for any tree. The impurity of a node is the
+    Like `cost_complexity_pruning_path` of scikit-learn, for any tree. The impurity of a node is the
     entropy of the classes that reach it, in bits, or the mean squared error of their mean, averaged
     over the targets. It counts by the share of the weight that reaches the node. The slopes of
     linear leaves do not count.
@@ -57,8 +57,8 @@ def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
 def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=None):
     """Minimise impurity plus `ccp_alpha` times the number of leaves, over all subtrees.
 
-    The tree is the smallest one with the least cost, as in scikit-learn. Impurities are those of
-    `cost_complexity_path`.
+    The tree is the smallest one with the least cost, as in scikit-learn. Impurities are defined
+    as for `cost_complexity_path`.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
 
 
 def collapse_pure(tree, leaf, y, weight, loss):
-    """As `prune_pure_subtrees`, for samples whose leaves are known.
+    """Prune pure subtrees, as `prune_pure_subtrees`, for samples whose leaves are known.
 
     Parameters
     ----------
@@ -149,21 +149,21 @@ def _predicted(tree, loss):
 
 
 def _are_equal(tree, predicted, left, right):
-    """Whether two leaves predict the same for every sample."""
+    """Return whether two leaves predict the same for every sample."""
     return (predicted[left] == predicted[right]).all() or all(
         np.array_equal(each[left], each[right])
         for each in tree.leaf_arrays().values() if each is not None)
 
 
 def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):
-    """The tree with subtrees replaced by leaves that predict the same classes or values."""
+    """Replace subtrees by leaves that predict the same classes or values."""
     # For regression, the leaves of a subtree all predict the same, and one of them stays. For
     # classification, its probabilities are fitted to all samples of the subtree.
     if not loss.is_classifier:
         return replace(tree, replacement)
     fitted, new = fit_replaced(tree, replacement, leaf, y, weight, loss)
     # Fitted values that predict another class are not taken: the samples may have other classes,
-    # and a pseudo-count may outweigh tiny sample weights. Nor are they in place of linear leaves.
+    # and a pseudo-count may outweigh tiny sample weights. Nor do they replace linear leaves.
     predicted = _predicted(tree, loss)
     new = new[fitted[new].argmax(axis=1) == predicted[new, 0]]
     return replace(tree.make_constant(new, fitted[new]), replacement)

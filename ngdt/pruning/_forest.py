@@ -5,7 +5,7 @@ from itertools import takewhile
 from ngdt._util.validation import check_number
 from ngdt.pruning._forest_path import pruning_path
 
-# Standard errors of a margin for chance: normal deviates are larger once in twenty times.
+# Margin for chance, in standard errors: a normal deviate exceeds it once in twenty times.
 N_STANDARD_ERRORS = 1.64
 
 
@@ -13,24 +13,23 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     """Drop trees, and branches of the others, that the score on held-out samples does not need.
 
     The squared error of the forest on these samples, plus a cost for each leaf of its trees, is
-    lowered by dropping trees and by minimal cost-complexity pruning of those that are kept. With an
-    ascending cost of leaves, this gives a path from the whole forest to a single leaf. Five folds
-    tell what forests of the path score on samples that had no part in their pruning. The last
-    forest of the path is returned up to which the loss is within the tolerance, with a margin for
-    chance.
+    lowered by dropping trees and by minimal cost-complexity pruning of the others. With an
+    ascending cost of leaves, this gives a path from the whole forest to a single leaf. Each forest
+    of the path is scored by five-fold cross-validation of its pruning. The last forest before the
+    loss exceeds the tolerance is returned, with a margin for chance.
 
     Parameters
     ----------
     forest : ObliqueForestClassifier or ObliqueForestRegressor
         Fitted; it is not changed.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        Samples that the forest was not trained on. Its training samples would say that all branches
-        are needed.
+        Samples that the forest was not trained on. On its training samples, all branches seem to be
+        needed.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Labels, or regression targets.
     tolerance : float, default=0.0
-        By how much the score on further samples may be less than that of the whole forest: the
-        accuracy, or for regression :math:`R^2`. 0.005 is half a point.
+        Largest decrease of the score on further samples, against the whole forest: of the
+        accuracy, or for regression of :math:`R^2`. 0.005 is half a point.
     sample_weight : array-like of shape (n_samples,), default=None
         Not negative. None gives all samples weight 1.
 
@@ -53,27 +52,27 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     -----
     The error is the Brier score or, in units of the variance of y, the squared error: unlike
     accuracy, it changes with every tree and leaf. The squared error of a mean is a quadratic
-    function of its members, so that all trees are compared at once; and with the other trees as
-    they are, it is a sum over the leaves of a tree, so that its best subtree is found as by
-    `prune_cost_complexity`. Trees are dropped for what they differ by beyond chance.
+    function of its members, so that all trees are compared at once. While the other trees stay as
+    they are, it is a sum over the leaves of a tree, so that the best subtree is found as by
+    `prune_cost_complexity`. Trees are dropped by differences beyond chance.
 
     A leaf that replaces a branch predicts the mean of its leaves, weighted by the numbers of their
-    training samples. By these numbers, whatever the weights of the samples, `predict_quantiles`
-    puts their targets together. Where linear leaves are replaced, quantiles leave out how much the
-    predictions of each varied.
+    training samples. `predict_quantiles` merges their targets by these numbers, whatever the
+    weights of the samples. Where linear leaves are replaced, quantiles ignore the variation of the
+    predictions within each leaf.
 
     *The margin.* Forests of the path are tested from the whole one on, and the first that fails
     ends the search. A forest passes if ``cv_score`` is at least the score of the whole forest, less
-    the tolerance, plus 1.64 times ``cv_error``; by chance, one whose loss is larger than the
-    tolerance does so once in twenty times. Since the order of the tests is fixed, this holds for
+    the tolerance, plus 1.64 times ``cv_error``; by chance, a forest whose loss exceeds the
+    tolerance passes once in twenty times. Since the order of the tests is fixed, this holds for
     all of them together, as far as the folds are as good as new samples and differences normally
-    distributed. The error goes down with the root of the number of samples: where two forests
+    distributed. The error decreases with the root of the number of samples: where two forests
     disagree on 1 % of 400, 1600 and 6400 samples, it is 0.5, 0.25 and 0.12 points of accuracy. So
-    a small tolerance needs many samples, or little is dropped. A tolerance of zero drops what
-    makes no difference to any sample.
+    a small tolerance needs many samples, or little is dropped. A tolerance of zero drops branches
+    that make no difference to any sample.
 
-    The samples should also be several times as many as a tree has leaves. Of fewer, chance decides
-    which branches go.
+    The samples should also be several times as many as a tree has leaves. With fewer,
+    chance decides which branches are dropped.
 
     The predictions of all trees for all samples are held in memory, several times.
 
@@ -119,7 +118,7 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
 
 
 def last_within(path, tolerance):
-    """The last forest of a path up to which the loss is within the tolerance.
+    """Last forest of a path before the loss exceeds the tolerance.
 
     Parameters
     ----------

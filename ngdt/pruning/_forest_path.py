@@ -1,4 +1,4 @@
-"""Cost-complexity pruning of a whole forest, judged by samples that it was not trained on.
+"""Cost-complexity pruning of a whole forest, on samples that it was not trained on.
 
 The cost of a forest is the squared error of its mean prediction on these samples, plus alpha times
 the number of leaves of all its trees. For ascending alphas, two steps lower it in turn:
@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-# Costs of a leaf that are tried. The error of a forest that says nothing is about 1.
+# Costs of a leaf that are tried. The error of an uninformative forest is about 1.
 ALPHAS = 2.0 ** np.arange(-24, 1)
-# Parts of the samples, each of which judges forests that the others have pruned.
+# Folds of the samples; each scores forests that were pruned on the other folds.
 N_FOLDS = 5
 
 
@@ -28,11 +28,11 @@ class PathStep:
     alpha : float
         Cost of a leaf.
     members : list of Member
-        Its trees.
+        Trees of the forest.
     score : float
         Accuracy, or R2, on the held-out samples.
     cv_score : float
-        The same where each sample is predicted by the forest that the other folds lead to.
+        The same where each sample is predicted by the forest that was pruned on the other folds.
     cv_error : float
         Standard error of the difference between `cv_score` and the score of the whole forest.
     """
@@ -44,7 +44,7 @@ class PathStep:
     cv_error: float
 
     def row(self):
-        """What there is to tell of the forest, a dict."""
+        """Row of the forest in `pruning_path_`, a dict."""
         n_trees, n_leaves, nbytes = _sizes(self.members)
         return {"alpha": self.alpha, "n_trees": n_trees, "n_leaves": n_leaves, "nbytes": nbytes,
                 "score": self.score, "cv_score": self.cv_score, "cv_error": self.cv_error}
@@ -62,7 +62,7 @@ def pruning_path(members, held_out):
     Returns
     -------
     list of PathStep
-        The whole forest, then each that is smaller than the one before.
+        The whole forest, then forests that are smaller than the one before.
     """
     _check_errors(members, held_out)
     whole, steps = mean_prediction(members), []
@@ -90,7 +90,7 @@ def _check_errors(members, held_out):
 
 
 def forests(members, held_out):
-    """The best forests that are found for ascending alphas.
+    """Yield the best forests that are found for ascending alphas.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def forests(members, held_out):
 
 
 def cv_predictions(members, held_out):
-    """Predictions of each sample by the forests that the other folds lead to.
+    """Predictions of each sample by the forests that are pruned on the other folds.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def mean_prediction(members):
 
 
 def drop(members, alpha, held_out):
-    """The trees without those that cost more than they lower the error, one after the other.
+    """Drop trees that cost more than they lower the error, one after the other.
 
     Parameters
     ----------
@@ -169,13 +169,13 @@ def drop(members, alpha, held_out):
 def beyond_chance(change):
     """Change of the error without each tree, as far as it is not due to the choice of samples.
 
-    The least of many noisy changes is too small. So all are drawn to their mean, by the share of
+    The least of many noisy changes is too small. So all are shrunk to their mean, by the share of
     their variance that the differences between samples explain (James and Stein, 1961).
 
     Parameters
     ----------
     change : ndarray of shape (n_trees, n_samples)
-        The part of each sample in it.
+        Share of each sample in the change.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def beyond_chance(change):
 
 
 def prune(members, alpha, held_out):
-    """The best subtree of each tree in turn.
+    """Prune each tree in turn to its best subtree.
 
     Parameters
     ----------
@@ -209,6 +209,6 @@ def prune(members, alpha, held_out):
 
 
 def _sizes(members):
-    """Number of trees, of leaves and of bytes."""
+    """Numbers of trees, leaves and bytes."""
     trees = [member.tree for member in members]
     return len(trees), sum(tree.n_leaves for tree in trees), sum(tree.nbytes for tree in trees)

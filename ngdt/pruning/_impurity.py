@@ -36,7 +36,7 @@ def node_impurities(tree, leaf, y, weight, loss):
 
 
 def split_impurities(tree, leaf, y, weight, loss):
-    """Impurity of each node and leaf that greedy splits decrease, times the weight of its samples.
+    """Impurity that greedy splits decrease, of each node and leaf, times the weight of its samples.
 
     For the squared loss and classes, they are proportional to `node_impurities`. The least sums of
     other losses take about as long as to grow the tree.

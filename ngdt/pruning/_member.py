@@ -1,4 +1,4 @@
-"""The trees of a forest that is pruned, and the samples that judge it."""
+"""Trees of a forest that is pruned, and the held-out samples that score it."""
 
 from dataclasses import dataclass
 
@@ -16,20 +16,20 @@ from ngdt.pruning._sequence import sequence_of_costs
 
 # Leaf values of classification are logarithms, which a probability of zero does not have.
 LEAST_PROBABILITY = np.finfo(np.float64).tiny
-# Number of training samples of a leaf that has none.
+# Count of a leaf without training samples: small, but positive.
 FEW = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Samples that the forest was not trained on, and what counts as its error there.
+    """Samples that the forest was not trained on, and its errors and scores on them.
 
     Attributes
     ----------
     data : Samples
         Encoded as the trees read them.
     y : ndarray of shape (n_samples, n_outputs)
-        Targets; for classification 1 for the class of the sample, else 0.
+        Targets; for classification, 1 for the class of the sample, else 0.
     weight : ndarray of shape (n_samples,)
         Not negative, not all zero.
     center, scale : ndarray of shape (n_outputs,)
@@ -88,7 +88,7 @@ class HeldOut:
         return np.sqrt(square * n / max(1, n - 1))
 
     def _shares(self, predictions):
-        """What each sample adds to the score: its mean is the score, but for a constant."""
+        """Term of each sample in the score; the mean is the score, up to a constant."""
         if self.is_classifier:
             return (self.y.argmax(axis=1) == predictions.argmax(axis=1)).astype(np.float64)
         return -(((predictions - self.y) / self.scale) ** 2).mean(axis=1)
@@ -96,21 +96,21 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A tree of a forest.
+    """Tree of a forest that is pruned.
 
     Attributes
     ----------
     place : int
-        Its place in the whole forest.
+        Index of the tree in the whole forest.
     tree : Tree
     counts : ndarray of shape (n_leaves,)
         Number of training samples in each leaf, positive.
     means : ndarray of shape (n_leaves, n_outputs)
-        Mean prediction for these: probabilities, or values.
+        Mean prediction for the training samples: probabilities, or values.
     leaf : ndarray of int, shape (n_samples,)
         Leaf of each held-out sample.
     predictions : ndarray of shape (n_samples, n_outputs)
-        Probabilities, or values, for these.
+        Probabilities, or values, for the held-out samples.
     """
 
     place: int
@@ -122,7 +122,7 @@ class Member:
 
     @classmethod
     def of(cls, place, tree, counts, means, held_out):
-        """The tree with its predictions for held-out samples."""
+        """Make a member: a tree with its predictions for held-out samples."""
         leaf = tree.apply_samples(held_out.data)
         return cls(place, tree, np.maximum(counts, FEW), means, leaf, held_out.predict(tree, leaf))
 
@@ -138,9 +138,9 @@ class Member:
         means : ndarray of shape (n_internal + n_leaves, n_outputs)
             As `node_means` returns them: what each node predicts as a leaf.
         errors : ndarray of shape (n_samples, n_outputs)
-            Of the forest, with this tree.
+            Errors of the forest, with this tree.
         n_trees : int
-            Of the forest.
+            Number of trees of the forest.
         held_out : HeldOut
 
         Returns
@@ -162,7 +162,7 @@ class Member:
         return cost
 
     def pruned(self, alpha, errors, n_trees, held_out):
-        """The best subtree for an alpha, while the other trees of the forest stay as they are.
+        """Prune to the best subtree for an alpha, while the other trees stay as they are.
 
         Parameters
         ----------
@@ -174,8 +174,8 @@ class Member:
         Returns
         -------
         Member
-            This one itself, if nothing is pruned. A new leaf predicts the mean of what the training
-            samples of its node had as predictions.
+            This one itself, if nothing is pruned. A new leaf predicts the mean of the predictions
+            that the training samples of its node had.
         """
         if self.tree.n_internal == 0:
             return self
@@ -185,7 +185,7 @@ class Member:
         return self._collapsed(is_leaf, means, held_out) if is_leaf.any() else self
 
     def _collapsed(self, is_leaf, means, held_out):
-        """The tree with some nodes turned into leaves."""
+        """Turn some nodes into leaves."""
         tree, replacement = self.tree, first_leaves(self.tree, is_leaf)
         # Several nodes may have the same first leaf. The last that is written is the topmost.
         nodes = np.flatnonzero(is_leaf)[::-1]

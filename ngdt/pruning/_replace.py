@@ -1,4 +1,4 @@
-"""Replacement of nodes by what is below them, the common step of all prunings."""
+"""Replacement of nodes by nodes or leaves below them, the common step of all pruning."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def present_targets(tree, X, y, loss, sample_weight):
 
 
 def children_first(tree):
-    """Each node with its children, in an order in which children come before parents."""
+    """Pairs of a node and its children, children before parents."""
     return reversed(list(enumerate(child_ids(tree))))
 
 
@@ -33,9 +33,9 @@ def identity(tree):
 
 
 def replace(tree, replacement):
-    """The tree with some nodes replaced by a node or leaf below them.
+    """Replace some nodes by a node or leaf below them.
 
-    `replacement` holds for each node and leaf what replaces it; leaves are counted after the nodes.
+    `replacement` has the replacement of each node and leaf; leaves are counted after the nodes.
     """
     m = tree.n_internal
     if (replacement == np.arange(2 * m + 1)).all():
@@ -56,18 +56,18 @@ def replace(tree, replacement):
 
 
 def collapse(tree, is_leaf):
-    """The tree with some nodes turned into leaves.
+    """Turn some nodes of a tree into leaves.
 
     Parameters
     ----------
     tree : Tree
     is_leaf : ndarray of bool, shape (n_internal,)
-        Nodes to turn into leaves; what is below them goes as well.
+        Nodes to turn into leaves; nodes and leaves below them are removed.
 
     Returns
     -------
     Tree
-        Where a subtree was, its first leaf is. The tree itself if there is nothing to do.
+        A subtree is replaced by its first leaf. The tree itself if there is nothing to do.
     """
     return replace(tree, first_leaves(tree, is_leaf))
 
@@ -84,7 +84,7 @@ def first_leaves(tree, is_leaf):
 
 
 def places(tree, collapsed):
-    """What each node and leaf of a tree has become in the tree with some nodes turned into leaves.
+    """Nodes and leaves of a collapsed tree, by node and leaf of the tree before.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def places(tree, collapsed):
     Returns
     -------
     ndarray of int, shape (n_internal + n_leaves,)
-        A node or leaf of `collapsed`: the leaf that has taken its place, if it is gone. Leaves are
-        counted after the nodes.
+        For each node and leaf of `tree`, the node or leaf of `collapsed`, or the leaf that has
+        replaced it. Leaves are counted after the nodes.
     """
     place = np.zeros(2 * tree.n_internal + 1, dtype=np.intp)
     children = child_ids(collapsed)
@@ -106,9 +106,9 @@ def places(tree, collapsed):
 
 
 def fit_replaced(tree, replacement, leaf, y, weight, loss):
-    """Leaf values fitted after subtrees were replaced by leaves, and the leaves that did so."""
+    """Fit leaf values after subtrees were replaced by leaves; return them, and these leaves."""
     m = tree.n_internal
-    part_of = np.arange(2 * m + 1)      # the leaf that replaces the subtree around, or itself
+    part_of = np.arange(2 * m + 1)      # the leaf that replaces a subtree around it, or itself
     for node, children in enumerate(child_ids(tree)):
         if part_of[node] == node:
             part_of[node] = replacement[node]

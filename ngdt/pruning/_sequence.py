@@ -14,7 +14,7 @@ from ngdt.pruning._impurity import node_impurities
 # Difference of alphas that rounding can explain, relative to the impurity of the root. At a tie,
 # the node above becomes a leaf, and the nodes below it are not listed.
 TIE = 1e-12
-# By how much a given alpha may be too small, since an alpha may have been in other units.
+# Relative tolerance for an alpha that is too small by rounding, after a change of its units.
 SLACK = 1e-10
 
 
@@ -22,8 +22,8 @@ SLACK = 1e-10
 class PruningSequence:
     """All subtrees that minimal cost-complexity pruning makes of a tree, from large to small.
 
-    Each step turns a node of the tree into a leaf. What is below it goes, and with it those nodes
-    that earlier steps have turned into leaves.
+    Each step turns a node of the tree into a leaf. The nodes below it are removed, also
+    those that earlier steps have turned into leaves.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class PruningSequence:
         return np.where(np.equal(ccp_alpha, 0), 0, n_steps)
 
     def is_leaf(self, ccp_alpha):
-        """Whether a step up to an alpha turns each node into a leaf.
+        """Mask of the nodes that steps up to an alpha turn into leaves.
 
         Parameters
         ----------
@@ -80,8 +80,8 @@ class PruningSequence:
     def next_step(self):
         """First step that turns a node above each node and leaf into a leaf.
 
-        Of the steps that turn a node itself into a leaf, those above come later. So the predictions
-        for a sample are found by following this from its leaf.
+        The step that turns a node into a leaf comes later for the nodes above. So the predictions
+        for a sample are found by following these steps from its leaf.
 
         Returns
         -------
@@ -115,12 +115,12 @@ class PruningSequence:
             step, y[samples], weight[samples], len(self.nodes), self.tree.n_outputs)
 
     def path(self, unit):
-        """The sequence as scikit-learn returns it, with impurities multiplied by `unit`."""
+        """Alphas and impurities as in scikit-learn, with impurities multiplied by `unit`."""
         return Bunch(ccp_alphas=unit * self.alphas, impurities=unit * self.impurities)
 
 
 def pruning_sequence(tree, leaf, y, weight, loss):
-    """The subtrees of minimal cost-complexity pruning, for samples whose leaves are known.
+    """Subtrees of minimal cost-complexity pruning, for samples whose leaves are known.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def pruning_sequence(tree, leaf, y, weight, loss):
 
 
 def sequence_of_costs(tree, cost):
-    """The subtrees of minimal cost-complexity pruning, for any cost of nodes.
+    """Subtrees of minimal cost-complexity pruning, for any cost of nodes.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _steps(tree, cost, tie):
     """Steps of the sequence: (-alpha, node, increase of the impurity, number of leaves removed).
 
     The best subtrees of a branch do not depend on the rest of the tree. So the steps of a node are
-    those of its two branches, up to the alpha at which the node itself becomes a leaf. They are
+    the steps of its two branches, up to the alpha at which the node itself becomes a leaf. They are
     kept in heaps with the last step first.
     """
     branch = {}     # steps below each node
@@ -180,7 +180,7 @@ def _steps(tree, cost, tie):
             steps, others = others, steps
         for step in others:
             heappush(steps, step)
-        # Both children are leaves at first. Then the steps are undone that come too late.
+        # Both children are leaves at first. Then steps that come too late are undone.
         increase, n_removed = cost[node] - cost[left] - cost[right], 1
         alpha = max(increase, 0.0)
         while steps and -steps[0][0] >= alpha - tie:

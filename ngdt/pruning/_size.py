@@ -1,4 +1,4 @@
-"""The subtree of least error with a number of leaves."""
+"""Subtree of least error with a given number of leaves."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ngdt.pruning._unused import keep_reached
 
 
 def prune_to_size(tree, node_error, leaf_error, n_leaves):
-    """Replace subtrees by leaves such that the error is least for a number of leaves.
+    """Replace subtrees by leaves, with the least error for a number of leaves.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def prune_to_size(tree, node_error, leaf_error, n_leaves):
         A subtree is replaced by its first leaf.
     """
     n_leaves = min(n_leaves, tree.n_leaves)
-    # By child id: the least error with at most 1, 2, ... leaves, up to the number that there are.
+    # By child id: the least error with at most 1, 2, ... leaves, up to the number below the node.
     least = {~leaf: np.array([error]) for leaf, error in enumerate(leaf_error)}
     for node in range(tree.n_internal - 1, -1, -1):
         n_below = len(least[tree.children_left[node]]) + len(least[tree.children_right[node]])

@@ -80,7 +80,7 @@ def prune_zero_weight_nodes(tree):
 
 
 def keep_reached(tree, reached):
-    """The tree without the leaves that are not reached.
+    """Remove the leaves that are not reached.
 
     Parameters
     ----------
