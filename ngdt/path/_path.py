@@ -232,7 +232,7 @@ def check_Cs(Cs):
 
 
 def warm_started(estimator):
-    """A copy of an estimator that trains on all samples and starts each `fit` from its tree.
+    """Copy an estimator; the copy trains on all samples and starts each `fit` from its tree.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def fits(model, Cs, X, y, sample_weight):
     ------
     C : float
     cut : Cut or None
-        What ended the training before its time.
+        Reason why the training ended early.
     """
     for C in Cs:
         model.set_params(optimizer__C=C)

@@ -49,8 +49,8 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         As in scikit-learn: a name, or ``scorer(estimator, X, y)``. None stands for accuracy or R2.
         A C whose score is NaN or infinite in any fold is not chosen.
     rule : {"best", "one_standard_error"}, default="best"
-        Which C is chosen: the one with the best mean score, or, for a smaller tree, the smallest
-        one whose mean score is within one standard error of the best.
+        Choice of C: the one with the best mean score, or, for a smaller tree, the smallest one
+        whose mean score is within one standard error of the best.
     n_jobs : int or None, default=None
         Number of folds that are trained in parallel, as in joblib.
 
@@ -243,14 +243,14 @@ def _folds(cv, X, y, weight, stratify):
     present = np.ones(len(y), dtype=bool) if weight is None else weight > 0
     samples = np.flatnonzero(present)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
-        # Given folds are indices of all samples, those of weight zero included.
+        # Given folds are indices of all samples, also of samples of weight zero.
         every = np.arange(len(y))
-        folds = [tuple(every[part][present[part]] for part in fold) for fold in cv]
+        folds = [tuple(every[indices][present[indices]] for indices in fold) for fold in cv]
     else:
         splitter = check_cv(cv, y[samples], classifier=stratify)
-        folds = [tuple(samples[part] for part in fold)
+        folds = [tuple(samples[indices] for indices in fold)
                  for fold in splitter.split(_safe_indexing(X, samples), y[samples])]
-    if not all(len(part) for fold in folds for part in fold):
+    if not all(len(indices) for fold in folds for indices in fold):
         raise ValueError(
             "cv must give each fold at least one training and one test sample of positive weight")
     return folds
@@ -262,10 +262,10 @@ def _weighed(weight):
 
 
 def _uninterrupted(model, *arguments):
-    """As `fits`, but yield the model instead of C, and raise if Ctrl-C ended the training.
+    """Fit and yield the model for each C in turn; raise if Ctrl-C ended the training.
 
-    The values of C of an unfinished path cannot be compared. Those of trees that have the same time
-    can.
+    An unfinished path does not compare all values of C. Trees that `max_time` has ended can be
+    compared, since each C has the same time.
     """
     for _, cut in fits(model, *arguments):
         if cut is not None and cut.by_user:
@@ -275,15 +275,15 @@ def _uninterrupted(model, *arguments):
 
 def _scores(estimator, Cs, X, y, weight, train, test, scorer):
     """Scores of the path of one fold."""
-    fold = [(_safe_indexing(X, part), y[part], None if weight is None else weight[part])
-            for part in (train, test)]
+    fold = [(_safe_indexing(X, rows), y[rows], None if weight is None else weight[rows])
+            for rows in (train, test)]
     X, y, weight = fold[1]
     models = _uninterrupted(warm_started(estimator), Cs, *fold[0])
     return [scorer(model, X, y, **_weighed(weight)) for model, _ in models]
 
 
 def _check_scores(scores, Cs):
-    """Warn of values of C that cannot be chosen, and raise where none can be."""
+    """Warn of values of C that cannot be chosen; raise a ValueError if none can be."""
     failed = ~np.isfinite(scores).all(axis=0)
     if failed.all():
         raise ValueError(
