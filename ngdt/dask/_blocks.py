@@ -19,14 +19,14 @@ from ngdt._util.validation import check_weight
 
 @dataclass(frozen=True)
 class Division:
-    """How the samples of each partition are divided, as in a fit in memory.
+    """Division of the samples of each partition, as in a fit in memory.
 
     Attributes
     ----------
     fraction : float or None
         Share of the samples that is kept out of training.
     is_compared : bool
-        Whether half of these is left to the comparison with the baseline.
+        Whether half of these samples are kept for the comparison with the baseline.
     by_class : bool
         Whether each class is divided by itself.
     seed : int
@@ -38,7 +38,7 @@ class Division:
     seed: int
 
     def weights(self, y, sample_weight, number):
-        """Weights of training, validation and test samples of a partition of this number."""
+        """Weights of the training, validation and test samples of partition `number`."""
         labels, seed = np.unique(y, return_inverse=True)[1] if self.by_class else None, (
             self.seed + number)
         training, held_out = hold_out(sample_weight, self.fraction, labels, seed)
@@ -51,20 +51,20 @@ class Division:
 
 @dataclass(frozen=True, eq=False)
 class Glance:
-    """What the first reading of a partition finds.
+    """Result of the first reading of a partition.
 
     Attributes
     ----------
     n_samples, n_present, n_training : int
-        Number of all samples, of those of positive weight, and of those to train on.
+        Numbers of all samples, of samples of positive weight, and of training samples.
     weight : float
-        Of all samples.
+        Total weight of all samples.
     y_values : ndarray
         Labels, for classification.
     y_weights : ndarray
-        Their weights.
+        Weight of the samples of each label.
     y_moments : Moments or None
-        Of the targets, for regression.
+        Moments of the targets, for regression.
     X, y, sample_weight : table, ndarray, ndarray
         Some of the training samples, in random order.
     """
@@ -86,7 +86,7 @@ class Glance:
         return 0 if self.y is None else len(self.y)
 
     def first(self, n):
-        """With at most so many of the samples."""
+        """Copy with at most `n` of the samples."""
         if self.n_drawn <= n:
             return self
         return replace(self, X=_safe_indexing(self.X, np.arange(n)), y=self.y[:n],
@@ -95,16 +95,16 @@ class Glance:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The encoded samples of a partition.
+    """Encoded samples of a partition.
 
     Attributes
     ----------
     problem : Problem
-        With weights of training and validation samples.
+        Has the weights of training and validation samples.
     test_weight : ndarray of shape (n_samples,)
         Weights of the samples by which the tree is compared with the baseline.
     number : int
-        Of the partition.
+        Number of the partition.
     """
 
     problem: Problem
@@ -127,7 +127,7 @@ class Block:
 
 
 def partitions_of(X, y, sample_weight):
-    """The partitions of the collections that belong together, as tuples of Delayed or None.
+    """Partitions of X, y and sample_weight that belong together, as tuples of Delayed or None.
 
     Raises
     ------
@@ -147,21 +147,21 @@ def partitions_of(X, y, sample_weight):
     layers = [set(collection.__dask_graph__().layers) for collection in given.values()
               if hasattr(collection, "chunks")]
     has_common_source = len(set().union(*layers)) < sum(map(len, layers))
-    parts = {name: _partitions(collection, X, has_common_source)
+    found = {name: _partitions(collection, X, has_common_source)
              for name, collection in given.items()}
-    for name, part in parts.items():
-        if len(part) != len(parts["X"]):
+    for name, own in found.items():
+        if len(own) != len(found["X"]):
             raise ValueError(
-                f"X has {len(parts['X'])} partitions, but {name} has {len(part)}: the partitions "
+                f"X has {len(found['X'])} partitions, but {name} has {len(own)}: the partitions "
                 "must hold the same samples; rechunk or repartition one of them")
-    weights = parts.get("sample_weight", [None] * len(parts["X"]))
-    return list(zip(parts["X"], parts["y"], weights, strict=True))
+    weights = found.get("sample_weight", [None] * len(found["X"]))
+    return list(zip(found["X"], found["y"], weights, strict=True))
 
 
 def _partitions(collection, X, has_common_source):
     if hasattr(collection, "divisions"):        # a data frame or a series
-        # Only the columns that are used are read, but partitions are not merged: dask would merge
-        # those of y, which are smaller, and not those of X.
+        # Only the columns that are used are read. Partitions are not merged: dask would merge the
+        # partitions of y, which are smaller, but not the partitions of X.
         simplified = collection.simplify() if hasattr(collection, "simplify") else collection
         return list(simplified.to_delayed(optimize_graph=False))
     chunks = {axis: -1 for axis in range(1, collection.ndim) if collection.numblocks[axis] > 1}
@@ -170,7 +170,7 @@ def _partitions(collection, X, has_common_source):
         if sum(rows) != sum(own):
             raise ValueError(f"X has {sum(rows)} samples, but y or sample_weight has {sum(own)}")
         chunks[0] = rows
-    # Each array would be optimised by itself, and what X and y are made of read once for each.
+    # X and y, each optimised by itself, would both read their common source.
     found = (collection.rechunk(chunks) if chunks else collection).to_delayed(
         optimize_graph=not has_common_source)
     return found.ravel().tolist()
@@ -188,7 +188,7 @@ def glance(estimator, division, n_drawn, X, y, sample_weight, number):
         Largest number of samples to return.
     X, y, sample_weight : table, array-like, array-like or None
     number : int
-        Of the partition.
+        Number of the partition.
 
     Returns
     -------
@@ -216,29 +216,29 @@ def _weight(sample_weight, n_samples):
     if sample_weight is None:
         return np.ones(n_samples)
     weight = np.asarray(sample_weight)
-    # All may be zero in a partition.
+    # All weights of a partition may be zero.
     return weight.astype(np.float64) if not weight.any() else check_weight(weight, n_samples)
 
 
-def join(parts):
-    """The rows of several tables of one kind."""
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    if hasattr(parts[0], "iloc"):
+def join(tables):
+    """Concatenate the rows of tables of the same type."""
+    if sparse.issparse(tables[0]):
+        return sparse.vstack(tables, format="csr")
+    if hasattr(tables[0], "iloc"):
         import pandas
-        return pandas.concat(parts)
-    return np.concatenate(parts)
+        return pandas.concat(tables)
+    return np.concatenate(tables)
 
 
 def encode(estimator, template, division, class_weight, X, y, sample_weight, number):
-    """The block of a partition.
+    """Encode a partition as a block.
 
     Parameters
     ----------
     estimator : ngdt estimator
-        With what it has learned of the table and of the targets.
+        Has the encodings of the table and of the targets.
     template : Problem
-        Whose fields the block has, but for the samples.
+        Fields of the block other than the samples.
     division : Division
     class_weight : ndarray of shape (n_classes,), or None
         Factors of the sample weights.
@@ -261,14 +261,14 @@ def encode(estimator, template, division, class_weight, X, y, sample_weight, num
     return Block(problem, weights[2], number)
 
 
-def combined(add, parts, at_once=8):
-    """Combine results of blocks on the workers, some at once, in an order that is always the same.
+def combined(add, results, at_once=8):
+    """Combine results of blocks on the workers, some at once, in a fixed order.
 
     Parameters
     ----------
     add : callable
-        From a list of results to one of the same kind.
-    parts : list of Delayed
+        Combines a list of results into one.
+    results : list of Delayed
     at_once : int, default=8
 
     Returns
@@ -276,7 +276,7 @@ def combined(add, parts, at_once=8):
     Delayed
     """
     while True:
-        parts = [delayed(add, pure=False)(parts[i:i + at_once])
-                 for i in range(0, len(parts), at_once)]
-        if len(parts) == 1:
-            return parts[0]
+        results = [delayed(add, pure=False)(results[i:i + at_once])
+                   for i in range(0, len(results), at_once)]
+        if len(results) == 1:
+            return results[0]

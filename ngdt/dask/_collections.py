@@ -1,4 +1,4 @@
-"""What estimators for dask collections have in common."""
+"""Base class of the estimators for dask collections."""
 
 from functools import partial
 from typing import ClassVar
@@ -13,7 +13,7 @@ from ngdt._core.quantiles import check_quantiles
 
 
 class DaskEstimator:
-    """A model of ngdt that is trained on partitions, and predicts them when they are computed."""
+    """Estimator of ngdt that is trained on partitions, with lazy predictions for collections."""
 
     _in_memory_class: ClassVar[type]
 
@@ -48,7 +48,7 @@ class DaskEstimator:
         -------
         float
         """
-        # Not that of scikit-learn: partitions of data frames do not know how many rows they have.
+        # Not by the method of scikit-learn, since partitions of data frames have unknown lengths.
         predicted, y, sample_weight = compute(self.predict(X), y, sample_weight)
         metric = accuracy_score if is_classifier(self) else r2_score
         return metric(y, predicted, sample_weight=sample_weight)
@@ -70,7 +70,7 @@ class DaskEstimator:
         return self._by_blocks("encode", X, dtype, (len(self.encoded_feature_names_),))
 
     def _read(self, X):
-        """For all other methods, which would load the whole collection into this process."""
+        """Read a table in memory; a collection is refused, since all of it would be loaded."""
         if is_dask_collection(X):
             raise TypeError(
                 "X must be in memory for this method, got a dask collection: compute a part of it "
@@ -78,39 +78,39 @@ class DaskEstimator:
         return super()._read(X)
 
     def _predicted(self, X, *args):
-        """What `predict` returns."""
+        """Predictions, as `predict` returns them."""
         check_is_fitted(self)
         dtype = getattr(self, "classes_", np.empty(0)).dtype
         shape = () if self.n_outputs_ == 1 else (self.n_outputs_,)
         return self._by_blocks("predict", X, dtype, shape, *args)
 
     def _probabilities(self, name, X, *args):
-        """What a method returns that has a column for each class."""
+        """Result of a method that returns a column for each class."""
         check_is_fitted(self)
         return self._by_blocks(name, X, np.float64, (self.n_classes_,), *args)
 
     def _quantiles(self, X, quantiles, *args):
-        """What `predict_quantiles` returns."""
+        """Quantiles, as `predict_quantiles` returns them."""
         check_is_fitted(self)
         quantiles = check_quantiles(quantiles)
         shape = (len(quantiles),) if self.n_outputs_ == 1 else (len(quantiles), self.n_outputs_)
         return self._by_blocks("predict_quantiles", X, np.float64, shape, quantiles, *args)
 
     def _by_blocks(self, name, X, dtype, shape, *args):
-        """The result of a method: of the partitions of a collection, when they are computed."""
+        """Result of a method; lazy, partition by partition, if X is a collection."""
         if not is_dask_collection(X):
             return getattr(super(), name)(X, *args)
         check_is_fitted(self)
         empty = np.empty((0, *shape), dtype=dtype)
         model = self.in_memory()
-        if hasattr(model, "callback"):      # which may hold what cannot be sent
+        if hasattr(model, "callback"):      # it may hold objects that cannot be sent
             model.callback = None
         vars(model).pop("_skl_callbacks", None)
         predict = partial(_unless_empty, getattr(model, name), empty, args)
         if hasattr(X, "divisions"):
             return X.map_partitions(predict, meta=empty)
         X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        # The result has the axis of the samples, and those of `shape` after it.
+        # The result has the axis of the samples, then the axes of `shape`.
         axes = {"chunks": (X.chunks[0], *shape)} if shape else {"drop_axis": 1}
         if len(shape) > 1:
             axes["new_axis"] = list(range(2, 1 + len(shape)))

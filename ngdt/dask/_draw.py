@@ -1,4 +1,4 @@
-"""What a tree of a forest draws from each partition."""
+"""Samples and features that a tree of a forest draws from each partition."""
 
 from dataclasses import dataclass, replace
 
@@ -11,17 +11,17 @@ from ngdt.dask._blocks import Block
 
 @dataclass(frozen=True)
 class Draw:
-    """The samples and the features of a tree.
+    """Draw of the samples and the features of a tree.
 
     Attributes
     ----------
     sampling : Sampling
-        Its number of samples is not used.
+        Its number of samples is replaced for each partition.
     share : float or None
-        Number of samples that are drawn, relative to those that there are. None stands for all, not
-        drawn.
+        Number of samples that are drawn, relative to the number of all. None stands for all,
+        without a draw.
     seed : int
-        Of the tree.
+        Seed of the tree.
     """
 
     sampling: Sampling
@@ -41,7 +41,7 @@ class Draw:
         return self.sampling.features(self.seed)
 
     def weight(self, sample_weight, number):
-        """The sample weights of the tree in the partition of this number.
+        """Sample weights of the tree in partition `number`.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class Draw:
         return sample_weight * sampling.counts(sample_weight, int(seed))
 
     def of(self, block):
-        """The block with the sample weights of the tree.
+        """Block with the sample weights of the tree.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Draw:
             block.problem.replace(sample_weight=weight), block.test_weight, block.number)
 
     def training_block(self, block):
-        """`of` with the features of the tree only."""
+        """Block with the sample weights and the features of the tree."""
         drawn, features = self.of(block), self.features
         if features is None:
             return drawn

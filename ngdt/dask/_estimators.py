@@ -1,4 +1,4 @@
-"""The trees for dask collections."""
+"""Trees for dask collections."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ngdt.dask._fit import Fit
 
 
 class DaskTree(DaskEstimator):
-    """What the trees for dask collections share."""
+    """Base class of the trees for dask collections."""
 
     def _train(self, run, X, y, sample_weight):
         """Train a tree on the partitions."""
@@ -91,7 +91,7 @@ class ObliqueTreeClassifier(DaskTree, _estimators.ObliqueTreeClassifier):
         Number of partitions that are trained on at the same time; None is 4, -1 all. The tree
         depends on it, and not on the workers.
     max_time, warm_start, checkpoint
-        Not available. Workers that end in a training need no checkpoint.
+        Not available. If a worker ends, the training goes on without a checkpoint.
     **parameters
         All others are those in memory.
 

@@ -16,7 +16,7 @@ from ngdt.dask._sums import Description, saved, within_limits
 from ngdt.dask._training import Training
 from ngdt.optimizers import OptimizerResult
 
-# Share of the work that is shown.
+# Share of the training in the progress that is shown.
 TRAINING_WORK = 0.85
 
 
@@ -26,7 +26,7 @@ class Fit:
     Parameters
     ----------
     estimator : estimator of ngdt
-        With the parameters; not fitted. It gets the number and the names of the columns.
+        Has the parameters; not fitted. It gets the number and the names of the columns.
     X, y, sample_weight : dask collections, or None
     control : Control
     n_at_once : int or None
@@ -57,7 +57,7 @@ class Fit:
             result, found, self.partitions.sums(result.tree))
 
     def _train(self):
-        """The trained tree or the baseline, whichever is better on the test samples."""
+        """Train; return the tree or the baseline, whichever is better on the test samples."""
         optimizers = [] if self.optimizer is None else [self.optimizer]
         init, problem = self.data.initial(optimizers), self.data.problem.doing(TRAINING_WORK)
         tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
@@ -89,7 +89,7 @@ class Fit:
 
 
 def _division(estimator, optimizer):
-    """How the samples of each partition are divided."""
+    """Division of the samples of each partition."""
     fraction = estimator.validation_fraction
     if is_auto(fraction):
         fraction = AUTO_VALIDATION_FRACTION

@@ -21,7 +21,7 @@ from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slop
 from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
 from ngdt.pruning._unused import keep_reached
 
-# Share of the work that is shown.
+# Share of the training in the progress that is shown.
 TRAINING_WORK = 0.9
 
 
@@ -31,7 +31,8 @@ class ForestFit:
     Parameters
     ----------
     estimator : ObliqueForestClassifier or ObliqueForestRegressor
-        Of ngdt, with the parameters; not fitted. It gets the number and the names of the columns.
+        Estimator of ngdt with the parameters; not fitted. It gets the number and the names of the
+        columns.
     X, y, sample_weight : dask collections, or None
     control : Control
     n_at_once : int or None
@@ -51,17 +52,17 @@ class ForestFit:
         division = Division(None, False, is_classifier(estimator), seed_of(estimator))
         self.data = Reading(estimator, X, y, sample_weight, division, n_at_once, control)
         self.draws = self._draws(estimator)
-        self.parts = [self.data.partitions.drawn(draw) for draw in self.draws]
+        self.drawn = [self.data.partitions.drawn(draw) for draw in self.draws]
         trees, histories = self._trained(estimator)
         results = [
             TrainingResult(tree, history)
             for tree, history in zip(self._finished(trees), histories, strict=True)]
-        members = [estimator._tree(attributes, self.data.fitted)
-                   for attributes in self._described(results)]
-        self.fitted = estimator._attributes(self.data.fitted | {"candidates_": {}}, members)
+        trees = [estimator._tree(attributes, self.data.fitted)
+                 for attributes in self._described(results)]
+        self.fitted = estimator._attributes(self.data.fitted | {"candidates_": {}}, trees)
 
     def _draws(self, estimator):
-        """What each tree draws."""
+        """Draws of samples and features, one for each tree."""
         fitted, n_samples = self.data.fitted, int(self.data.partitions.n_training.sum())
         table = fitted["_table"]
         bootstrap = bool(estimator.bootstrap)      # "auto" is True
@@ -74,7 +75,7 @@ class ForestFit:
                 for seed in seeds]
 
     def _trained(self, estimator):
-        """The trees, of all features, and the metrics of their epochs."""
+        """Train; return the trees, of all features, and the metrics of their epochs."""
         data, optimizers = self.data, [] if self.optimizer is None else [self.optimizer]
         self.init = data.initial(optimizers)
         if isinstance(self.init, Tree):
@@ -103,45 +104,45 @@ class ForestFit:
         if isinstance(self.init, Tree):
             return self.init
         problem = self.data.problem
-        part = problem.part(draw.weight(problem.sample_weight, 0), draw.features)
-        return self.init.initialize(part.replace(random_state=draw.seed))
+        own = problem.part(draw.weight(problem.sample_weight, 0), draw.features)
+        return self.init.initialize(own.replace(random_state=draw.seed))
 
     def _finished(self, trees):
         """The trees with the best leaf values, without empty leaves, and within the limits."""
         self._sum(trees)
         fitted = []
-        for tree, part in zip(trees, self.parts, strict=True):
-            sums = part.sums(tree)
+        for tree, drawn in zip(trees, self.drawn, strict=True):
+            sums = drawn.sums(tree)
             fitted.append(keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0))
         self._sum(fitted)
-        return [stored(within_limits(tree, self.data.limits, part.sums))
-                for tree, part in zip(fitted, self.parts, strict=True)]
+        return [stored(within_limits(tree, self.data.limits, drawn.sums))
+                for tree, drawn in zip(fitted, self.drawn, strict=True)]
 
     def _sum(self, trees):
         """Compute the sums of all trees in one reading of the partitions, unless they are kept."""
-        new = [(part, tree) for part, tree in zip(self.parts, trees, strict=True)
-               if part.known(tree) is None]
+        new = [(drawn, tree) for drawn, tree in zip(self.drawn, trees, strict=True)
+               if drawn.known(tree) is None]
         found = dask.compute(*(
-            part.lazy_total(LeafSums.of, LeafSums.add, tree) for part, tree in new))
-        for (part, tree), sums in zip(new, found, strict=True):
-            part.keep(tree, sums)
+            drawn.lazy_total(LeafSums.of, LeafSums.add, tree) for drawn, tree in new))
+        for (drawn, tree), sums in zip(new, found, strict=True):
+            drawn.keep(tree, sums)
 
     def _described(self, results):
         """Fitted attributes and parameters of the estimator of each tree."""
         found = dask.compute(*(
-            part.lazy_total(Description.of, Description.add, result.tree, *self.data.units)
-            for part, result in zip(self.parts, results, strict=True)))
+            drawn.lazy_total(Description.of, Description.add, result.tree, *self.data.units)
+            for drawn, result in zip(self.drawn, results, strict=True)))
         parameters = {"init": self.init, "optimizer": self.optimizer,
                       "max_depth": self.data.problem.max_depth}
         return [
-            self.data.described(result, each, part.sums(result.tree))
+            self.data.described(result, each, drawn.sums(result.tree))
             | parameters | {"random_state": draw.seed}
-            for result, each, part, draw in zip(
-                results, found, self.parts, self.draws, strict=True)]
+            for result, each, drawn, draw in zip(
+                results, found, self.drawn, self.draws, strict=True)]
 
 
 def _check(estimator):
-    """Raise a ValueError that names a parameter of forests that asks for what there is not."""
+    """Raise a ValueError that names a parameter that is not supported."""
     name = type(estimator).__name__
     if estimator.oob_score:
         raise ValueError(

@@ -14,16 +14,16 @@ from ngdt.dask._training import ROUNDS, advance, shuffled
 
 
 @dataclass
-class Member:
-    """A tree in training.
+class TreeTraining:
+    """Training of one tree of a forest.
 
     Attributes
     ----------
     draw : Draw
     rounds : Rounds
-        Of one replica.
+        Rounds of a single replica.
     state : RoundState
-        Between the computations on the workers.
+        State between the computations on the workers.
     history : dict of str to list
         Metrics of each epoch.
     """
@@ -55,10 +55,9 @@ def advance_alone(rounds, draw, block, state, steps, seed):
 
 
 class ForestTraining:
-    """The training of all trees of a forest, at the same time.
+    """Training of all trees of a forest, at the same time.
 
-    Nothing is averaged: a tree takes all steps itself, as in memory, but visits the samples
-    partition by partition.
+    Nothing is averaged: a tree takes all steps itself, as in memory, but partition by partition.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class ForestTraining:
         The initial trees, each of its own features.
     draws : list of Draw
     problem : Problem
-        Of some of the samples, with the moments of all.
+        Problem of some of the samples, with the moments of all.
     partitions : Partitions
     prior : ndarray or None
         Share of each class.
@@ -79,14 +78,14 @@ class ForestTraining:
         self.share = draws[0].distinct
         n_samples = max(1, round(self.share * partitions.n_training.sum()))
         sent = problem.replace(control=NO_CONTROL)
-        self.members = []
+        self.trainings = []
         for tree, draw in zip(trees, draws, strict=True):
-            part = sent.part(draw.weight(sent.sample_weight, 0), draw.features)
+            own = sent.part(draw.weight(sent.sample_weight, 0), draw.features)
             rounds = ROUNDS[type(optimizer)](
-                optimizer, part.refit_leaves(tree), part.replace(random_state=draw.seed),
+                optimizer, own.refit_leaves(tree), own.replace(random_state=draw.seed),
                 n_samples, 1, prior)
-            self.members.append(Member(draw, rounds, rounds.start()))
-        self.epochs = self.members[0].rounds.epochs
+            self.trainings.append(TreeTraining(draw, rounds, rounds.start()))
+        self.epochs = self.trainings[0].rounds.epochs
         self.progress = Progress(optimizer, problem, self.epochs)
         self.unknown = dict.fromkeys(optimizer.metrics, np.nan)
 
@@ -99,52 +98,52 @@ class ForestTraining:
             The trees, each of its own features, with the metrics of the epochs.
         """
         partitions, metrics = self.partitions, []
-        sent = [[delayed(each, traverse=False, pure=False) for each in (member.rounds, member.draw)]
-                for member in self.members]
+        sent = [[delayed(each, traverse=False, pure=False)
+                 for each in (training.rounds, training.draw)] for training in self.trainings]
         with self.progress.until_interrupted():
             for epoch in range(self.epochs):
                 n_before = 0
-                for visit in partitions.visits((self.problem.random_state, epoch)):
-                    self._visit(sent, visit, epoch, n_before)
-                    n_before += partitions.n_training[visit].sum()
-                metrics = [self._end_epoch(member) for member in self.members]
+                for group in partitions.groups((self.problem.random_state, epoch)):
+                    self._train_on(group, sent, epoch, n_before)
+                    n_before += partitions.n_training[group].sum()
+                metrics = [self._end_epoch(training) for training in self.trainings]
                 self.progress.report(self.unknown | {
                     name: np.mean([each[name] for each in metrics]) for name in metrics[0]})
         self.progress.control.activity.finish()
-        return [(each.rounds.tree_of(each.state), each.history) for each in self.members]
+        return [(each.rounds.tree_of(each.state), each.history) for each in self.trainings]
 
-    def _visit(self, sent, visit, epoch, n_before):
-        """Let each tree visit some partitions, in an order of its own."""
+    def _train_on(self, group, sent, epoch, n_before):
+        """Train each tree on a group of partitions, in an order of its own."""
         partitions = self.partitions
-        held = dask.persist(*(partitions.blocks[i] for i in visit))
-        done, n_training = n_before / partitions.n_training.sum(), partitions.n_training[visit]
+        held = dask.persist(*(partitions.blocks[i] for i in group))
+        done, n_training = n_before / partitions.n_training.sum(), partitions.n_training[group]
         states = []
-        for member, (rounds, draw) in zip(self.members, sent, strict=True):
-            seed = member.draw.seed, epoch
-            state, number = delayed(member.state, traverse=False, pure=False), member.state.n_steps
+        for training, (rounds, draw) in zip(self.trainings, sent, strict=True):
+            seed, number = (training.draw.seed, epoch), training.state.n_steps
+            state = delayed(training.state, traverse=False, pure=False)
             begin = done
-            for i in np.random.default_rng(seed).permutation(len(visit)):
-                steps = self._steps(member.rounds, n_training[i], epoch, begin, number)
+            for i in np.random.default_rng(seed).permutation(len(group)):
+                steps = self._steps(training.rounds, n_training[i], epoch, begin, number)
                 begin += n_training[i] / partitions.n_training.sum()
                 number += steps.n_steps
                 state = delayed(advance_alone, pure=False)(
                     rounds, draw, held[i], state, delayed(steps, traverse=False, pure=False), seed)
             states.append(state)
-        for member, state in zip(self.members, dask.compute(*states), strict=True):
-            member.state = state
+        for training, state in zip(self.trainings, dask.compute(*states), strict=True):
+            training.state = state
 
     def _steps(self, rounds, n_samples, epoch, done, number):
-        """Schedules on a partition, from the finished share of the epoch on."""
+        """Steps on a partition, whose schedules start at the finished share of the epoch."""
         n_steps = max(1, round(self.share * n_samples / rounds.batch_size))
         width = n_samples / self.partitions.n_training.sum()
         share = done + width * np.arange(n_steps) / n_steps
         return rounds.steps((epoch + share) / self.epochs, number)
 
-    def _end_epoch(self, member):
-        """The metrics of the epoch, which are added to the history."""
-        means = np.mean(member.state.metrics, axis=0).tolist()
-        metrics = dict(zip(member.rounds.metrics, means, strict=True))
+    def _end_epoch(self, training):
+        """Add the metrics of the epoch to the history, and return them."""
+        means = np.mean(training.state.metrics, axis=0).tolist()
+        metrics = dict(zip(training.rounds.metrics, means, strict=True))
         for name, value in (self.unknown | metrics).items():
-            member.history.setdefault(name, []).append(value)
-        member.state = replace(member.state, metrics=())
+            training.history.setdefault(name, []).append(value)
+        training.state = replace(training.state, metrics=())
         return metrics

@@ -1,4 +1,4 @@
-"""The forests for dask collections."""
+"""Forests for dask collections."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from ngdt.dask._forest_fit import ForestFit
 
 
 class DaskForest(DaskEstimator):
-    """What the forests for dask collections share."""
+    """Base class of the forests for dask collections."""
 
     def _train(self, run, X, y, sample_weight):
         """Train trees on the partitions."""
@@ -76,10 +76,10 @@ class ObliqueForestClassifier(DaskForest, _forest.ObliqueForestClassifier):
     leaf : {"auto", "constant"}, default="auto"
     class_weight : dict, "balanced" or None, default=None
     n_jobs : int or None, default=None
-        Number of partitions that are visited at the same time; None is 4, -1 all. The trees depend
-        on it, and not on the workers.
+        Number of partitions that are trained on at the same time; None is 4, -1 all. The trees
+        depend on it, and not on the workers.
     oob_score, max_time, warm_start, checkpoint
-        Not available. Workers that end in a training need no checkpoint.
+        Not available. If a worker ends, the training goes on without a checkpoint.
     **parameters
         All others are those in memory.
 

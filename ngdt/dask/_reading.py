@@ -1,4 +1,4 @@
-"""What trees and forests on partitions have in common: from collections to blocks."""
+"""Reading of collections as blocks, for trees and forests on partitions."""
 
 import warnings
 from itertools import chain
@@ -24,24 +24,24 @@ from ngdt.dask._blocks import encode, glance, join, partitions_of
 from ngdt.dask._training import ROUNDS, Partitions
 from ngdt.optimizers import Annealed
 
-# Numbers of samples, and of values of X, from which the encoding, the initial tree and the greedy
-# baseline are made.
+# Limits of the numbers of samples, and of values of X, from which the encoding, the initial tree
+# and the greedy baseline are made.
 MAX_SAMPLES, MIN_SAMPLES, MAX_VALUES = 100_000, 15_000, 12_000_000
 # Partitions that are trained on at the same time by default.
 N_AT_ONCE = 4
 # Losses whose best leaf values and errors follow from sums over the samples of a leaf.
 LOSSES = ("log", "bounded", "squared")
-# Share of the work that is shown: of the first readings.
+# Share of the first readings in the progress that is shown.
 READING_WORK = 0.05
 
 
 def resolve_optimizer(estimator):
-    """The optimizer that the parameters of an estimator mean; None keeps the initial tree.
+    """Optimizer by the parameters of an estimator; None keeps the initial tree.
 
     Raises
     ------
     ValueError
-        If a parameter asks for what partitions cannot give; the message names it.
+        If a parameter is not supported; the message names it.
     """
     name = type(estimator).__name__
     for parameter, way_out in (
@@ -55,12 +55,12 @@ def resolve_optimizer(estimator):
             f"leaf='linear' is not available in ngdt.dask.{name}: use leaf='constant'")
     given = estimator.optimizer
     if isinstance(given, str):
-        named = {"auto": Annealed} | {kind.name: kind for kind in ROUNDS}
+        named = {"auto": Annealed} | {each.name: each for each in ROUNDS}
         given = named[given]() if given in named else given
     if given is None:
         return None
     if type(given) not in ROUNDS:
-        names = ", ".join(repr(kind.name) for kind in ROUNDS)
+        names = ", ".join(repr(each.name) for each in ROUNDS)
         raise ValueError(
             f"optimizer={estimator.optimizer!r} cannot train on the partitions of a dask "
             f"collection: use one of {names} or an object of their classes, or the estimators of "
@@ -70,12 +70,12 @@ def resolve_optimizer(estimator):
 
 
 class Reading:
-    """The collections of a fit, read as blocks.
+    """Collections of a fit, read as blocks.
 
     Parameters
     ----------
     estimator : estimator of ngdt
-        With the parameters; not fitted. It gets the number and the names of the columns.
+        Has the parameters; not fitted. It gets the number and the names of the columns.
     X, y, sample_weight : dask collections, or None
     division : Division
     n_at_once : int or None
@@ -85,7 +85,7 @@ class Reading:
     Attributes
     ----------
     problem : Problem
-        Of some of the samples, with the moments of all.
+        Problem of some of the samples, with the moments of all.
     limits : Problem
         The same, with the limits for all samples.
     fitted : dict
@@ -94,18 +94,18 @@ class Reading:
         Weight of each class.
     partitions : Partitions
     moments : Moments
-        Of all samples.
+        Moments of all samples.
     """
 
     def __init__(self, estimator, X, y, sample_weight, division, n_at_once, control):
         self.estimator, self.division = estimator, division
         self.loss = _resolve_loss(estimator)
-        parts = partitions_of(X, y, sample_weight)
+        found = partitions_of(X, y, sample_weight)
         reading = control.activity.part(READING_WORK, "reading partitions")
-        glances = self._look_at(parts, X.shape[1])
+        glances = self._look_at(found, X.shape[1])
         self.totals = None
         self._learn(glances, control)
-        self._make_blocks(parts, glances, n_at_once or N_AT_ONCE)
+        self._make_blocks(found, glances, n_at_once or N_AT_ONCE)
         reading.finish()
 
     @property
@@ -125,7 +125,7 @@ class Reading:
 
     @property
     def units(self):
-        """What a `Description` needs: the encoding of the targets, and moments of the features."""
+        """Encoding of the targets, and moments of the features, for a `Description`."""
         return self.fitted["_targets"], self.moments
 
     def described(self, result, found, sums):
@@ -149,15 +149,15 @@ class Reading:
         return fitted_attributes(
             result, self.fitted["_table"], summary, sums.count.sum(axis=0), found.quantiles)
 
-    def _look_at(self, parts, n_columns):
+    def _look_at(self, partitions, n_columns):
         """Read all partitions once: sums of the targets, and some of the samples."""
         n_drawn = int(np.clip(MAX_VALUES // max(1, n_columns), MIN_SAMPLES, MAX_SAMPLES))
         reader = delayed(_reader(self.estimator), traverse=False, pure=False)
         look = delayed(glance, pure=False)
         # Up to twice the mean, so that a larger partition can give its share.
         found = dask.compute(*(
-            look(reader, self.division, -(-2 * n_drawn // len(parts)), *part, number)
-            for number, part in enumerate(parts)))
+            look(reader, self.division, -(-2 * n_drawn // len(partitions)), *each, number)
+            for number, each in enumerate(partitions)))
         n_training = sum(each.n_training for each in found)
         if n_training == 0:
             raise ValueError("X has no samples of positive weight to train on")
@@ -165,15 +165,15 @@ class Reading:
         return [each.first(round(share * each.n_training)) for each in found]
 
     def _learn(self, glances, control):
-        """The encoding and the problem of the sample; the limits for all samples."""
+        """Set the encoding and the problem of the sample, and the limits for all samples."""
         estimator, drawn = self.estimator, [each for each in glances if each.n_drawn]
         known = self._known_targets([each for each in glances if each.n_samples])
         self.problem, self.fitted = estimator._checked_problem(
             join([each.X for each in drawn]), np.concatenate([each.y for each in drawn]),
             np.concatenate([each.sample_weight for each in drawn]), False, known)
-        if is_auto(estimator.max_depth):    # as in memory, where no trees compete
+        if is_auto(estimator.max_depth):    # as in memory without competing trees
             self.problem = self.problem.replace(max_depth=default_depth(self.problem))
-        # A number that is missing elsewhere only becomes the mean of the sample, too.
+        # A number that is missing only outside of the sample becomes the mean of the sample, too.
         self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)
         n_samples = sum(each.n_present for each in glances)
         least = {"min_samples_split": 2, "min_samples_leaf": 1}
@@ -196,8 +196,8 @@ class Reading:
         self.totals = np.bincount(label, np.concatenate([each.y_weights for each in glances]))
         return classes
 
-    def _make_blocks(self, parts, glances, n_at_once):
-        """The blocks of the partitions, and the scaling of all samples."""
+    def _make_blocks(self, partitions, glances, n_at_once):
+        """Make the blocks of the partitions, and the scaling of all samples."""
         factor = self._class_weight()
         template = problem_of(self.problem, np.empty(0, dtype=np.intp)).replace(
             control=NO_CONTROL)
@@ -206,7 +206,8 @@ class Reading:
         make = delayed(encode, pure=False)
         full = [number for number, each in enumerate(glances) if each.n_samples]
         self.partitions = Partitions(
-            [make(reader, template, division, factor, *parts[number], number) for number in full],
+            [make(reader, template, division, factor, *partitions[number], number)
+             for number in full],
             np.array([glances[number].n_training for number in full]),
             n_at_once if n_at_once > 0 else len(full))
         self.moments = Moments.merge(*zip(*self.partitions.total(
@@ -225,12 +226,12 @@ class Reading:
 
 
 def seed_of(estimator):
-    """A seed for draws on the workers."""
+    """Seed for draws on the workers."""
     return int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
 
 
 def warn_of_slopes(tree, estimator, stacklevel):
-    """Warn that linear leaves of an initial tree become constant, unless they are asked to."""
+    """Warn that linear leaves of an initial tree become constant, unless `leaf` says so."""
     if tree.slopes is not None and estimator.leaf != "constant":
         warnings.warn(
             "ngdt.dask replaced the linear leaves of the initial tree by constant ones. Use "
@@ -247,17 +248,17 @@ def _resolve_loss(estimator):
 
 
 def _reader(estimator, **attributes):
-    """An estimator to be sent, which reads tables as a given one does."""
+    """Estimator for the workers, which reads tables as a given one does."""
     reader = type(estimator)(categorical_features=estimator.categorical_features)
     vars(reader).update(estimator._columns() | attributes)
     return reader
 
 
 def _moments(block):
-    """The moments of a block, and its weight, as a list of one pair."""
+    """List of one pair: the moments of a block, and its weight."""
     weight = block.weights.sum(axis=0)
     return [(Moments.of(block.problem.X, weight), weight.sum())] if weight.any() else []
 
 
-def _concatenated(parts):
-    return list(chain.from_iterable(parts))
+def _concatenated(lists):
+    return list(chain.from_iterable(lists))

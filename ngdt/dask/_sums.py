@@ -8,7 +8,7 @@ from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._training.limits import subtree_within_limits
 
-# Places of the samples in the sums.
+# Indices of the training and validation samples in the sums.
 TRAINING, VALIDATION = 0, 1
 
 
@@ -21,8 +21,8 @@ class LeafSums:
     count : ndarray of int, shape (3, n_leaves)
         Number of samples.
     sums : ndarray of shape (3, n_leaves, n_sums)
-        Weight of each class; or the weight and, of each target, the weighted sum and that of the
-        squares.
+        Weight of each class; or the weight and, of each target, the weighted sums of the values and
+        of the squares.
     loss : Loss
     """
 
@@ -32,7 +32,7 @@ class LeafSums:
 
     @classmethod
     def of(cls, block, tree):
-        """The sums of a block."""
+        """Sums of a block."""
         problem = block.problem
         leaf, weights = problem.apply(tree, np.arange(problem.X.shape[0], dtype=np.int32)), (
             block.weights)
@@ -50,17 +50,17 @@ class LeafSums:
         return cls(count, sums, problem.loss)
 
     @classmethod
-    def add(cls, parts):
-        return cls(sum(part.count for part in parts), sum(part.sums for part in parts),
-                   parts[0].loss)
+    def add(cls, found):
+        return cls(sum(each.count for each in found), sum(each.sums for each in found),
+                   found[0].loss)
 
     def weight(self, which):
-        """Weight of the samples of each leaf, of some kinds of samples."""
+        """Weight of each leaf, over training, validation or test samples."""
         sums = self.sums[which].sum(axis=0)
         return sums.sum(axis=1) if self.loss.is_classifier else sums[:, 0]
 
     def reached(self, which=(0, 1, 2)):
-        """A few samples in place of those of each leaf, with the same sums.
+        """A few samples for each leaf, with the same sums as all its samples.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class LeafSums:
         return leaf[present], np.ascontiguousarray(y[present]), weight[present], self.loss
 
     def fit_leaves(self, tree):
-        """The tree with the best leaf values for its training samples."""
+        """Set the leaf values of a tree to the best ones for its training samples."""
         leaf, y, weight, loss = self.reached([TRAINING])
         return tree.replace(
             values=loss.fit_leaves(leaf, y, weight, tree.n_leaves, tree.n_outputs))
@@ -98,13 +98,13 @@ class LeafSums:
 
 
 def splits_alike(tree, other):
-    """Whether two trees are the same but for the values of their leaves."""
+    """Return whether two trees are the same but for the values of their leaves."""
     return tree is other or (
         tree.n_internal == other.n_internal and tree.replace(values=other.values) == other)
 
 
 def saved(block, tree, other):
-    """Sums of what another tree saves of the errors on the test samples, and of the squares."""
+    """Sums of the decreases of test errors by another tree, and of their squares."""
     problem, samples = block.problem, np.flatnonzero(block.test_weight).astype(np.int32)
     if len(samples) == 0:
         return np.zeros(2)
@@ -114,15 +114,15 @@ def saved(block, tree, other):
 
 
 def within_limits(tree, problem, sums_of):
-    """The tree within the limits of a problem, as `enforce_limits` of all samples.
+    """Bring a tree within the limits of a problem, as `enforce_limits` with all samples.
 
     Parameters
     ----------
     tree : Tree
     problem : Problem
-        Of some of the samples, with the limits for all.
+        Problem of some of the samples, with the limits for all.
     sums_of : callable
-        `LeafSums` of a tree.
+        Returns the `LeafSums` of a tree.
 
     Returns
     -------
@@ -139,15 +139,15 @@ def within_limits(tree, problem, sums_of):
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What the fitted attributes need to know of the samples at a tree.
+    """Statistics of the samples in a tree that the fitted attributes need.
 
     Attributes
     ----------
     left, right : ndarray of shape (n_internal,)
-        As of `SampleSummary`.
+        As in `SampleSummary`.
     weight : ndarray of shape (n_leaves,)
     quantiles : LeafQuantiles or None
-        Of the targets in the units of y, for regression.
+        Quantiles of the targets in the units of y, for regression.
     """
 
     left: np.ndarray
@@ -157,7 +157,7 @@ class Description:
 
     @classmethod
     def of(cls, block, tree, targets, moments):
-        """The description of a block."""
+        """Description of a block."""
         problem, samples = block.problem, block.present
         summary = SampleSummary.of(tree, problem.X, problem.data, samples, moments)
         leaf, weight = problem.apply(tree, samples), block.weights.sum(axis=0)[samples]
@@ -166,11 +166,11 @@ class Description:
         return cls(summary.left, summary.right, np.bincount(leaf, weight, tree.n_leaves), quantiles)
 
     @classmethod
-    def add(cls, parts):
-        weights = [part.weight for part in parts]
-        known = [part for part in parts if part.quantiles is not None]
+    def add(cls, found):
+        weights = [each.weight for each in found]
+        known = [each for each in found if each.quantiles is not None]
         quantiles = None if not known else LeafQuantiles.pool(
-            [part.quantiles for part in known], [part.weight for part in known],
+            [each.quantiles for each in known], [each.weight for each in known],
             max_stored=MAX_STORED)
-        return cls(np.max([part.left for part in parts], axis=0),
-                   np.min([part.right for part in parts], axis=0), sum(weights), quantiles)
+        return cls(np.max([each.left for each in found], axis=0),
+                   np.min([each.right for each in found], axis=0), sum(weights), quantiles)

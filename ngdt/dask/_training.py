@@ -19,8 +19,8 @@ from ngdt.dask._sums import TRAINING, LeafSums, splits_alike
 from ngdt.optimizers import SGD, SSGD, Annealed
 from ngdt.pruning._unused import keep_reached
 
-# Rounds that are computed together, without the client in between. What they have found is lost
-# with a worker that dies, and made anew.
+# Rounds that are computed together, without the client in between. If a worker ends, these rounds
+# are computed again.
 ROUNDS_AT_ONCE = 16
 # Trees whose sums are kept: the best one, the last one, and the one that they compete with.
 N_KNOWN = 3
@@ -36,7 +36,7 @@ class Partitions:
     blocks : list of Delayed
         Each makes a `Block`. They are kept on the workers if there are no more than `n_at_once`.
     n_training : ndarray of int
-        Number of training samples of each.
+        Number of training samples of each block.
     n_at_once : int
         Number of blocks that are trained on at the same time.
     """
@@ -49,26 +49,26 @@ class Partitions:
         self._known = ()
 
     def total(self, function, add, *args):
-        """The combination of what a function finds in each block.
+        """Combine the results of a function for each block.
 
         Parameters
         ----------
         function : callable
-            Of a block and further arguments.
+            Takes a block and further arguments.
         add : callable
-            From a list of its results to one of the same kind.
+            Combines a list of results into one.
         *args : objects
         """
         return self.lazy_total(function, add, *args).compute()
 
     def lazy_total(self, function, add, *args):
-        """What `total` computes, Delayed."""
+        """Lazy result of `total`, Delayed."""
         args = [delayed(each, traverse=False, pure=False) for each in args]
         found = [delayed(function, pure=False)(block, *args) for block in self.blocks]
         return combined(add, found)
 
     def sums(self, tree):
-        """The `LeafSums` of a tree; those of the last few are kept."""
+        """The `LeafSums` of a tree, which are kept for the last few trees."""
         sums = self.known(tree)
         if sums is None:
             sums = self.total(LeafSums.of, LeafSums.add, tree)
@@ -85,7 +85,7 @@ class Partitions:
         self._known = ((tree, sums), *self._known)[:N_KNOWN]
 
     def drawn(self, draw):
-        """The same blocks, of which each has what one tree draws from it.
+        """The same blocks, with the sample weights that one tree draws.
 
         Parameters
         ----------
@@ -95,13 +95,13 @@ class Partitions:
         -------
         Partitions
         """
-        part = copy(self)
-        part.blocks, part._known = [
+        drawn = copy(self)
+        drawn.blocks, drawn._known = [
             delayed(draw.of, pure=False)(each) for each in self.blocks], ()
-        return part
+        return drawn
 
-    def visits(self, seed):
-        """The partitions in random order, some at a time, as lists of indices."""
+    def groups(self, seed):
+        """Groups of partitions in random order, as arrays of indices."""
         order = np.random.default_rng(seed).permutation(len(self.blocks))
         return np.array_split(order, -(-len(order) // self.n_at_once))
 
@@ -113,18 +113,18 @@ def shuffled(block, seed):
 
 
 def advance(rounds, block, order, state, steps, first, n_steps):
-    """Let a replica take steps on its share of a visit to a block.
+    """Let a replica take the steps of a round on a block.
 
     Parameters
     ----------
     rounds : Rounds
     block : Block
     order : ndarray of int32
-        Of the samples of the whole visit.
+        Order of the training samples of the block.
     state : RoundState
     steps : Steps
     first, n_steps : int
-        Number of steps of the visit before these, and in all.
+        Number of steps on the block before these, and in all.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def advance(rounds, block, order, state, steps, first, n_steps):
 
 
 class Training:
-    """One training: its state between the computations on the workers.
+    """Training of a tree, with its state between the computations on the workers.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Training:
     tree : Tree
         The initial tree.
     problem : Problem
-        Of some of the samples, with the scaling of all.
+        Problem of some of the samples, with the scaling of all.
     partitions : Partitions
     prior : ndarray or None
         Share of each class.
@@ -160,7 +160,7 @@ class Training:
             optimizer, tree, sent, self.n_samples, partitions.n_at_once, prior)
         self.state = self.rounds.start()
         self.progress = Progress(optimizer, problem, self.rounds.epochs)
-        # What a round does not know stays unknown.
+        # Metrics that a round does not measure are NaN.
         self.unknown = dict.fromkeys(optimizer.metrics, np.nan)
         self.evaluated = evaluated_epochs(self.rounds.epochs) if is_validated else set()
         self.best = np.inf, None
@@ -176,9 +176,9 @@ class Training:
         with self.progress.until_interrupted():
             for epoch in range(epochs):
                 metrics, n_before = [], 0
-                for visit in self.partitions.visits((self.problem.random_state, epoch)):
-                    metrics += self._visit(rounds, visit, epoch, n_before)
-                    n_before += self.partitions.n_training[visit].sum()
+                for group in self.partitions.groups((self.problem.random_state, epoch)):
+                    metrics += self._train_on(group, rounds, epoch, n_before)
+                    n_before += self.partitions.n_training[group].sum()
                 known = dict(zip(self.rounds.metrics, np.mean(metrics, axis=0), strict=True))
                 if epoch in self.evaluated:
                     known["validation"] = self._evaluate()
@@ -186,22 +186,22 @@ class Training:
         _, best = self.best
         return self.progress.result(self._tree() if best is None else best)
 
-    def _visit(self, rounds, visit, epoch, n_before):
-        """Train on some partitions, each sample once; returns the metrics of each round."""
+    def _train_on(self, group, rounds, epoch, n_before):
+        """Train on a group of partitions, each sample once; return the metrics of each round."""
         partitions, epochs = self.partitions, self.rounds.epochs
-        blocks, n = [partitions.blocks[i] for i in visit], partitions.n_training[visit].sum()
+        blocks, n = [partitions.blocks[i] for i in group], partitions.n_training[group].sum()
         orders = [delayed(shuffled, pure=False)(
             block, (self.problem.random_state, epoch)) for block in blocks]
         held = dask.persist(*blocks, *orders)
-        pairs = list(zip(held[:len(visit)], held[len(visit):], strict=True))
-        n_steps = max(1, round(n / (len(visit) * self.rounds.batch_size)))
+        pairs = list(zip(held[:len(group)], held[len(group):], strict=True))
+        n_steps = max(1, round(n / (len(group) * self.rounds.batch_size)))
         ends = np.linspace(0, n_steps, -(-n_steps // ROUND_STEPS) + 1)
-        of_visit = list(pairwise(ends.astype(int).tolist()))
+        of_rounds = list(pairwise(ends.astype(int).tolist()))
         share = (n_before + n * np.arange(n_steps) / n_steps) / self.n_samples
         done, metrics = (epoch + share) / epochs, []
-        for i in range(0, len(of_visit), ROUNDS_AT_ONCE):
+        for i in range(0, len(of_rounds), ROUNDS_AT_ONCE):
             state, number = delayed(self.state, traverse=False, pure=False), self.state.n_steps
-            for begin, end in of_visit[i:i + ROUNDS_AT_ONCE]:
+            for begin, end in of_rounds[i:i + ROUNDS_AT_ONCE]:
                 steps = self.rounds.steps(done[begin:end], number)
                 number += end - begin
                 state = combined(RoundState.average, [
@@ -215,7 +215,7 @@ class Training:
         return metrics
 
     def _tree(self):
-        """The tree that routes hard, with the best leaf values and without empty leaves."""
+        """Tree of the state, with hard routing, the best leaf values, and no empty leaves."""
         tree = self.rounds.tree_of(self.state)
         sums = self.partitions.sums(tree)
         return keep_reached(sums.fit_leaves(tree), sums.count[TRAINING] > 0)

@@ -43,7 +43,7 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
 def test_the_same_forest_when_a_worker_dies(fitted, digits_in_parts, monkeypatch):
     """One of two workers ends before the third epoch; the local scheduler made `fitted`."""
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    visits, epochs = Partitions.visits, []
+    groups, epochs = Partitions.groups, []
     with distributed.Client(
             n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
         def watched(self, seed):
@@ -51,9 +51,9 @@ def test_the_same_forest_when_a_worker_dies(fitted, digits_in_parts, monkeypatch
             if len(epochs) == 3:
                 cluster = client.cluster
                 cluster.sync(cluster.workers[0].close, executor_wait=False)
-            return visits(self, seed)
+            return groups(self, seed)
 
-        monkeypatch.setattr(Partitions, "visits", watched)
+        monkeypatch.setattr(Partitions, "groups", watched)
         again = ObliqueForestClassifier(4, **SHORT).fit(*digits_in_parts)
         assert len(client.scheduler_info()["workers"]) == 1
     assert len(epochs) > 3
