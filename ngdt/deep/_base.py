@@ -20,7 +20,7 @@ from ngdt._util.validation import check_weight
 from ngdt.deep._cnn import linear, with_torch
 from ngdt.optimizers import Annealed, EndToEnd
 
-# Of annealed training; the defaults of linear splits are for few weights of one layer.
+# Defaults of annealed training for networks; other defaults are for few weights of one layer.
 _FOR_NETWORKS = {"learning_rate": 0.003, "weight_decay": 0.0}
 # Parameters of the optimizers that the training of networks reads.
 _OF_NETWORKS = {"batch_size", "epochs", "gamma", "gamma_step", "learning_rate", "pseudo_count", "q",
@@ -196,8 +196,8 @@ class DeepTree(ChecksParameters, BaseEstimator):
         return optimizer, stump
 
     def _inputs(self, X, scaling):
-        """Samples as networks take them: scaled, float32, of the shape of a sample."""
-        # In the precision of X: the digits that tell timestamps apart are gone in float32.
+        """Scale samples for the networks: float32, of the shape of a sample."""
+        # Scaled in the precision of X: float32 has too few digits to tell timestamps apart.
         X = (X - scaling.center.astype(X.dtype)) / scaling.scale.astype(X.dtype)
         return X.astype(np.float32, copy=False).reshape(
             len(X), *(self.input_shape or X.shape[1:]))
@@ -259,15 +259,15 @@ class DeepTree(ChecksParameters, BaseEstimator):
         return np.hstack(columns or [np.zeros((len(inputs), 1), dtype=np.float32)])
 
     def as_tree(self):
-        """The features and the tree, apart.
+        """The features and the tree, as separate objects.
 
         Returns
         -------
         features : callable
             The method `features`.
         tree : Tree
-            Takes them: ``tree.predict(features(X))``. All that ngdt does with a tree can be done
-            with it, such as plots and exports.
+            Takes the features: ``tree.predict(features(X))``. It can be plotted and exported like
+            any other tree.
         """
         check_is_fitted(self)
         return self.features, self.tree_
@@ -281,7 +281,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
 
 
 def _check_optimizer(optimizer, problem):
-    """Raise a ValueError for parameters that networks do not have."""
+    """Raise a ValueError for parameters of the optimizer that networks do not have."""
     optimizer.check(problem)
     default, given = type(optimizer)().get_params(), optimizer.get_params()
     for name in sorted(given.keys() - _OF_NETWORKS):

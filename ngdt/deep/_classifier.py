@@ -17,7 +17,7 @@ class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):
     Parameters
     ----------
     split : "linear", CNN or callable, default="linear"
-        What each node computes. A callable makes a new ``torch.nn.Module`` for the shape of a
+        Function of each node. A callable makes a new ``torch.nn.Module`` for the shape of a
         sample, ``split(input_shape)``. The module maps a batch of shape (n, \\*input_shape) to
         scores of shape (n,) or (n, 1). A sample goes right where the score is positive.
     trunk : CNN, callable or None, default=None
@@ -47,9 +47,8 @@ class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):
     standardize : bool, "auto" or "global", default="auto"
         As for :class:`ngdt.ObliqueTreeClassifier`: how X is scaled for the networks.
     n_jobs : int or None, default=None
-        Number of threads of PyTorch in `fit`; None is 1. Sums are in another order with another
-        number, so the tree may be another one. Predictions take those of
-        ``torch.get_num_threads()``.
+        Number of threads of PyTorch in `fit`; None is 1. The order of sums depends on it, so the
+        tree may depend on it, too. Predictions use ``torch.get_num_threads()`` threads.
     verbose : int, default=0
         1 shows how much is done, 2 also prints a line per epoch of the whole tree.
     callback : callable or None, default=None
@@ -106,7 +105,7 @@ class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):
         return self.classes_[best]
 
     def predict_proba(self, X):
-        """Probability of each label, that of the leaf.
+        """Probability of each label in the leaf that a sample reaches.
 
         Parameters
         ----------

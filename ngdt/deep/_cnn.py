@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 
 def with_torch(module):
-    """A module that needs PyTorch; without PyTorch, an ImportError that says what to install."""
+    """Import a module that needs PyTorch, or raise an ImportError that says what to install."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -19,7 +19,7 @@ def with_torch(module):
 
 
 class CNN(BaseEstimator):
-    """A small convolutional network, by default that of Hehn et al. (2020), section 3.4.
+    """A small convolutional network, by default the one of Hehn et al. (2020), section 3.4.
 
     Convolutions, each with maxima over 2 x 2 pixels and ReLU, then a fully connected layer with
     ReLU and a linear one.

@@ -15,7 +15,7 @@ class DeepTreeRegressor(RegressorMixin, RegressorData, DeepTree):
     Parameters
     ----------
     split : "linear", CNN or callable, default="linear"
-        What each node computes. A callable makes a new ``torch.nn.Module`` for the shape of a
+        Function of each node. A callable makes a new ``torch.nn.Module`` for the shape of a
         sample, ``split(input_shape)``. The module maps a batch of shape (n, \\*input_shape) to
         scores of shape (n,) or (n, 1). A sample goes right where the score is positive.
     trunk : CNN, callable or None, default=None
@@ -45,9 +45,8 @@ class DeepTreeRegressor(RegressorMixin, RegressorData, DeepTree):
     standardize : bool, "auto" or "global", default="auto"
         As for :class:`ngdt.ObliqueTreeClassifier`: how X is scaled for the networks.
     n_jobs : int or None, default=None
-        Number of threads of PyTorch in `fit`; None is 1. Sums are in another order with another
-        number, so the tree may be another one. Predictions take those of
-        ``torch.get_num_threads()``.
+        Number of threads of PyTorch in `fit`; None is 1. The order of sums depends on it, so the
+        tree may depend on it, too. Predictions use ``torch.get_num_threads()`` threads.
     verbose : int, default=0
         1 shows how much is done, 2 also prints a line per epoch of the whole tree.
     callback : callable or None, default=None

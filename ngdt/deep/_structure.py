@@ -1,4 +1,4 @@
-"""The structure of a tree whose nodes are networks, as a `Tree`; without PyTorch."""
+"""Structure of a tree whose nodes are networks, as a `Tree`; without PyTorch."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ngdt._core.tree import Tree
 
 
 def score_tree(children_left, children_right, values):
-    """The tree whose features are the scores of its nodes.
+    """Make a tree whose features are the scores of its nodes.
 
     Parameters
     ----------

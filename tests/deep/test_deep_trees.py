@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch", reason='PyTorch is not installed: pip insta
 
 # They import PyTorch, so they come after the line that skips.
 from ngdt.deep._torch.functions import NodeFunctions, route  # noqa: E402
-from ngdt.deep._torch.training import Categorical, Gaussian, Paths  # noqa: E402
+from ngdt.deep._torch.training import CategoricalLeaves, GaussianLeaves, Paths  # noqa: E402
 
 IMAGES = {"input_shape": (1, 8, 8), "max_leaf_nodes": 10, "random_state": 0}
 NETWORK = CNN((8,), kernel_size=3, hidden=16)
@@ -96,11 +96,12 @@ def test_a_batch_of_one_sample_can_be_normalized(kind, halves):
     assert model.n_iter_ == 1
 
 
-@pytest.mark.parametrize("leaves", [Categorical, Gaussian])
+@pytest.mark.parametrize("leaves", [CategoricalLeaves, GaussianLeaves])
 def test_the_m_step_never_lowers_the_likelihood(leaves):
     random = np.random.RandomState(0)
-    y = random.randint(3, size=(40, 1)) if leaves is Categorical else random.normal(size=(40, 2))
-    n_outputs = 3 if leaves is Categorical else 2
+    is_classifier = leaves is CategoricalLeaves
+    y = random.randint(3, size=(40, 1)) if is_classifier else random.normal(size=(40, 2))
+    n_outputs = 3 if is_classifier else 2
     model = leaves(4, y.astype(float), np.ones(40), n_outputs, 1e-9)
     model.start(torch.arange(4))
     reach = torch.from_numpy(random.dirichlet(np.ones(4), size=40)).float().log()

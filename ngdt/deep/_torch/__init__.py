@@ -1,1 +1,1 @@
-"""What imports PyTorch."""
+"""Modules that import PyTorch."""

@@ -22,7 +22,7 @@ from ngdt.deep._torch.growth import grow
 from ngdt.deep._torch.training import train_softly
 from ngdt.pruning._unused import keep_reached
 
-# Share of the work that greedy growth takes, for the progress that is shown.
+# Share of greedy growth in the progress that is shown.
 _GROWTH_WORK = 0.5
 
 
@@ -47,7 +47,7 @@ class Fitted(NamedTuple):
 
 @contextmanager
 def torch_settings(problem):
-    """Context manager: the threads and the seed of the problem, without an effect elsewhere."""
+    """Set threads and seed of PyTorch by a problem, inside of a block (context manager)."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(problem.n_jobs)
     try:
@@ -71,9 +71,9 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump, n_attempts):
     trunk : callable or None
         Makes the module of features that all nodes share, instead.
     optimizer : Annealed, EndToEnd or None
-        Of the whole tree.
+        Trains the whole tree.
     stump : Annealed, EndToEnd or None
-        Of the stumps of a greedy tree. None starts from a balanced tree with untrained splits.
+        Trains the stumps of a greedy tree. None starts from a balanced tree with untrained splits.
     n_attempts : int
         Largest number of stumps that are tried per node.
 
@@ -83,7 +83,7 @@ def fit_tree(problem, inputs, split, trunk, optimizer, stump, n_attempts):
     """
     with torch_settings(problem):
         shape, sample_weight = inputs.shape[1:], unit_weight(problem)
-        made(trunk or split, shape, "trunk" if trunk else "split")      # or an error, at once
+        made(trunk or split, shape, "trunk" if trunk else "split")      # or an early error
         interrupted, whole = False, problem
         if stump is None:
             children = balanced_children(_n_leaves(problem))
@@ -119,7 +119,7 @@ def _untrained(split, trunk, shape, children):
 
 
 def _hardened(functions, children, problem, inputs):
-    """The tree that routes hard, with refitted leaves, and the weights of its networks."""
+    """Tree with hard routing and refitted leaves, and the weights of its networks."""
     samples, m = problem.training_samples, len(children[0])
     values = np.zeros((m + 1, problem.n_outputs))
     if isinstance(functions, SharedFunctions):
@@ -136,7 +136,7 @@ def _hardened(functions, children, problem, inputs):
 
 
 def _with_leaves(tree, leaf, problem):
-    """The tree with the best leaf values, without the leaves that no training sample reaches."""
+    """Fit the leaf values of a tree, and remove leaves that no training sample reaches."""
     values = problem.fit_leaves(leaf, problem.training_samples, tree.n_leaves)
     return keep_reached(
         tree.replace(values=values), np.bincount(leaf, minlength=tree.n_leaves) > 0)

@@ -1,4 +1,4 @@
-"""The functions of a tree as modules of PyTorch: one for each node, or features for all nodes."""
+"""Functions of a tree as modules of PyTorch: one for each node, or features for all nodes."""
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ _CUTOFF = 0.01
 
 
 class NodeFunctions(nn.Module):
-    """A module for each node, which gives the score of the node.
+    """Modules of all nodes, each of which computes the score of its node.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class NodeFunctions(nn.Module):
     def forward(self, inputs, gamma):
         """Scores of all nodes, shape (n, n_nodes).
 
-        That of a node which a sample hardly reaches is 0: what the node says changes nothing.
+        The score is 0 at a node that a sample hardly reaches, where it makes no difference.
         """
         scores = inputs.new_zeros(len(self.nodes), len(inputs))
         reach = inputs.new_ones(len(self.nodes), len(inputs))
@@ -72,10 +72,10 @@ class SharedFunctions(nn.Module):
 
 
 def trained_output(module, inputs):
-    """What a module gives for a batch in training.
+    """Output of a module for a batch in training.
 
-    A single sample has no variance for the normalization of batches: as in predictions, the moments
-    so far take the place of its own.
+    A single sample has no variance for batch normalization, so the moments so far are used instead,
+    as in predictions.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def trained_output(module, inputs):
 
 
 def _new(factory, input_shape, parameter):
-    """A new module of a factory; TypeError if it makes none."""
+    """Make a module by a factory; raise a TypeError if it makes none."""
     if isinstance(factory, nn.Module):
         raise TypeError(
             f"{parameter} must be a function that makes a module, got the module "
@@ -106,13 +106,13 @@ def _new(factory, input_shape, parameter):
 
 
 def made(factory, input_shape, parameter):
-    """A new module of a factory, and the number of its outputs; ValueError if it does not fit.
+    """Make a module by a factory, and count its outputs; raise a ValueError if it does not fit.
 
     Parameters
     ----------
     factory : callable
     input_shape : tuple of int
-        Of a sample.
+        Shape of a sample.
     parameter : str
         For error messages.
 
@@ -140,7 +140,7 @@ def made(factory, input_shape, parameter):
 
 
 def evaluate(module, inputs):
-    """What a module gives for some samples, as float32.
+    """Output of a module for some samples, as float32.
 
     Parameters
     ----------
@@ -154,10 +154,10 @@ def evaluate(module, inputs):
     """
     module.eval()
     with torch.inference_mode():
-        parts = [
+        outputs = [
             module(torch.from_numpy(inputs[begin:begin + _BLOCK])).numpy()
             for begin in range(0, len(inputs), _BLOCK)]
-    return np.concatenate(parts).reshape(len(inputs), -1)
+    return np.concatenate(outputs).reshape(len(inputs), -1)
 
 
 def route(nodes, left, right, inputs):
@@ -192,7 +192,7 @@ def weights_of(module):
 
 
 def rebuilt(factory, inputs, weights, parameter):
-    """A module of a factory with the given weights; ValueError unless they are of such a module.
+    """Make a module with given weights by a factory; raise a ValueError if they do not fit.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class _Split(NamedTuple):
 
 
 class _StumpStrategy:
-    """A split strategy for the builder, Hehn et al. (2020), section 2.5: trained stumps.
+    """Split strategy for the builder: trained stumps, Hehn et al. (2020), section 2.5.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class _StumpStrategy:
     problem : Problem
     inputs : ndarray of float32, shape (n_samples, ...)
     sample_weight : ndarray of shape (n_samples,)
-        With mean 1.
+        Weights with mean 1.
     n_attempts : int
         Largest number of stumps that are tried per node.
     """
@@ -44,7 +44,7 @@ class _StumpStrategy:
         self.weight = problem.sample_weight
 
     def split(self, samples, min_samples_leaf):
-        """A trained split, or None if no stump parts the samples or they are pure."""
+        """Train a split; None if no stump separates the samples, or if they are pure."""
         # If distinct values of every sample give no valid threshold, no split does.
         if self._cut(samples, np.arange(len(samples)), min_samples_leaf) is None:
             return None
@@ -89,7 +89,7 @@ def grow(make, optimizer, problem, inputs, sample_weight, n_attempts):
     Returns
     -------
     modules : list of nn.Module
-        Of the nodes.
+        One for each node.
     children : tuple of two ndarrays of int
     interrupted : bool
         Whether Ctrl-C ended the growth.

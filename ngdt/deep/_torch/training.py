@@ -6,12 +6,12 @@ from torch.nn.functional import logsigmoid, one_hot
 
 from ngdt._training.algorithm import Progress
 
-# Least variance of the targets in the leaves, relative to that of all targets.
+# Least variance of the targets in the leaves, relative to the variance of all targets.
 _MIN_VARIANCE = 1e-6
 
 
 class Paths:
-    """Which nodes a leaf has on its path, and on which side.
+    """Nodes on the path to each leaf, and the sides of the leaf.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Paths:
 
     def __init__(self, left, right):
         m = len(left)
-        sides = np.zeros((2, m, 2 * m + 1), dtype=np.float32)   # of a node, above nodes and leaves
+        sides = np.zeros((2, m, 2 * m + 1), dtype=np.float32)   # side, node, child
         for node in range(m):
             for side, child in enumerate((left[node], right[node])):
                 below = child if child >= 0 else m + ~child
@@ -30,12 +30,12 @@ class Paths:
         self.left, self.right = torch.from_numpy(sides[:, :, m:].copy())
 
     def log_probability(self, scores, gamma):
-        """Logarithm of the probability that a sample reaches each leaf: (n, n_leaves)."""
+        """Logarithm of the probability that a sample reaches each leaf, shape (n, n_leaves)."""
         scores = gamma * scores
         return logsigmoid(-scores) @ self.left + logsigmoid(scores) @ self.right
 
 
-class Categorical:
+class CategoricalLeaves:
     """Leaves of classification: probabilities of classes, Hehn et al. (2020), eq. 13."""
 
     def __init__(self, n_leaves, y, sample_weight, n_outputs, prior_weight):
@@ -52,23 +52,23 @@ class Categorical:
         self.fit()
 
     def log_likelihood(self, samples):
-        """Of the targets of the samples at each leaf, shape (n, n_leaves)."""
+        """Log-likelihood of the targets of samples at each leaf, shape (n, n_leaves)."""
         return self.log_probability.T[self.y[samples]]
 
     def statistics(self, samples, responsibility):
-        """What the fit needs of a mini-batch, of the shape of `mean`."""
+        """Statistics of a mini-batch for the fit, of the shape of `mean`."""
         return responsibility.T @ one_hot(self.y[samples], self.n_classes).float()
 
     def fit(self):
-        """The parameters that fit the running means best."""
+        """Set the parameters that fit the running means best."""
         mean = self.mean + self.prior_weight * self.prior
         self.log_probability = torch.log(mean / mean.sum(dim=1, keepdim=True))
 
     def end_epoch(self):
-        """Refit what all leaves have in common: nothing."""
+        """Do nothing: the leaves have no common parameters."""
 
 
-class Gaussian:
+class GaussianLeaves:
     """Leaves of regression: normal densities with a mean per leaf and one variance."""
 
     def __init__(self, n_leaves, y, sample_weight, n_outputs, prior_weight):
@@ -80,7 +80,7 @@ class Gaussian:
         self.fit()
 
     def start(self, samples):
-        """As for `Categorical`."""
+        """Let each leaf start from the targets of a sample."""
         self.mean[:, :-2], self.mean[:, -2] = self.y[samples], 1.0
         self.fit()
 
@@ -88,17 +88,17 @@ class Gaussian:
         return ((self.y[samples, None] - self.value) ** 2).sum(dim=2)
 
     def log_likelihood(self, samples):
-        """As for `Categorical`, up to a constant."""
+        """Log-likelihood of the targets at each leaf, up to a constant, shape (n, n_leaves)."""
         return -0.5 / self.variance * self._squares(samples)
 
     def statistics(self, samples, responsibility):
-        """As for `Categorical`."""
+        """Statistics of a mini-batch for the fit, of the shape of `mean`."""
         squares = (responsibility * self._squares(samples)).sum(dim=0)
         return torch.column_stack(
             [responsibility.T @ self.y[samples], responsibility.sum(dim=0), squares])
 
     def fit(self):
-        """The parameters that fit the running means best."""
+        """Set the parameters that fit the running means best."""
         mean = self.mean[:, :-1] + self.prior_weight * self.prior
         self.value = mean[:, :-1] / mean[:, -1:]
 
@@ -126,7 +126,7 @@ def train_softly(
         Samples to train on.
     inputs : Tensor of shape (n_samples, ...)
     sample_weight : ndarray of shape (n_samples,)
-        With mean 1.
+        Weights with mean 1.
     spread : bool, default=False
         Whether leaves start from different targets, for untrained splits; otherwise they are equal.
 
@@ -151,13 +151,13 @@ class _Run:
         self.samples, self.inputs = samples, inputs
         self.schedule = optimizer._schedule(len(samples), problem)
         self.weight = torch.from_numpy(sample_weight.astype(np.float32))
-        leaves = Categorical if problem.loss.is_classifier else Gaussian
+        leaves = CategoricalLeaves if problem.loss.is_classifier else GaussianLeaves
         self.leaves = leaves(
             len(children[0]) + 1, problem.y, problem.sample_weight, problem.n_outputs,
             self.schedule.pseudo_count / len(samples))
         self.targets = problem.y[:, 0]
         self.random = np.random.RandomState(problem.random_state)
-        # The decay of the weights must not change those that are not trained, either.
+        # The decay of weights must not change weights that are not trained.
         self.parameters = [each for each in functions.parameters() if each.requires_grad]
         self.adam = torch.optim.Adam(self.parameters, betas=(0.9, self.schedule.beta2))
         self.progress = Progress(optimizer, problem, self.schedule.epochs)
@@ -165,7 +165,7 @@ class _Run:
     def spread_leaves(self):
         """Let leaves start from targets at evenly spaced quantiles.
 
-        Equal leaves of a tree with few more leaves than there are classes end as fewer leaves.
+        From equal leaves, a tree with few more leaves than classes ends with fewer distinct leaves.
         """
         n_leaves = len(self.leaves.mean)
         order = self.samples[np.argsort(self.targets[self.samples], kind="stable")]
@@ -200,7 +200,7 @@ class _Run:
             {"loss": losses / total, "gamma": float(schedule.gamma(done)), "validation": np.nan})
 
     def _step(self, batch, weight, done, share):
-        """A step of Adam, and one of the running means of the leaves by their share."""
+        """Take a step of Adam, and move the running means of the leaves by a share."""
         schedule, q = self.schedule, self.schedule.q
         gamma = float(schedule.gamma(done))
         reach = self.paths.log_probability(self.functions(self.inputs[batch], gamma), gamma)
