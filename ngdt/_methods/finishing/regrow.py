@@ -77,7 +77,7 @@ class Regrow(Optimizer):
 
 
 class _Regrowth:
-    """One run: samples by node, and the errors of the tree so far on the validation samples."""
+    """Run of `Regrow`: samples by node, and validation errors of the tree so far."""
 
     def __init__(self, params, tree, problem):
         self.tree, self.problem = tree, problem
@@ -104,7 +104,7 @@ class _Regrowth:
         return _replace_subtrees(self.tree, greedy) if greedy else self.tree
 
     def _candidate(self, node, max_depth):
-        """The greedy subtree at a node if it is better, else None."""
+        """Greedy subtree at a node if it is better, else None."""
         validation = self.validation.slice_of(node)
         errors_now = self.validation_weight[validation] * self.errors[validation]
         # A gain on n samples is at most sqrt(n) standard errors. This skips most of the nodes.
@@ -136,7 +136,7 @@ class _Regrowth:
 
 
 def _replace_subtrees(tree, subtrees):
-    """The tree with the subtrees at some nodes replaced; of nested ones, the highest counts."""
+    """Replace the subtrees at some nodes; of nested subtrees, only the highest is replaced."""
     tree = tree.densify()       # weight vectors of several trees are stacked
 
     def place(source, child):

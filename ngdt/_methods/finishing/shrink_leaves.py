@@ -1,4 +1,4 @@
-"""ShrinkLeaves: the best leaf values, shrunk towards those of the ancestors."""
+"""ShrinkLeaves: the best leaf values, shrunk towards the values of the ancestors."""
 
 from numbers import Real
 from typing import ClassVar
@@ -12,7 +12,7 @@ from ngdt._training.algorithm import OptimizerResult
 
 
 class ShrinkLeaves(Optimizer):
-    """Set leaf values to the best for the training samples, shrunk towards those of the ancestors.
+    """Set leaf values to the best for the training samples, shrunk towards the ancestors' values.
 
     Use it as the last optimizer of a list, for regression. Other optimizers choose the leaf values
     for their own objective, such as a bound on the loss; these are the values for the loss itself.
@@ -70,7 +70,7 @@ class ShrinkLeaves(Optimizer):
                 at = np.concatenate([at, np.arange(len(nodes))])
                 targets = np.concatenate([targets, loss.decode(values[above])])
                 weight = np.append(weight, np.full(len(nodes), float(self.pseudo_count)))
-            # A node of no weight at all keeps the values of its parent.
+            # A node of weight zero keeps the values of its parent.
             known = np.bincount(at, weight, len(nodes)) > 0
             if known.any():
                 fitted = loss.fit_leaves(at, targets, weight, len(nodes), problem.n_outputs)

@@ -13,7 +13,7 @@ from ngdt._methods.initializer import Initializer
 from ngdt._training.wide import screen
 
 # With a deadline: number of samples of a first tree, by which the time is measured; seconds that it
-# has in any case; the increase of the time per sample up to all samples; and the share of the time
+# always has; the increase of the time per sample up to all samples; and the share of the time
 # for growing. To prune and describe a deep tree takes almost as long, since it has so many nodes.
 _PILOT_SAMPLES, _PILOT_SECONDS, _MORE_PER_SAMPLE, _GROWING_TIME = 2000, 0.05, 1.5, 0.6
 
@@ -54,7 +54,7 @@ class InfoGain(Initializer):
 
     name = "info_gain"
 
-    # Whether wide data are screened. Features that tell nothing alone may do so in oblique splits.
+    # Whether wide data are screened. Features that are useless alone may help oblique splits.
     _screens: ClassVar[bool] = True
 
     def _initialize(self, problem):
@@ -69,7 +69,7 @@ class InfoGain(Initializer):
             return grow(samples, problem).to_tree(problem)
         problem = problem.with_time(_GROWING_TIME)
         deadline = problem.control.deadline
-        # A tree of a few samples in any case; the time that it takes tells how many are possible.
+        # A tree of a few samples is always grown; its time tells how many samples are possible.
         order = np.random.default_rng(problem.random_state).permutation(samples)
         pilot, begin = np.sort(order[:_PILOT_SAMPLES]), monotonic()
         grown = grow(pilot.copy(), problem.replace(
@@ -84,11 +84,11 @@ class InfoGain(Initializer):
         return grown.to_tree(problem)
 
     def _builder(self, problem):
-        """A function that grows a tree on some samples, within the limits of a problem."""
+        """Make a function that grows a tree on some samples, within the limits of a problem."""
         return partial(build, self._strategy(problem))
 
     def _strategy(self, problem):
-        """The split strategy; subclasses refine the split that the splitter finds."""
+        """Make the split strategy; subclasses refine the split that the splitter finds."""
         return problem.splitter
 
 
@@ -105,11 +105,11 @@ class RefinedSplitter:
         self.data = problem.data
 
     def partition(self, samples, split):
-        """As `Splitter.partition`."""
+        """Partition samples by a split; see `Splitter.partition`."""
         return self.splitter.partition(samples, split)
 
     def is_splittable(self, samples, min_samples_leaf):
-        """Whether a node is impure and large enough for a split."""
+        """Return whether a node is impure and large enough for a split."""
         # If distinct values of every sample give no valid threshold, no direction does.
         distinct = np.arange(len(samples), dtype=np.float64)
         return self.splitter.best_threshold(samples, distinct, min_samples_leaf) is not None

@@ -74,8 +74,8 @@ class CrossValidatedPruning:
     folds : list of Fold
         Of the same samples. Without folds, nothing is pruned.
     share : float or None
-        Of the time until the deadline, for the trees without each fold. None gives all trees the
-        same.
+        Share of the time until the deadline for the trees without each fold. None gives all trees
+        the same time.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class CrossValidatedPruning:
             raise Stopped(self._parts[0].tree) from error
 
     def _grow(self, folds, share):
-        """The trees without each fold, one after another."""
+        """Grow the trees without each fold, one after another."""
         n = len(folds)
         timed = self.problem.with_time(n / (n + 1) if share is None else share)
         for k, fold in enumerate(folds):
@@ -113,7 +113,7 @@ class CrossValidatedPruning:
                 control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase)), self.init)
 
     def _choose(self, parts, folds):
-        """`ccp_alpha` and `initial_alpha`."""
+        """Choose `ccp_alpha` and `initial_alpha`."""
         subtrees = parts[0] if len(folds) == 1 else self._whole
         alphas = np.unique(subtrees.sequence.alphas)
         candidates = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)

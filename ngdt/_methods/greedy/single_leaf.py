@@ -1,4 +1,4 @@
-"""The tree without splits."""
+"""Tree without splits."""
 
 import numpy as np
 

@@ -64,8 +64,8 @@ class GreedyLP(InfoGain):
 
     def _initialize(self, problem):
         max_leaf_nodes = problem.max_leaf_nodes
-        # Equal samples become one, which is no longer a count of samples: these limits are left to
-        # the end of the fit, where all samples count.
+        # Merging equal samples changes the counts, so these limits are applied later, at the end of
+        # the fit.
         problem = distinct(problem).replace(
             max_leaf_nodes=None, min_samples_leaf=1, min_samples_split=2)
         warn_of_size("GreedyLP", [len(problem.sample_weight)], problem.X.shape[1])
@@ -80,7 +80,7 @@ class GreedyLP(InfoGain):
 
 
 class LPSplitter(RefinedSplitter):
-    """A split strategy for the builder: one linear program per node."""
+    """Split strategy for the builder: one linear program per node."""
 
     def __init__(self, problem):
         super().__init__(problem)
@@ -95,7 +95,7 @@ class LPSplitter(RefinedSplitter):
         return self._plane(samples, axis_aligned, min_samples_leaf) or axis_aligned
 
     def _plane(self, samples, axis_aligned, min_samples_leaf):
-        """The plane of the linear program, or None if a side has too few samples."""
+        """Plane of the linear program, or None if a side has too few samples."""
         sample_weight = self.weight[samples]
         right = self._belongs_right(samples, axis_aligned)
         plane = place_plane(
@@ -111,7 +111,7 @@ class LPSplitter(RefinedSplitter):
         return cut and Split(weights[0], thresholds[0], cut[1])
 
     def _belongs_right(self, samples, axis_aligned):
-        """Whether the class of each sample is in the set that should go right."""
+        """Mask of the samples whose class should go right."""
         sample_weight, label = self.weight[samples], self.label[samples]
         total = np.bincount(label, weights=sample_weight)
         if np.count_nonzero(total) == 2:

@@ -96,7 +96,7 @@ class GTO(Optimizer):
 
 
 class _FrankWolfe:
-    """One training run: the present planes, and the best tree so far."""
+    """Training run, with the current planes and the best tree so far."""
 
     def __init__(self, params, tree, problem):
         self.params, self.tree, self.problem = params, tree, problem
@@ -120,7 +120,7 @@ class _FrankWolfe:
         return self.progress.result(tree, converged=converged)
 
     def _iterate(self, iteration):
-        """Report the metrics of the planes and do a step; True if training has converged."""
+        """Report metrics and change the planes; return whether training has converged."""
         hinges = self._hinges(self.planes)
         objective, error = self.program.objective(hinges), self._training_error()
         prices = self.program.gradient(hinges)
@@ -158,7 +158,7 @@ class _FrankWolfe:
         return scaled[best]
 
     def _solve(self, prices):
-        """Optimal planes for these prices; the present plane where all prices are zero."""
+        """Optimal planes for these prices; the current plane where all prices are zero."""
         left, right = prices
         with Threads(self.problem.n_jobs) as threads:
             found = threads.map(partial(place_plane, self.X), left.T.copy(), right.T.copy())
@@ -166,7 +166,7 @@ class _FrankWolfe:
             plane if new is None else new for plane, new in zip(self.planes, found, strict=True)])
 
     def _training_error(self):
-        """Training error of the tree with hard decisions; keep the tree if it is the best."""
+        """Measure the training error with hard decisions; keep the tree if it is the best."""
         problem, tree = self.problem, self.tree
         weights, thresholds = self.scaling.to_raw(self.planes[:, :-1], self.planes[:, -1])
         tree = tree.replace(weights=weights, thresholds=thresholds)

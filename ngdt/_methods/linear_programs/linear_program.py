@@ -1,4 +1,4 @@
-"""The linear program for one plane, and its data."""
+"""Linear program for one plane, and its data."""
 
 import warnings
 
@@ -14,7 +14,7 @@ _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_toleranc
 
 
 def distinct(problem):
-    """The problem with equal samples merged and sorted by their content.
+    """Merge equal samples of a problem, and sort them by their content.
 
     The vertex at which a solver ends depends on the order of the samples. With merged and sorted
     samples, the result does not depend on their order, and a sample of weight k is the same as k
@@ -50,7 +50,7 @@ def distinct(problem):
 
 
 def place_plane(X, left, right):
-    """The plane with the least sum of hinge errors: robust linear programming.
+    """Plane with the least sum of hinge errors: robust linear programming.
 
     Minimises ``sum(left * max(0, 1 + s) + right * max(0, 1 - s))`` over all scores
     ``s = X @ weights - threshold``. Bennett & Mangasarian (1992).

@@ -1,4 +1,4 @@
-"""The multilinear program of global tree optimization: objective, gradient, segments.
+"""Multilinear program of global tree optimization: objective, gradient, segments.
 
 Everything is a function of the *hinge errors* of all samples at all nodes, an array of shape
 (2, n_samples, n_internal): ``max(0, 1 + score)`` where a sample should be on the left, and
@@ -101,7 +101,7 @@ class Multilinear:
 
 
 def _products_of_others(factors):
-    """For each factor, the product of all others in its row."""
+    """Product of all other factors in the row of each factor."""
     products = np.ones_like(factors)
     np.cumprod(factors[:, :-1], axis=1, out=products[:, 1:])
     after = np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]

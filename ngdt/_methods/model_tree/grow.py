@@ -1,4 +1,4 @@
-"""Grow a tree by splits after which linear models fit best."""
+"""Growth of a tree by splits after which linear models fit best."""
 
 import numpy as np
 from scipy import sparse
@@ -12,19 +12,19 @@ from ngdt._methods.model_tree.splits import best_splits, divide
 MIN_SAMPLES_LEAF = 5
 # Number of splits by the residuals, and by the targets, for which linear models are fitted.
 _N_SPLITS = 2
-# Number of samples of a node by which its split is chosen.
+# Largest number of samples of a node by which its split is chosen.
 _MAX_SAMPLES = 20_000
-# Penalty of the models that splits are compared by, and share of the squares of the targets below
-# which what the model of a node leaves is taken for zero.
+# Penalty of the models that splits are compared by, and share of the squared targets below which
+# the squared residuals of the model of a node count as zero.
 _PENALTY, _TINY = 30.0, 1e-10
 # Penalties of the model of the root.
 ROOT_PENALTIES = np.geomspace(0.1, 1e4, 16)
 
 
 class _Branch:
-    """A node: its samples, the model that it has as a leaf, and its split and children if any.
+    """Node: its samples, its model as a leaf, and its split and children if any.
 
-    `order` are its samples by each feature, None if they have not been sorted.
+    `order` has the samples in the order of each feature; it is None before they are sorted.
     """
 
     def __init__(self, samples, depth, value, slope, order=None):
@@ -36,9 +36,10 @@ class _Branch:
 def grow(problem, data, least_error=0.0):
     """Grow a tree with axis-aligned splits for linear leaves.
 
-    A node has the linear model of its samples, drawn to that of the node above. Of the splits that
-    reduce the variance of its residuals most, and of those that reduce that of the targets most, it
-    gets the one whose two models have the least squared error.
+    A node has the linear model of its samples, drawn to the model of the node above. Candidates are
+    the splits that reduce the variance of its residuals most, and the splits that reduce the
+    variance of the targets most. The node gets the one whose two models have the least squared
+    error.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def _split(branch, problem, data, random, least_error):
 
 
 def _right_side(order, feature, n_left):
-    """Which samples are on the right of a split."""
+    """Mask of the samples on the right of a split."""
     is_right = np.zeros(order.shape[1], bool)
     is_right[order[feature, n_left:]] = True
     return is_right
@@ -150,7 +151,7 @@ def _best_splits(columns, order, targets, weight, least):
 
 
 def _best_models(branch, splits, order, Z, y, weight):
-    """The split after which linear models fit best, and both models."""
+    """Split after which linear models fit best, and both models."""
     whole, sides = Sums.of(Z, y, weight), []
     for feature, n_left in splits:
         right = order[feature, n_left:]
@@ -163,7 +164,7 @@ def _best_models(branch, splits, order, Z, y, weight):
 
 
 def _drawn(value, sums, branch):
-    """The value of a child whose mean prediction is drawn to the branch, as by `RidgeNode.fit`."""
+    """Value of a child whose mean prediction is drawn to the branch, as by `RidgeNode.fit`."""
     z, y = sums.means()
     share = PSEUDO_COUNT / (sums.weight + PSEUDO_COUNT)
     return value + share * (branch.value + branch.slope @ z - y)

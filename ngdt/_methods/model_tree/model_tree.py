@@ -30,9 +30,9 @@ _FEW_DEPTH, _MANY_DEPTH, _MANY_SAMPLES = 3, 5, 2000
 class ModelTree(Initializer):
     """Greedy axis-aligned tree with linear leaves, pruned by cross-validation: a model tree.
 
-    Each node has a linear model, drawn to that of the node above as in
+    Each node has a linear model, drawn to the model of the node above as in
     :class:`~ngdt.optimizers.LinearLeaves`. For regression, it gets the split after which two linear
-    models fit best; for classes, the tree is that of `InfoGain`, with a depth of at most 3 or, from
+    models fit best; for classes, `InfoGain` grows the tree, with a depth of at most 3 or, from
     2000 samples on, 5. The tree is pruned by minimal cost-complexity pruning, with the squared
     errors or log losses of the models in the place of impurities. The cost of a leaf and the
     penalty of the models are chosen by three folds or, from 2000 samples on, by a third of the
@@ -42,11 +42,11 @@ class ModelTree(Initializer):
     Parameters
     ----------
     features : {"auto", "all", "path"} or array-like of int, default="auto"
-        Features for splits and models, as for `LinearLeaves`. With "path", splits use those of
-        "auto", and models those by which the tree splits before it is pruned.
+        Features for splits and models, as for `LinearLeaves`. With "path", splits use the
+        features of "auto", and models the features by which the tree splits before it is pruned.
     penalty : float or "auto", default="auto"
         Penalty of the models, as for `LinearLeaves`. "auto" is 10 for classes. For regression, it
-        chooses 3 or 30, and that of the root by generalised cross-validation.
+        chooses 3 or 30, and the penalty of the root by generalised cross-validation.
 
     Notes
     -----
@@ -91,7 +91,7 @@ class ModelTree(Initializer):
 
 
 class CrossValidatedModels:
-    """The model tree of all samples, and those without each fold, of the same cost and penalty.
+    """Model trees of all samples and without each fold, of the same cost and penalty.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class CrossValidatedModels:
         Of the same samples. Without folds, the tree has no splits.
     params : ModelTree
     share : float, default=1.0
-        Of the time until the deadline, for the trees without each fold.
+        Share of the time until the deadline for the trees without each fold.
     """
 
     def __init__(self, problem, folds, params, share=1.0):
@@ -134,7 +134,7 @@ class CrossValidatedModels:
 
 
 class _Grown:
-    """A tree before it is pruned, and the models of its nodes.
+    """Tree before it is pruned, and the models of its nodes.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class _Grown:
         samples = problem.training_samples
         self._unit = 1.0 if classes else self._squared_error_of_mean(samples)
         # No split saves more than the error of its node. With other features or a given penalty,
-        # the models that the tree is grown by do not tell the errors of those that it gets.
+        # the models of the growth have other errors than the final models.
         least_error = max(alpha, self.alphas[0]) * self._unit if (
             is_auto and not by_path) else 0.0
         self.tree = _greedy(problem) if classes else grow(problem, self.data, least_error)
@@ -178,7 +178,7 @@ class _Grown:
             ((y - np.average(y, axis=0, weights=weight)) ** 2).sum(axis=1), weights=weight))
 
     def _is_leaf(self, alpha, penalty):
-        """Whether each node becomes a leaf."""
+        """Mask of the nodes that become leaves."""
         sequence = self._sequences[penalty]
         is_leaf = sequence.is_leaf(alpha * self._unit)
         limit = self.problem.max_leaf_nodes
@@ -189,7 +189,7 @@ class _Grown:
         return is_leaf
 
     def _tops(self, is_leaf):
-        """The node at which the samples of each leaf stop: the first one that is a leaf."""
+        """Node at which the samples of each leaf stop: the first one that becomes a leaf."""
         m, children = self.tree.n_internal, child_ids(self.tree)
         stops = np.append(is_leaf, np.full(m + 1, True))
         top = np.full(2 * m + 1, -1)
@@ -206,7 +206,7 @@ class _Grown:
         shape, of_node = (len(self.alphas), len(self._sequences)), {}
 
         def errors_of(node, here):
-            """The sums of one node for each penalty; many subtrees have the same node as a leaf."""
+            """Sums of one node for each penalty, kept since many subtrees have it as a leaf."""
             if node not in of_node:
                 predictions = self.models.predict(node, Z[here])
                 of_node[node] = [
@@ -242,6 +242,6 @@ def _max_depth(problem):
 
 
 def _greedy(problem):
-    """The tree for classes, before it is pruned."""
+    """Tree for classes, before it is pruned."""
     return InfoGain().initialize(problem.replace(
         min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))

@@ -21,7 +21,7 @@ class OC1(InfoGain):
     exact scan of all values at which a sample changes sides. A step that does not raise the gain is
     taken with a probability that falls each time. When no weight raises the gain any more, random
     directions are tried, each with its best step. The best hyperplane is kept if its gain is larger
-    than that of the axis-aligned split.
+    than the gain of the axis-aligned split.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class OC1(InfoGain):
 
 
 class OC1Splitter(RefinedSplitter):
-    """A split strategy for the builder: descent from axis-aligned and from random splits."""
+    """Split strategy for the builder: descent from axis-aligned and from random splits."""
 
     def __init__(self, problem, n_restarts, n_jumps):
         super().__init__(problem)
@@ -117,7 +117,7 @@ class OC1Splitter(RefinedSplitter):
         return weights[0], thresholds[0], scaled
 
     def _descend(self, samples, initial, min_samples_leaf):
-        """Descend until no step raises the gain; the split there, with its best threshold."""
+        """Descend until no step raises the gain; return the split with its best threshold."""
         scaled = np.append(*self.scaling.to_scaled(initial.direction, initial.threshold))
         score = self.data.project(samples, initial.direction) - initial.threshold
         self.descent.start(samples, scaled, score, initial.gain)
@@ -140,7 +140,7 @@ class OC1Splitter(RefinedSplitter):
 
 
 def _coarse(scaling):
-    """The scaling with scales rounded to powers of two, and centres rounded to a grid.
+    """Round the scales of a scaling to powers of two, and its centres to a grid.
 
     The last digits of the moments depend on the order of the samples, and on weights in place of
     repeated samples. The splits must not depend on these.

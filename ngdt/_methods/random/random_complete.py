@@ -68,7 +68,7 @@ class RandomComplete(Initializer):
 
 
 def default_depth(problem):
-    """Depth of a tree for a problem, if nothing else says it.
+    """Default depth of a tree for a problem.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class RandomOblique(InfoGain):
 
 @dataclass(frozen=True, eq=False)
 class GrownObliqueTree:
-    """A grown tree: what `ObliqueBuilder.result` returns, and the samples, leaf after leaf."""
+    """Grown tree: the result of `ObliqueBuilder`, and the samples in the order of the leaves."""
 
     features: np.ndarray
     weights: np.ndarray
@@ -92,7 +92,7 @@ class GrownObliqueTree:
     samples: np.ndarray
 
     def to_tree(self, problem):
-        """The tree, with the best leaf values for the problem's training samples."""
+        """Make a tree with the best leaf values for the problem's training samples."""
         weights = np.zeros((len(self.features), problem.X.shape[1]))
         np.put_along_axis(weights, self.features, self.weights, axis=1)
         n_leaves = len(self.n_at_leaf)
@@ -102,7 +102,7 @@ class GrownObliqueTree:
 
 
 class RandomObliqueBuilder:
-    """Grows trees with the best of several random directions at each node."""
+    """Builder of trees with the best of several random directions at each node."""
 
     def __init__(self, problem, n_candidates, n_nonzero):
         self.splitter, self.scale, self.n_nonzero = (
@@ -129,7 +129,7 @@ class RandomObliqueBuilder:
             least_gain(self.splitter.weight[samples], limits))
         for features, vectors in self.directions:
             weights = vectors / self.scale[features]
-            # The time is looked at after each node.
+            # With a deadline, the time is checked after each node.
             step = 1 if limits.control.deadline.is_set else len(features)
             for first in range(0, len(features), step):
                 nodes = slice(first, first + step)
@@ -141,7 +141,7 @@ class RandomObliqueBuilder:
 
 
 def random_directions(random, n_candidates, n_features, n_nonzero):
-    """The random directions of many nodes at once, again and again, without end.
+    """Yield random directions, for many nodes at a time, without end.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def unit_vectors(random, shape):
 
 
 def random_subsets(random, n_subsets, n_features, size):
-    """Random sets of features: all sets of this size are equally probable.
+    """Random sets of features, of which all of this size are equally probable.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def random_subsets(random, n_subsets, n_features, size):
     Returns
     -------
     ndarray of int32, shape (n_subsets, size)
-        The sets of all features are in their order.
+        Sets of all features are in the order of the features.
     """
     if size == n_features:
         return np.tile(np.arange(size, dtype=np.int32), (n_subsets, 1))
