@@ -62,12 +62,12 @@ def __getattr__(name):
     """Import ``ngdt.dask`` when it is first used, and say where other names are."""
     if name == "dask":
         return _import_module("ngdt.dask")
-    # With a name and no object, Python adds no suggestion of its own.
+    # Without an object, Python adds no suggestion of its own.
     raise AttributeError(f"ngdt has no attribute {name!r}{_hint(name)}", name=name)
 
 
 def _hint(name):
-    """Where a name is that this module lacks."""
+    """Text that says where a missing name is."""
     for module in (export, plotting, optimizers, initializers, losses, pruning, inference, path,
                    deep, explanation, persistence):
         if name in module.__all__:

@@ -1,4 +1,4 @@
-"""``python -m ngdt``: the same as the command ``ngdt``."""
+"""Command line, as ``python -m ngdt``."""
 
 import sys
 

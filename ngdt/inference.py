@@ -110,7 +110,7 @@ def check_samples(tree, X, y, loss):
 
 
 def _check_constant(tree):
-    """The tree, which must have constant leaves."""
+    """Check that a tree has constant leaves, and return it."""
     if getattr(tree, "slopes", None) is not None:
         raise ValueError("tree must have constant leaves, but it has linear ones (slopes)")
     return tree
@@ -307,10 +307,10 @@ def surrogate_gradient(
     Notes
     -----
     Norouzi (2015), lines 8 to 10 of Algorithm 1: the gradient of the weight vector of node i is
-    (g_i - h_i) x, where h follows the path to the assigned leaf. Of the leaf values, only those of
-    the loss-augmented leaf have a gradient. It is valid where the maximizer is unique and no score
-    is zero; the fast bound also jumps where a sign off the current path changes, since its Hamming
-    ball moves.
+    (g_i - h_i) x, where h follows the path to the assigned leaf. Among the leaf values, only the
+    values of the loss-augmented leaf have a gradient. It is valid where the maximizer is unique and
+    no score is zero; the fast bound also jumps where a sign off the current path changes, since its
+    Hamming ball moves.
 
     Examples
     --------

@@ -13,7 +13,7 @@ LOSSES: dict[str, type[Loss]] = {
     loss.name: loss for loss in (
         LogLoss, BoundedLoss, SquaredLoss, AbsoluteLoss, QuantileLoss, HuberLoss, PoissonLoss)}
 
-# Names of scikit-learn for some of them.
+# Names of some losses in scikit-learn.
 ALIASES = {"squared_error": "squared", "log_loss": "log"}
 
 
