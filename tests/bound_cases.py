@@ -24,7 +24,7 @@ each_kind = pytest.mark.parametrize("inference", KINDS)
 
 
 def each_loss(law):
-    """A law for every loss, which share the examples: the losses differ in one table only."""
+    """Run a law with every loss, on shared examples: losses differ in one table only."""
     examples = max(1, 4 * settings.default.max_examples // len(LOSSES))
     return pytest.mark.parametrize("loss", LOSSES)(settings(max_examples=examples)(law))
 

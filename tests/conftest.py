@@ -85,7 +85,7 @@ def all_digits():
 
 @pytest.fixture(scope="session")
 def digits(all_digits):
-    """The first 600 of them."""
+    """The first 600 digits."""
     X, y = all_digits
     return X[:600], y[:600]
 
@@ -101,7 +101,7 @@ def two_blas_threads():
 
 @pytest.fixture
 def spy():
-    """An optimizer that keeps the problems it is given, as `seen`, and returns the tree."""
+    """Optimizer that keeps its problems, as `seen`, and returns the tree."""
     class Spy(Optimizer):
         seen = []       # noqa: RUF012  clones share it, so that the test can read it
 

@@ -106,7 +106,7 @@ def short(algorithm):
 
 
 def serves(algorithm, loss):
-    """Whether an initializer or optimizer takes problems of this loss."""
+    """Return whether an initializer or optimizer takes problems of this loss."""
     problem = Problem(np.ones((1, 1)), np.zeros((1, 1)), loss, 1, np.ones(1))
     try:
         algorithm.check(problem)

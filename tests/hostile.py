@@ -1,4 +1,4 @@
-"""Hostile data and containers, and where trees may send samples."""
+"""Hostile data and containers, and the leaves to which trees may send samples."""
 
 from fractions import Fraction
 from itertools import product

@@ -101,7 +101,7 @@ def _trained(model, path, seconds):
 
 
 def nothing_is_lost(done):
-    """Whether no process began with less than the one before had left."""
+    """Return whether no process began with less than the one before had left."""
     return all(not b or a <= b for a, b in pairwise(done))
 
 

@@ -251,7 +251,7 @@ def soak(seconds, folder):
 
 
 def _use_all(number, file):
-    """What a day of a program consists of, in two threads."""
+    """Use all models in two threads, as a program does in a day."""
     def use(name):
         model = fitted(name, (Y, 1 - Y)[number % 2])
         expected = model.predict(X)

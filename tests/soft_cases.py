@@ -129,7 +129,7 @@ def still(gamma):
 
 
 def likelihoods(case, routing, gamma):
-    """Of each sample; for the log loss."""
+    """Likelihood of each sample; for the log loss."""
     case.options |= dict(refit_every_step=False)
     trainer, _, _ = case.kernel(routing, 1)
     return np.exp([
@@ -137,7 +137,7 @@ def likelihoods(case, routing, gamma):
 
 
 def gradient(case, routing, gamma, batch=None):
-    """What one step of `PLAIN` Adam says it is."""
+    """Gradient, from one step of `PLAIN` Adam."""
     case.options |= PLAIN
     batch = np.arange(case.n, dtype=np.int32) if batch is None else batch
     trainer, weights, _ = case.kernel(routing, len(batch))

@@ -1,4 +1,4 @@
-"""How many threads share mini-batches, and how many BLAS uses meanwhile."""
+"""Numbers of threads that share mini-batches, and of threads of BLAS meanwhile."""
 
 import copy
 import os
@@ -73,7 +73,7 @@ def test_another_thread_than_the_first_may_leave_last():
 
 
 def in_child(check):
-    """What a forked process finds."""
+    """Return whether a check holds in a forked process."""
     child = os.fork()
     if not child:
         os._exit(not check())

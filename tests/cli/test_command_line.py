@@ -1,4 +1,4 @@
-"""The commands: what they print and write, and one line on stderr for every mistake."""
+"""Commands: their output, their files, and one line on stderr for every mistake."""
 
 import io
 import re
@@ -174,7 +174,7 @@ def test_other_tables_from_stdin(run, mistake, folder, monkeypatch):
 
 @pytest.mark.parametrize("labels", [["1", "x"], [0, 1], [False, True]])
 def test_scores_compare_labels_as_the_model_has_them(labels, run, mistake, folder):
-    """Whatever pandas takes the column for, in a file with some of the labels, or with gaps."""
+    """Types that pandas reads differ, in a file with some of the labels, or with gaps."""
     values = np.array(labels, dtype=object)[np.arange(40) % 2]
     frame = pd.DataFrame({"a": np.arange(40) % 2, "t": values})
     frame.to_csv(folder / "labels.csv", index=False)

@@ -1,4 +1,4 @@
-"""What is shown of a long training: shares of parts, lines by the clock, ends in other threads."""
+"""Display of a long training: shares of the work, lines by the clock, ends in other threads."""
 
 import copy
 import pickle

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(folder, sanitizers, *definitions):
-    """What the functions do when they are called with arrays of just the size that they need."""
+    """Compile and run the functions, with arrays of just the size that they need."""
     program = folder / "program"
     built = subprocess.run(
         [COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-ffp-contract=off",

@@ -1,4 +1,4 @@
-"""Kernels check what they are called with: a wrong size would read past the end of an array."""
+"""Checks of the arguments of kernels: a wrong size would read past the end of an array."""
 
 import numpy as np
 import pytest

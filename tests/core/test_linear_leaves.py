@@ -1,4 +1,4 @@
-"""Leaves whose predictions depend on the features: what they predict, and who takes them."""
+"""Linear leaves: their predictions, and the functions that support them."""
 
 import copy
 import pickle

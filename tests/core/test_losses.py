@@ -1,4 +1,4 @@
-"""The losses against their formulas, and the promises that the searches build on."""
+"""Losses against their formulas, and the properties that the searches rely on."""
 
 import pickle
 
@@ -205,7 +205,7 @@ def test_fitted_leaves_have_the_least_loss(loss, data):
 
 
 def pseudo_samples(loss, k):
-    """What `fit_leaves` adds to each leaf, by its documentation."""
+    """Targets that `fit_leaves` adds to each leaf, by its documentation."""
     if loss.is_classifier:
         return np.arange(k, dtype=float)[:, None], np.full(k, loss.pseudo_count / k)
     if loss.has_log_link:

@@ -1,4 +1,4 @@
-"""What is made of a problem, and how long it lasts."""
+"""Derived data of a problem, and how long they are kept."""
 
 import pickle
 

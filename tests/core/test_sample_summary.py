@@ -1,4 +1,4 @@
-"""How near samples come to each split, against one walk for each sample."""
+"""Distances of samples to each split, against routing of one sample at a time."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The flat tree: structure, decisions, conversions, and what it refuses."""
+"""The flat tree: structure, decisions, conversions, and errors."""
 
 import copy
 import gc

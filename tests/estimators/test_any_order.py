@@ -102,7 +102,7 @@ def in_form(X, form):
 
 
 def is_documented(error):
-    """Whether a check raised it, rather than something that was computed without one."""
+    """Return whether a check raised an error, rather than a computation."""
     last = error.__traceback__
     while last.tb_next:
         last = last.tb_next
@@ -160,7 +160,7 @@ class AnyOrder(RuleBasedStateMachine):
     # --- the law ---------------------------------------------------------------------------------
 
     def attempt(self, action, *args, **params):
-        """Its result, or None after a documented error."""
+        """Result of a call, or None after a documented error."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -306,7 +306,7 @@ class AnyOrder(RuleBasedStateMachine):
                 np.reshape(predicted, mean.shape), mean, rtol=1e-7, atol=1e-300)
 
     def output(self, tree, X, leaf):
-        """What a tree predicts, with the textbook's formula; None where it overflows."""
+        """Prediction of a tree, by the textbook's formula; None where it overflows."""
         values = tree.values[leaf]
         if tree.slopes is not None:
             with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn: the tasks that they see, what ends a training, and searches."""
+"""Callbacks of scikit-learn: the tasks that they see, ends of a training, and searches."""
 
 import importlib.util
 import sys

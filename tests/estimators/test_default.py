@@ -1,4 +1,4 @@
-"""The default: what competes, when a candidate leaves, and which one is trained on all samples."""
+"""The default: candidates, when they are dropped, and which one is trained on all samples."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a fitted estimator holds and predicts."""
+"""Attributes and predictions of fitted estimators."""
 
 import numpy as np
 import pytest

@@ -26,7 +26,7 @@ BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeR
 
 
 def entropy(y, weight):
-    """In bits, times the weight."""
+    """Entropy in bits, times the weight."""
     shares = np.array([weight[y == label].sum() for label in np.unique(y)]) / weight.sum()
     return -weight.sum() * sum(share * np.log2(share) for share in shares if share)
 
@@ -143,7 +143,7 @@ def test_equal_weights_of_all_categories_have_no_importance():
 
 
 def gains_by_definition(tree, X, y, weight, loss):
-    """What each split and the slopes of each leaf save, one by one."""
+    """Decrease of the loss by each split and by the slopes of each leaf, one by one."""
     def impurity(here):
         if not here.any():
             return 0.0

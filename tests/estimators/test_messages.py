@@ -1,4 +1,4 @@
-"""Messages of common mistakes: they name what is at fault, and the way out."""
+"""Messages of common mistakes: they name the fault and a remedy."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""The parameters init, optimizer and loss, and what is refused."""
+"""The parameters init, optimizer and loss, and their errors."""
 
 
 import numpy as np

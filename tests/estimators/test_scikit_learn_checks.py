@@ -41,7 +41,7 @@ def describe(value):
 
 
 def is_stochastic(estimator):
-    """Whether mini-batches are drawn; of names, "auto" stands for optimizers that draw them."""
+    """Return whether mini-batches are drawn; "auto" names optimizers that draw them."""
     trained_by = estimator.optimizer or estimator.init
     return trained_by == "auto" or trained_by.is_stochastic
 

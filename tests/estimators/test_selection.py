@@ -1,4 +1,4 @@
-"""What competes with a trained tree, and when folds are spared."""
+"""Competitors of a trained tree, and when folds are not needed."""
 
 import numpy as np
 import pytest

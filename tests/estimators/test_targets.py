@@ -1,4 +1,4 @@
-"""Between y as the user has it and the targets of training."""
+"""Conversion between y of the user and the targets of training."""
 
 import numpy as np
 import pytest
@@ -154,7 +154,7 @@ def test_impurity_decreases_of_training_are_those_of_the_user(n_targets, unit):
     targets, right = RegressionTargets.fit(y, weight, SQUARED), one[:, 0] > 0.4
 
     def decrease(y):
-        """Of the squared error summed over targets, by a split."""
+        """Decrease of the squared error, summed over targets, by a split."""
         def variance(rows):
             mean = np.average(y[rows], axis=0, weights=weight[rows])
             return weight[rows] @ ((y[rows] - mean) ** 2).sum(axis=1)
@@ -205,7 +205,7 @@ def test_impurities_have_the_unit_of_the_loss(loss, unit):
     y, weight = np.array([1.0, 2.0, 6.0, 9.0]), np.array([1.0, 2.0, 1.0, 1.0])
 
     def mean_loss(y):
-        """Of the training targets at their best value, and the factor from the unit of y."""
+        """Mean loss of targets at their best value, and the factor from the unit of y."""
         targets = RegressionTargets.fit(y, weight, loss)
         encoded, leaf = targets.encode(y), np.zeros(len(y), dtype=int)
         values = loss.fit_leaves(leaf, encoded, weight, 1, 1)[leaf]

@@ -33,7 +33,7 @@ def random_trees(draw, n_features, n_outputs=None):
 
 
 def goal_of(model, x, target):
-    """Whether samples meet the goal of a change: by the methods of the estimator."""
+    """Function that tells whether samples meet the goal of a change, by the estimator."""
     if isinstance(target, tuple):
         return lambda Z: (target[0] <= model.predict(Z)) & (model.predict(Z) <= target[1])
     if target is not None:
@@ -272,7 +272,7 @@ def test_samples_next_to_a_boundary(x, exponent):
 
 @pytest.mark.parametrize("weight", [1.0, -2.0])
 def test_a_sample_on_a_boundary_at_zero(weight):
-    """Where the size of the numbers does not tell how far to go."""
+    """Sample at zero, where the size of the numbers does not give the size of a step."""
     model = model_of(Tree([[weight]], [0.0], [~0], [~1], np.eye(2)), np.arange(-3.0, 3.0)[:, None])
     (explanation,) = model.explain([[0.0]])
     for change in [*explanation.changes_of_one_column(), explanation.smallest_change()]:

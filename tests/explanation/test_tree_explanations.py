@@ -1,4 +1,4 @@
-"""What an explanation says of a path agrees with what the tree computes."""
+"""Explanations of paths, which agree with the computations of the tree."""
 
 import numpy as np
 import pytest

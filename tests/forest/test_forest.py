@@ -1,4 +1,4 @@
-"""Forests: what they predict, and that nothing but the seed decides which trees they have."""
+"""Forests: their predictions, and trees that depend on the seed only."""
 
 import pickle
 from copy import deepcopy
@@ -371,7 +371,7 @@ def test_out_of_bag_after_a_warm_start_with_other_draws(forest, first, then, iri
 
 @BOTH
 def test_out_of_bag_after_a_warm_start_with_other_samples(forest, iris):
-    """What the first trees drew there says nothing of the samples here."""
+    """Draws of the first trees from other samples say nothing of these samples."""
     X, y = iris[0][::2], iris[1][::2]
     model = greedy(forest, 15, warm_start=True, oob_score=True).fit(*iris)
     model.set_params(n_estimators=40).fit(X, y)

@@ -1,4 +1,4 @@
-"""Pruned forests: the path against brute force, and what a pruned forest says of itself."""
+"""Pruned forests: the path against brute force, and the attributes of a pruned forest."""
 
 import pickle
 from copy import deepcopy

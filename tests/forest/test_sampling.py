@@ -1,4 +1,4 @@
-"""Which samples and features a tree of a forest is trained on."""
+"""Samples and features that a tree of a forest is trained on."""
 
 import numpy as np
 import pytest

@@ -471,7 +471,7 @@ def test_too_little_time_for_the_trial(forest, kinds, iris):
 @BOTH
 @pytest.mark.parametrize("call", [3, 14])
 def test_trees_of_the_trial_predict_nothing_out_of_bag(forest, call, kinds, iris):
-    """They drew other samples than the trees of a forest, so those that they did are not known."""
+    """Draws of the trees of the trial are not known, so out-of-bag samples are not, either."""
     kinds(*(candidate(name, InfoGain(), (Stopped(call),)) for name in ("one", "two", "three")))
     Stopped.calls = 0
     model = forest(12, oob_score=True, warm_start=True, random_state=0)

@@ -1,4 +1,4 @@
-"""What bounds do not depend on: numbers of nodes, order of features, form of the samples."""
+"""Invariances of bounds: numbers of nodes, order of features, form of the samples."""
 
 from concurrent.futures import ThreadPoolExecutor
 

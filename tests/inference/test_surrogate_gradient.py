@@ -13,7 +13,7 @@ from reference import inference as naive
 
 
 def margin(tree, scores, table, inference):
-    """How far the best leaf of each sample is ahead of the next one."""
+    """Difference between the best leaf of each sample and the next one."""
     gains = table - naive.prices(tree, scores)
     out = np.full(len(gains), np.inf)
     for i, h in enumerate(naive.decisions(scores)):

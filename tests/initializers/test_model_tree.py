@@ -26,7 +26,7 @@ def nodes(draw):
 
 
 def reduction(z, limit, y, weight):
-    """By how much a split reduces the weighted sum of squared deviations from the mean."""
+    """Decrease of the weighted sum of squared deviations from the mean by a split."""
     def squares(here):
         return weight[here] @ ((y[here] - np.average(
             y[here], axis=0, weights=weight[here])) ** 2).sum(axis=1)

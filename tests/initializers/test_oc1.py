@@ -55,7 +55,7 @@ def hyperplanes(draw):
 
 
 def same_direction(one, other):
-    """Whether two vectors differ by a factor that is a power of two."""
+    """Return whether two vectors differ by a factor that is a power of two."""
     if not other.any():
         return not one.any()
     factor = np.abs(one).max() / np.abs(other).max()
@@ -148,7 +148,7 @@ def test_a_descent_gains_until_no_coefficient_does():
 
 
 def moves(descent, coefficient, chance):
-    """Whether a step is made that gains nothing."""
+    """Return whether a step is made that gains nothing."""
     before = descent.weights
     gained = descent.descend(np.array([coefficient], dtype=np.int32), np.array([chance]))
     assert not gained

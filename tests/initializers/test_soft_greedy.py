@@ -1,4 +1,4 @@
-"""SoftGreedy: a softly trained stump per node, and what bounds the growth."""
+"""SoftGreedy: a softly trained stump per node, and limits of the growth."""
 
 import numpy as np
 import pytest

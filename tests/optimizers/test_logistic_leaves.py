@@ -58,7 +58,7 @@ def all_models(problem, penalty):
 
 
 def objective(problem, data, here, model, start, penalty, pull):
-    """What the model of a node minimises, from its definition."""
+    """Objective of the model of a node, from its definition."""
     value, slopes = model
     Z, weight = data.read(here), data.weight[here]
     log_p = log_softmax(value + Z @ slopes.T, axis=1)

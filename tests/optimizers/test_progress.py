@@ -1,4 +1,4 @@
-"""What is reported of a training run, epoch by epoch: history, printed lines, callback."""
+"""Reports of a training run, epoch by epoch: history, printed lines, callback."""
 
 import re
 

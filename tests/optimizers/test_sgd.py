@@ -1,4 +1,4 @@
-"""SGD and SSGD: what each parameter does, what is kept, and that nothing ever overflows."""
+"""SGD and SSGD: effects of the parameters, the kept tree, and no overflow."""
 
 import warnings
 

@@ -39,7 +39,7 @@ def loss_case(routing, leaves, seed, loss, **parameters):
 
 
 def leaf_gradient(case, routing, gamma, batch):
-    """What one step of `PLAIN` Adam says it is."""
+    """Gradient, from one step of `PLAIN` Adam."""
     case.options |= PLAIN
     trainer, _, model = case.kernel(routing, len(batch))
     trainer.epoch(batch, *schedule(gamma, 0.0, 1.0, PLAIN_RATE))

@@ -1,4 +1,4 @@
-"""Annealed, EndToEnd and RandomComplete: what comes out, and that nothing ever overflows."""
+"""Annealed, EndToEnd and RandomComplete: their trees, and no overflow."""
 
 import tracemalloc
 import warnings

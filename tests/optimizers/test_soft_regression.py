@@ -1,4 +1,4 @@
-"""Annealed for regression: what comes out, and how it follows the data."""
+"""Annealed for regression: its trees, and their dependence on the data."""
 
 import warnings
 

@@ -36,7 +36,7 @@ def as_problem(case, weight=None, **changes):
 
 
 def own_losses(problem, values, rows, loss=None):
-    """What TAO counts: errors of classes and losses of numbers, unless a loss is named."""
+    """Losses of TAO: errors of classes and losses of numbers, unless a loss is named."""
     if problem.loss.is_classifier and loss in (None, "zero_one"):
         return (values.argmax(axis=1) != problem.y[rows, 0]).astype(float)
     of_sample = LOSSES[problem.loss.name]
@@ -582,7 +582,7 @@ def test_a_node_may_have_hardly_any_of_the_weight():
 
 
 def test_nothing_is_known_of_the_time_of_the_first_node(monkeypatch):
-    """What came before it says nothing: an estimate from it would leave the node out."""
+    """Earlier times say nothing of this one: an estimate from them would leave the node out."""
     problem = make_problem(*load_iris(return_X_y=True), max_depth=1)
     tree = RandomComplete().initialize(problem)
     ticks = itertools.count()

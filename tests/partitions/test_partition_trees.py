@@ -242,7 +242,7 @@ def test_labels_that_a_partition_lacks():
 
 @pytest.mark.parametrize("optimizer", [Annealed(steps=20), None])
 def test_labels_without_weight(optimizer):
-    """They are classes, as in memory, also where only partitions without weight have them."""
+    """Labels are classes, as in memory, also where only partitions without weight have them."""
     X, y = np.arange(120.0)[:, None], np.repeat([0, 1, 2], 40)
     weight = np.where(y == 2, 0.0, 1.0)
     model = classifier(max_depth=2, optimizer=optimizer).fit(

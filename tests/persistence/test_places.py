@@ -1,4 +1,4 @@
-"""Where models can be saved, and what is there after an error of the system."""
+"""Places where models can be saved, and their files after an error of the system."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What has been saved and loaded is the same model."""
+"""Models that are saved and loaded are the same."""
 
 import os
 import pickle

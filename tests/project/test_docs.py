@@ -1,4 +1,4 @@
-"""What a reader may copy works: the README, the pages and the scripts that they show.
+"""Code that a reader may copy: the README, the pages and the scripts that they show.
 
 Docstrings have a test of their own.
 """
@@ -55,7 +55,7 @@ DECIMAL = re.compile(r"\d+\.\d+")
 
 
 def is_near(expected, found):
-    """Whether texts are the same but for small differences of their decimal numbers."""
+    """Return whether texts are the same but for small differences of their decimal numbers."""
     if DECIMAL.split(expected.rstrip()) != DECIMAL.split(found.rstrip()):
         return False
     numbers = zip(DECIMAL.findall(expected), DECIMAL.findall(found), strict=True)

@@ -64,7 +64,7 @@ def in_cython(text):
 
 
 def first_words(names):
-    """What is in front of `as` in each part of a list."""
+    """First word of each item of a list, in front of `as`."""
     return [name.split()[0] for name in names.split(",") if name.strip()]
 
 

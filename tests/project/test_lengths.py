@@ -1,4 +1,4 @@
-"""How long functions and files may be."""
+"""Limits of the lengths of functions and files."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What tools/mutate.py takes for an operator or a constant."""
+"""Operators and constants that tools/mutate.py finds."""
 
 from pathlib import Path
 

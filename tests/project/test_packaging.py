@@ -1,4 +1,4 @@
-"""What holds the package together: names, versions, files, the commands of the README."""
+"""Names, versions and files of the package, and the commands of the README."""
 
 import re
 import tomllib

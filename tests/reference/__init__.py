@@ -1,1 +1,1 @@
-"""Definitions as they read, in plain numpy: what the tests compare the package with."""
+"""Definitions as they read, in plain numpy, with which the tests compare the package."""

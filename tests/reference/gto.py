@@ -43,7 +43,7 @@ def objective(X, label, weight, planes, paths, leaf_class):
 
 
 def strictly_classified(X, label, planes, paths, leaf_class):
-    """Whether each point arrives at a leaf of its class with a margin of 1 at every decision."""
+    """Return whether each point reaches a leaf of its class, with margins of at least 1."""
     return all(
         any(
             of_class == c and all(

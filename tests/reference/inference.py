@@ -169,7 +169,7 @@ def subtree(tree, scores, node):
 
 
 def price(tree, scores, assignment, signs=None):
-    """What eq. (14) adds to a bound: the price of getting to the assigned leaf."""
+    """Term of eq. (14) in a bound: the price of the path to the assigned leaf."""
     return prices(tree, scores, signs)[np.arange(len(scores)), assignment]
 
 

@@ -118,7 +118,7 @@ class LossLeaves:
         self.first, self.second = np.zeros((2, *parameters.shape))
 
     def features(self, batch):
-        """Of the samples that the trainer sets; constant leaves have the last one, 1."""
+        """Features of the samples that the trainer sets; constant leaves have the last one, 1."""
         return self.samples[batch][:, -self.parameters.shape[1]:]
 
     def predictions(self, batch):
@@ -184,8 +184,10 @@ class NaiveTrainer:
         return np.average(self.losses(batch, gamma), weights=self.weight[batch])
 
     def share(self, batch, gamma):
-        """What each leaf is responsible for: eq. 10 for q = 0, and else times likelihood**q. Where
-        leaves have losses, the probability to get there."""
+        """Responsibility of each leaf: eq. 10, times likelihood**q.
+
+        Where leaves have losses, the probability of reaching the leaf.
+        """
         mu = reach(self.tree, self.right(batch, gamma))
         joint = mu * self.model.density(batch) if self.model.is_likelihood else mu
         return self.outer(batch, gamma)[:, None] * joint / self.weight[batch].sum()
@@ -197,7 +199,7 @@ class NaiveTrainer:
         return self.weight[batch] * self.likelihood(batch, gamma) ** (self.q - 1)
 
     def gradient(self, batch, gamma):
-        """Of `loss`, in all rows."""
+        """Gradient of `loss` in all rows."""
         by_score = np.einsum(
             "bl,bli->bi", self.model.density(batch),
             slope(self.tree, self.right(batch, gamma), gamma))

@@ -1,4 +1,4 @@
-"""Trees as text: what is written routes and predicts as the tree does."""
+"""Trees as text, which routes and predicts as the tree does."""
 
 import dataclasses
 import itertools
@@ -30,7 +30,7 @@ from ngdt.testing.strategies import problems, trees
 
 
 def run(text, x):
-    """What the text makes of a sample with features x0, x1, ...: it is Python, but for leaves."""
+    """Result of the text for a sample with features x0, x1, ...: it is Python, but for leaves."""
     statements = re.sub(r"^( *)(?!if |else:| )(.*)$", r"\1leaf = '\2'", text, flags=re.M)
     found = {f"x{j}": value for j, value in enumerate(x.tolist())}
     exec(statements, found)
@@ -341,7 +341,7 @@ def test_no_shorter_decimal_fits(value, below, above):
 
 
 def value_of(formula, x):
-    """What the text of a linear leaf makes of a sample with features x0, x1, ...."""
+    """Value of the text of a linear leaf for a sample with features x0, x1, ...."""
     formula, _, limits = formula.partition(", within ")
     value = eval(formula, {f"x{j}": value for j, value in enumerate(x.tolist())})
     return np.clip(value, *eval(limits)) if limits else value

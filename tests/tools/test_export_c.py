@@ -168,7 +168,7 @@ def test_estimators_predict_what_they_predict_in_python(compiled, estimators):
 
 
 def test_float_differs_only_near_thresholds(folder, estimators):
-    """Where no score is within rounding errors of float32, each sample reaches its leaf."""
+    """Samples reach the same leaf if no score is within rounding errors of float32."""
     compiled = Compiled([model for model, _ in estimators], folder, dtype="float")
     for i, (model, X) in enumerate(estimators):
         X = X.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Pages of trees: what they contain, and how they are used in a browser."""
+"""Pages of trees: their contents, and their use in a browser."""
 
 import re
 import shutil

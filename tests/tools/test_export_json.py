@@ -1,4 +1,4 @@
-"""JSON: what is written is read as an equal tree, and nothing else is read."""
+"""JSON: a tree that is written is read as an equal tree, and nothing else is read."""
 
 import json
 

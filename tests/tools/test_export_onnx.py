@@ -49,7 +49,7 @@ def samples_near(X, n=2000, seed=0):
 
 
 def near_thresholds(model, X, dtype):
-    """Whether a score on the path of a sample is within the rounding errors of its sum."""
+    """Mask of the samples with a score on the path within the rounding errors of its sum."""
     epsilon, near = 4 * np.finfo(TYPES[dtype]).eps * X.shape[1], np.zeros(len(X), dtype=bool)
     for tree in (each.tree_ for each in getattr(model, "estimators_", [model])):
         size = np.abs(X) @ np.abs(tree.dense_weights(slice(None))).T + np.abs(tree.thresholds)

@@ -1,4 +1,4 @@
-"""Rules and graphs: what they show sends each sample as the tree does."""
+"""Rules and graphs, which send each sample as the tree does."""
 
 import re
 

@@ -21,7 +21,7 @@ pd = pytest.importorskip("pandas")
 
 
 def answer(query, rows, names):
-    """What a query gives for rows of the table "data"."""
+    """Result of a query for rows of the table "data"."""
     with sqlite3.connect(":memory:") as database:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         database.execute(f"CREATE TABLE data ({columns})")

@@ -1,4 +1,4 @@
-"""Plots of trees: what is written and drawn, and that nothing overlaps."""
+"""Plots of trees: text and bars, without overlaps."""
 
 import itertools
 import re

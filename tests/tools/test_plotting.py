@@ -1,4 +1,4 @@
-"""Plots: what is drawn, not how it looks."""
+"""Plots: their contents, not their looks."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""The published Hypothesis strategies: what they draw, and what that shrinks to."""
+"""Published Hypothesis strategies: their examples, and the smallest ones."""
 
 
 import numpy as np

@@ -85,7 +85,7 @@ def test_linear_leaves_name_categories_and_gaps():
 
 
 def reads(condition, row):
-    """Whether a row meets a condition on one column, as a reader takes it."""
+    """Return whether a row meets a condition on one column, as a reader takes it."""
     words = condition.split()
     value, relation = row[words[0]], words[1]
     if relation == "is":
