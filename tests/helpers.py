@@ -1,10 +1,12 @@
 """Problems, trees and checks that the tests of several modules share."""
 
+import os
 import threading
 import time
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
@@ -19,6 +21,19 @@ FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 # Losses with the impurity that greedy splits lower.
 TASKS = pytest.mark.parametrize(("loss", "impurity"), [
     (LogLoss(), splits.entropy), (SquaredLoss(), splits.variance)])
+
+
+# --- how much is tried ---------------------------------------------------------------------------
+
+
+def in_nightly(cases):
+    """The cases in the nightly profile, and none in others."""
+    return list(cases) if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else []
+
+
+def examples(times):
+    """Settings: so many times the examples of the profile, at least one."""
+    return settings(max_examples=max(1, round(times * settings.default.max_examples)))
 
 
 # --- problems ------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ngdt.losses import PoissonLoss, SquaredLoss
 
 FOREST = ObliqueForestRegressor(20, init=RandomOblique(5, 2), optimizer=None)
 CHECKED = ObliqueBoostingRegressor(ObliqueForestRegressor(
-    5, max_depth=3, init="random", optimizer=None))
+    3, max_depth=2, init="random", optimizer=None))
 
 
 @pytest.fixture(scope="module")

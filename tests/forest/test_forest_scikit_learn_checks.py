@@ -1,23 +1,34 @@
-"""scikit-learn's own checks of the forests."""
+"""scikit-learn's own checks of the forests.
+
+Most of them are about what all forests share, and run for those that train fastest; those about
+training run for all. `HYPOTHESIS_PROFILE=nightly` runs all for all.
+"""
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import ngdt._training.folds
+from helpers import in_nightly
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt._selection import policy
 from ngdt.optimizers import TAO, Annealed
 
-# Nothing is drawn in those of the second line: a weight of k is the same as k samples there. In
-# those of the third, kinds of trees compete, as they do for users who choose nothing.
+# Nothing is drawn in those of FIXED: a weight of k is the same as k samples there. In those of
+# DEFAULT, kinds of trees compete, as they do for users who choose nothing.
 DRAWN = [ObliqueForestClassifier(3, max_depth=3, optimizer=Annealed(steps=200)),
          ObliqueForestRegressor(3, max_depth=3, max_features=0.9, optimizer=TAO(max_passes=3))]
 FIXED = [estimator(2, max_depth=3, bootstrap=False, optimizer=None)
          for estimator in (ObliqueForestClassifier, ObliqueForestRegressor)]
 DEFAULT = [estimator(2, max_depth=1)
            for estimator in (ObliqueForestClassifier, ObliqueForestRegressor)]
-CHECKS = [pair for estimator in DRAWN + FIXED + DEFAULT
-          for pair in estimator_checks_generator(estimator)]
+OF_TRAINING = {
+    "check_sample_weight_equivalence_on_dense_data", "check_fit_idempotent",
+    "check_readonly_memmap_input", "check_dict_unchanged", "check_fit2d_1sample",
+    "check_fit2d_1feature", "check_classifiers_one_label", "check_classifiers_train",
+    "check_regressors_train", "check_estimators_pickle", "check_methods_sample_order_invariance"}
+CHECKS = [(estimator, check) for estimator in DRAWN + FIXED + DEFAULT
+          for _, check in estimator_checks_generator(estimator)
+          if estimator in FIXED or check.func.__name__ in OF_TRAINING or in_nightly([True])]
 
 
 def describe(value):
