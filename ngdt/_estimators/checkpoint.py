@@ -1,6 +1,7 @@
 """The checkpoint of a fit: what it belongs to."""
 
 import platform
+from dataclasses import replace
 from numbers import Number
 
 import joblib
@@ -49,7 +50,8 @@ def with_checkpoint(problem, estimator, path, before=None):
             "be repeated. Use max_time=None")
     checkpoint = CheckpointFile.open(
         path, _training(problem, estimator, before), problem.random_state)
-    return problem.replace(checkpoint=checkpoint, random_state=checkpoint.random_state)
+    return problem.replace(control=replace(problem.control, checkpoint=checkpoint),
+                           random_state=checkpoint.random_state)
 
 
 def _training(problem, estimator, before):

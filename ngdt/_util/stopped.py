@@ -14,6 +14,17 @@ class Stopped(KeyboardInterrupt):
         The trees that were compared until then.
     baseline_kept : bool, default=False
         Whether the tree is the baseline.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.optimizers import Stopped
+    >>> tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
+    >>> try:
+    ...     raise Stopped(tree)
+    ... except KeyboardInterrupt as stopped:
+    ...     stopped.tree is tree
+    True
     """
 
     def __init__(self, tree, history=None, candidates=None, baseline_kept=False):

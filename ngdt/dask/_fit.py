@@ -7,8 +7,8 @@ from ngdt._core.tree import Tree
 from ngdt._estimators.resolve import is_auto
 from ngdt._methods.greedy.pruned import Pruned
 from ngdt._selection.policy import MIN_GAIN_SE
-from ngdt._selection.result import TrainingResult
 from ngdt._training.folds import AUTO_VALIDATION_FRACTION
+from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
 from ngdt.dask._blocks import Division
 from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes

@@ -13,7 +13,7 @@ from ngdt._forest.sampling import (
     widen,
 )
 from ngdt._forest.training import stored
-from ngdt._selection.result import TrainingResult
+from ngdt._training.result import TrainingResult
 from ngdt.dask._blocks import Division
 from ngdt.dask._draw import Draw
 from ngdt.dask._forest_training import ForestTraining

@@ -34,7 +34,7 @@ class NodeHtml:
 
     def split(self, node):
         """A split: its rule, the samples, and the predictions for them."""
-        captions = self._labels
+        captions = self._captions
         condition = condition_of(captions, node, self._n_terms, self._digits)
         rule, terms = _text_of(condition), ""
         if category_rule_of(captions, node) is None:
@@ -57,7 +57,7 @@ class NodeHtml:
 
     def leaf(self, leaf):
         """A leaf and its prediction."""
-        captions, number = self._labels, self._labels.tree.n_internal + leaf
+        captions, number = self._captions, self._captions.tree.n_internal + leaf
         lines = leaf_lines(captions, leaf, self._n_terms, self._digits)
         text = "; ".join(lines)
         name = "; ".join([f"leaf: {text}", *self._count(number)])
@@ -70,7 +70,7 @@ class NodeHtml:
 
     def key(self):
         """Key of the colours of the classes."""
-        names = self._labels.class_names
+        names = self._captions.class_names
         if names is None:
             return ""
         entries = "".join(
@@ -80,7 +80,7 @@ class NodeHtml:
 
     def remarks(self):
         """Remarks on the bars, as text."""
-        effect = "" if self._labels.summary is None else " × standard deviation"
+        effect = "" if self._captions.summary is None else " × standard deviation"
         remark = (
             "Samples that meet a condition go to “yes”. A bar beside a term is its effect, "
             f"|weight|{effect}, to the right where larger values lead to “no”")
@@ -143,7 +143,7 @@ class NodeHtml:
 
     def _slopes(self, leaf):
         """The terms of a linear leaf, if it has a single sum."""
-        captions = log_odds_of(self._labels) if has_log_odds(self._labels) else self._labels
+        captions = log_odds_of(self._captions) if has_log_odds(self._captions) else self._captions
         tree = captions.tree
         if tree.n_outputs > 1:
             return ""
@@ -155,7 +155,7 @@ class NodeHtml:
         prediction = self._predictions[number]
         if np.isnan(prediction).any():
             return ""
-        if self._labels.class_names is not None:
+        if self._captions.class_names is not None:
             bars = "".join(
                 f'<i style="width:{100 * share:.2f}%;background:{color}"></i>'
                 for color, share in zip(self._colors, prediction, strict=True))
