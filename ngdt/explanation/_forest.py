@@ -10,9 +10,7 @@ import numpy as np
 from ngdt._core.samples import Samples
 from ngdt._inspection.captions import captions_of
 from ngdt._util.numbers import format_value
-from ngdt.explanation._axes import nearest_on_axes
-from ngdt.explanation._cells import Cells
-from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
+from ngdt.explanation._changes import Columns, changes_of_one_column
 from ngdt.explanation._context import Context, encoded_rows
 from ngdt.explanation._contributions import (
     contributions,
@@ -20,12 +18,16 @@ from ngdt.explanation._contributions import (
     values_at_nodes,
 )
 from ngdt.explanation._explanations import Explanation, Explanations
-from ngdt.explanation._goals import RangeGoal, class_goal, range_goal
+from ngdt.explanation._goals import class_goal, range_goal
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import change_lines, term_lines
 
 # Relative error of sums of contributions, and of the integrals in linear leaves.
 _ROUNDING = 1e-6
+# Points are predicted in groups of this many, the nearest first.
+_GROUP = 128
+# Distances from a boundary that are tried, in units of the rounding error of a sum.
+_MARGINS = (0.0, 16.0, -16.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -95,58 +97,21 @@ class ForestExplanation(Explanation):
             numbers and of numbers with two values. Columns that cannot change the prediction alone
             are left out.
         """
-        return changes_of_one_column(*self._search(target, fixed, within_range)[:3])
-
-    def near_change(self, target=None, fixed=(), within_range=True):
-        """A small change of all numbers together that changes the prediction.
-
-        It is the smallest that a search finds: an upper bound of the smallest one there is, and not
-        larger than that of any single number. The search goes from intersections of leaves of all
-        trees to nearer ones. Leaves have to be constant. Categories, missing values and columns
-        with one or two values in training stay as they are.
-
-        Parameters
-        ----------
-        target, fixed, within_range
-            As for `changes_of_one_column`.
-
-        Returns
-        -------
-        Change or None
-            None if no change was found that leads to the target.
-        """
-        columns, predict, nearest_on_axes, near = self._search(target, fixed, within_range)
-
-        def nearest(x, scale):
-            known = np.repeat(x[None], np.count_nonzero(scale), axis=0)
-            values = nearest_on_axes(x, np.flatnonzero(scale))
-            for point, (feature, value) in zip(known, values.items(), strict=False):
-                point[feature] = value
-            return near(x, scale, known[:len(values)])
-
-        return change_of_all_numbers(columns, predict, nearest)
-
-    def _search(self, target, fixed, within_range):
-        """The columns that may change, what predicts changed samples, and what looks for them."""
         context = self._context
         if not self._has_constant_leaves:
             raise ValueError(
                 "changes are not known for forests of trees with linear leaves: train one with "
                 "leaf='constant'")
-        if context.classes is not None:
-            goal = direction = class_goal(context.classes, self._best, target)
-        else:
-            goal = range_goal(self._outputs, target)
-            direction = RangeGoal(goal.low, np.inf) if self._outputs[0] < goal.low else (
-                RangeGoal(-np.inf, goal.high))
+        goal = range_goal(self._outputs, target) if context.classes is None else (
+            class_goal(context.classes, self._best, target))
         limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
 
         def meets(points):
             return goal.accepts(None, self._mean(np.ascontiguousarray(points)))
 
-        return (Columns.of(context, self._row, fixed), partial(self._predict, goal),
-                partial(nearest_on_axes, self._trees, meets, context.std, limits=limits),
-                Cells(self._trees, direction, meets, context.std, *limits).near)
+        return changes_of_one_column(
+            Columns.of(context, self._row, fixed), partial(self._predict, goal),
+            partial(nearest_on_axes, self._trees, meets, context.std, limits=limits))
 
     def _predict(self, goal, points):
         outputs = self._mean(np.ascontiguousarray(points))
@@ -204,8 +169,7 @@ class ForestExplanation(Explanation):
             lines += [title, *term_lines(terms, n_terms)]
         if self._has_constant_leaves and self._context.classes is not None:
             lines += change_lines(
-                "class", self.changes_of_one_column(), self.near_change(), n_terms,
-                "no change of one column, or that was found of several numbers,")
+                "class", self.changes_of_one_column(), None, n_terms, "no change of one column")
         return "\n".join(lines)
 
     def _votes_text(self):
@@ -277,3 +241,66 @@ def _votes(context, outputs):
     if context.classes is None:
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
     return dict(Counter(context.classes[outputs.argmax(axis=1)].tolist()).most_common())
+
+
+def nearest_on_axes(trees, meets, unit, x, features, limits):
+    """The nearest points that differ from a sample in one feature and meet a goal.
+
+    Leaves are constant: nothing changes between two boundaries. Each is tried itself, as a sample
+    on it goes left, and on both sides of it.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+    meets : callable
+        Takes points, and returns whether each meets the goal.
+    unit : ndarray of shape (n_features,)
+        Size of the features, such as their standard deviations.
+    x : ndarray of shape (n_features,)
+    features : ndarray of int
+    limits : tuple of (ndarray, ndarray), or of (float, float)
+        Least and largest values of the features. A sample beyond them may stay where it is.
+
+    Returns
+    -------
+    dict
+        New value by feature, for those of which some value meets the goal.
+    """
+    if meets(x[None])[0]:
+        return {int(feature): float(x[feature]) for feature in features}
+    scores = [tree.scores(x[None])[0] for tree in trees]
+    errors = [_rounding_errors(tree, np.abs(x) + unit) for tree in trees]
+    low, high = (np.broadcast_to(end, x.shape) for end in limits)
+    low, high, found = np.minimum(low, x), np.maximum(high, x), {}
+    for feature in features.tolist():
+        values = np.unique(np.concatenate([
+            _boundaries(tree, feature, score, error, x[feature])
+            for tree, score, error in zip(trees, scores, errors, strict=True)]))
+        values = values[(low[feature] <= values) & (values <= high[feature])]
+        values = values[np.argsort(np.abs(values - x[feature]), kind="stable")]
+        for begin in range(0, len(values), _GROUP):
+            group = values[begin:begin + _GROUP]
+            points = np.repeat(x[None], len(group), axis=0)
+            points[:, feature] = group
+            is_met = meets(points)
+            if is_met.any():
+                found[feature] = float(group[is_met.argmax()])
+                break
+    return found
+
+
+def _boundaries(tree, feature, scores, errors, value):
+    """Values of a feature at the boundaries of a tree, and on both sides of them."""
+    column = tree.weights[:, [feature]]
+    weights = (column.toarray() if tree.is_sparse else column)[:, 0]
+    used = weights != 0
+    steps = -scores[used] / weights[used]
+    away = errors[used] / np.abs(weights[used])
+    return np.concatenate([value + steps + margin * away for margin in _MARGINS])
+
+
+def _rounding_errors(tree, size):
+    """What the scores of samples of some size may be wrong by."""
+    weights = np.abs(tree.dense_weights(slice(None)))
+    size = weights @ size + np.abs(tree.thresholds)
+    return (np.count_nonzero(weights, axis=1) + 2) * np.finfo(float).eps * size

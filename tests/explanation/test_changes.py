@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 from explained import model_of
 from helpers import random_children
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt.explanation import _projection
-from ngdt.explanation._projection import project
+from ngdt.explanation import _regions
+from ngdt.explanation._regions import project
 from ngdt.testing.strategies import problems
 
 
@@ -362,7 +362,7 @@ def test_the_nearest_point_is_found_without_scipys_nnls_as_well(monkeypatch):
     def fails(*arguments, **options):
         raise RuntimeError("Maximum number of iterations reached.")
 
-    monkeypatch.setattr(_projection, "nnls", fails)
+    monkeypatch.setattr(_regions, "nnls", fails)
     for case, step in zip(cases, expected, strict=True):
         found = project(*case)
         assert (found is None) == (step is None)

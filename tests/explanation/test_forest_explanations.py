@@ -1,19 +1,15 @@
 """Explanations of forests add up to the prediction; their changes lead to another one."""
 
-import itertools
 import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import softmax
 
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, Tree
-from ngdt.explanation._axes import nearest_on_axes
 from ngdt.explanation._contributions import contributions, values_at_nodes
-from ngdt.explanation._projection import project
-from ngdt.explanation._regions import inequalities
+from ngdt.explanation._forest import nearest_on_axes
 from ngdt.initializers import RandomOblique
 from ngdt.testing.strategies import problems, trees
 
@@ -183,65 +179,6 @@ def test_no_smaller_change_of_one_column_meets_the_goal(iris, forest):
     assert n_changes > 5
 
 
-@pytest.mark.parametrize("arguments", [
-    {}, {"fixed": ["x0", "x3"]}, {"target": 1}, {"within_range": False}])
-def test_a_near_change_of_a_forest_of_one_tree_is_the_smallest(iris, arguments):
-    X, y = iris
-    forest = ObliqueForestClassifier(1, init=OBLIQUE, optimizer=None, random_state=0).fit(X, y)
-    samples = X[[3, 60, 130]] if "target" not in arguments else X[[3, 130]]
-    for of_forest, of_tree in zip(
-            forest.explain(samples), forest.estimators_[0].explain(samples), strict=True):
-        near, smallest = of_forest.near_change(**arguments), of_tree.smallest_change(**arguments)
-        assert near.distance == pytest.approx(smallest.distance, rel=1e-9)
-        assert near.prediction.value == smallest.prediction.value
-
-
-def nearest_of_all_cells(explanation, forest, x):
-    """Distance of the nearest pair of leaves of two trees with another class."""
-    context, best = explanation._context, np.inf
-    one, two = (each.tree_ for each in forest.estimators_)
-    for a, b in itertools.product(range(one.n_leaves), range(two.n_leaves)):
-        mean = softmax(one.values[a]) + softmax(two.values[b])
-        if forest.classes_[mean.argmax()] == explanation.prediction.value:
-            continue
-        parts = [inequalities(one, a), inequalities(two, b)]
-        A, limits = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        step = project(A, limits - A @ x, context.std, context.low - x, context.high - x)
-        if step is not None:
-            best = min(best, np.linalg.norm(step / context.std))
-    return best
-
-
-def test_a_near_change_is_an_upper_bound_of_the_smallest(iris):
-    X, y = iris
-    ratios = []
-    for seed in range(2):
-        forest = ObliqueForestClassifier(
-            2, init=OBLIQUE, optimizer=None, max_depth=3, random_state=seed).fit(X, y)
-        for x, explanation in zip(X[::30], forest.explain(X[::30]), strict=True):
-            change = explanation.near_change()
-            assert forest.predict(change.sample[None])[0] == change.prediction.value
-            assert change.prediction.value != explanation.prediction.value
-            singles = [each.distance for each in explanation.changes_of_one_column()]
-            assert change.distance <= min(singles, default=np.inf)
-            ratios.append(change.distance / nearest_of_all_cells(explanation, forest, x))
-    assert min(ratios) > 1 - 1e-6
-    assert np.median(ratios) < 1.001
-    assert max(ratios) < 2
-
-
-def test_a_near_change_of_a_number_leads_into_its_range(iris):
-    forest = oblique_forest(iris, ObliqueForestRegressor)
-    for explanation, (low, high) in zip(
-            forest.explain(iris[0][[0, 60, 120]]), [(0.2, 0.6), (1.3, 1.7), (0.9, 1.4)],
-            strict=True):
-        change = explanation.near_change((low, high))
-        found = forest.predict(change.sample[None])[0]
-        assert found == change.prediction.value
-        assert low <= found <= high
-        assert explanation.near_change((10, np.inf)) is None
-
-
 def test_samples_on_a_boundary_go_left():
     tree = Tree([[1.0]], [1.0], [~0], [~1], [[0.0], [1.0]])
     for x, value in ((2.0, 1.0), (0.0, np.nextafter(1.0, 2.0))):
@@ -300,5 +237,3 @@ def test_what_is_not_known(iris):
         iris, leaf="linear", init="info_gain", optimizer="tao", max_depth=1).explain(X[:1])[0]
     with pytest.raises(ValueError, match="forests of trees with linear leaves"):
         linear.changes_of_one_column()
-    with pytest.raises(ValueError, match="forests of trees with linear leaves"):
-        linear.near_change()
