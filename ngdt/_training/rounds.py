@@ -6,7 +6,7 @@ process.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -53,16 +53,26 @@ class RoundState:
         return cls(arrays, states[0].n_steps, weight, tuple(map(tuple, metrics.tolist())))
 
 
-class Steps(tuple):
-    """The schedules at each step of a round, one array each."""
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Numbers that vary from step to step: a subclass has an array of each, one entry per step.
+
+    Attributes
+    ----------
+    rate, leaf_rate : ndarray of float64, shape (n_steps,)
+        Learning rates of the splits and of the leaves.
+    """
+
+    rate: np.ndarray
+    leaf_rate: np.ndarray
 
     @property
     def n_steps(self):
-        return len(self[0])
+        return len(self.rate)
 
     def first(self, n):
-        """The schedules of the first steps."""
-        return [schedule[:n] for schedule in self]
+        """The schedule of the first steps."""
+        return replace(self, **{name: numbers[:n] for name, numbers in vars(self).items()})
 
 
 class Rounds(ABC):
@@ -71,7 +81,7 @@ class Rounds(ABC):
     The mini-batch of a single process is divided among the replicas, so that the average of the
     replicas moves as far as one tree would, with as much noise.
 
-    A subclass implements `check`, `start`, `steps`, `tree_of` and `_take`.
+    A subclass implements `check`, `start`, `schedule_at`, `tree_of` and `_take`.
 
     Parameters
     ----------
@@ -119,22 +129,22 @@ class Rounds(ABC):
         """The `RoundState` before the first step."""
 
     @abstractmethod
-    def steps(self, done, first):
-        """Schedules of some steps.
+    def schedule_at(self, done, n_before):
+        """The schedule of some steps.
 
         Parameters
         ----------
         done : ndarray of shape (n_steps,)
             Finished share of the training before each step.
-        first : int
+        n_before : int
             Number of steps before.
 
         Returns
         -------
-        Steps
+        Schedule
         """
 
-    def advance(self, problem, samples, state, steps):
+    def advance(self, problem, samples, state, schedule):
         """Let a replica take the steps of a round.
 
         Parameters
@@ -144,25 +154,25 @@ class Rounds(ABC):
             Training samples in the order of their visits, each once.
         state : RoundState
             Is not changed.
-        steps : Steps
+        schedule : Schedule
 
         Returns
         -------
         RoundState
         """
-        n, n_steps = len(samples), state.n_steps + steps.n_steps
+        n, n_steps = len(samples), state.n_steps + schedule.n_steps
         if n == 0:
             none = (0.0,) * len(self.metrics)
             return RoundState(state.arrays, n_steps, 0.0, (*state.metrics, none))
-        batch_size = -(-n // steps.n_steps)
+        batch_size = -(-n // schedule.n_steps)
         problem = problem_of(problem, samples, self.scaling)
         arrays, metrics = self._take(
-            steps.first(-(-n // batch_size)), problem, batch_size, state)
+            schedule.first(-(-n // batch_size)), problem, batch_size, state)
         return RoundState(
             arrays, n_steps, float(problem.sample_weight.sum()), (*state.metrics, metrics))
 
     @abstractmethod
-    def _take(self, schedules, problem, batch_size, state):
+    def _take(self, schedule, problem, batch_size, state):
         """Visit the samples of a problem in their order: the arrays after it, and the metrics."""
 
     @abstractmethod

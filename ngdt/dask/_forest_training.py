@@ -34,7 +34,7 @@ class TreeTraining:
     history: dict = field(default_factory=dict)
 
 
-def advance_alone(rounds, draw, block, state, steps, seed):
+def advance_alone(rounds, draw, block, state, schedule, seed):
     """Let a tree take steps on all samples that it draws from a block.
 
     Parameters
@@ -43,7 +43,7 @@ def advance_alone(rounds, draw, block, state, steps, seed):
     draw : Draw
     block : Block
     state : RoundState
-    steps : Steps
+    schedule : Schedule
     seed : sequence of int
 
     Returns
@@ -51,7 +51,7 @@ def advance_alone(rounds, draw, block, state, steps, seed):
     RoundState
     """
     drawn = draw.training_block(block)
-    return advance(rounds, drawn, shuffled(drawn, seed), state, steps, 0, steps.n_steps)
+    return advance(rounds, drawn, shuffled(drawn, seed), state, schedule, 0, schedule.n_steps)
 
 
 class ForestTraining:
@@ -123,21 +123,22 @@ class ForestTraining:
             state = delayed(training.state, traverse=False, pure=False)
             begin = done
             for i in np.random.default_rng(seed).permutation(len(group)):
-                steps = self._steps(training.rounds, n_training[i], epoch, begin, number)
+                schedule = self._schedule(training.rounds, n_training[i], epoch, begin, number)
                 begin += n_training[i] / partitions.n_training.sum()
-                number += steps.n_steps
+                number += schedule.n_steps
                 state = delayed(advance_alone, pure=False)(
-                    rounds, draw, held[i], state, delayed(steps, traverse=False, pure=False), seed)
+                    rounds, draw, held[i], state, delayed(schedule, traverse=False, pure=False),
+                    seed)
             states.append(state)
         for training, state in zip(self.trainings, dask.compute(*states), strict=True):
             training.state = state
 
-    def _steps(self, rounds, n_samples, epoch, done, number):
-        """Steps on a partition, whose schedules start at the finished share of the epoch."""
+    def _schedule(self, rounds, n_samples, epoch, done, number):
+        """The schedule of the steps on a partition, from the finished share of the epoch on."""
         n_steps = max(1, round(self.share * n_samples / rounds.batch_size))
         width = n_samples / self.partitions.n_training.sum()
         share = done + width * np.arange(n_steps) / n_steps
-        return rounds.steps((epoch + share) / self.epochs, number)
+        return rounds.schedule_at((epoch + share) / self.epochs, number)
 
     def _end_epoch(self, training):
         """Add the metrics of the epoch to the history, and return them."""

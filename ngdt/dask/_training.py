@@ -112,7 +112,7 @@ def shuffled(block, seed):
     return np.random.default_rng((*seed, block.number)).permutation(samples)
 
 
-def advance(rounds, block, order, state, steps, first, n_steps):
+def advance(rounds, block, order, state, schedule, first, n_steps):
     """Let a replica take the steps of a round on a block.
 
     Parameters
@@ -122,7 +122,7 @@ def advance(rounds, block, order, state, steps, first, n_steps):
     order : ndarray of int32
         Order of the training samples of the block.
     state : RoundState
-    steps : Steps
+    schedule : Schedule
     first, n_steps : int
         Number of steps on the block before these, and in all.
 
@@ -130,8 +130,8 @@ def advance(rounds, block, order, state, steps, first, n_steps):
     -------
     RoundState
     """
-    begin, end = (len(order) * step // n_steps for step in (first, first + steps.n_steps))
-    return rounds.advance(block.problem, order[begin:end], state, steps)
+    begin, end = (len(order) * step // n_steps for step in (first, first + schedule.n_steps))
+    return rounds.advance(block.problem, order[begin:end], state, schedule)
 
 
 class Training:
@@ -202,11 +202,11 @@ class Training:
         for i in range(0, len(of_rounds), ROUNDS_AT_ONCE):
             state, number = delayed(self.state, traverse=False, pure=False), self.state.n_steps
             for begin, end in of_rounds[i:i + ROUNDS_AT_ONCE]:
-                steps = self.rounds.steps(done[begin:end], number)
+                schedule = self.rounds.schedule_at(done[begin:end], number)
                 number += end - begin
                 state = combined(RoundState.average, [
                     delayed(advance, pure=False)(
-                        rounds, block, order, state, steps, begin, n_steps)
+                        rounds, block, order, state, schedule, begin, n_steps)
                     for block, order in pairs])
             self.state = state.compute()
             metrics += self.state.metrics

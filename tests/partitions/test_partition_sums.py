@@ -118,11 +118,11 @@ def test_a_replica_alone_trains_as_without_rounds(optimizer, loss, form):
     kind = SGDRounds if isinstance(optimizer, SSGD) else SoftRounds
     rounds = kind(optimizer, tree, problem, 600, 1, prior)
     done, order = np.arange(24) / 24, random.permutation(600).astype(np.int32)
-    whole = rounds.advance(problem, order, rounds.start(), rounds.steps(done, 0))
+    whole = rounds.advance(problem, order, rounds.start(), rounds.schedule_at(done, 0))
     state = rounds.start()
     for k in range(3):
-        steps = rounds.steps(done[8 * k:8 * k + 8], 8 * k)
-        state = rounds.advance(problem, order[200 * k:200 * k + 200], state, steps)
+        schedule = rounds.schedule_at(done[8 * k:8 * k + 8], 8 * k)
+        state = rounds.advance(problem, order[200 * k:200 * k + 200], state, schedule)
     assert state.n_steps == whole.n_steps == 24
     assert np.shape(state.metrics) == (3, len(rounds.metrics))
     for one, other, before in zip(

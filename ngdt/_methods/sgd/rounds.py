@@ -5,7 +5,7 @@ import numpy as np
 from ngdt._methods.sgd.input_scale import InputScale
 from ngdt._methods.sgd.run import SGDRun, number_of_epochs, trainer_of
 from ngdt._training.pace import cosine
-from ngdt._training.rounds import Rounds, RoundState, Steps
+from ngdt._training.rounds import Rounds, RoundState, Schedule
 
 
 class SGDRounds(Rounds):
@@ -49,15 +49,16 @@ class SGDRounds(Rounds):
     def start(self):
         return RoundState(self._first)
 
-    def steps(self, done, first):
+    def schedule_at(self, done, n_before):
         decay = cosine(done)
-        return Steps((self.rate * decay, self.leaf_rate * decay))
+        return Schedule(rate=self.rate * decay, leaf_rate=self.leaf_rate * decay)
 
-    def _take(self, schedules, problem, batch_size, state):
+    def _take(self, schedule, problem, batch_size, state):
         trainer = trainer_of(
             self.optimizer, self.tree, problem, self.space, self.nu, batch_size)
         trainer.tree.restore(*state.arrays)
-        found = trainer.epoch(np.arange(problem.X.shape[0], dtype=np.int32), *schedules)
+        found = trainer.epoch(
+            np.arange(problem.X.shape[0], dtype=np.int32), schedule.rate, schedule.leaf_rate)
         return [trainer.weights, trainer.thresholds, trainer.values], tuple(
             found[name] for name in self.metrics)
 

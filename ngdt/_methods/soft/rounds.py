@@ -1,6 +1,7 @@
 """Rounds of soft training: weights, leaves and the moments of Adam are averaged."""
 
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -8,10 +9,26 @@ import numpy as np
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.soft.run import SoftRun, unit_weight
 from ngdt._training.folds import problem_of
-from ngdt._training.rounds import Rounds, RoundState, Steps
+from ngdt._training.rounds import Rounds, RoundState, Schedule
 
 # Least probability whose logarithm is a leaf value.
 TINY = np.finfo(np.float32).tiny
+
+
+@dataclass(frozen=True, eq=False)
+class StepSchedule(Schedule):
+    """The schedule of some steps of soft training.
+
+    Attributes
+    ----------
+    gamma : ndarray of float64, shape (n_steps,)
+        Steepness.
+    keep : ndarray of float64, shape (n_steps,)
+        Share of the weights that weight decay leaves.
+    """
+
+    gamma: np.ndarray
+    keep: np.ndarray
 
 
 class SoftRounds(Rounds):
@@ -68,22 +85,24 @@ class SoftRounds(Rounds):
     def start(self):
         return RoundState([array.copy() for array in self._replica.trainer.arrays])
 
-    def steps(self, done, first):
-        schedule, number = self.schedule, first + 1 + np.arange(len(done))
+    def schedule_at(self, done, n_before):
+        schedule, number = self.schedule, n_before + 1 + np.arange(len(done))
         # Leaves of classes are running means over some steps, at first over all so far.
         leaf_rate = 1.0 / np.minimum(number, self.leaf_steps) if (
             schedule.leaves is None) else self._rate_factor * schedule.leaves.rate(done)
-        return Steps((schedule.gamma(done), self._rate_factor * schedule.rate(done),
-                      1.0 - schedule.decay(done), leaf_rate))
+        return StepSchedule(
+            rate=self._rate_factor * schedule.rate(done), leaf_rate=leaf_rate,
+            gamma=schedule.gamma(done), keep=1.0 - schedule.decay(done))
 
-    def _take(self, schedules, problem, batch_size, state):
+    def _take(self, schedule, problem, batch_size, state):
         with one_blas_thread:
             replica = _Replica(self, problem, batch_size)
             replica.restore(state)
             loss = replica.trainer.epoch(
-                np.arange(problem.X.shape[0], dtype=np.int32), *schedules)
+                np.arange(problem.X.shape[0], dtype=np.int32), schedule.gamma, schedule.rate,
+                schedule.keep, schedule.leaf_rate)
             replica.trainer.catch_up()
-        return replica.trainer.arrays, (loss, schedules[0][-1])
+        return replica.trainer.arrays, (loss, schedule.gamma[-1])
 
     def tree_of(self, state):
         self._replica.restore(state)

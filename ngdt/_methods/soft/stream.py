@@ -105,7 +105,7 @@ class Stream:
                 done = np.minimum((self.n_seen + len(samples) * visited) / expected, 1.0)
                 state = rounds.advance(
                     problem, random.permutation(samples), replace(state, metrics=()),
-                    rounds.steps(done, state.n_steps))
+                    rounds.schedule_at(done, state.n_steps))
                 known = dict(zip(rounds.metrics, state.metrics[0], strict=True))
                 progress.report(known | {"validation": np.nan})
         stream = replace(self, state=state, n_seen=self.n_seen + len(samples))
