@@ -203,7 +203,7 @@ def _encoding(model):
 
 
 def _of_numbers(table):
-    """What stands for missing numbers, by feature, and the features that are bools."""
+    """Fill values of missing numbers, by feature, and the features that are bools."""
     if table is None:
         return {}, frozenset()
     return ({int(k): float(table.fill[k]) for k in table.gaps},

@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 
 
 def node_gains(tree, leaf, y, weight, loss, predictions=None):
-    """By how much each split, and the slopes of each leaf, lower the error of the samples.
+    """Decrease of the error of the samples by each split, and by the slopes of each leaf.
 
     A split counts by its decrease of the impurity, as in scikit-learn. Slopes of a leaf count by
     the impurity of its samples, times the share of their loss that the slopes save: for the squared

@@ -1,4 +1,4 @@
-"""What leaves predict, as it is written: values, or formulas of linear leaves.
+"""Predictions of leaves as text: values, or formulas of linear leaves.
 
 A formula that shows all its features predicts for each sample of the summary what the tree does, up
 to half a unit in the last of the digits that are asked for.
@@ -72,7 +72,7 @@ def _difference(captions, feature, center):
 
 
 def leaf_texts(captions, leaf, n_terms=None, digits=None):
-    """What a leaf of a regression tree predicts, as it is written.
+    """The prediction of a leaf of a regression tree as text.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def leaf_texts(captions, leaf, n_terms=None, digits=None):
 
 
 def has_log_odds(captions):
-    """Whether linear leaves are written as the log-odds of two classes.
+    """Return whether linear leaves are written as the log-odds of two classes.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def has_log_odds(captions):
 
 
 def log_odds_of(captions):
-    """Of a tree for two classes, that of the differences of their logits, without class names.
+    """Captions of the differences of the logits of a tree for two classes, without class names.
 
     Parameters
     ----------

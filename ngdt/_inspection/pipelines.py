@@ -99,7 +99,7 @@ def names_out(steps):
 
 
 def units_of(steps, n_columns):
-    """What one unit and the zero of each column were before the last transformers scaled them.
+    """Unit and zero of each column before the last transformers scaled it.
 
     Parameters
     ----------

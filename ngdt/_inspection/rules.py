@@ -1,4 +1,4 @@
-"""Splits as they are written: features in order, rounded numbers.
+"""Rules of splits as text: features in order, rounded numbers.
 
 A rule that shows all its features sends each sample of the summary as the tree does.
 """
@@ -48,12 +48,12 @@ class Rule:
 
     @property
     def is_condition(self):
-        """Whether the rule compares a single feature with a limit."""
+        """True if the rule compares a single feature with a limit."""
         return len(self.weights) == 1 and not self.hidden and abs(self.weights[0]) == 1
 
     @property
     def comparison(self):
-        """Of a condition, how samples of the left child compare: "<=" or ">=", and the limit."""
+        """The relation of samples of the left child of a condition, "<=" or ">=", and the limit."""
         (sign,) = self.weights
         return "<=" if sign > 0 else ">=", sign * self.threshold
 
@@ -160,7 +160,7 @@ def terms_of(captions, weights):
 
 
 def hidden_terms(captions, effect, n_terms):
-    """What is not shown of a weighted sum, as text.
+    """The hidden terms of a weighted sum as text.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _of_number(captions, node, number, digits):
 
 
 def _missing_is_left(captions, number, weights, threshold):
-    """Where a split on a number sends samples without it; None if none was missing in training.
+    """True if samples without the number go left; None if none was missing in training.
 
     All other weights are those of the indicator of its gaps.
     """

@@ -1,4 +1,4 @@
-"""What text and plots know of the samples of a tree, once these are gone."""
+"""Statistics of the training samples for text and plots."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from ngdt._core.tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class SampleSummary:
-    """The spread of each feature, and how near samples come to each split.
+    """Statistics of samples: the spread of each feature, and the gap between them at each split.
 
     The samples of a node are compared by their products with its weights. At a split on a single
     feature these are the values of the feature, times -1 if its weight is negative.

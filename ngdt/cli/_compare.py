@@ -42,7 +42,7 @@ _TIMING = 0.2
 
 @dataclass(frozen=True)
 class Result:
-    """What is reported of a model.
+    """The reported results of a model.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def _folds(X, y, task, arguments):
 
 
 def _cross_validated(model, X, y, folds, task, activity):
-    """What each prediction for a row loses, by the model that has not seen it."""
+    """Loss of the prediction for each row, by the model that has not seen it."""
     lost = np.empty(len(y))
     for k, (train, test) in enumerate(folds):
         activity.at(k / (len(folds) + 1), f"fold {k + 1} of {len(folds)}")
@@ -163,7 +163,7 @@ def _result(name, model, X, y, task, lost):
 
 
 def _lead(y, first, other, classifies):
-    """By how much a model is better than the first, on the same rows."""
+    """Lead of a model over the first one, on the same rows."""
     if classifies:
         return interval(lambda saved, axis: saved.mean(axis=axis), (first - other,))
     y = np.asarray(y)

@@ -4,7 +4,7 @@ from importlib import import_module
 
 
 class Mistake(Exception):
-    """What was wrong, and the way out, in one line."""
+    """The mistake of the user, and the way out, in one line."""
 
 
 def need(module, what, install):

@@ -60,7 +60,7 @@ def load_model(path):
 
 
 def is_forest(model):
-    """Whether a model has several trees."""
+    """Return whether a model has several trees."""
     return isinstance(model, ObliqueForest | ObliqueBoostingRegressor)
 
 
@@ -125,7 +125,7 @@ def n_leaves(model):
 
 
 def summary(model):
-    """What a model is, in one line.
+    """A description of a model in one line.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def summary(model):
 
 
 def choice(model):
-    """Which of the candidates of the default a tree is, in one line.
+    """The candidate of the default that a tree is, in one line.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def check_output(path):
 
 
 def task_of(y, given=None):
-    """Whether a target is one of classification or regression.
+    """The task of a target: classification or regression.
 
     Parameters
     ----------

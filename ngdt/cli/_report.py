@@ -117,7 +117,7 @@ def _notes(results, n_threads):
 
 
 def _choice(result):
-    """What the default chose where it was trained on all rows."""
+    """The choice of the default that was trained on all rows."""
     text = choice(result.model) if result.name == "tree" else None
     return f". On all rows: {escape(text)}" if text else ""
 

@@ -37,7 +37,7 @@ class Score:
 
 
 def losses(y, predictions, classifies):
-    """What each prediction loses: 1 for a wrong class, or the squared error.
+    """Loss of each prediction: 1 for a wrong class, or the squared error.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Data:
 
     @property
     def has_columns(self):
-        """Whether columns have names."""
+        """True if columns have names."""
         return hasattr(self.X, "columns")
 
     def column(self, name, what="column"):
@@ -252,7 +252,7 @@ def samples_for(model, arguments):
 
 
 def has_text_classes(model):
-    """Whether the classes of a model are text, even if they look like numbers."""
+    """Return whether the classes of a model are text, even if they look like numbers."""
     return getattr(model, "classes_", np.zeros(0)).dtype.kind in "OU"
 
 

@@ -1,4 +1,4 @@
-"""What the explanations of a model share: names, moments of the features, how outputs are read."""
+"""Context of the explanations of a model: names, moments of the features, kind of the outputs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ ROUNDING = 1e-5
 
 
 class Prediction(NamedTuple):
-    """What a leaf, a tree or a forest predicts for a sample.
+    """The prediction of a leaf, a tree or a forest for a sample.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Context:
         return self.captions.column_names[column]
 
     def prediction(self, outputs, is_proba=False):
-        """What outputs of a tree (or of a forest, for which they are probabilities) say.
+        """The prediction of outputs of a tree, or of a forest, for which they are probabilities.
 
         Parameters
         ----------

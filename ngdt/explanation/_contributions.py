@@ -1,4 +1,4 @@
-"""What features add to the prediction of a tree, along the path of a sample.
+"""Contributions of features to the prediction of a tree, along the path of a sample.
 
 On the way from the root to a leaf, the mean prediction for the training samples changes from node
 to node. The changes add up to the prediction of the leaf minus that of the root. Each is divided
@@ -53,7 +53,7 @@ def _quadrature():
 
 
 def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
-    """What each feature adds in a linear leaf.
+    """Contributions of the features in a linear leaf.
 
     For regression, its slope times the difference from the mean. For classification, the integrated
     gradient of the probabilities (Sundararajan, Taly & Yan, 2017): as a sample moves from the mean
@@ -88,7 +88,7 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
 
 
 def contributions(tree, values, leaf, x, mean, std):
-    """What each feature adds to the value of the leaf of a sample.
+    """Contributions of the features to the value of the leaf of a sample.
 
     A change of the value is divided among the features whose terms speak for the side that the
     sample goes to, by the sizes of these terms; where none does, since the mean sample goes there

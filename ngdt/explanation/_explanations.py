@@ -1,4 +1,4 @@
-"""What the explanations of trees and of forests have in common."""
+"""Base of the explanations of trees and of forests."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Explanation(ABC):
         """A title for each of the sums, list of str."""
 
     def sides(self):
-        """What a sum below zero and one above it lead to, for each of the sums.
+        """The outcomes of a sum below zero and of one above it, for each of the sums.
 
         Returns
         -------

@@ -32,7 +32,7 @@ _MARGINS = (0.0, 16.0, -16.0)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ForestExplanation(Explanation):
-    """Why a forest predicts what it does for one sample.
+    """The explanation of the prediction of a forest for one sample.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class ForestExplanation(Explanation):
                 goal.accepts(None, outputs))
 
     def sums(self):
-        """What the features add to the probability of the predicted class, or to each target.
+        """The weighted sums of the contributions to the predicted class, or to each target.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class ForestExplanation(Explanation):
             for title, k in outputs.items()}
 
     def titles(self):
-        """What each of the sums is, list of str."""
+        """Titles of the sums, list of str."""
         return [f"{name}: {format_value(terms.total)}"
                 for name, terms in self.sums().items()]
 
@@ -237,7 +237,7 @@ def explain_forest(forest, X, feature_names=None):
 
 
 def _votes(context, outputs):
-    """What the trees predict, from their outputs of shape (n_trees, n_outputs)."""
+    """Predictions of the trees, from their outputs of shape (n_trees, n_outputs)."""
     if context.classes is None:
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
     return dict(Counter(context.classes[outputs.argmax(axis=1)].tolist()).most_common())
@@ -300,7 +300,7 @@ def _boundaries(tree, feature, scores, errors, value):
 
 
 def _rounding_errors(tree, size):
-    """What the scores of samples of some size may be wrong by."""
+    """Bounds of the rounding errors of the scores of samples of some size."""
     weights = np.abs(tree.dense_weights(slice(None)))
     size = weights @ size + np.abs(tree.thresholds)
     return (np.count_nonzero(weights, axis=1) + 2) * np.finfo(float).eps * size

@@ -1,4 +1,4 @@
-"""What a changed sample is to be predicted as, and where linear leaves predict it."""
+"""Goals of changes: predictions to reach, and the inequalities of linear leaves that reach them."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class ClassGoal:
-    """One of some classes.
+    """A class of several.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class ClassGoal:
     wanted: np.ndarray
 
     def accepts(self, leaf, outputs):
-        """Whether samples of these leaves and outputs meet the goal, bool of shape (n,)."""
+        """Return whether samples of these leaves and outputs meet the goal, bool of shape (n,)."""
         return self.wanted[outputs.argmax(axis=1)]
 
     def conditions(self, tree, leaf):
@@ -60,11 +60,11 @@ class RangeGoal:
     high: float
 
     def accepts(self, leaf, outputs):
-        """As for `ClassGoal`."""
+        """Return whether samples meet the goal, as for `ClassGoal`."""
         return (self.low <= outputs[:, 0]) & (outputs[:, 0] <= self.high)
 
     def conditions(self, tree, leaf):
-        """As for `ClassGoal`. Predictions that are cut at their limits meet some by themselves."""
+        """Sets of inequalities, as for `ClassGoal`; predictions cut at a limit may need none."""
         value, slopes = tree.values[leaf, 0], tree.slopes[leaf, 0]
         least, most = (-np.inf, np.inf) if tree.ranges is None else tree.ranges[leaf, 0]
         if most < self.low or least > self.high:
@@ -92,11 +92,11 @@ class LeafGoal:
     leaf: int
 
     def accepts(self, leaf, outputs):
-        """As for `ClassGoal`."""
+        """Return whether samples meet the goal, as for `ClassGoal`."""
         return leaf != self.leaf
 
     def conditions(self, tree, leaf):
-        """As for `ClassGoal`."""
+        """Sets of inequalities, as for `ClassGoal`."""
         if leaf != self.leaf:
             yield np.empty((0, tree.n_features)), np.empty(0), np.empty(0), False
 

@@ -44,12 +44,12 @@ class Region(NamedTuple):
     unit: np.ndarray
 
     def rounding_errors(self, x):
-        """What the sums of the inequalities may be wrong by."""
+        """Bounds of the rounding errors of the sums of the inequalities."""
         size = np.abs(self.A) @ (np.abs(x) + self.unit) + self.size
         return (np.count_nonzero(self.A, axis=1) + 2) * np.finfo(float).eps * size
 
     def room(self, x, margin):
-        """What a sample leaves of each inequality, with a margin in units of the rounding error."""
+        """Slack of a sample in each inequality, with a margin in units of the rounding error."""
         margins = np.where(self.is_strict, max(margin, 1.0), margin)
         return self.b - self.A @ x - margins * self.rounding_errors(x)
 
@@ -219,7 +219,7 @@ class Regions:
         return best, least
 
     def _bounds(self, x, scale):
-        """How far each leaf is away at least: as far as the farthest half-space of its path."""
+        """Lower bound of the distance of each leaf: that of the farthest half-space of its path."""
         tree = self.tree
         margins = tree.scores(x[None])[0]
         norm = np.linalg.norm(tree.dense_weights(slice(None)) * scale, axis=1)

@@ -65,7 +65,7 @@ def _dense(X, features):
 
 
 def _uses(tree):
-    """Whether a tree uses each feature."""
+    """Mask of the features that a tree uses."""
     uses = np.zeros(tree.n_features, dtype=bool)
     if tree.n_internal:
         uses |= (tree.dense_weights(slice(None)) != 0).any(axis=0)

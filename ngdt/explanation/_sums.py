@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Names(NamedTuple):
-    """What the terms of a sum are called.
+    """Names of the terms of a sum.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class WeightedSum:
         return list(zip(*(column[:n_terms] for column in columns), strict=True))
 
     def rest(self, n_terms):
-        """What all other terms than the first ones add.
+        """The sum of all terms but the first ones.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class WeightedSum:
 
 
 def _sum(numbers):
-    """Their sum, rounded once; infinite or NaN where it overflows."""
+    """The sum of some numbers, rounded once; infinite or NaN where it overflows."""
     try:
         return fsum(numbers)
     except (OverflowError, ValueError):

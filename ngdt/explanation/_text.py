@@ -42,7 +42,7 @@ def text_of_tree(explanation, n_terms):
 
 
 def leaf_title(explanation, name, terms):
-    """What the weighted sum of a linear leaf is, and its total.
+    """The title of the weighted sum of a linear leaf, with its total.
 
     Parameters
     ----------

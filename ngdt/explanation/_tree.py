@@ -18,7 +18,7 @@ from ngdt.explanation._text import leaf_title, text_of_tree
 
 @dataclass(frozen=True)
 class Decision:
-    """What a node of the path decided for a sample.
+    """The decision of a node of the path for a sample.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Decision:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TreeExplanation(Explanation):
-    """Why a tree predicts what it does for one sample, and what would change that.
+    """The explanation of the prediction of a tree for one sample, and its changes.
 
     Attributes
     ----------
@@ -188,14 +188,14 @@ class TreeExplanation(Explanation):
             for name, terms in self.leaf_terms.items()}
 
     def titles(self):
-        """What each of the sums led to, list of str."""
+        """Titles of the sums: the decision that each led to, list of str."""
         titles = [f"node {each.node}: {'right' if each.is_right else 'left'}" for each in self.path]
         return titles + [
             f"leaf {self.leaf}: {leaf_title(self, name, terms)}"
             for name, terms in self.leaf_terms.items()]
 
     def sides(self):
-        """What a sum below zero and one above it lead to, for each of the sums.
+        """The outcomes of a sum below zero and of one above it, for each of the sums.
 
         Returns
         -------

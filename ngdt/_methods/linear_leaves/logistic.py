@@ -89,7 +89,7 @@ class LogisticNode:
         return value + step[-1], prior + step[:-1].T
 
     def _step(self, Z, logits, ridge):
-        """What is added to a model, the value last; shape (p + 1, n_classes).
+        """The step of a model, the value last; shape (p + 1, n_classes).
 
         It minimises the sum of the log loss and half of its squares times `ridge`.
         """

@@ -14,7 +14,7 @@ from ngdt.losses import LogLoss
 
 
 def node_type(loss):
-    """What fits the models of nodes: `RidgeNode`, `LogisticNode`, or None for other losses.
+    """The class that fits models of nodes: `RidgeNode`, `LogisticNode`, None for other losses.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ class RidgeNode:
         return np.maximum(s, 0.0), V
 
     def _decompose_samples(self, data, samples):
-        """With fewer samples than features, from the products of the samples."""
+        """The spectrum from the products of the samples, where they are fewer than the features."""
         weight, y, Z = data.weight[samples], data.y[samples], data.read(samples)
         self.weight, root = weight.sum(), np.sqrt(weight)[:, None]
         self.z, self.y = weight @ Z / self.weight, weight @ y / self.weight
@@ -159,7 +159,7 @@ class RidgeNode:
         return prior + step @ V.T
 
     def _is_solved_directly(self, penalties):
-        """Whether there is one penalty, and it is large enough for the equations to be regular."""
+        """True if there is one penalty, large enough for the equations to be regular."""
         if self.products is None or len(penalties) > 1:
             return False
         return _RIDGE * self.products.diagonal().max(initial=0.0) < penalties[0] < np.inf

@@ -9,7 +9,7 @@ from ngdt._training.rounds import Rounds, RoundState, Schedule
 
 
 class SGDRounds(Rounds):
-    """What all rounds of a training by `SGD` or `SSGD` have in common.
+    """Rounds of a training by `SGD` or `SSGD`.
 
     The limit of the norms, the learning rates and the size of the initial weights are measured on
     the samples of the problem. The average of weight vectors stays in their ball.

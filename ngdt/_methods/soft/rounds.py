@@ -32,7 +32,7 @@ class StepSchedule(Schedule):
 
 
 class SoftRounds(Rounds):
-    """What all rounds of a training by `Annealed` have in common.
+    """Rounds of a training by `Annealed`.
 
     A gradient of a k-th of the samples has k times the variance, by which Adam divides steps: the
     learning rate is multiplied by the square root of k.

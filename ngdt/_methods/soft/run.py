@@ -224,7 +224,7 @@ class SoftRun:
         return Categorical(softmax(tree.values, axis=1).astype(np.float32), *arguments)
 
     def _prior(self):
-        """What all samples together predict, and its weight in a leaf, as a share of them."""
+        """Mean prediction for all samples, and its weight in a leaf, as a share of them."""
         problem, samples = self.problem, self.samples
         share = self.sample_weight[samples]
         share /= share.sum()

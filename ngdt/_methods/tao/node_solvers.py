@@ -139,7 +139,7 @@ class AxisSolver:
         return np.zeros(weights.shape[0])
 
     def fit(self, problem, weights, threshold):
-        """As for `NewtonSolver`; the result does not depend on the present split."""
+        """Fit a split as `NewtonSolver` does; the result does not depend on the present split."""
         right, cost = problem.target > 0, problem.cost
         self.right[problem.samples, 0], self.cost[problem.samples] = right, cost
         splitter = self.splitters.get()
