@@ -21,7 +21,7 @@ from ngdt.optimizers import Optimizer, OptimizerResult
 # No deadline: the first example pays for imports, and the machines that run this are shared. The
 # default draws the same examples every time, so that a patch fails for what it changed; "nightly"
 # is what looks for new ones.
-settings.register_profile("dev", max_examples=25, deadline=None, derandomize=True)
+settings.register_profile("dev", max_examples=12, deadline=None, derandomize=True)
 settings.register_profile("nightly", max_examples=2000, deadline=None, print_blob=True)
 # For tools/mutate.py: that a test fails is enough, and to find the simplest example takes minutes.
 settings.register_profile(

@@ -4,13 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from helpers import make_problem
+from helpers import examples, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.scaling import Scaling
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane
@@ -49,7 +49,7 @@ def least_cost(X, left, right):
 
 
 @FORMS
-@settings(max_examples=60)
+@examples(2)
 @given(priced_samples())
 def test_a_plane_costs_the_least(form, problem):
     X, left, right = problem

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from helpers import make_problem, nested
+from helpers import examples, make_problem, nested
 from ngdt import ObliqueTreeRegressor
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._core.tree import Tree
@@ -57,13 +57,13 @@ def check_exhaustive(problem):
     assert nested(tree, X, problem.sample_weight) == expected
 
 
-@settings(max_examples=200)
+@examples(5)
 @given(problems("log"))
 def test_is_exhaustive_for_entropy(problem):
     check_exhaustive(problem)
 
 
-@settings(max_examples=200)
+@examples(5)
 @given(problems("squared"))
 def test_is_exhaustive_for_variance(problem):
     check_exhaustive(problem)

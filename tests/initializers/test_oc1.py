@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
 
-from helpers import FORMS, TASKS, oblique_problem
+from helpers import FORMS, TASKS, examples, oblique_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._methods.oc1.descent import Descent
@@ -64,7 +64,7 @@ def same_direction(one, other):
 
 @FORMS
 @CRITERIA
-@settings(max_examples=150)
+@examples(5)
 @given(hyperplanes(), st.data())
 def test_a_step_is_the_best_of_all(form, criterion, impurity, problem, data):
     X, y, weight, plane, center = problem

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 from scipy import sparse
@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import FORMS, StopAt, complete_children, make_problem
+from helpers import FORMS, StopAt, complete_children, examples, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._methods.linear_programs import greedy_lp as _greedy_lp
 from ngdt._methods.linear_programs import gto as _gto
@@ -54,7 +54,7 @@ def scores(X, planes):
 # --- the multilinear program ----------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@examples(4)
 @given(points())
 def test_the_objective_is_a_double_loop(problem):
     tree, X, label, weight = problem
@@ -64,7 +64,7 @@ def test_the_objective_is_a_double_loop(problem):
         objective(X, label, weight, planes, paths_of(tree), leaf_class), rel=1e-12)
 
 
-@settings(max_examples=100)
+@examples(4)
 @given(points(), st.sampled_from([1.0, 4.0, 32.0]))
 def test_the_objective_is_zero_where_every_point_is_strictly_classified(problem, factor):
     tree, X, label, weight = problem
@@ -87,7 +87,7 @@ def test_strictly_classified_points_get_a_margin_by_scaling(problem):
     assert program.objective(program.hinges(scores(X, 2.0**6 * planes))) == 0
 
 
-@settings(max_examples=50)
+@examples(2)
 @given(points(), st.data())
 def test_the_gradient_is_the_derivative(problem, data):
     tree, X, label, weight = problem

@@ -4,7 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
@@ -69,7 +69,6 @@ def objective(problem, data, here, model, start, penalty, pull):
     return loss + penalty / 2 * (b**2).sum() + pull / 2 * (d**2).sum()
 
 
-@settings(deadline=None, max_examples=25)
 @given(class_problems(), st.sampled_from([0.3, 10.0]))
 def test_the_model_of_each_node_is_the_minimiser(problem, penalty):
     models, data, below, above = all_models(problem, penalty)
@@ -118,7 +117,6 @@ def test_an_infinite_penalty_makes_constant_leaves(problem):
         log_softmax(tree.values, axis=1), log_softmax(start.values, axis=1), atol=1e-9)
 
 
-@settings(deadline=None)
 @given(class_problems())
 def test_weighted_or_repeated_and_dense_or_sparse(problem):
     dense = problem.X.toarray() if sparse.issparse(problem.X) else problem.X

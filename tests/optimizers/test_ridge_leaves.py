@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_diabetes
@@ -178,7 +178,6 @@ def diabetes():
     return X, y, tree, tree.fit(X, y).predict(X)
 
 
-@settings(deadline=None, max_examples=10)
 @given(st.integers(0, 100))
 def test_shift_and_scale_of_features_change_no_prediction(diabetes, seed):
     X, y, tree, expected = diabetes

@@ -4,13 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import FORMS, StopAt, hard_problems, iris_problem
+from helpers import FORMS, StopAt, examples, hard_problems, iris_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.sgd import input_scale
@@ -430,7 +430,7 @@ def test_sparse_data_decide_as_dense_data_beyond_rounding(problem, start):
 # --- nothing overflows ---------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@examples(3)
 @given(hard_problems(), st.sampled_from([
     SGD(epochs=3, batch_size=4), SSGD(epochs=3, batch_size=4),
     SSGD(epochs=3, batch_size=1, nu=1e6, learning_rate=10.0, leaf_learning_rate=1e3),

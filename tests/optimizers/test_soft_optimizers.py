@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import FORMS, StopAt, hard_problems, iris_problem
+from helpers import FORMS, StopAt, examples, hard_problems, iris_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.soft import run as _soft
@@ -484,7 +484,7 @@ def test_the_unit_of_the_data_does_not_matter(optimizer, form, scale, standardiz
     np.testing.assert_array_equal(scaled.tree.values, plain.tree.values)
 
 
-@settings(max_examples=60)
+@examples(3)
 @given(hard_problems(), st.sampled_from([
     Annealed(steps=12, batch_size=4), Annealed(steps=12, batch_size=4, cutoff=0.1, q=0.0),
     Annealed(steps=12, batch_size=1, gamma=(50.0, 500.0), learning_rate=10.0, weight_decay=0.0),

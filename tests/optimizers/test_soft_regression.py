@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from helpers import FORMS, StopAt, hard_problems, iris_problem
+from helpers import FORMS, StopAt, examples, hard_problems, iris_problem
 from ngdt import ObliqueTreeRegressor
 from ngdt._methods.soft import teachers
 from ngdt._methods.soft.run import SoftRun
@@ -173,7 +173,7 @@ def test_degenerate_data(leaf, form, X, y):
     assert predictions.max() <= y.max() + 1e-9
 
 
-@settings(max_examples=60)
+@examples(3)
 @given(hard_problems(), st.sampled_from([
     annealed("linear", batch_size=4), annealed("linear", batch_size=4, cutoff=0.1),
     annealed("linear", batch_size=1, gamma=(50.0, 500.0), learning_rate=10.0, weight_decay=0.0,

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from helpers import StopAt, hard_problems, make_problem
+from helpers import StopAt, examples, hard_problems, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.tao.node_solvers import NewtonSolver, NodeProblem
@@ -50,7 +50,7 @@ def training_loss(tree, problem, loss=None):
     return problem.sample_weight[rows] @ own_losses(problem, values, rows, loss)
 
 
-@settings(max_examples=3 * settings.default.max_examples)
+@examples(3)
 @given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)), st.data(),
        st.sampled_from([None, "loss"]))
 def test_no_pass_over_axis_aligned_splits_raises_the_training_loss(case, data, loss):
@@ -116,7 +116,7 @@ def naive_axis_pass(tree, problem):
     return lowest
 
 
-@settings(max_examples=100)
+@examples(4)
 @given(problems(n_internal=st.integers(1, 4), n_samples=st.integers(1, 10),
                 scales=st.just(1.0)))
 def test_an_axis_aligned_node_is_exact(case):
@@ -152,7 +152,7 @@ def _one_level(tree, problem, level, optimizer):
     return run.tree
 
 
-@settings(max_examples=100)
+@examples(4)
 @given(problems(n_internal=st.integers(1, 5), n_samples=st.integers(1, 10)), st.data())
 def test_care_samples_are_those_that_one_side_serves_better(case, data):
     problem = as_problem(case, np.array(data.draw(st.lists(
@@ -183,7 +183,7 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
             np.testing.assert_allclose(found[node].C, 0.7 / share**0.3)
 
 
-@settings(max_examples=2 * settings.default.max_examples)
+@examples(2)
 @given(problems(n_internal=st.integers(0, 6), n_samples=st.integers(1, 12)),
        st.sampled_from(["oblique", "axis"]), st.sampled_from([0.01, 1.0, 100.0]),
        st.integers(1, 2))
@@ -542,7 +542,7 @@ def test_a_tree_of_another_width_is_refused_by_both_sides():
         TAO().optimize(Tree([[1.0] * 4], [0.0], [~0], [~1], np.zeros((2, 2))), problem)
 
 
-@settings(max_examples=60)
+@examples(3)
 @given(hard_problems(), st.sampled_from(["oblique", "axis"]), st.sampled_from(["l1", "l2"]),
        st.sampled_from([1e-6, 1.0, 1e6]))
 def test_training_stays_finite(case, node, penalty, C):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -34,7 +34,6 @@ def parted_samples(seed, n_targets=1):
 
 @FORMS
 @given(seed=SEEDS)
-@settings(max_examples=10)
 def test_moments_of_parts_are_those_of_all(seed, form):
     X, _, weight, _, part = parted_samples(seed)
     masks = [part == k for k in range(3)]
@@ -47,7 +46,6 @@ def test_moments_of_parts_are_those_of_all(seed, form):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=10)
 def test_quantiles_of_parts_are_those_of_all(seed):
     _, y, weight, leaf, part = parted_samples(seed)
     masks = [part == k for k in range(3)]
@@ -80,7 +78,6 @@ def blocks_and_tree(loss, seed):
 
 @pytest.mark.parametrize("loss", ["log", "squared"])
 @given(seed=SEEDS)
-@settings(max_examples=10)
 def test_leaves_errors_and_impurities_follow_from_sums(loss, seed):
     problem, weights, blocks, tree = blocks_and_tree(loss, seed)
     from ngdt.dask._sums import LeafSums, saved
