@@ -94,22 +94,23 @@ import ngdt
 X = np.random.default_rng(0).normal(size=(40, 3))
 model = ngdt.ObliqueTreeClassifier(4, optimizer=None).fit(X, X[:, 0] > X[:, 1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-try:
-    ngdt.save(model, sys.argv[1])
-except OSError as error:
-    print(error)
+for path in sys.argv[1:]:
+    try:
+        ngdt.save(model, path)
+    except OSError as error:
+        print(error)
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
-@pytest.mark.parametrize("is_there", [False, True])
-def test_a_file_that_outgrows_the_disk(tmp_path, is_there):
-    path = tmp_path / "model.ngdt"
-    if is_there:
-        path.write_text("old")
+def test_a_file_that_outgrows_the_disk(tmp_path):
+    old, new = (tmp_path / f"{name}.ngdt" for name in ("old", "new"))
+    old.write_text("old")
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
-    assert "cannot be written (File too large)" in done.stdout
-    assert done.stdout.endswith(f"{str(path)!r}\n")
-    assert os.listdir(tmp_path) == ["model.ngdt"] * is_there
-    assert not is_there or path.read_text() == "old"
+        [sys.executable, "-c", FULL_DISK, old, new], capture_output=True, text=True, check=True)
+    messages = done.stdout.splitlines()
+    for path, message in zip((old, new), messages, strict=True):
+        assert "cannot be written (File too large)" in message
+        assert message.endswith(f"{str(path)!r}")
+    assert os.listdir(tmp_path) == ["old.ngdt"]
+    assert old.read_text() == "old"
