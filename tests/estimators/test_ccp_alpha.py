@@ -14,7 +14,7 @@ from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves
 from ngdt.pruning import cost_complexity_path, prune_cost_complexity
 
 WINE = load_wine(return_X_y=True)
-DIABETES = tuple(part[:200] for part in load_diabetes(return_X_y=True))
+DIABETES = tuple(part[:120] for part in load_diabetes(return_X_y=True))
 TASKS = pytest.mark.parametrize(("estimator", "theirs", "X", "y"), [
     (ObliqueTreeClassifier, DecisionTreeClassifier(criterion="entropy"), *WINE),
     (ObliqueTreeRegressor, DecisionTreeRegressor(), *DIABETES)],

@@ -41,13 +41,13 @@ LIMITS = {
 @pytest.fixture(scope="module")
 def wine():
     X, y = load_wine(return_X_y=True)
-    return X, y
+    return X[::2], y[::2]
 
 
 @pytest.fixture(scope="module")
 def diabetes():
     X, y = load_diabetes(return_X_y=True)
-    return X[:200], y[:200]
+    return X[:100], y[:100]
 
 
 def counts(tree, X, present):

@@ -65,7 +65,7 @@ def test_an_optimizer_by_object_and_in_a_list(iris, name, estimator):
     name for name, optimizer in OPTIMIZERS.items()
     if optimizer.is_stochastic and not optimizer.takes_linear_leaves))
 def test_the_name_of_an_optimizer_brings_its_finishing_steps(estimator, name, digits):
-    X, y = digits
+    X, y = (part[:200] for part in digits)
     finish = [Regrow()] if estimator is ObliqueTreeClassifier else [
         Regrow(min_samples_leaf=5), ShrinkLeaves()]
     one, other = (

@@ -32,7 +32,7 @@ class Display:
     done = stop
 
 X, y = load_digits(return_X_y=True)
-X, y = X[:500], y[:500]
+X, y = X[:300], y[:300]
 results = {}
 
 def run(name, model, phase, n_times=1, least=0.0, fit=None):

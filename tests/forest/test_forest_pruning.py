@@ -34,7 +34,7 @@ COMMON = {"init": RandomOblique(4), "optimizer": None, "max_depth": 6, "random_s
 LINEAR = {"leaf": "linear", "leaf_penalty": 1.0, "max_depth": 3}
 
 
-def make_data(n=400):
+def make_data(n=300):
     """Features, labels of three classes, two targets, and weights, some of them zero."""
     random = np.random.default_rng(0)
     X = random.normal(size=(n, 5))
@@ -66,7 +66,7 @@ CASES = {
 SOME = pytest.mark.parametrize(
     "case", ["classes", "linear classes", "values", "two targets", "linear values"])
 FEW = pytest.mark.parametrize("case", ["classes", "linear values"])
-FIRST, REST = slice(None, 200), slice(200, None)
+FIRST, REST = slice(None, 150), slice(150, None)
 
 
 @cache
@@ -283,8 +283,8 @@ def test_fitted_attributes_are_those_of_the_training_samples(case):
     forest = kind(4, **COMMON | own, bootstrap=False).fit(table, y)
     rest, y_rest, _ = held_out(case)
     pruned = prune_forest(forest, rest, y_rest, tolerance=0.2)
-    encoded, samples = forest.encode(table), np.arange(200, dtype=np.int32)
-    data, moments = Samples(encoded), Moments.of(encoded, np.ones(200))
+    encoded, samples = forest.encode(table), np.arange(150, dtype=np.int32)
+    data, moments = Samples(encoded), Moments.of(encoded, np.ones(150))
     problem, _ = forest._checked_problem(table, y, None, True)
     assert any(each not in forest.estimators_ for each in pruned.estimators_)
     for estimator in pruned.estimators_:
@@ -344,7 +344,7 @@ def test_quantiles_of_what_is_not_constant(case):
     table, y, _ = held_out(case)
     pruned = prune_forest(fitted(case), table, y, tolerance=0.2)
     found = pruned.predict_quantiles(table, [0.0, 0.5, 1.0])
-    assert found.shape == (200, 3, 2)
+    assert found.shape == (150, 3, 2)
     assert (np.diff(found, axis=1) >= 0).all()
     assert r2_score(y, found[:, 1]) > 0.2
 
@@ -363,7 +363,7 @@ def test_a_pruned_forest_is_as_any_other():
         # It can be pruned again.
         again = prune_forest(copy, table[REST], y[REST], tolerance=0.05)
         assert again.get_nbytes() <= pruned.get_nbytes()
-    assert pruned.apply(table).shape == (400, pruned.n_estimators)
+    assert pruned.apply(table).shape == (300, pruned.n_estimators)
     # Trees can be added, and it can be trained anew.
     pruned.set_params(oob_score=False)
     more = deepcopy(pruned).set_params(warm_start=True, n_estimators=pruned.n_estimators + 2)
@@ -384,10 +384,10 @@ def test_extreme_units():
 def test_samples_of_one_class_or_value():
     for case in ("classes", "values"):
         table, y, _ = held_out(case)
-        same = y == "b" if case == "classes" else np.arange(200) < 50
+        same = y == "b" if case == "classes" else np.arange(150) < 50
         y = y[same] if case == "classes" else np.full(50, y.mean())
         pruned = prune_forest(fitted(case), table[same], y, tolerance=1.0)
-        assert pruned.predict(table).shape == (200,)
+        assert pruned.predict(table).shape == (150,)
 
 
 # --- errors ---------------------------------------------------------------------------------------
@@ -399,13 +399,13 @@ def test_samples_of_one_class_or_value():
     ("classes", {"tolerance": "little"}, TypeError, "tolerance must be a number, got str"),
     ("classes", {"X": X[REST, :3]}, ValueError, "X has 3 features"),
     ("table", {"X": TABLE[REST].drop(columns="b")}, ValueError, "feature names should match"),
-    ("classes", {"y": LABELS[:20]}, ValueError, "y has 20 samples, but X has 200"),
-    ("classes", {"y": np.repeat("d", 200)}, ValueError, r"y contains the labels \['d'\]"),
+    ("classes", {"y": LABELS[:20]}, ValueError, "y has 20 samples, but X has 150"),
+    ("classes", {"y": np.repeat("d", 150)}, ValueError, r"y contains the labels \['d'\]"),
     ("classes", {"y": None}, ValueError, "requires y to be passed"),
     ("values", {"y": TARGETS[REST]}, ValueError, "y has 2 targets, .* trained on 1"),
     ("two targets", {"y": TARGETS[REST, 0]}, ValueError, "y has 1 targets, .* trained on 2"),
     ("values", {"X": X[:1], "y": TARGETS[:1, 0]}, ValueError, "y must have at least two samples"),
-    ("classes", {"sample_weight": np.zeros(200)}, ValueError, "sample_weight must not be zero"),
+    ("classes", {"sample_weight": np.zeros(150)}, ValueError, "sample_weight must not be zero"),
     ("classes", {"sample_weight": np.ones(3)}, ValueError, "sample_weight must have shape"),
     ("classes", {"forest": ObliqueForestClassifier()}, NotFittedError, "not fitted"),
     ("classes", {"forest": DecisionTreeClassifier()}, TypeError,

@@ -210,11 +210,11 @@ def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
 @BOTH
 def test_features_that_add_up_are_left_to_linear_models(forest):
     random = np.random.default_rng(0)
-    X = random.normal(size=(800, 10))
-    y = X.sum(axis=1) + random.normal(size=800)
+    X = random.normal(size=(500, 5))
+    y = X.sum(axis=1) + random.normal(size=500)
     if forest is ObliqueForestClassifier:
         y = y > 0
-    scores = [forest(20, leaf=leaf, random_state=0).fit(X[:300], y[:300]).score(X[300:], y[300:])
+    scores = [forest(8, leaf=leaf, random_state=0).fit(X[:100], y[:100]).score(X[100:], y[100:])
               for leaf in ("auto", "constant")]
     assert scores[0] > scores[1] + 0.02
 
@@ -288,8 +288,8 @@ def test_errors_tell_how_good_a_forest_is(forest, kinds, iris):
     X, y = iris
     kinds(GOOD)
     estimated, errors = [], []
-    for seed in range(8):
-        model = forest(40, oob_score=True, random_state=seed).fit(X, y)
+    for seed in range(4):
+        model = forest(30, oob_score=True, random_state=seed).fit(X, y)
         estimated += model.candidates_["error"]
         if forest is ObliqueForestClassifier:
             squares = (model.oob_decision_function_ - np.eye(3)[y]) ** 2
