@@ -1,6 +1,7 @@
 """Hypothesis profiles, processes that share the tests, data sets, and an optimizer that only looks.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -44,6 +45,11 @@ def pytest_cmdline_main(config):
         options.numprocesses = "auto"
         if options.dist == "no":
             options.dist = "worksteal"      # what is left of a slow half goes to the other
+
+
+def pytest_collection_finish():
+    """All modules and tests are there, and stay: the collector need not look at them again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
