@@ -18,7 +18,7 @@ from ngdt._training.checkpoint import FORMAT, _Reader
 from ngdt.optimizers import TAO, Annealed
 
 _RANDOM = np.random.default_rng(0)
-X = _RANDOM.normal(size=(400, 6))
+X = _RANDOM.normal(size=(200, 6))
 TARGETS = X @ _RANDOM.normal(size=6) + X[:, 0] * X[:, 1]
 LABELS = np.digitize(TARGETS, [-1.0, 1.0])
 
@@ -27,7 +27,7 @@ MODELS = {
     "soft tree": ObliqueTreeRegressor(3, optimizer=Annealed(steps=500, n_teachers=2)),
     "sgd": ObliqueTreeClassifier(3, optimizer="ssgd", random_state=0, validation_fraction=0.2),
     "tao": ObliqueTreeClassifier(4, optimizer=["annealed", TAO(tol=0.0)], random_state=0),
-    "forest": ObliqueForestClassifier(8, random_state=0, n_jobs=2),
+    "forest": ObliqueForestClassifier(8, max_depth=3, random_state=0, n_jobs=2),
 }
 
 

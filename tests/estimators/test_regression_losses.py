@@ -46,7 +46,7 @@ def with_outliers(X, y):
 @pytest.mark.parametrize(
     "optimizer", [None, "auto", *(name for name in OPTIMIZERS if name != GTO.name)])
 def test_every_loss_works_with_every_optimizer(name, optimizer):
-    X, y = counts(200)
+    X, y = counts(100)
     if optimizer == LinearLeaves.name and name != "squared":
         with pytest.raises(ValueError, match="linear leaves minimise the squared loss"):
             ObliqueTreeRegressor(3, loss=name, optimizer=optimizer).fit(X, y)

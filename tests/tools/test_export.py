@@ -67,7 +67,7 @@ def test_splits_that_touch_a_sample(digits, offset):
     """The corners of a cube: for some of them, all changes of the weights add up."""
     rng = np.random.default_rng(0)
     X = offset + np.array(list(itertools.product([0.0, 1.0], repeat=5)))
-    for _ in range(150):
+    for _ in range(40):
         weights = rng.normal(size=5)
         products = Tree([weights], [0.0], [~0], [~1], np.eye(2)).scores(X)[:, 0]
         tree = Tree([weights], [rng.choice(products)], [~0], [~1], np.eye(2))
