@@ -61,15 +61,9 @@ DOT, SOFT = "ngdt/_core/src/dot.c", "ngdt/_methods/soft/src/soft.c"
 EXTRA_SOURCES = {
     "ngdt/_core/samples.pyx": [DOT],
     "ngdt/_core/sgd/epoch.pyx": [DOT],
-    "ngdt/_core/sgd/updates.pyx": [DOT],
-    "ngdt/_methods/soft/csr_routing.pyx": [DOT],
-    "ngdt/_methods/soft/epoch.pyx": [SOFT],
-    "ngdt/_methods/soft/lazy.pyx": [DOT, SOFT],
+    "ngdt/_methods/soft/epoch.pyx": [DOT, SOFT],
     "ngdt/_methods/soft/leaf_model.pyx": [SOFT],
-    "ngdt/_methods/soft/loss_leaves.pyx": [SOFT],
-    "ngdt/_methods/soft/routing.pyx": [SOFT],
-    "ngdt/_methods/soft/sparse_routing.pyx": [DOT, SOFT],
-    "ngdt/_methods/tao/conjugate_gradients.pyx": [DOT],
+    "ngdt/_methods/soft/routing.pyx": [DOT, SOFT],
     "ngdt/_methods/tao/linear.pyx": [DOT],
     "ngdt/_methods/tao/newton.pyx": [DOT],
 }

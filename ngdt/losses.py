@@ -1,9 +1,13 @@
 """Losses that a tree can be trained on."""
 
-from ngdt._core.class_losses import BoundedLoss, LogLoss
-from ngdt._core.loss import Loss
-from ngdt._core.poisson_loss import PoissonLoss
-from ngdt._core.regression_losses import AbsoluteLoss, HuberLoss, QuantileLoss, SquaredLoss
+from ngdt._core.loss import BoundedLoss, LogLoss, Loss
+from ngdt._core.regression_losses import (
+    AbsoluteLoss,
+    HuberLoss,
+    PoissonLoss,
+    QuantileLoss,
+    SquaredLoss,
+)
 
 __all__ = [
     "LOSSES", "AbsoluteLoss", "BoundedLoss", "HuberLoss", "LogLoss", "Loss", "PoissonLoss",

@@ -12,13 +12,9 @@ from ngdt import Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
 from ngdt._core.search import Topology
-from ngdt._methods.soft.csr_routing import CSRRouting
-from ngdt._methods.soft.epoch import CHUNK, SoftTrainer
-from ngdt._methods.soft.lazy import LazyTrainer
-from ngdt._methods.soft.leaf_model import Categorical, Gaussian
-from ngdt._methods.soft.loss_leaves import LossLeaves
-from ngdt._methods.soft.routing import DenseRouting
-from ngdt._methods.soft.sparse_routing import SparseRouting
+from ngdt._methods.soft.epoch import CHUNK, LazyTrainer, SoftTrainer
+from ngdt._methods.soft.leaf_model import Categorical, Gaussian, LossLeaves
+from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
 from reference import soft as naive_soft
 from reference.soft import NaiveTrainer
 

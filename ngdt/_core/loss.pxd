@@ -1,5 +1,5 @@
 cdef inline double larger(double a, double b) noexcept nogil:
-    # libm's fmax keeps a promise about NaN that costs a function call.
+    # fmax handles NaN and is not inlined.
     return a if a > b else b
 
 
@@ -11,3 +11,11 @@ cdef class Loss:
         self, const double *lo, const double *hi, int k, const double *y) noexcept nogil
     cdef void gradient(
         self, const double *values, int k, const double *y, double *out) noexcept nogil
+
+
+cdef class LogLoss(Loss):
+    cdef readonly double pseudo_count
+
+
+cdef class BoundedLoss(LogLoss):
+    cdef readonly double q

@@ -36,3 +36,13 @@ class Loss:
         n_outputs: int,
     ) -> NDArray[np.float64]: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@disjoint_base
+class LogLoss(Loss):
+    pseudo_count: float
+    def __init__(self, pseudo_count: float = ...) -> None: ...
+
+@disjoint_base
+class BoundedLoss(LogLoss):
+    q: float
+    def __init__(self, q: float = ..., pseudo_count: float = ...) -> None: ...

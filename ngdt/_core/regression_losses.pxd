@@ -23,3 +23,7 @@ cdef class QuantileLoss(RegressionLoss):
 
 cdef class AbsoluteLoss(QuantileLoss):
     pass
+
+
+cdef class PoissonLoss(RegressionLoss):
+    cdef readonly double pseudo_count

@@ -20,6 +20,11 @@ class QuantileLoss(RegressionLoss):
 
 class AbsoluteLoss(QuantileLoss): ...
 
+@disjoint_base
+class PoissonLoss(RegressionLoss):
+    pseudo_count: float
+    def __init__(self, pseudo_count: float = ...) -> None: ...
+
 def leaf_means(
     leaf: NDArray[np.integer],
     y: NDArray[np.float64],

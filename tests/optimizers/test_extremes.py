@@ -8,8 +8,7 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
-from ngdt._core.sgd.epoch import SGDTrainer, TrainingSamples
-from ngdt._core.sgd.updates import TrainedTree
+from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt._methods.sgd import input_scale
 from ngdt.losses import SquaredLoss
 from ngdt.optimizers import SGD, SSGD

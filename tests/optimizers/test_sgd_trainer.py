@@ -11,8 +11,7 @@ from ngdt import Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
 from ngdt._core.search import RADIUS
-from ngdt._core.sgd.epoch import SGDTrainer, TrainingSamples
-from ngdt._core.sgd.updates import TrainedTree
+from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt.inference import surrogate_gradient
 from ngdt.losses import LOSSES
 from reference.sgd import NaiveTrainer

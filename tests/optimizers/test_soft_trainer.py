@@ -11,8 +11,7 @@ from scipy.special import softmax
 from helpers import assert_other_threads_run, complete_children
 from ngdt import Tree
 from ngdt._core.scaling import Scaling
-from ngdt._methods.soft.epoch import CHUNK
-from ngdt._methods.soft.lazy import LazyTrainer
+from ngdt._methods.soft.epoch import CHUNK, LazyTrainer
 from ngdt._methods.soft.run import _neighbours
 from ngdt.inference import soft_predict_proba
 from ngdt.testing.strategies import problems

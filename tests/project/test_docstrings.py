@@ -40,8 +40,8 @@ def test_examples_run(name):
 
 
 @pytest.mark.parametrize("name", [
-    "ngdt._core.tree", "ngdt._core.class_losses", "ngdt._core.regression_losses",
-    "ngdt._core.poisson_loss", "ngdt.losses"])
+    "ngdt._core.tree", "ngdt._core.loss", "ngdt._core.regression_losses",
+    "ngdt.losses"])
 def test_examples_are_found_in_python_and_in_compiled_modules(name):
     assert examples(name)
 

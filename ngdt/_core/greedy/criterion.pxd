@@ -50,3 +50,10 @@ cdef class Entropy(Criterion):
 
 cdef class Misclassification(Criterion):
     cdef double _count[2]
+
+
+cdef class Variance(Criterion):
+    cdef Py_ssize_t n_targets
+    cdef double _scale
+    cdef double[:, ::1] _deviation      # of each position and target from the node's mean
+    cdef double[:, ::1] _scratch

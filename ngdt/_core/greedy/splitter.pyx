@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ngdt._core.greedy.criterion import Entropy, Misclassification
-from ngdt._core.greedy.variance import Variance
+from ngdt._core.greedy.criterion import Entropy, Misclassification, Variance
 
 from libc.math cimport INFINITY, fmax, fmin, isfinite
 from libc.stdint cimport int32_t

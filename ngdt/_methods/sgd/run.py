@@ -3,9 +3,8 @@
 import numpy as np
 
 from ngdt._core.search import RADIUS
-from ngdt._core.sgd.epoch import SGDTrainer, TrainingSamples
+from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt._core.sgd.state import random_state, set_random_state
-from ngdt._core.sgd.updates import TrainedTree
 from ngdt._core.threads import usable_threads
 from ngdt._methods.sgd.input_scale import TINY, representative_samples
 from ngdt._training.algorithm import Progress

@@ -4,7 +4,6 @@ from ngdt._methods.soft.leaf_model cimport LeafModel, ngdt_adam
 from ngdt._methods.soft.routing cimport Routing
 from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
 
-
 cdef class SoftWorker(Worker):
     cdef float[:, ::1] gradient
     cdef float[::1] other       # a sample to mix with, scaled

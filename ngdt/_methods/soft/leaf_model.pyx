@@ -1,9 +1,15 @@
-"""What leaves say about targets; likelihoods, fitted by an online form of the EM algorithm.
+"""Models of the targets in the leaves: likelihoods, fitted by online EM, and losses, by Adam.
 
 `value` and `accumulate` cost one operation per slot, or per slot and target. The M-step of a leaf
 uses running means of h, what the leaf is responsible for of a sample, and of h times what the model
 needs of the target: `accumulate` sums them over a mini-batch, `update` moves the running means
 towards those of the mini-batch, and `m_step` fits the leaf to them.
+
+For leaves that have a loss, V of a leaf is minus the loss of its prediction, so the loss of the
+tree is the expected loss over the leaves, and M of a leaf is the sample weight times the
+probability to get there. The gradient in the output f of a leaf is M times the derivative of the
+loss in f. The Huber loss has kernels of its own, which compilers vectorise. All other losses are
+called slot by slot.
 
 Targets are read into slots by `read`, in visits, one slot per sample. All else of a leaf is written
 in updates, by the task that the leaf belongs to.
@@ -11,8 +17,12 @@ in updates, by the task that the leaf belongs to.
 
 import numpy as np
 
+from ngdt._core.regression_losses import HuberLoss
 
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
+
+from ngdt._core.loss cimport Loss
 
 cdef extern from "soft.h" nogil:
     void ngdt_exp_neg(float a, Py_ssize_t n, float *x) noexcept
@@ -20,9 +30,18 @@ cdef extern from "soft.h" nogil:
         const float *table, const int32_t *label, Py_ssize_t n, float *out) noexcept
     void ngdt_sum_by_label(const int32_t *label, const float *x, Py_ssize_t n, int k,
                            float *sums) noexcept
+    void ngdt_subtract_huber(float limit, const float *e, Py_ssize_t n, float *out) noexcept
+    float ngdt_huber_gradient(
+        float limit, const float *grad_value, Py_ssize_t n, float *e) noexcept
+    void ngdt_adam_step(const ngdt_adam *adam, const float *gradient, Py_ssize_t n, float *w,
+                        float *first, float *second) noexcept
 
 cdef enum:
     SLOTS_PER_SUM = 64      # slots whose densities fit the stack
+    SLOTS_PER_PASS = 128    # slots whose residuals fit the stack
+
+# Losses and their derivatives are held below this, so that sums of them fit float32.
+cdef double LARGEST = 1e10
 
 
 cdef class LeafModel:
@@ -262,3 +281,181 @@ cdef class Gaussian(OnlineEM):
         if responsible > 0:
             # Not so small that the log-likelihood leaves the range of the loss.
             self.variance = max(squares / (self.n_targets * responsible), 1e-6)
+
+
+cdef class LossLeaves(LeafModel):
+    """Constants or linear functions, one per leaf and target.
+
+    Parameters
+    ----------
+    parameters : ndarray of float32, shape (n_leaves * n_targets, 1 or n_features + 1)
+        Initial coefficients in scaled feature space; changed in place. The last column is the
+        intercept. Constant leaves have no other column.
+    y : ndarray of float64, shape (n_samples, n_targets)
+    loss : Loss
+    penalty : float
+        Factor of the squares of the slopes, which are added to the mean loss.
+    batch_size : int
+    """
+
+    cdef const double[:, ::1] y
+    cdef Loss loss
+    cdef float limit        # of the Huber loss, 0 for all others
+    cdef float penalty
+    cdef int n_targets
+    cdef float[:, ::1] first_moment
+    cdef float[:, ::1] second_moment
+    # per slot
+    cdef int32_t[::1] sample
+    cdef float[:, ::1] target           # (n_targets, batch_size)
+    # Predictions of a leaf and what follows from them; a visit has a row per slot, an update one
+    # per leaf.
+    cdef double[:, ::1] slot_scratch
+    cdef double[:, ::1] leaf_scratch
+
+    def __init__(self, parameters, y, Loss loss, penalty, batch_size):
+        n_rows, n_columns = parameters.shape
+        self.n_targets = y.shape[1]
+        self.n_leaves = n_rows // self.n_targets
+        self.parameters = self.coefficients = parameters
+        self.gradient = np.zeros_like(parameters)
+        self.first_moment, self.second_moment = np.zeros((2, *parameters.shape), dtype=np.float32)
+        self.rows_per_leaf = self.n_targets if n_columns > 1 else 0
+        self.output = np.zeros((n_rows if n_columns > 1 else 0, batch_size), dtype=np.float32)
+        self.y, self.loss, self.penalty = y, loss, penalty
+        self.limit = loss.limit if type(loss) is HuberLoss else 0.0
+        self.sample = np.zeros(batch_size, dtype=np.int32)
+        self.target = np.zeros((self.n_targets, batch_size), dtype=np.float32)
+        self.slot_scratch = np.zeros((batch_size, 2 * self.n_targets))
+        self.leaf_scratch = np.zeros((self.n_leaves, 2 * self.n_targets))
+
+    @property
+    def arrays(self):
+        return [self.parameters, self.first_moment, self.second_moment]
+
+    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
+        cdef int t
+        self.sample[slot] = <int32_t> sample
+        for t in range(self.n_targets):
+            self.target[t, slot] = <float> self.y[sample, t]
+
+    cdef void value(
+            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
+        cdef float[SLOTS_PER_PASS] e
+        cdef int start = 0, m, t
+        if self.limit <= 0.0:
+            self._general_value(leaf, slots, first, n, out)
+            return
+        memset(out, 0, n * sizeof(float))
+        while start < n:
+            m = min(<int> SLOTS_PER_PASS, n - start)
+            for t in range(self.n_targets):
+                self._residuals(leaf, t, slots, first, start, m, e)
+                ngdt_subtract_huber(self.limit, e, m, out + start)
+            start += m
+
+    cdef void _residuals(
+            self, int leaf, int t, const int32_t *slots, int first, int start, int n, float *e
+    ) noexcept nogil:
+        """Targets minus predictions for n slots, the first `start` ones skipped."""
+        cdef int row = leaf * self.n_targets + t, i
+        cdef const float *target = &self.target[t, 0]
+        cdef const float *output
+        cdef float constant = self.coefficients[row, 0]
+        if slots != NULL:
+            slots += start
+            if self.rows_per_leaf > 0:
+                output = &self.output[row, 0]
+                for i in range(n):
+                    e[i] = target[slots[i]] - output[slots[i]]
+            else:
+                for i in range(n):
+                    e[i] = target[slots[i]] - constant
+            return
+        target += first + start
+        if self.rows_per_leaf > 0:
+            output = &self.output[row, first + start]
+            for i in range(n):
+                e[i] = target[i] - output[i]
+        else:
+            for i in range(n):
+                e[i] = target[i] - constant
+
+    cdef void reset(self, int leaf) noexcept nogil:
+        memset(&self.gradient[leaf * self.n_targets, 0], 0,
+               self.n_targets * self.gradient.shape[1] * sizeof(float))
+
+    cdef void accumulate(
+            self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
+    ) noexcept nogil:
+        cdef float[SLOTS_PER_PASS] e
+        cdef float total
+        cdef int start = 0, m, t, row, i, slot
+        if self.limit <= 0.0:
+            self._general_accumulate(leaf, slots, first, n, grad_value)
+            return
+        while start < n:
+            m = min(<int> SLOTS_PER_PASS, n - start)
+            for t in range(self.n_targets):
+                row = leaf * self.n_targets + t
+                self._residuals(leaf, t, slots, first, start, m, e)
+                total = ngdt_huber_gradient(self.limit, grad_value + start, m, e)
+                if self.rows_per_leaf == 0:
+                    self.gradient[row, 0] += total
+                    continue
+                for i in range(m):
+                    slot = slots[start + i] if slots != NULL else first + start + i
+                    self.output[row, slot] = e[i]
+            start += m
+
+    cdef void _predict(self, int leaf, int slot, double *out) noexcept nogil:
+        cdef int row = leaf * self.n_targets, t
+        for t in range(self.n_targets):
+            out[t] = (self.output[row + t, slot] if self.rows_per_leaf > 0
+                      else self.coefficients[row + t, 0])
+
+    cdef void _general_value(
+            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
+        cdef int i, slot, k = self.n_targets
+        cdef double *f
+        for i in range(n):
+            slot = slots[i] if slots != NULL else first + i
+            f = &self.slot_scratch[slot, 0]
+            self._predict(leaf, slot, f)
+            self.loss.profile(f, k, f + k)
+            out[i] = -<float> min(
+                LARGEST, self.loss.largest(f + k, f + k, k, &self.y[self.sample[slot], 0]))
+
+    cdef void _general_accumulate(
+            self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
+    ) noexcept nogil:
+        cdef int i, slot, t, row, k = self.n_targets
+        cdef double *f = &self.leaf_scratch[leaf, 0]
+        cdef float slope
+        for i in range(n):
+            slot = slots[i] if slots != NULL else first + i
+            self._predict(leaf, slot, f)
+            self.loss.gradient(f, k, &self.y[self.sample[slot], 0], f + k)
+            for t in range(k):
+                row = leaf * k + t
+                slope = grad_value[i] * <float> max(-LARGEST, min(LARGEST, f[k + t]))
+                if self.rows_per_leaf > 0:
+                    self.output[row, slot] = slope
+                else:
+                    self.gradient[row, 0] += slope
+
+    cdef void update(
+            self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil:
+        cdef Py_ssize_t n_columns = self.gradient.shape[1], j
+        cdef float scale = <float> (1.0 / total)
+        cdef int row
+        cdef float *gradient
+        cdef float *a
+        for row in range(leaf * self.n_targets, (leaf + 1) * self.n_targets):
+            gradient, a = &self.gradient[row, 0], &self.coefficients[row, 0]
+            for j in range(n_columns):
+                gradient[j] *= scale
+            for j in range(n_columns - 1):
+                gradient[j] += 2 * self.penalty * a[j]
+            ngdt_adam_step(adam, gradient, n_columns, a, &self.first_moment[row, 0],
+                           &self.second_moment[row, 0])

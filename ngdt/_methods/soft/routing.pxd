@@ -1,5 +1,5 @@
-from ngdt._core.search cimport Topology
 from ngdt._core.samples cimport Sample, Samples, Standardizer
+from ngdt._core.search cimport Topology
 from ngdt._methods.soft.leaf_model cimport LeafModel
 
 
@@ -30,3 +30,10 @@ cdef class DenseRouting(Routing):
 
     cdef void score(self, int first, int n) noexcept nogil
     cdef void _multiply_leaves(self, int first, int n) noexcept nogil
+
+
+cdef class CSRRouting(DenseRouting):
+    cdef float[:, ::1] by_feature   # (n_features + 1, n_internal): the weights
+    cdef float[:, ::1] row          # (batch_size, n_internal): scores, then gradients in them
+    cdef object _samples
+    cdef Sample *samples            # by slot

@@ -16,13 +16,9 @@ from ngdt._core.search import Topology
 from ngdt._core.sgd.state import random_state, set_random_state
 from ngdt._core.threads import one_blas_thread, usable_threads
 from ngdt._methods.optimizer import Optimizer
-from ngdt._methods.soft.csr_routing import CSRRouting
-from ngdt._methods.soft.epoch import CHUNK, SoftTrainer
-from ngdt._methods.soft.lazy import LazyTrainer
-from ngdt._methods.soft.leaf_model import Categorical, Gaussian
-from ngdt._methods.soft.loss_leaves import LossLeaves
-from ngdt._methods.soft.routing import DenseRouting
-from ngdt._methods.soft.sparse_routing import SparseRouting
+from ngdt._methods.soft.epoch import CHUNK, LazyTrainer, SoftTrainer
+from ngdt._methods.soft.leaf_model import Categorical, Gaussian, LossLeaves
+from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
 from ngdt._training.algorithm import OptimizerResult, Progress
 from ngdt._training.pace import Pace
 from ngdt.pruning._unused import keep_reached

@@ -5,7 +5,6 @@ from ngdt._core.loss cimport Loss
 from ngdt._core.samples cimport Sample
 from ngdt._core.threads cimport Worker
 
-
 cdef struct Slot:
     # What one sample of a mini-batch contributes.
     Sample x                    # standardised
