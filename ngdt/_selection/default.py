@@ -20,10 +20,10 @@ from ngdt._training.folds import (
     fold_samples,
     hold_out,
     pruning_folds,
-    standard_errors_saved,
     strata_of,
 )
 from ngdt._training.limits import enforce_limits
+from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
 

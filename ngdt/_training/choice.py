@@ -6,9 +6,9 @@ from time import monotonic
 
 import numpy as np
 
-from ngdt._training.folds import problem_without, standard_errors_saved
+from ngdt._training.folds import problem_without
 from ngdt._training.limits import enforce_limits
-from ngdt._training.problem import Problem
+from ngdt._training.problem import Problem, standard_errors_saved
 from ngdt._util.stopped import Stopped
 
 

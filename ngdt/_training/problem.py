@@ -381,3 +381,24 @@ class Problem:
         if leaf is None:
             leaf = self.apply(tree, samples)
         return tree.replace(values=self.fit_leaves(leaf, samples, tree.n_leaves))
+
+
+def standard_errors_saved(errors, others):
+    """The difference of two sums of weighted errors, in standard errors of the paired difference.
+
+    Parameters
+    ----------
+    errors, others : ndarray of shape (n_samples,)
+        Errors of two trees on the same samples, multiplied by sample weights.
+
+    Returns
+    -------
+    float
+        Positive if the sum of `others` is smaller.
+    """
+    saved = errors - others
+    largest = np.abs(saved).max(initial=0.0)
+    if largest == 0.0:
+        return 0.0
+    saved = saved / largest     # whose squares may overflow
+    return saved.sum() / np.sqrt((saved**2).sum())

@@ -18,8 +18,7 @@ from ngdt._core.scaling import Moments, Scaling
 from ngdt._methods.tao.linear import LinearSolver
 from ngdt._selection.policy import MIN_SAMPLES, N_READINGS
 from ngdt._selection.sample import draw_in_time
-from ngdt._training.control import Control, Deadline
-from ngdt._training.pace import Pace
+from ngdt._training.control import Control, Deadline, Pace
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, Progress
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
@@ -40,7 +39,7 @@ class Clock:
 def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(ngdt._training.control, "monotonic", clock)
-    monkeypatch.setattr(ngdt._training.pace, "monotonic", clock)
+    monkeypatch.setattr(ngdt._training.control, "monotonic", clock)
     monkeypatch.setattr(ngdt._selection.sample, "monotonic", clock)
     return clock
 
@@ -86,7 +85,7 @@ def test_the_clock_changes_no_bit(form, optimizer, digits, monkeypatch):
     X, y = form(digits[0][:200]), digits[1][:200]
     models = []
     for seconds in (HOURS, 0.0):
-        monkeypatch.setattr(ngdt._training.pace, "_PIECE_SECONDS", seconds)
+        monkeypatch.setattr(ngdt._training.control, "_PIECE_SECONDS", seconds)
         models.append(ObliqueTreeClassifier(
             3, init="random_complete", optimizer=optimizer, random_state=0).fit(X, y))
     whole, in_pieces = models

@@ -9,7 +9,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
 from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
-from ngdt._methods.sgd import input_scale
+from ngdt._methods.sgd import run as input_scale
 from ngdt.losses import SquaredLoss
 from ngdt.optimizers import SGD, SSGD
 

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from helpers import FORMS, StopAt, examples, hard_problems, iris_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
-from ngdt._methods.sgd import input_scale
 from ngdt._methods.sgd import run as _sgd
+from ngdt._methods.sgd import run as input_scale
 from ngdt._training.control import Control
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain

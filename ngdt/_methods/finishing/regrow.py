@@ -11,7 +11,7 @@ from ngdt._core.structure import number_depth_first
 from ngdt._core.tree import Tree
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
-from ngdt._training.folds import standard_errors_saved
+from ngdt._training.problem import standard_errors_saved
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 
 # Gain, in standard errors, from which a greedy subtree replaces another. With 1, chance replaced so

@@ -6,7 +6,7 @@ import numpy as np
 
 from ngdt._core.tree import Tree
 from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
-from ngdt._methods.sgd.input_scale import InputScale
+from ngdt._methods.sgd.run import InputScale
 from ngdt._methods.sgd.sgd import SGD
 
 

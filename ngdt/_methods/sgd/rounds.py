@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ngdt._methods.sgd.input_scale import InputScale
-from ngdt._methods.sgd.run import SGDRun, number_of_epochs, trainer_of
-from ngdt._training.pace import cosine
+from ngdt._methods.sgd.run import InputScale, SGDRun, number_of_epochs, trainer_of
+from ngdt._training.control import cosine
 from ngdt._training.rounds import Rounds, RoundState, Schedule
 
 

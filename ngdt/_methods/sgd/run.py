@@ -1,16 +1,23 @@
-"""One training run of SGD or Stable SGD."""
+"""One training run of SGD or Stable SGD, and the scale of its input."""
+
+from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import ArpackError, svds
 
+from ngdt._core.scaling import Scaling
 from ngdt._core.search import RADIUS
 from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt._core.sgd.state import random_state, set_random_state
 from ngdt._core.threads import usable_threads
-from ngdt._methods.sgd.input_scale import TINY, representative_samples
 from ngdt._training.algorithm import Progress
-from ngdt._training.folds import standard_errors_saved
-from ngdt._training.pace import Pace, cosine
+from ngdt._training.control import Pace, cosine
+from ngdt._training.problem import standard_errors_saved
 
+# Number of samples that estimate the spread of the data. They suffice for one eigenvalue.
+_N_SAMPLES = 2000
+TINY = np.finfo(np.float32).tiny
 # Number of samples on which the share of samples with a gradient is measured.
 _N_PROBE_SAMPLES = 1000
 # Least share of samples with a gradient at the beginning, relative to that of tiny weights. Dense
@@ -20,6 +27,78 @@ _MIN_GRADIENT_SHARE = 0.95
 _MIN_EPOCHS, _MAX_EPOCHS, _MIN_STEPS, _STEPS_PER_FEATURE = 10, 300, 10_000, 40
 # Renewal "plateau": relative decrease of the mean bound below which it is on a plateau.
 _MIN_BOUND_DECREASE = 1e-3
+
+
+@dataclass(frozen=True)
+class InputScale:
+    """The space that split weights are trained in.
+
+    Attributes
+    ----------
+    scaling : Scaling
+        The map from the raw features to this space.
+    norm_limit : float
+        Samples of a larger norm, with the constant feature, are shrunk to this norm.
+    spread : float
+        Largest standard deviation of the shrunk samples in any direction.
+    """
+
+    scaling: Scaling
+    norm_limit: float
+    spread: float
+
+    @classmethod
+    def measure(cls, problem, norm_limit):
+        """Measure it on training samples; `norm_limit` is in units of the median norm, or None."""
+        scaling = problem.scaling
+        X = problem.X[representative_samples(problem.training_samples)]
+        is_sparse = sparse.issparse(X)
+        if is_sparse:
+            X = scaling.transform(X)
+            norms = np.sqrt(X.multiply(X).sum(axis=1) + 1.0)
+        else:
+            X, norms = _standardize(X, scaling)
+        limit = np.inf if norm_limit is None else norm_limit * np.median(norms)
+        shrink = np.minimum(1.0, limit / norms)
+        if is_sparse:
+            X = sparse.diags_array(shrink) @ X      # never centred
+        else:
+            X *= shrink[:, None].astype(X.dtype)
+            X -= X.mean(axis=0)
+        return cls(scaling, limit, max(_largest_singular_value(X) / np.sqrt(X.shape[0]), TINY))
+
+
+def _standardize(X, scaling):
+    """Dense samples, standardised as in the kernel, and their norms with the constant feature."""
+    # Near the largest number of the type, differences from the mean overflow.
+    with np.errstate(over="ignore", invalid="ignore"):
+        X = (X - scaling.center.astype(X.dtype)) * (1.0 / scaling.scale).astype(X.dtype)
+        norms = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64) + 1.0)
+    overflown = ~np.isfinite(norms)
+    X[overflown], norms[overflown] = 0.0, 1.0
+    return X, norms
+
+
+def representative_samples(samples):
+    """At most `_N_SAMPLES` of the samples, spread evenly over them."""
+    return samples[:: max(1, len(samples) // _N_SAMPLES)][:_N_SAMPLES]
+
+
+def _largest_singular_value(X):
+    if min(X.shape) <= 2:
+        return np.linalg.norm(X.toarray() if sparse.issparse(X) else X, 2)
+    largest = abs(X).max()
+    if largest < np.finfo(np.float64).tiny:
+        return 0.0      # the inverse may overflow
+    # Not the vector of ones: with more features than samples, centring makes X' 1 = 0.
+    initial = np.random.RandomState(0).normal(size=min(X.shape))
+    # Entries of order 1, since ARPACK computes squares.
+    X = X / largest
+    try:
+        return largest * svds(X, k=1, v0=initial, return_singular_vectors=False)[0]
+    except ArpackError:
+        return largest * sparse.linalg.norm(X) if sparse.issparse(X) else (
+            largest * np.linalg.norm(X))     # an upper bound
 
 
 class SGDRun:
@@ -173,7 +252,7 @@ def number_of_epochs(params, n_steps, n_features):
 
 
 def trainer_of(params, tree, problem, space, nu, batch_size):
-    """What moves a tree.
+    """Make the trainer of a tree.
 
     Parameters
     ----------

@@ -11,8 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._core.search import RADIUS
 from ngdt._methods.optimizer import Optimizer
-from ngdt._methods.sgd.input_scale import InputScale
-from ngdt._methods.sgd.run import SGDRun
+from ngdt._methods.sgd.run import InputScale, SGDRun
 from ngdt._training.algorithm import OptimizerResult
 
 

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ngdt._methods.soft.run import LeafSchedule, SoftOptimizer, SoftSchedule
 from ngdt._methods.soft.teachers import taught_problem
 from ngdt._methods.tao.tao import TAO
-from ngdt._training.pace import cosine
+from ngdt._training.control import cosine
 
 # These defaults were chosen on validation samples of nine training sets.
 # Learning rate times sqrt(n_features), for classification and regression.

@@ -20,7 +20,7 @@ from ngdt._methods.soft.epoch import CHUNK, LazyTrainer, SoftTrainer
 from ngdt._methods.soft.leaf_model import Categorical, Gaussian, LossLeaves
 from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
 from ngdt._training.algorithm import OptimizerResult, Progress
-from ngdt._training.pace import Pace
+from ngdt._training.control import Pace
 from ngdt.pruning._unused import keep_reached
 
 # Number of evaluations of the hard tree, evenly over the last half of the epochs. Routing the
