@@ -1,30 +1,21 @@
-"""Test accuracy by initializer, optimizer and depth on real data sets; a CSV line per fit.
+"""Test accuracy of single trees by initializer, optimizer and depth, on dense data.
 
-    python benchmarks/accuracy.py --part defaults --output defaults.csv
-    python benchmarks/accuracy.py --part methods --output methods.csv
-    python benchmarks/accuracy.py --part annealed --seeds 0 1 2 3 4 5 6 7 8 --output annealed.csv
-    python benchmarks/accuracy.py --part soft --output soft.csv
-    python benchmarks/accuracy.py --part classics --output classics.csv
-    python benchmarks/accuracy.py --part tao --output tao.csv
-
-The parts:
-
-- `defaults`: the estimators with default parameters, apart from the depth.
-- `methods`: each optimizer by itself from each initial tree, with a tenth of the training samples
-  for validation, and without a comparison with the baseline.
-- `soft`: the same for the optimizers with soft decisions, at the depths of published results.
-- `classics`: random oblique splits and those of OC1 compared with axis-aligned splits.
-- `tao`: TAO by itself and TAO followed by SSGD, with C chosen on a fifth of the training samples.
-  The test samples are used once for each.
+`methods` and `soft` train each optimizer by itself from each initial tree, with a tenth of the
+training samples for validation, and without a comparison with the baseline. `annealed` has three
+seeds on each of three data splits. `tao_ssgd` chooses C on a fifth of the training samples. The
+test samples are used once for each.
 """
 
-import argparse
-import csv
 import time
+from functools import partial
 
 import numpy as np
-from data import CLASSIFICATION, REGRESSION, classification, regression
+from sklearn.base import is_classifier
 
+from benchmarks.data import CLASSIFICATION, REGRESSION, split
+from benchmarks.fitting import Fit
+from benchmarks.models import TAO_L2
+from benchmarks.runner import Benchmark
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._training.folds import hold_out
 from ngdt._training.problem import Problem
@@ -32,161 +23,150 @@ from ngdt.initializers import CO2, InfoGain, RandomComplete, SoftGreedy
 from ngdt.losses import LogLoss
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd
 
-FIELDS = ["data", "depth", "seed", "init", "method", "test", "seconds", "leaves", "baseline_kept"]
+FIELDS = ("init", "method", "test", "seconds", "leaves", "baseline_kept")
 
 
-def defaults(name, depth, seed):
+def defaults(depth, seed):
     """The default estimator, SSGD, and the greedy tree on all training samples."""
-    X, y, X_test, y_test = classification(name, seed)
-    for method, optimizer in (("greedy", None), ("ssgd", "ssgd"), ("default", "auto")):
-        tree = ObliqueTreeClassifier(max_depth=depth, optimizer=optimizer, random_state=seed)
-        seconds = _time(lambda tree=tree: tree.fit(X, y))
-        yield ("auto", method, 100 * tree.score(X_test, y_test), seconds,
-               tree.tree_.n_leaves, tree.baseline_kept_)
+    return {("auto", method): ObliqueTreeClassifier(depth, optimizer=optimizer, random_state=seed)
+            for method, optimizer in (("greedy", None), ("ssgd", "ssgd"), ("default", "auto"))}
 
 
-def default_regression(name, depth, seed):
+def regression(depth, seed):
     """As `defaults`, for regression: root mean squared errors, also for each kind of leaves."""
-    X, y, X_test, y_test = regression(name, seed)
-    for method, parameters in (
-            ("greedy", {"optimizer": None}), ("default", {}), ("constant", {"leaf": "constant"}),
-            ("linear", {"leaf": "linear"})):
-        tree = ObliqueTreeRegressor(max_depth=depth, random_state=seed, **parameters)
-        seconds = _time(lambda tree=tree: tree.fit(X, y))
-        rmse = np.sqrt(np.mean((tree.predict(X_test) - y_test) ** 2))
-        yield "auto", method, rmse, seconds, tree.tree_.n_leaves, tree.baseline_kept_
+    return {("auto", method): ObliqueTreeRegressor(depth, random_state=seed, **parameters)
+            for method, parameters in (
+                ("greedy", {"optimizer": None}), ("default", {}),
+                ("constant", {"leaf": "constant"}), ("linear", {"leaf": "linear"}))}
 
 
-def methods(name, depth, seed):
-    """Each initial tree, and each optimizer from it."""
-    yield from _chains(name, depth, seed, [
-        (name_of_init, init, [
-            ("sgd", SGD()),
-            ("ssgd_navigate", SSGD(assignment="navigate", renew="epoch")),
-            ("ssgd_best", SSGD()),
-        ])
-        for name_of_init, init in (("info_gain", InfoGain()), ("co2", CO2()))])
+def annealed(depth, seed):
+    return {("random_complete", "annealed"): ObliqueTreeClassifier(
+        depth, init="random_complete", optimizer=Annealed(), random_state=seed)}
 
 
-def soft(name, depth, seed):
-    """The optimizers with soft decisions. Random splits alone are not evaluated."""
-    yield from _chains(name, depth, seed, [
-        ("soft_greedy", SoftGreedy(), [("end_to_end", EndToEnd())]),
-        ("random_complete", RandomComplete(), [
-            ("end_to_end", EndToEnd()), ("annealed", Annealed())]),
-    ])
-
-
-def annealed(name, depth, seed):
-    """Complete fits by annealed soft training: three seeds on each of three data splits."""
-    X, y, X_test, y_test = classification(name, seed // 3)
-    tree = ObliqueTreeClassifier(
-        depth, init="random_complete", optimizer=Annealed(), random_state=seed)
-    seconds = _time(lambda: tree.fit(X, y))
-    yield ("random_complete", "annealed", 100 * tree.score(X_test, y_test), seconds,
-           tree.tree_.n_leaves, "")
-
-
-def classics(name, depth, seed):
+def classics(depth, seed):
     """Greedy trees with axis-aligned and with oblique splits, on all training samples."""
-    X, y, X_test, y_test = classification(name, seed)
-    for init in ("info_gain", "random", "oc1"):
-        tree = ObliqueTreeClassifier(depth, init=init, optimizer=None, random_state=seed)
-        seconds = _time(lambda tree=tree: tree.fit(X, y))
-        yield (init, "greedy", 100 * tree.score(X_test, y_test), seconds,
-               tree.tree_.n_leaves, "")
+    return {(init, "greedy"): ObliqueTreeClassifier(
+        depth, init=init, optimizer=None, random_state=seed)
+        for init in ("info_gain", "random", "oc1")}
 
 
-def tao(name, depth, seed):
+def _fits(estimators, seeds_per_split, data, depth, seed):
+    X, y, *test = split(data, seed // seeds_per_split)
+    for (init, method), estimator in estimators(depth, seed).items():
+        yield _row(init, method, Fit.of(estimator, X, y), *test)
+
+
+def _row(init, method, fit, X_test, y_test):
+    model = fit.model
+    score = 100 * model.score(X_test, y_test) if is_classifier(model) else (
+        float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2))))
+    return {"init": init, "method": method, "test": score, "seconds": fit.seconds,
+            "leaves": model.tree_.n_leaves,
+            "baseline_kept": model.baseline_kept_ if init == "auto" else ""}
+
+
+def tao_ssgd(data, depth, seed):
     """TAO from a greedy tree with either penalty, SSGD, and SSGD from the result of TAO."""
-    X, y, X_test, y_test = classification(name, seed)
+    X, y, *test = split(data, seed)
     weight, validation = hold_out(np.ones(len(y)), 0.2, y, seed)
 
     def fit(optimizer, init="info_gain"):
         tree = ObliqueTreeClassifier(
             depth, init=init, optimizer=[optimizer], validation_fraction=0, random_state=seed)
-        seconds = _time(lambda: tree.fit(X, y, weight))
-        return tree, seconds, tree.score(X, y, validation)
+        begin = time.process_time()
+        tree.fit(X, y, weight)
+        return Fit(tree, time.process_time() - begin)
 
-    def row(method, fits):
-        tree, seconds, _ = max(fits, key=lambda fit: fit[2])
-        return ("info_gain", method, 100 * tree.score(X_test, y_test), seconds,
-                tree.tree_.n_leaves, "")
+    def best(method, fits):
+        return _row("info_gain", method, max(
+            fits, key=lambda fit: fit.model.score(X, y, validation)), *test)
 
-    yield row("ssgd", [fit(SSGD())])
+    yield best("ssgd", [fit(SSGD())])
     chains = []
-    for penalty, costs in (("l1", (0.01, 0.03, 0.1, 0.3)), ("l2", (0.0003, 0.003, 0.03, 0.1))):
+    for penalty, costs in (("l1", (0.01, 0.03, 0.1, 0.3)), ("l2", TAO_L2)):
         fits = [fit(TAO(C, penalty=penalty)) for C in costs]
-        yield row(f"tao_{penalty}", fits)
-        for tree, seconds, _ in fits:
-            after = fit(SSGD(), tree.tree_)
-            chains.append((after[0], seconds + after[1], after[2]))
-    yield row("tao_ssgd", chains)
+        yield best(f"tao_{penalty}", fits)
+        for first in fits:
+            second = fit(SSGD(), first.model.tree_)
+            chains.append(Fit(second.model, first.seconds + second.seconds))
+    yield best("tao_ssgd", chains)
 
 
-def _chains(name, depth, seed, chains):
-    X, y, X_test, y_test = classification(name, seed)
+def methods(data, depth, seed):
+    """Each initial tree, and each optimizer from it."""
+    optimizers = {"sgd": SGD(), "ssgd_navigate": SSGD(assignment="navigate", renew="epoch"),
+                  "ssgd_best": SSGD()}
+    yield from _chains(data, depth, seed, {
+        ("info_gain", InfoGain()): optimizers, ("co2", CO2()): optimizers})
+
+
+def soft(data, depth, seed):
+    """The optimizers with soft decisions. Random splits alone are not evaluated."""
+    yield from _chains(data, depth, seed, {
+        ("soft_greedy", SoftGreedy()): {"end_to_end": EndToEnd()},
+        ("random_complete", RandomComplete()): {
+            "end_to_end": EndToEnd(), "annealed": Annealed()}})
+
+
+def _chains(data, depth, seed, chains):
+    """Trees of initializers and, of each, those of optimizers, which have no baseline to beat."""
+    X, y, X_test, y_test = split(data, seed)
     loss, k = LogLoss(), int(y.max()) + 1
     weight, validation = hold_out(np.ones(len(y)), 0.1, y, seed)
     problem = Problem(
         X, loss.encode(y, k), loss, k, weight, validation, max_depth=depth, random_state=seed)
 
-    def row(init, method, tree, seconds):
+    def row(init, method, make):
+        begin = time.process_time()
+        tree = make()
+        seconds = time.process_time() - begin
         test = 100 * np.mean(tree.predict(X_test).argmax(axis=1) == y_test)
-        return init, method, test, seconds, tree.n_leaves, ""
+        return tree, {"init": init, "method": method, "test": test, "seconds": seconds,
+                      "leaves": tree.n_leaves, "baseline_kept": ""}
 
-    for name_of_init, init, optimizers in chains:
-        begin = time.perf_counter()
-        initial = init.initialize(problem)
-        if name_of_init != "random_complete":
-            yield row(name_of_init, "greedy", initial, time.perf_counter() - begin)
-        for method, optimizer in optimizers:
-            begin = time.perf_counter()
-            tree = optimizer.optimize(initial, problem).tree
-            yield row(name_of_init, method, tree, time.perf_counter() - begin)
-
-
-def _time(call):
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
+    for (name, init), optimizers in chains.items():
+        initial, found = row(name, "greedy", partial(init.initialize, problem))
+        if name != "random_complete":
+            yield found
+        for method, optimizer in optimizers.items():
+            yield row(name, method, lambda each=optimizer, tree=initial: each.optimize(
+                tree, problem).tree)[1]
 
 
-# Depths of the published results.
+# Depths of the published results, and those of all sets.
 PUBLISHED = {"mnist": (8,), "connect4": (8,), "letter": (10,), "pendigits": (8,),
              "satimage": (6,), "segment": (8,)}
-
-# Functions that fit, with the depths for each data set.
-PARTS = {
-    "defaults": (defaults, dict.fromkeys(CLASSIFICATION, (6, 10, 14))),
-    "methods": (methods, dict.fromkeys(CLASSIFICATION, (6, 10, 14))),
-    "regression": (default_regression, dict.fromkeys(REGRESSION, (8,))),
-    "soft": (soft, PUBLISHED),
-    "annealed": (annealed, PUBLISHED),
-    "classics": (classics, dict.fromkeys(("pendigits", "letter"), (8,))),
-    "tao": (tao, {**PUBLISHED, "letter": (10, 12, 14), "pendigits": (8, 10)}),
-}
+ALL = dict.fromkeys(CLASSIFICATION, (6, 10, 14))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=PARTS, default="defaults")
-    parser.add_argument("--output", default="accuracy.csv")
-    parser.add_argument("--data", nargs="*")
-    parser.add_argument("--depths", nargs="*", type=int)
-    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
-    options = parser.parse_args()
-    fit, depths = PARTS[options.part]
-    with open(options.output, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(FIELDS)
-        for seed in options.seeds:
-            for name in options.data or depths:
-                for depth in options.depths or depths[name]:
-                    for row in fit(name, depth, seed):
-                        writer.writerow([name, depth, seed, *row])
-                        file.flush()
+def _benchmark(name, about, run, depths, n_seeds=3):
+    def jobs(quick):
+        if quick:
+            return [{"data": "diabetes" if name == "regression" else "iris", "depth": 2, "seed": 0}]
+        return [{"data": data, "depth": depth, "seed": seed} for seed in range(n_seeds)
+                for data in depths for depth in depths[data]]
+
+    return Benchmark(name, about, ("data", "depth", "seed"), FIELDS, jobs, run)
 
 
-if __name__ == "__main__":
-    main()
+DEFAULTS = _benchmark(
+    "defaults", "the default classifier by depth, SSGD and the greedy tree",
+    partial(_fits, defaults, 1),
+    {data: sorted({*ALL[data], *PUBLISHED.get(data, ())}) for data in ALL})
+REGRESSORS = _benchmark(
+    "regression", "the default regressor, and each kind of leaves", partial(_fits, regression, 1),
+    dict.fromkeys(REGRESSION, (8,)), n_seeds=5)
+CHAINS = _benchmark(
+    "methods", "SGD and stable SGD from greedy trees and from those of CO2", methods, ALL)
+SOFT = _benchmark("soft", "the optimizers with soft decisions", soft, PUBLISHED)
+ANNEALED = _benchmark(
+    "annealed", "annealed soft training, on three data splits", partial(_fits, annealed, 3),
+    PUBLISHED, n_seeds=9)
+CLASSICS = _benchmark(
+    "classics", "greedy trees with axis-aligned, random and OC1 splits",
+    partial(_fits, classics, 1), dict.fromkeys(("pendigits", "letter"), (8,)))
+TAO_SSGD = _benchmark(
+    "tao_ssgd", "TAO, and stable SGD after it", tao_ssgd,
+    {**PUBLISHED, "letter": (10, 12, 14), "pendigits": (8, 10)})

@@ -1,15 +1,10 @@
-"""Exported models against `predict`, on each row of each data set.
+"""Exported models beside `predict`, on each row of each data set.
 
-    python benchmarks/exports.py --output benchmarks/results/exports.csv
-    python benchmarks/exports.py --output benchmarks/results/exports.csv --summary
+For each data set, model and form: how many rows are predicted differently, how many of these lie
+within one unit in the last place of a threshold, and for how many two classes are equally probable,
+so that rounding chooses one. C needs a compiler, ONNX the packages of `.[onnx]`.
 
-A CSV line per data set, model and form: how many rows are predicted differently, how many of these
-lie within one unit in the last place of a threshold, and for how many two classes are equally
-probable, so that rounding chooses one. Lines that the file already has are not run again, so a run
-that was stopped goes on. The last step, or with --summary the only one, prints a summary. C needs a
-compiler, ONNX the packages of `.[onnx]`.
-
-Models are trained on at most --max-train samples, and fewer of wide data. They predict all:
+Models are trained on at most 3000 samples, and fewer of wide data. They predict all:
 
 - `default`: the tree of the default parameters, of each data set; often a single linear leaf.
 - `tao`: a tree of `TAO` with sparse weights and constant leaves, of each data set.
@@ -30,41 +25,36 @@ differ by more than 1e-9 (with float32, 1e-4) of the largest one, since the sums
 and forests run in other orders.
 """
 
-import argparse
 import ctypes
 import re
+import shutil
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import warnings
-from functools import partial
+from functools import lru_cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from data import CLASSIFICATION, DATA, table, table_names
-from rows import add_rows
 from scipy.special import softmax
 from sklearn.base import is_classifier
-from threadpoolctl import threadpool_limits
 
-from ngdt import (
-    ObliqueForestClassifier,
-    ObliqueForestRegressor,
-    ObliqueTreeClassifier,
-    ObliqueTreeRegressor,
-    Tree,
-)
+from benchmarks.data import BUNDLED, CLASSIFICATION, TABLES, load, names_in, table
+from benchmarks.models import make
+from benchmarks.runner import Benchmark
+from ngdt import Tree
 from ngdt.export import export_c, export_json, export_onnx, export_rules, export_sql
 from ngdt.optimizers import TAO
 
-FIELDS = ["data", "model", "form", "n_samples", "leaves", "different", "near", "tied"]
-KEYS = ["data", "model", "form"]
 # The data sets of forests: wide and narrow, with categories and missing values, of both tasks.
 SOME = ("mnist", "segment", "cpu_act", "abalone", "titanic", "auto_mpg", "credit_approval", "yeast")
-# Largest number of values of the training samples.
-MAX_VALUES = 1_000_000
+# Most training samples, and values of them.
+MAX_TRAIN, MAX_VALUES = 3000, 1_000_000
+# The models and their parameters.
+MODELS = {"default": ("tree", {}), "tao": ("tree", {"optimizer": TAO(C=0.1), "leaf": "constant"}),
+          "forest": ("forest", {"n_estimators": 5})}
 # Predicts all rows.
 RUN = """
 void run(const double *x, long n, double *out)
@@ -76,19 +66,12 @@ void run(const double *x, long n, double *out)
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
 
 
-def set_names():
-    """All data sets, the smallest first."""
-    return [*table_names(), *sorted(
-        (path.stem for path in DATA.glob("*.npz")),
-        key=lambda name: (DATA / f"{name}.npz").stat().st_size)]
-
-
 def read(name):
     """All rows as a data frame, and y."""
-    if (DATA / "tabular" / f"{name}.npz").exists():
+    if name in BUNDLED or (TABLES / f"{name}.npz").exists():
         frame, y = table(name)
     else:
-        data = np.load(DATA / f"{name}.npz", allow_pickle=False)
+        data = load(name)
         X, y = (
             np.concatenate([data[f"{each}_{part}"] for part in ("train", "val", "test")
                             if f"{each}_{part}" in data]) if f"{each}_train" in data else data[each]
@@ -99,20 +82,16 @@ def read(name):
     return frame, y
 
 
-def fitted(kind, X, y, max_train):
-    """A model of some of the rows."""
-    n_train = min(max_train, MAX_VALUES // X.shape[1], len(X))
+@lru_cache(maxsize=1)
+def fitted(data, model):
+    """A model of some of the rows, and all rows. The forms of a model follow each other."""
+    X, y = read(data)
+    n_train = min(MAX_TRAIN, MAX_VALUES // X.shape[1], len(X))
     rows = np.random.default_rng(0).permutation(len(X))[:n_train]
-    tree, forest = (
-        (ObliqueTreeClassifier, ObliqueForestClassifier) if y.dtype.kind in "iU" else
-        (ObliqueTreeRegressor, ObliqueForestRegressor))
-    model = {
-        "default": lambda: tree(random_state=0),
-        "tao": lambda: tree(optimizer=TAO(C=0.1), leaf="constant", random_state=0),
-        "forest": lambda: forest(5, random_state=0)}[kind]()
+    name, parameters = MODELS[model]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(X.iloc[rows], y[rows])
+        return make(name, X, y, 0, **parameters).fit(X.iloc[rows], y[rows]), X
 
 
 def trees_of(model):
@@ -170,10 +149,6 @@ def by_onnx(model, X, dtype="double"):
     X = encoded(model, X).astype({"double": np.float64, "float": np.float32}[dtype])
     onnx_model = export_onnx(model, dtype=dtype, encoded=True)
     return InferenceSession(onnx_model.SerializeToString()).run(None, {"X": X})[0].ravel()
-
-
-def by_onnx_float(model, X):
-    return by_onnx(model, X, "float")
 
 
 def by_text(model, X):
@@ -258,7 +233,7 @@ class Reader:
 
 
 FORMS = {"text": by_text, "json": by_json, "sql": by_sql, "c": by_c, "onnx": by_onnx,
-         "onnx_float": by_onnx_float}
+         "onnx_float": partial(by_onnx, dtype="float")}
 
 
 # --- comparison ---------------------------------------------------------------------------------
@@ -301,49 +276,30 @@ def compare(model, form, X):
     return {"different": len(rows), "near": near, "tied": tied}
 
 
-def run(options, done):
-    """Rows of the file that are not done yet."""
-    for name in options.data or set_names():
-        X = None
-        for kind in ("default", "tao", "forest")[:2 + (name in SOME)]:
-            forms = [form for form in options.forms
-                     if (kind != "forest" or form not in ("text", "sql"))
-                     and (name, kind, form) not in done]
-            if not forms:
-                continue
-            if X is None:
-                X, y = read(name)
-            model = fitted(kind, X, y, options.max_train)
-            for form in forms:
-                yield {"data": name, "model": kind, "form": form, "n_samples": len(X),
-                       "leaves": sum(tree.n_leaves for tree in trees_of(model)),
-                       **compare(model, form, X)}
+def jobs(quick):
+    forms = [form for form in FORMS if (
+        find_spec("onnxruntime") if form.startswith("onnx") else form != "c" or shutil.which("cc"))]
+    return [{"data": data, "model": model, "form": form}
+            for data in (["iris"] if quick else [*names_in(TABLES), *names_in()])
+            for model in MODELS if model != "forest" or data in SOME
+            for form in forms if model != "forest" or form not in ("text", "sql")]
 
 
-def summarize(path):
-    """Rows by form, and the lines with rows that differ."""
-    lines = pd.read_csv(path)
-    totals = lines.groupby("form").agg(
+def run(data, model, form):
+    estimator, X = fitted(data, model)
+    return [{"n_samples": len(X), "leaves": sum(tree.n_leaves for tree in trees_of(estimator)),
+             **compare(estimator, form, X)}]
+
+
+def report(rows, folder):
+    """Print rows by form, and the lines with rows that differ."""
+    totals = rows.groupby("form").agg(
         models=("form", "size"), rows=("n_samples", "sum"), different=("different", "sum"),
         near=("near", "sum"), tied=("tied", "sum"))
     print(totals.to_string())
-    print(lines[lines.different > 0].to_string(index=False))
+    print(rows[rows.different > 0].to_string(index=False))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", default="exports.csv")
-    parser.add_argument("--summary", action="store_true", help="run nothing")
-    parser.add_argument("--data", nargs="*", help="data sets (default: all, small ones first)")
-    parser.add_argument("--forms", nargs="*", choices=FORMS, default=list(FORMS))
-    parser.add_argument("--max-train", type=int, default=3000)
-    options = parser.parse_args()
-    if not options.summary:
-        with threadpool_limits(1):
-            for row in add_rows(options.output, FIELDS, KEYS, partial(run, options)):
-                print(*row.values(), file=sys.stderr, flush=True)
-    summarize(options.output)
-
-
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    "exports", "exported models beside `predict`", ("data", "model", "form"),
+    ("n_samples", "leaves", "different", "near", "tied"), jobs, run, report)

@@ -1,41 +1,31 @@
-"""Trees on dask partitions: time, memory and accuracy against the number of rows.
+"""Trees on dask partitions: time, memory and accuracy.
 
-    python benchmarks/partitions.py                      10^5 to 10^7 rows, made when they are read
-    python benchmarks/partitions.py --rows 1e8           more of them
-    python benchmarks/partitions.py --folder /tmp/rows   the same, from files that are mapped
-        --format parquet                                 or from other files: parquet, zarr
-    python benchmarks/partitions.py --output FILE.csv    rows are added to a table, too
-    python benchmarks/partitions.py --data mnist         accuracy next to the fit in memory
+*By the number of rows.* Rows are float32, of four classes: normal features, and a random oblique
+tree of 16 leaves says the class, for one row in twenty a wrong one. They never are in memory
+together: they are made when they are read, or are in files of a temporary folder, which TMPDIR
+names. A row has the seconds of the fit, processor time of all processes, and that of making rows;
+how often each partition was read, for X and for y together; the peak of the memory of all processes
+together, in which shared pages count once (pss) and once for each process (rss); accuracy on new
+rows, steps of a replica, and megabytes that replicas send and receive.
 
-Rows are float32, of four classes: normal features, and a random oblique tree of 16 leaves says the
-class, for one row in twenty a wrong one. They never are in memory together. Prints a row per case:
-seconds of the fit, processor time of all processes, and that of making rows; how often each
-partition was read, for X and for y together; the peak of the memory of all processes together, in
-which shared pages count once (pss) and once for each process (rss); accuracy on new rows, steps of
-a replica, and megabytes that replicas send and receive.
-
-In its own line: the memory of the processes before the fit, of which imports take most.
+*Accuracy* beside the fit in memory, on four partitions.
 """
 
-import argparse
-import csv
 import os
 import threading
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import dask.array as da
 import numpy as np
-import psutil
-from dask import delayed
-from distributed import Client, LocalCluster, get_worker
 
-import ngdt
-import ngdt.dask
-from ngdt.dask import ObliqueTreeClassifier
+from benchmarks.data import split
+from benchmarks.figures import cost_of_partitions
+from benchmarks.runner import Benchmark
 from ngdt.optimizers import OPTIMIZERS
 
 N_LEAVES, N_CLASSES, N_TEST = 16, 4, 50_000
+CHUNK, N_REPLICAS, N_WORKERS, MEMORY = 250_000, 4, 2, "1GB"
 
 
 def rows(seed, n, n_features):
@@ -52,12 +42,14 @@ def rows(seed, n, n_features):
 
 def in_files(X, y, folder, form):
     """The collections, written to files and read from them."""
-    folder = folder / f"{form}{len(X)}"
+    import dask.array as da
+
     if form == "zarr":
         for name, each in (("X", X), ("y", y)):
             da.to_zarr(each, str(folder / name), overwrite=True)
         return da.from_zarr(str(folder / "X")), da.from_zarr(str(folder / "y"))
     import dask.dataframe as dd
+
     names = [f"x{number}" for number in range(X.shape[1])]
     table = dd.from_dask_array(X, columns=names)
     table.assign(label=dd.from_dask_array(y)).to_parquet(folder, overwrite=True)
@@ -65,9 +57,12 @@ def in_files(X, y, folder, form):
     return table[names], table["label"]
 
 
-def collections(n_rows, n_features, chunk, folder):
+def collections(n_rows, n_features, folder):
     """dask arrays of so many rows: made when they are read, or mapped from files."""
-    n_chunks = -(-n_rows // chunk)
+    import dask.array as da
+    from dask import delayed
+
+    n_chunks = -(-n_rows // CHUNK)
     sizes = np.diff(np.linspace(0, n_rows, n_chunks + 1).astype(int)).tolist()
     parts = [(number, size, n_features) for number, size in enumerate(sizes)]
     read = read_file if folder else rows
@@ -88,6 +83,8 @@ def read_file(folder, number):
 
 def counted(read, arguments):
     """What is read, and the worker counts the readings and their processor time."""
+    from distributed import get_worker
+
     worker, begin = get_worker(), time.thread_time()
     found = read(*arguments)
     number, seconds = getattr(worker, "readings", (0, 0.0))
@@ -109,6 +106,8 @@ class Watch(threading.Thread):
         self.peak, self.ended, self.begin = np.zeros(2), threading.Event(), self.processor_time()
 
     def processes(self):
+        import psutil
+
         own = psutil.Process(os.getpid())
         return [own, *own.children(recursive=True)]
 
@@ -141,106 +140,89 @@ def moved(model, n_replicas):
     return steps, 2 * n_replicas * size * -(-steps // 8) / 1e6
 
 
-def scale(args, client):
-    X_test, y_test = rows(10**6, N_TEST, args.features)
-    for number, n_rows in enumerate(args.rows):
-        is_mapped = args.format == "npy"
-        X, y = collections(
-            n_rows, args.features, args.chunk, args.folder if is_mapped else None)
-        n_parts = X.numblocks[0]
-        if not is_mapped:
-            X, y = in_files(X, y, args.folder, args.format)
-        watch, begin, before = Watch(), time.perf_counter(), readings(client)
-        watch.start()
-        model = ObliqueTreeClassifier(random_state=0, n_jobs=args.replicas).fit(X, y)
-        seconds, cpu = time.perf_counter() - begin, watch.end()
-        n_read, making = readings(client) - before
-        steps, megabytes = moved(model, min(args.replicas, n_parts))
-        found = {
-            "rows": n_rows, "features": args.features,
-            "from": args.format if args.folder else "made", "seconds": round(seconds, 1),
-            "cpu": round(cpu, 1), "making": round(making, 1),
-            "read": round(n_read / n_parts, 1) if is_mapped else "",
-            "pss_mib": round(watch.peak[0]), "rss_mib": round(watch.peak[1]),
-            "accuracy": round(model.score(X_test, y_test), 4), "steps": steps,
-            "mb_moved": round(megabytes)}
-        if number == 0:
-            print("".join(f"{name:>10}" for name in found))
-        print("".join(f"{value:>10}" for value in found.values()), flush=True)
-        if args.output:
-            add_to(args.output, found)
+def cost_jobs(quick):
+    cases = ((400, 3, "made"),) if quick else (
+        *((10**exponent, 20, "made") for exponent in (5, 6, 7, 8)),
+        (10**7, 20, "zarr"), (10**7, 50, "npy"), (10**7, 20, "parquet"))
+    return [dict(zip(COST.keys, case, strict=True)) for case in cases]
 
 
-def add_to(path, row):
-    """Add a row to a table, in which it takes the place of that of the same case."""
-    case, table = ("rows", "features", "from"), []
-    if path.exists():
-        with path.open(newline="") as file:
-            table = [each for each in csv.DictReader(file)
-                     if any(each[name] != str(row[name]) for name in case)]
-    table = sorted([*table, row], key=lambda each: (
-        int(each["features"]), each["from"], int(each["rows"])))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, row.keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
+def cost_run(rows, features, **source):
+    """A fit by workers with a limit of memory each, and a client."""
+    from distributed import Client, LocalCluster
 
-
-def accuracy(args):
-    """The fit on four partitions next to that in memory."""
-    folder = Path(os.environ.get("NGDT_DATA", "../shared/data"))
-    with np.load(folder / f"{args.data}.npz") as arrays:
-        arrays = dict(arrays)
-    if "X" in arrays:
-        order = np.random.default_rng(0).permutation(len(arrays["X"]))
-        train, test = np.split(order, [int(0.8 * len(order))])
-        X, y, X_test, y_test = (arrays[name][each] for each in (train, test) for name in "Xy")
-    else:
-        order = np.random.default_rng(0).permutation(len(arrays["X_train"]))
-        X, y, X_test, y_test = (arrays["X_train"][order], arrays["y_train"][order],
-                                arrays["X_test"], arrays["y_test"])
-    X, X_test = X.astype(np.float32), X_test.astype(np.float32)
-    chunk, found = -(-len(X) // args.replicas), {"memory": [], "partitions": []}
-    parts = da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk)
-    for seed in range(args.seeds):
-        parameters = {"optimizer": OPTIMIZERS[args.optimizer](), "random_state": seed}
-        kind = "ObliqueTreeClassifier"
-        if args.trees:
-            kind, parameters["n_estimators"] = "ObliqueForestClassifier", args.trees
-        alone = getattr(ngdt, kind)(**parameters).fit(X, y)
-        model = getattr(ngdt.dask, kind)(n_jobs=args.replicas, **parameters).fit(*parts)
-        for name, each in (("memory", alone), ("partitions", model)):
-            found[name].append(100 * each.score(X_test, y_test))
-    for name, scores in found.items():
-        print(f"{args.data} {name:<11}{np.mean(scores):7.2f} +- "
-              f"{np.std(scores, ddof=1) / len(scores)**0.5:.2f}   {np.round(scores, 2).tolist()}")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=lambda text: int(float(text)), nargs="+",
-                        default=[10**5, 10**6, 10**7])
-    parser.add_argument("--features", type=int, default=20)
-    parser.add_argument("--chunk", type=lambda text: int(float(text)), default=250_000)
-    parser.add_argument("--replicas", type=int, default=4)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--memory", default="1GB", help="limit of a worker")
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--format", choices=("npy", "parquet", "zarr"), default="npy")
-    parser.add_argument("--output", type=Path, help="table of comma-separated values")
-    parser.add_argument("--data")
-    parser.add_argument("--optimizer", default="annealed", help="for --data")
-    parser.add_argument("--trees", type=int, help="for --data: those of a forest")
-    parser.add_argument("--seeds", type=int, default=3)
-    args = parser.parse_args()
-    if args.data:
-        return accuracy(args)
-    with LocalCluster(n_workers=args.workers, threads_per_worker=1, memory_limit=args.memory,
-                      dashboard_address=None) as cluster, Client(cluster) as client:
+    with TemporaryDirectory() as folder, LocalCluster(
+            n_workers=N_WORKERS, threads_per_worker=1, memory_limit=MEMORY,
+            dashboard_address=None) as cluster, Client(cluster) as client:
         client.run(lambda: __import__("ngdt.dask"))
-        print("before: {:.0f} MiB pss, {:.0f} rss".format(*Watch().memory()))
-        scale(args, client)
+        return [cost_of(client, rows, features, source["from"], Path(folder))]
 
 
-if __name__ == "__main__":
-    main()
+def cost_of(client, n_rows, n_features, source, folder):
+    from ngdt.dask import ObliqueTreeClassifier
+
+    is_counted = source in ("made", "npy")
+    X, y = collections(n_rows, n_features, folder if source == "npy" else None)
+    n_parts = X.numblocks[0]
+    if not is_counted:
+        X, y = in_files(X, y, folder, source)
+    watch, begin, before = Watch(), time.perf_counter(), readings(client)
+    watch.start()
+    model = ObliqueTreeClassifier(random_state=0, n_jobs=N_REPLICAS).fit(X, y)
+    seconds, cpu = time.perf_counter() - begin, watch.end()
+    n_read, making = readings(client) - before
+    steps, megabytes = moved(model, min(N_REPLICAS, n_parts))
+    return {"seconds": seconds, "cpu": cpu, "making": making,
+            "read": n_read / n_parts if is_counted else "",
+            "pss_mib": round(watch.peak[0]), "rss_mib": round(watch.peak[1]),
+            "accuracy": model.score(*rows(10**6, N_TEST, n_features)), "steps": steps,
+            "mb_moved": round(megabytes)}
+
+
+COST = Benchmark(
+    "partitions", "trees on dask partitions: time and memory", ("rows", "features", "from"),
+    ("seconds", "cpu", "making", "read", "pss_mib", "rss_mib", "accuracy", "steps", "mb_moved"),
+    cost_jobs, cost_run, cost_of_partitions, needs="dask")
+
+
+def accuracy_jobs(quick):
+    """Of single trees, which are no forest of 0 trees, and of ten trees."""
+    if quick:
+        return [{"data": "iris", "optimizer": "ssgd", "trees": 0, "seed": 0}]
+    return [{"data": data, "optimizer": optimizer, "trees": n_trees, "seed": seed}
+            for optimizer, n_trees, n_seeds, names in (
+                ("annealed", 0, 5, ("pendigits", "connect4", "mnist")),
+                ("ssgd", 0, 5, ("pendigits", "connect4", "mnist")),
+                ("annealed", 10, 3, ("pendigits", "connect4")))
+            for data in names for seed in range(n_seeds)]
+
+
+def accuracy_run(data, optimizer, trees, seed):
+    import dask.array as da
+
+    import ngdt
+    import ngdt.dask
+
+    X, y, X_test, y_test = split(data, 0)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y, chunk = X[order], y[order], -(-len(X) // N_REPLICAS)
+    parameters = {"optimizer": OPTIMIZERS[optimizer](), "random_state": seed}
+    if trees:
+        parameters["n_estimators"] = trees
+    kind = "ObliqueForestClassifier" if trees else "ObliqueTreeClassifier"
+    alone = getattr(ngdt, kind)(**parameters).fit(X, y)
+    model = getattr(ngdt.dask, kind)(n_jobs=N_REPLICAS, **parameters).fit(
+        da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk))
+    return [{"memory": 100 * alone.score(X_test, y_test),
+             "partitions": 100 * model.score(X_test, y_test)}]
+
+
+def accuracy_report(rows, folder):
+    groups = rows.groupby(["optimizer", "trees", "data"], sort=False)
+    print(groups[["memory", "partitions"]].agg(["mean", "sem"]).round(2).to_string())
+
+
+ACCURACY = Benchmark(
+    "partitions_accuracy", "trees on dask partitions, beside those in memory",
+    ("data", "optimizer", "trees", "seed"), ("memory", "partitions"), accuracy_jobs, accuracy_run,
+    accuracy_report, needs="dask")

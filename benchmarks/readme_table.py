@@ -1,138 +1,82 @@
-"""The table of the README: one tree against other models, on data that come with scikit-learn.
-
-    python benchmarks/readme_table.py
+"""The table of the README: one tree beside other models, on data that come with scikit-learn.
 
 Means over five random splits into 70 % training and 30 % test samples, stratified by class. All
 models have their default parameters, except that logistic regression gets standardized features,
 and that 5-fold cross-validation chooses ccp_alpha of scikit-learn's tree. Prints Markdown: test
 accuracy, and for the data sets in this order the mean number of leaves, the size of the pickle and
-the time of a prediction for one sample, on one core. Below the table: what the default chose.
+the CPU time of a prediction for one sample. Below the table: what the default chose, and the time
+of its prediction for a row of an array, the same unchecked, and a row of a data frame.
 """
 
-import argparse
 import pickle
-import time
-from collections import Counter
 from functools import partial
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
+from sklearn.model_selection import train_test_split
 
-from ngdt import ObliqueTreeClassifier
+from benchmarks.data import BUNDLED
+from benchmarks.fitting import latency
+from benchmarks.models import chosen, make, n_leaves
+from benchmarks.runner import Benchmark
 
-DATA = {"breast cancer": load_breast_cancer, "digits": load_digits, "wine": load_wine}
+DATA, N_SPLITS, N_CALLS = ("breast_cancer", "digits", "wine"), 5, 100
 MODELS = {
-    "`ObliqueTreeClassifier`": lambda seed: ObliqueTreeClassifier(random_state=seed),
-    '`ObliqueTreeClassifier(leaf="constant")`': lambda seed: ObliqueTreeClassifier(
-        leaf="constant", random_state=seed),
-    "pruned `DecisionTreeClassifier`": lambda seed: DecisionTreeClassifier(random_state=seed),
-    "`LogisticRegression`": lambda seed: make_pipeline(StandardScaler(), LogisticRegression()),
-    "`RandomForestClassifier`": lambda seed: RandomForestClassifier(random_state=seed),
-    "`HistGradientBoostingClassifier`": lambda seed: HistGradientBoostingClassifier(
-        random_state=seed),
+    "`ObliqueTreeClassifier`": ("tree", {}),
+    '`ObliqueTreeClassifier(leaf="constant")`': ("tree", {"leaf": "constant"}),
+    "pruned `DecisionTreeClassifier`": ("pruned tree", {}),
+    "`LogisticRegression`": ("linear", {}),
+    "`RandomForestClassifier`": ("random forest", {}),
+    "`HistGradientBoostingClassifier`": ("boosting", {}),
 }
+DEFAULT = next(iter(MODELS))
+LATENCIES = ("ms", "ms_unchecked", "ms_frame")
 
 
-def fit(model, X, y):
-    """Fit, and choose ccp_alpha of a tree among those at which pruning changes it."""
-    if not isinstance(model, DecisionTreeClassifier):
-        return model.fit(X, y)
-    # Rounding may make the smallest alphas negative. Some 40 of them cover the path.
-    alphas = np.unique(np.maximum(model.cost_complexity_pruning_path(X, y).ccp_alphas, 0.0))
-    alphas = alphas[::max(1, len(alphas) // 40)]
-    return GridSearchCV(model, {"ccp_alpha": alphas}, cv=5).fit(X, y).best_estimator_
+def jobs(quick):
+    models = list(MODELS)[:3] if quick else MODELS
+    return [{"model": model, "data": data, "split": split} for model in models
+            for data in (("wine",) if quick else DATA) for split in range(1 if quick else N_SPLITS)]
 
 
-def milliseconds(predict, X, calls=100):
-    """CPU time of a prediction for one sample, which other programs disturb less than wall time."""
-    seconds = []
-    for i in range(calls):
-        x = X[i % len(X):][:1]
-        start = time.process_time()
-        predict(x)
-        seconds.append(time.process_time() - start)
-    return 1e3 * np.median(seconds)
+def run(model, data, split):
+    X, y = BUNDLED[data](return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=split)
+    name, parameters = MODELS[model]
+    fitted = make(name, X, y, split, **parameters).fit(X, y)
+    fitted = getattr(fitted, "best_", fitted)
+    row = {"accuracy": 100 * fitted.score(X_test, y_test), "leaves": n_leaves(fitted),
+           "kB": len(pickle.dumps(fitted)) / 1e3, "chosen": chosen(fitted),
+           "ms": 1e3 * latency(fitted.predict, X_test, N_CALLS)}
+    if model == DEFAULT and split == 0:
+        frame, labels = BUNDLED[data](return_X_y=True, as_frame=True)
+        of_frame = make(name, X, y, split).fit(frame, labels)
+        row |= {"ms_unchecked": 1e3 * latency(
+                    partial(fitted.predict, check_input=False), X_test, N_CALLS),
+                "ms_frame": 1e3 * latency(of_frame.predict, frame, N_CALLS)}
+    return [row]
 
 
-def n_leaves(model):
-    """Leaves of a tree, or of all trees of an ensemble. NaN for a linear model."""
-    if hasattr(model, "get_n_leaves"):
-        return model.get_n_leaves()
-    if hasattr(model, "estimators_"):
-        return sum(tree.get_n_leaves() for tree in model.estimators_)
-    if hasattr(model, "_predictors"):
-        return sum(tree.get_n_leaf_nodes() for trees in model._predictors for tree in trees)
-    return np.nan
-
-
-def chosen(model):
-    """The candidate that won."""
-    return model.candidates_["candidate"][model.candidates_["chosen"].index(True)]
-
-
-def measure(make, load, seed, choices):
-    """Test accuracy in per cent, leaves, size of the pickle in kB, milliseconds for one sample.
-
-    What a default of this package chose is counted in ``choices``.
-    """
-    X, y = load(return_X_y=True)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
-    model = fit(make(seed), X, y)
-    figures = [100 * model.score(X_test, y_test), n_leaves(model), len(pickle.dumps(model)) / 1e3,
-               milliseconds(model.predict, X_test)]
-    if getattr(model, "candidates_", None):
-        choices[chosen(model)] += 1
-    return figures
-
-
-def latencies(load):
-    """Milliseconds of the default: a row of an array, the same unchecked, a row of a data frame."""
-    found = []
-    for as_frame in (False, True):
-        X, y = load(return_X_y=True, as_frame=as_frame)
-        model = ObliqueTreeClassifier(random_state=0).fit(X, y)
-        found.append(milliseconds(model.predict, X))
-        if not as_frame:
-            found.append(milliseconds(partial(model.predict, check_input=False), X))
-    return found
+def report(rows, folder):
+    data = [name for name in DATA if name in set(rows["data"])]
+    mean = rows.groupby(["model", "data"])[["accuracy", "leaves", "kB", *LATENCIES]].mean()
+    print("| model |", *(f"{name.replace('_', ' ')}, % |" for name in data), "leaves | kB | ms |")
+    print("|---" * (len(data) + 4) + "|")
+    for model in [model for model in MODELS if model in set(rows["model"])]:
+        means = mean.loc[model].loc[data]
+        print("|", " | ".join([model, *(f"{each:.1f}" for each in means["accuracy"]), *(
+            cells(means[column], digits) for column, digits in (
+                ("leaves", 0), ("kB", 0), ("ms", 2)))]), "|")
+    picked = rows.dropna(subset="chosen").groupby(["model", "data", "chosen"]).size()
+    print("\nchosen\n", picked.to_string())
+    print(f"\nms of {DEFAULT}: an array, with `check_input=False`, a data frame")
+    for name in data:
+        print(f"{name}:", cells(mean.loc[(DEFAULT, name), list(LATENCIES)], 3))
 
 
 def cells(column, digits):
     return " / ".join("-" if np.isnan(each) else f"{each:.{digits}f}" for each in column)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--splits", type=int, default=5, help="random splits (default: 5)")
-    splits = parser.parse_args().splits
-    choices = {}
-    print("| model |", *(f"{name}, % |" for name in DATA), "leaves | kB | ms |")
-    print("|---" * (len(DATA) + 4) + "|")
-    for name, make in MODELS.items():
-        counts = [Counter() for _ in DATA]
-        # One row for each data set, one column for each figure.
-        mean = np.array([
-            np.mean([measure(make, load, seed, count) for seed in range(splits)], axis=0)
-            for load, count in zip(DATA.values(), counts, strict=True)])
-        accuracy, leaves, size, latency = mean.T
-        print("|", " | ".join([
-            name, *(f"{each:.1f}" for each in accuracy), cells(leaves, 0), cells(size, 0),
-            cells(latency, 2)]), "|", flush=True)
-        if any(counts):
-            choices[name] = dict(zip(DATA, map(dict, counts), strict=True))
-    print("\nchosen:", *(f"{name}: {found}" for name, found in choices.items()), sep="\n")
-    print("\nms of `ObliqueTreeClassifier`: an array, with `check_input=False`, a data frame")
-    for name, load in DATA.items():
-        print(f"{name}:", " / ".join(f"{each:.3f}" for each in latencies(load)))
-
-
-if __name__ == "__main__":
-    with threadpool_limits(1):
-        main()
+BENCHMARK = Benchmark(
+    "readme_table", "the table of the README", ("model", "data", "split"),
+    ("accuracy", "leaves", "kB", "chosen", *LATENCIES), jobs, run, report)

@@ -1,21 +1,17 @@
-"""Wide and sparse data: seconds and accuracy of the default fit, next to logistic regression.
+"""Wide and sparse data: CPU time and accuracy of the default fit beside logistic regression.
 
-    python benchmarks/wide.py
-
-Prints a row per case: processor time of the fit (of one thread) and its ratio to that of
-scikit-learn's logistic regression on the same samples, test accuracy of both, and leaves. The
-classes of the dense case depend on 20 of 20 000 features of noise, so that 200 samples do not tell
-much; those of the sparse one on 300 of 3000.
+A row has the seconds of the fit and their ratio to those of scikit-learn's logistic regression on
+the same samples, test accuracy of both, and leaves. The classes of the dense case depend on 20 of
+20 000 features of noise, so that 200 samples do not tell much; those of the sparse one on 300 of
+3000.
 """
-
-import argparse
-import time
 
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
+from benchmarks.fitting import Fit
+from benchmarks.runner import Benchmark, print_rows
 from ngdt import ObliqueTreeClassifier
 
 N_TEST = 2000
@@ -56,28 +52,20 @@ def csr(random, n_samples=800 + N_TEST):
 CASES = {"text 8000 x 30000": text, "dense 200 x 20000": dense, "csr 800 x 3000": csr}
 
 
-def timed_fit(model, X, y):
-    begin = time.process_time()
-    model.fit(X, y)
-    return time.process_time() - begin
+def jobs(quick):
+    return [{"case": case, "seed": 0} for case in (list(CASES)[-1:] if quick else CASES)]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=1)
-    args = parser.parse_args()
-    print(f"{'case':<20}{'seconds':>8}{'ratio':>7}{'accuracy':>10}{'logistic':>10}{'leaves':>8}")
-    for name, make in CASES.items():
-        for seed in range(args.seeds):
-            X, y = make(np.random.default_rng(seed))
-            X, y, X_test, y_test = X[:-N_TEST], y[:-N_TEST], X[-N_TEST:], y[-N_TEST:]
-            tree, linear = ObliqueTreeClassifier(random_state=0), LogisticRegression()
-            with threadpool_limits(1):
-                seconds, theirs = (timed_fit(model, X, y) for model in (tree, linear))
-            print(f"{name:<20}{seconds:>8.2f}{seconds / theirs:>7.1f}"
-                  f"{tree.score(X_test, y_test):>10.4f}{linear.score(X_test, y_test):>10.4f}"
-                  f"{tree.get_n_leaves():>8}", flush=True)
+def run(case, seed):
+    X, y = CASES[case](np.random.default_rng(seed))
+    X, y, *test = X[:-N_TEST], y[:-N_TEST], X[-N_TEST:], y[-N_TEST:]
+    tree, linear = (Fit.of(model, X, y) for model in (
+        ObliqueTreeClassifier(random_state=0), LogisticRegression()))
+    return [{"seconds": tree.seconds, "ratio": tree.seconds / linear.seconds,
+             "accuracy": tree.model.score(*test), "logistic": linear.model.score(*test),
+             "leaves": tree.model.get_n_leaves()}]
 
 
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    "wide", "wide and sparse data, beside logistic regression", ("case", "seed"),
+    ("seconds", "ratio", "accuracy", "logistic", "leaves"), jobs, run, print_rows)

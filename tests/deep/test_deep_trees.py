@@ -334,11 +334,11 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-def test_the_experiment_counts_what_a_prediction_evaluates(tmp_path):
+def test_the_benchmark_counts_what_a_prediction_evaluates(tmp_path):
     sys.path.append(str(Path(__file__).parents[2]))     # it is not installed
-    from experiments import networks, runner
+    from benchmarks import networks, runner
 
-    rows = runner.run(networks.EXPERIMENT, networks.jobs(quick=True), tmp_path).set_index("method")
+    rows = runner.run(networks.BENCHMARK, networks.jobs(quick=True), tmp_path).set_index("method")
     # 16 places of 3 kernels of 25 weights, then layers of 12 x 8 and 8 x 1, or 12 x 50 and 50 x 8.
     trunk, nodes = rows.loc["trunk"], rows.drop("trunk")
     np.testing.assert_allclose(nodes["multiplications"], 1304 * nodes["evaluations"], rtol=1e-5)

@@ -10,7 +10,6 @@ import inspect
 import io
 import re
 import runpy
-import sys
 import tomllib
 from pathlib import Path
 
@@ -134,20 +133,6 @@ def test_methods_of_forests_in_readme(arguments):
     forest = made_as_in_readme(ngdt.ObliqueForestClassifier, arguments)
     forest.set_params(n_estimators=3, random_state=0)
     assert forest.fit(images.reshape(90, -1), y[:90]).score(images.reshape(90, -1), y[:90]) > 0.9
-
-
-def test_tables_of_forests_are_those_of_the_measured_rows(tmp_path, monkeypatch):
-    folder = ROOT / "benchmarks"
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(sys, "argv", [
-        "forests.py", "--summary", "--tables", str(tmp_path),
-        "--output", str(folder / "results/forests.csv")])
-    runpy.run_path(str(folder / "forests.py"), run_name="__main__")
-    paths = list(tmp_path.iterdir())
-    assert paths
-    for path in paths:
-        shown = ROOT / "docs/user_guide" / path.name
-        assert shown.read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 # Lines of code: without docstrings, comments and blank lines.
 MOST_OF_FUNCTION, MOST_OF_FILE = 60, 350
 
-FOLDERS = ("ngdt", "benchmarks", "experiments", "examples")
+FOLDERS = ("ngdt", "benchmarks", "examples")
 FILES = [ROOT / "setup.py", *sorted(
     path for folder in FOLDERS for path in (ROOT / folder).rglob("*")
     if path.suffix in (".py", ".pyx", ".pxd", ".pyi", ".h")

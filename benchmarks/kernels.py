@@ -13,11 +13,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from experiments.data import split
-from experiments.figures import accuracy_by_components
-from experiments.fitting import Fit, chosen
-from experiments.methods import tree
-from experiments.runner import Experiment
+from benchmarks.data import split
+from benchmarks.figures import accuracy_by_components
+from benchmarks.fitting import Fit, chosen
+from benchmarks.models import tree
+from benchmarks.runner import Benchmark
 from ngdt.optimizers import TAO, Annealed
 
 DEPTHS = {"segment": 6, "pendigits": 6, "usps": 6, "letter": 8, "digits": 4}
@@ -82,7 +82,7 @@ def run(data, kernel, components, seed):
         "used": int(np.count_nonzero(weights.any(axis=0)))}]
 
 
-EXPERIMENT = Experiment(
+BENCHMARK = Benchmark(
     "kernels", "kernel splits, by the number of components (outlook of Norouzi 2015)",
     ("data", "kernel", "components", "seed"),
     ("chosen", "validation", "train", "test", "seconds", "leaves", "nonzeros", "used"),

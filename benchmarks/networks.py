@@ -6,13 +6,11 @@ with one network whose outputs are the features of linear splits. Their settings
 10 000 of the training samples of MNIST.
 """
 
-from collections import namedtuple
-
 import pandas as pd
 
-from experiments.data import split
-from experiments.fitting import Fit
-from experiments.runner import Experiment
+from benchmarks.data import split
+from benchmarks.fitting import Fit
+from benchmarks.runner import Benchmark
 from ngdt.deep import CNN, DeepTreeClassifier
 from ngdt.optimizers import Annealed, EndToEnd
 from ngdt.path import prediction_cost
@@ -77,12 +75,12 @@ def run(data, method, seed):
         "multiplications": each * evaluations if fit.model.trunk is None else each + products}]
 
 
-Line = namedtuple("Line", ["splits", "training"])
+# Splits, and how they are trained.
 LINES = {
-    "greedy": Line("the paper's network in each", "greedily, best-first"),
-    "finetuned": Line("the paper's network in each", "greedily, then together by EM"),
-    "annealed": Line("the paper's network in each", "together, annealed"),
-    "trunk": Line("linear, in the outputs of one network", "together, annealed"),
+    "greedy": ("the paper's network in each", "greedily, best-first"),
+    "finetuned": ("the paper's network in each", "greedily, then together by EM"),
+    "annealed": ("the paper's network in each", "together, annealed"),
+    "trunk": ("linear, in the outputs of one network", "together, annealed"),
 }
 PUBLISHED = {"finetuned": "98.2 ± 0.3"}
 
@@ -93,7 +91,7 @@ def table(rows, folder):
     for method, group in rows.groupby("method", sort=False):
         spread = f" ± {group['test'].std():.1f}" if len(group) > 1 else ""
         lines.append({
-            "Splits": LINES[method].splits, "Trained": LINES[method].training,
+            **dict(zip(("Splits", "Trained"), LINES[method], strict=True)),
             "Test": f"{group['test'].mean():.1f}{spread}", "Published": PUBLISHED.get(method, ""),
             "Leaves": f"{group['leaves'].mean():.0f}",
             "Multiplications": f"{group['multiplications'].mean():.0f}",
@@ -101,7 +99,7 @@ def table(rows, folder):
     pd.DataFrame(lines).to_csv(folder / "networks_table.csv", index=False, lineterminator="\n")
 
 
-EXPERIMENT = Experiment(
+BENCHMARK = Benchmark(
     "networks", "trees whose splits are networks (Hehn 2020, section 3.4)",
     ("data", "method", "seed"),
     ("train", "test", "leaves", "evaluations", "multiplications", "seconds"),

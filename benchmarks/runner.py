@@ -53,7 +53,7 @@ VERSIONS = _versions()
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Benchmark:
     """One CSV file, and the figures and tables that are made of it.
 
     Attributes
@@ -72,7 +72,8 @@ class Experiment:
         From the values of the keys to a list of dicts with the fields, or with some of them.
         Several rows of a job repeat its keys.
     report : callable or None
-        From the rows, as a data frame, and a folder to figures and tables in the folder.
+        From the rows, as a data frame, and a folder to figures and tables in the folder. It may
+        print a summary.
     needs : str or None
         A package that its jobs need, besides those of the extras `plot` and `cli`.
     """
@@ -96,29 +97,37 @@ class Experiment:
 
 
 class Table:
-    """The CSV file of an experiment."""
+    """The CSV file of a benchmark."""
 
-    def __init__(self, experiment, folder):
-        self.experiment, self.path = experiment, Path(folder) / f"{experiment.name}.csv"
+    def __init__(self, benchmark, folder):
+        self.benchmark, self.path = benchmark, Path(folder) / f"{benchmark.name}.csv"
 
-    def done(self):
-        """Keys of the finished jobs, as they are in the file.
+    def columns(self):
+        """Columns of the file, or of a new one; older files have no column of versions.
 
         Raises
         ------
         ValueError
             If the file has other columns.
         """
+        columns = self.benchmark.columns
+        if not self.path.exists():
+            return columns
+        with open(self.path, newline="", encoding="utf-8") as file:
+            found = next(csv.reader(file), columns)
+        if {*found, "versions"} != {*columns}:
+            raise ValueError(f"{self.path} has the columns {found}, expected {columns}: "
+                             "move the file away")
+        return found
+
+    def done(self):
+        """Keys of the finished jobs, as they are in the file."""
         if not self.path.exists():
             return set()
         self._drop_cut_line()
+        self.columns()
         with open(self.path, newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            if reader.fieldnames != self.experiment.columns:
-                raise ValueError(
-                    f"{self.path} has the columns {reader.fieldnames}, expected "
-                    f"{self.experiment.columns}: move the file away")
-            return {tuple(row[key] for key in self.experiment.keys) for row in reader}
+            return {tuple(row[key] for key in self.benchmark.keys) for row in csv.DictReader(file)}
 
     def _drop_cut_line(self):
         """A run that was killed while it wrote leaves a line without an end."""
@@ -129,12 +138,13 @@ class Table:
 
     def append(self, job, rows):
         """Write the rows of a job, by one call of the system: all of them, or none."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.experiment.columns, lineterminator="\n")
+        text, columns = io.StringIO(), self.columns()
+        versions = {"versions": VERSIONS} if "versions" in columns else {}
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
         if not self.path.exists() or self.path.stat().st_size == 0:
             writer.writeheader()
         for row in rows:
-            writer.writerow({**job, **_rounded(row), "versions": VERSIONS})
+            writer.writerow({**job, **_rounded(row), **versions})
         with open(self.path, "ab", buffering=0) as file:
             file.write(text.getvalue().encode())
 
@@ -149,16 +159,16 @@ def _rounded(row):
         for name, value in row.items()}
 
 
-def key_of(experiment, job):
-    return tuple(str(job[key]) for key in experiment.keys)
+def key_of(benchmark, job):
+    return tuple(str(job[key]) for key in benchmark.keys)
 
 
-def run(experiment, jobs, folder=RESULTS, n_jobs=1):
+def run(benchmark, jobs, folder=RESULTS, n_jobs=1):
     """Run the jobs that the file lacks, each on one thread.
 
     Parameters
     ----------
-    experiment : Experiment
+    benchmark : Benchmark
     jobs : iterable of dict
     folder : Path
     n_jobs : int
@@ -170,20 +180,20 @@ def run(experiment, jobs, folder=RESULTS, n_jobs=1):
         All rows of the file.
     """
     os.makedirs(folder, exist_ok=True)
-    table = Table(experiment, folder)
+    table = Table(benchmark, folder)
     done = table.done()
-    jobs = [job for job in jobs if key_of(experiment, job) not in done]
+    jobs = [job for job in jobs if key_of(benchmark, job) not in done]
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, TimeRemainingColumn()) as progress:
-        task = progress.add_task(experiment.name, total=len(jobs))
+        task = progress.add_task(benchmark.name, total=len(jobs))
         # In the order in which they finish: no result waits in memory for an earlier, slower job.
         results = joblib.Parallel(n_jobs, return_as="generator_unordered")(
-            joblib.delayed(_on_one_thread)(experiment.run, job) for job in jobs)
+            joblib.delayed(_on_one_thread)(benchmark.run, job) for job in jobs)
         for job, rows in results:
             table.append(job, rows)
             progress.update(
                 task, advance=1,
-                description=" ".join([experiment.name, *key_of(experiment, job)]))
+                description=" ".join([benchmark.name, *key_of(benchmark, job)]))
     return table.read()
 
 
@@ -191,3 +201,8 @@ def _on_one_thread(function, job):
     """The job, too, because jobs do not finish in their order."""
     with threadpool_limits(1):
         return job, list(function(**job))
+
+
+def print_rows(rows, folder):
+    """Print all rows: a report."""
+    print(rows.drop(columns="versions").to_string(index=False, float_format="{:.4g}".format))

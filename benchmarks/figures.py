@@ -1,12 +1,13 @@
-"""Figures of the experiments: from the rows of one CSV file to a picture in a folder."""
+"""Figures of the benchmarks: from the rows of one CSV file to a picture in a folder."""
 
 from math import ceil, isqrt
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from scipy.optimize import linprog
 
-from experiments.data import TITLES
+from benchmarks.data import TITLES
 
 # Shapes and lines tell the methods apart without colours; the colours are safe for colour-blind
 # readers. Greedy methods are dashed, dotted or both.
@@ -195,6 +196,37 @@ def accuracy_by_evaluations(rows, folder):
     figure.savefig(folder / "load.png", dpi=110)
 
 
+# The models of the figure of tables.
+MARKS = {
+    "forest": {"marker": "|", "color": "0.25", "s": 90, "linewidths": 2, "label": "random forest"},
+    "pruned": {"marker": "D", "facecolors": "white", "edgecolors": "#D55E00", "s": 30,
+               "linewidths": 1.4, "label": "pruned decision tree"},
+    "default": {"marker": "o", "color": "#0072B2", "s": 34, "label": "ngdt default"},
+}
+
+
+def scores_by_table(scores, titles, folder):
+    """Scores of three models on each table; a panel for each task, a title for each score."""
+    figure = Figure(figsize=(8, 10.5), layout="constrained")
+    axes = figure.subplots(
+        len(scores), squeeze=False, height_ratios=[len(table) + 1 for table in scores.values()])
+    for ax, (task, table) in zip(axes[:, 0], scores.items(), strict=True):
+        # R² below zero would leave no room for the others.
+        shown = table.loc[table["default"] > 0, [*MARKS]].sort_values("default")
+        heights = range(len(shown))
+        ax.hlines(heights, shown.min(axis=1), shown.max(axis=1), color="0.8", zorder=1)
+        for z, (method, style) in enumerate(MARKS.items(), start=2):
+            ax.scatter(shown[method], heights, zorder=z, **style)
+        ax.set(yticks=heights, yticklabels=[name.replace("_", " ") for name in shown.index],
+               ylim=(-0.7, len(shown) - 0.3), xlabel=f"{titles[task]} on test samples, %",
+               title=task)
+        _plain(ax, axis="x")
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+    axes[0, 0].legend(loc="lower right", frameon=True, reverse=True)
+    figure.savefig(folder / "tables.png", dpi=110)
+
+
 # Published trees of the path on MNIST: test error in per cent, splits, C, and the share of weights
 # that are not zero in per cent of those of the initial tree. The largest C is not said.
 PATH_INITIAL = {"error": 11.03, "splits": 410}
@@ -213,7 +245,7 @@ def error_on_path(rows, folder):
     axes = dict(zip(("C", "splits", "nonzeros"), figure.subplots(1, 3, sharey=True), strict=True))
     for (name, path), (color, marker) in zip(
             rows.groupby("initial", sort=False),
-            (("#0072B2", "o"), ("#56B4E9", "s"), ("#D55E00", "^"), ("#E69F00", "D")), strict=True):
+            (("#0072B2", "o"), ("#56B4E9", "s"), ("#D55E00", "^"), ("#E69F00", "D")), strict=False):
         trees = path[~path["chosen"].isin(["initial", "refitted"])]
         kind, depth = name.split()
         for column, ax in axes.items():
@@ -278,6 +310,40 @@ def smooth_weights(rows, folder):
     figure.savefig(folder / "spatial.png", dpi=110)
 
 
+def cost_of_partitions(rows, folder):
+    """Processor time and memory of fits on partitions against the number of rows."""
+    rows = rows[(rows["features"] == 20) & (rows["from"] == "made")]
+    if len(rows) < 2:
+        return
+    n, cpu, memory = (rows[name].to_numpy(float) for name in ("rows", "cpu", "pss_mib"))
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.loglog(n, cpu, "o-", label="fit")
+    fixed, each = _line(n, cpu)
+    left.loglog(n, fixed + each * n, ":", color="0.5",
+                label=f"{fixed:.1f} s, and {1e6 * each:.0f} s per million rows")
+    left.set(xlabel="rows", ylabel="processor time, s")
+    right.loglog(n, memory, "o-", label="peak of all processes")
+    right.loglog(n, n * 80 / 2**20, ":", color="0.5", label="the rows themselves")
+    right.set(xlabel="rows", ylabel="MiB")
+    for ax in (left, right):
+        ax.legend(frameon=False)
+    figure.savefig(folder / "partitions.png", dpi=110)
+
+
+def _line(x, y):
+    """Intercept and slope of the line with the least largest relative distance from the points.
+
+    A linear program: the distance t is minimised with |a + b x - y| <= t y.
+    """
+    ones = np.ones_like(x)
+    above, below = np.column_stack([ones, x, -y]), np.column_stack([-ones, -x, -y])
+    found = linprog([0, 0, 1], np.vstack([above, below]) / np.tile(y, 2)[:, None],
+                    np.concatenate([ones, -ones]))
+    print(f"{found.x[0]:.3g} s + {found.x[1]:.3g} s per row: within {found.x[2]:.1%}")
+    return found.x[:2]
+
+
 def _row_of_panels(rows, width, height):
     """A figure, and its panels by the data sets, from left to right; sizes in inches."""
     names = [name for name in TITLES if name in set(rows["data"])]
@@ -295,7 +361,7 @@ def _label_row(figure, label, title=None):
                   title=title, title_fontsize=9)
 
 
-def _plain(ax):
-    ax.grid(color="0.92")
+def _plain(ax, axis="both"):
+    ax.grid(axis=axis, color="0.92")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,7 +1,5 @@
 """The experiment of Bennett (1994): does training recover a tree that generated the data?
 
-    python -m experiments gto
-
 A random oblique tree splits the unit cube into two classes. Three trees are trained on random
 samples of it: the greedy tree, grown until it makes no training error; the same tree, pruned to the
 number of splits of the generating tree; and the pruned tree, optimized by GTO. Every trial has its
@@ -9,14 +7,14 @@ own seed. The output is `gto.csv`, a line per trial and tree, and `gto_table.csv
 the documentation shows. The paired tests are printed.
 """
 
-import csv
-import time
 from itertools import product
 
 import numpy as np
+import pandas as pd
 from scipy.stats import wilcoxon
 
-from experiments.runner import Experiment
+from benchmarks.fitting import Fit
+from benchmarks.runner import Benchmark
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt.initializers import GreedyLP
 from ngdt.optimizers import GTO
@@ -84,25 +82,25 @@ def run(dimensions, decisions, trial):
     y, y_test = (truth.predict(data).argmax(axis=1) for data in (X, X_test))
     for name, max_leaf_nodes, optimizer in zip(
             METHODS, (None, decisions + 1, decisions + 1), (None, None, GTO()), strict=True):
-        begin = time.perf_counter()
-        tree = ObliqueTreeClassifier(
+        fit = Fit.of(ObliqueTreeClassifier(
             max_depth=None, max_leaf_nodes=max_leaf_nodes, init=GreedyLP(), optimizer=optimizer,
-            validation_fraction=None).fit(X, y)
-        seconds = time.perf_counter() - begin
+            validation_fraction=None), X, y)
+        tree = fit.model
         yield dict(zip(FIELDS, (
-            name, 1 - tree.score(X, y), 1 - tree.score(X_test, y_test), seconds,
+            name, 1 - tree.score(X, y), 1 - tree.score(X_test, y_test), fit.seconds,
             tree.tree_.n_internal, tree.tree_.n_nonzero, tree.n_iter_), strict=True))
 
 
 def report(rows, folder):
     """Means of each size and overall: errors in per cent, seconds; and the paired tests."""
     values = rows.assign(train_error=100 * rows.train_error, test_error=100 * rows.test_error)
-    with open(folder / "gto_table.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        for size, group in [*values.groupby(["decisions", "dimensions"]), (("all", "all"), values)]:
-            means = group.groupby("tree")[["train_error", "test_error", "seconds"]].mean()
-            writer.writerow([*size, *(f"{means.loc[name, field]:.1f}"
-                                      for field in means.columns for name in METHODS)])
+    lines = []
+    for size, group in [*values.groupby(["decisions", "dimensions"]), (("all", "all"), values)]:
+        means = group.groupby("tree")[["train_error", "test_error", "seconds"]].mean()
+        lines.append([*size, *(f"{means.loc[name, field]:.1f}"
+                               for field in means.columns for name in METHODS)])
+    pd.DataFrame(lines).to_csv(
+        folder / "gto_table.csv", header=False, index=False, lineterminator="\n")
     if len(rows) >= len(METHODS) * N_TRIALS:    # enough for a test
         print(*paired_tests(rows), sep="\n")
 
@@ -119,6 +117,6 @@ def paired_tests(rows):
                f"of {len(error['gto'])} trials, p = {test.pvalue:.1e}")
 
 
-EXPERIMENT = Experiment(
+BENCHMARK = Benchmark(
     "gto", "does training recover a tree that generated the data? (Bennett, 1994)",
     ("dimensions", "decisions", "trial"), FIELDS, jobs, run, report)

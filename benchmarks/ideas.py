@@ -1,7 +1,7 @@
 """Ideas for a more accurate tree of a fixed depth, compared on validation samples only.
 
 Each idea changes one thing of soft training. The samples are the strict training samples of
-`experiments.data`, of which a fifth is for validation; no test sample is read. The first line of
+`benchmarks.data`, of which a fifth is for validation; no test sample is read. The first line of
 the table is an accuracy, the others are mean gains over it on the same seeds, in points.
 """
 
@@ -10,11 +10,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
-from experiments.data import TITLES, split
-from experiments.fitting import Fit, hold_out
-from experiments.methods import tree
-from experiments.record import DEPTHS, present_depths
-from experiments.runner import Experiment
+from benchmarks.data import TITLES, split
+from benchmarks.fitting import Fit, hold_out
+from benchmarks.models import tree
+from benchmarks.record import DEPTHS, present_depths
+from benchmarks.runner import Benchmark
 from ngdt.optimizers import SSGD, TAO, Annealed
 
 BASE, SHIFTED, LONG = "2250 steps", "6000 steps, copies shifted by a pixel", 6000
@@ -188,6 +188,6 @@ def report(rows, folder):
     pd.DataFrame(lines).to_csv(folder / "ideas_table.csv", index=False, lineterminator="\n")
 
 
-EXPERIMENT = Experiment(
+BENCHMARK = Benchmark(
     "ideas", "ideas for a more accurate tree, on validation samples", ("data", "idea", "seed"),
     ("train", "validation", "seconds", "leaves", "nonzeros"), jobs, run, report)

@@ -7,11 +7,11 @@ import time
 
 import numpy as np
 
-from experiments.data import split
-from experiments.figures import accuracy_by_depth, epochs_by_depth, leaves_by_nu
-from experiments.fitting import FIELDS, result
-from experiments.methods import METHODS, tree
-from experiments.runner import Experiment
+from benchmarks.data import split
+from benchmarks.figures import accuracy_by_depth, epochs_by_depth, leaves_by_nu
+from benchmarks.fitting import FIELDS, Fit, result
+from benchmarks.models import METHODS, tree
+from benchmarks.runner import Benchmark
 from ngdt.inference import loss_augmented_inference
 from ngdt.optimizers import SGD, SSGD
 
@@ -31,7 +31,7 @@ def depth_run(data, depth, seed, method):
     return [result(METHODS[method](depth, seed), split(data, seed), seed)]
 
 
-DEPTHS = Experiment(
+DEPTHS = Benchmark(
     "depths", "accuracy of one tree by its depth (Norouzi 2015, figure 2)",
     ("data", "depth", "seed", "method"), FIELDS, depth_jobs, depth_run, accuracy_by_depth)
 
@@ -50,17 +50,17 @@ def leaf_run(data, depth, nu):
     """Stable SGD of the axis-aligned tree; active leaves are those that a sample reaches."""
     X, y, X_test, y_test = split(data, 0)
     initial = tree(depth, 0, "info_gain").fit(X, y)
-    begin = time.process_time()
-    model = tree(depth, 0, initial.tree_, SSGD(
-        assignment="navigate", renew="plateau", nu=nu, epochs=LEAF_EPOCHS)).fit(X, y)
+    fit = Fit.of(tree(depth, 0, initial.tree_, SSGD(
+        assignment="navigate", renew="plateau", nu=nu, epochs=LEAF_EPOCHS)), X, y)
+    model = fit.model
     return [{
         "initial": initial.tree_.n_leaves, "active": len(np.unique(model.apply(X))),
         "nonzeros": model.tree_.n_nonzero,
         "train": 100 * model.score(X, y), "test": 100 * model.score(X_test, y_test),
-        "seconds": time.process_time() - begin}]
+        "seconds": fit.seconds}]
 
 
-LEAVES = Experiment(
+LEAVES = Benchmark(
     "leaves", "active leaves by the size of the weights (Norouzi 2015, figure 3)",
     ("data", "depth", "nu"),
     ("initial", "active", "nonzeros", "train", "test", "seconds"),
@@ -84,12 +84,10 @@ def epoch_run(data, depth, inference):
     """
     X, y, _, _ = split(data, 0)
     initial = tree(depth, 0, "info_gain").fit(X, y).tree_
-    clock = [time.process_time()]
-    for epochs in (1, N_EPOCHS + 1):
-        model = tree(depth, 0, initial, SGD(inference=inference, epochs=epochs)).fit(X, y)
-        clock.append(time.process_time())
+    one, more = (Fit.of(tree(depth, 0, initial, SGD(inference=inference, epochs=epochs)), X, y)
+                 for epochs in (1, N_EPOCHS + 1))
     # Both fits prepare the data in the same way: their difference is that of the epochs.
-    seconds = (clock[2] - 2 * clock[1] + clock[0]) / N_EPOCHS
+    model, seconds = more.model, (more.seconds - one.seconds) / N_EPOCHS
     sample = np.random.default_rng(0).permutation(len(y))[:N_SCORED]
     start = initial.densify()
     row = {"leaves": initial.n_leaves, "nonzeros": model.tree_.n_nonzero, "seconds": 1000 * seconds,
@@ -104,7 +102,7 @@ def epoch_run(data, depth, inference):
     return [row]
 
 
-EPOCHS = Experiment(
+EPOCHS = Benchmark(
     "epochs", "time of 1000 epochs by depth (Norouzi 2015, figure 4)",
     ("data", "depth", "inference"),
     ("leaves", "nonzeros", "seconds", "scored", "search_seconds", "search_scored",

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
-from experiments.data import TITLES, split
-from experiments.figures import accuracy_by_depth, accuracy_by_evaluations, smooth_weights
-from experiments.fitting import FIELDS, Fit, hold_out, result
-from experiments.methods import METHODS, tree
-from experiments.runner import Experiment
+from benchmarks.data import TITLES, split
+from benchmarks.figures import accuracy_by_depth, accuracy_by_evaluations, smooth_weights
+from benchmarks.fitting import FIELDS, Fit, hold_out, result
+from benchmarks.models import METHODS, tree
+from benchmarks.runner import Benchmark
 from ngdt import ObliqueForestClassifier
 from ngdt.initializers import SoftGreedy
 from ngdt.optimizers import EndToEnd
@@ -58,7 +58,7 @@ def tree_run(data, depth, seed, method):
     return [result(TREES[method](depth, seed), split(data, seed), seed)]
 
 
-END_TO_END = Experiment(
+END_TO_END = Benchmark(
     "end_to_end", "greedy and finetuned trees by depth (Hehn 2020, figure 2)",
     ("data", "depth", "seed", "method"), FIELDS, tree_jobs, tree_run,
     partial(accuracy_by_depth, name="end_to_end", floors={"mnist": 80}))
@@ -151,7 +151,7 @@ def steepness_table(rows, folder):
         folder / "steepness_table.csv", index=False, lineterminator="\n")
 
 
-STEEPNESS = Experiment(
+STEEPNESS = Benchmark(
     "steepness", "forests by the increase of the steepness (Hehn 2020, table 1)",
     ("data", "gamma_step", "epochs", "seed"), FOREST_FIELDS, steepness_jobs, steepness_run,
     steepness_table)
@@ -176,7 +176,7 @@ def load_run(data, method, seed):
     return forest_rows(FORESTS[method](data, seed), *split(data, seed))
 
 
-LOAD = Experiment(
+LOAD = Benchmark(
     "load", "accuracy of forests by the splits that a sample passes (Hehn 2020, figure 6)",
     ("data", "method", "seed"), FOREST_FIELDS, load_jobs, load_run, accuracy_by_evaluations)
 
@@ -217,7 +217,7 @@ def spatial_run(data, spatial_penalty, seed):
             100 * images[k] / abs(images[k]).max()).ravel())} for k in range(N_DRAWN)]
 
 
-SPATIAL = Experiment(
+SPATIAL = Benchmark(
     "spatial", "smooth weights of splits of images (Hehn 2020, figure 4)",
     ("data", "spatial_penalty", "seed"),
     ("split", "train", "test", "roughness", "seconds", "leaves", "nonzeros", "weights"),

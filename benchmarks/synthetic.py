@@ -1,25 +1,15 @@
-"""Default estimator against the greedy tree on tabular data, where axis-aligned splits do well.
+"""The default beside the greedy tree where axis-aligned splits do well.
 
 Synthetic data with axis-aligned classes, heavy tails, one-hot categories, many noise features,
-noisy labels or rare classes, and scikit-learn's bundled data sets. A CSV line per fit: test
-accuracy of both in per cent, their paired difference in standard errors, and whether the baseline
-was kept.
-
-    python benchmarks/tabular.py --output tabular.csv
+noisy labels or rare classes, and scikit-learn's bundled data sets. A row has the test accuracy of
+both in per cent, their paired difference in standard errors, and whether the baseline was kept.
 """
 
-import argparse
-import csv
-
 import numpy as np
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_digits,
-    load_iris,
-    load_wine,
-    make_classification,
-)
+from sklearn.datasets import make_classification
 
+from benchmarks.data import BUNDLED
+from benchmarks.runner import Benchmark
 from ngdt import ObliqueTreeClassifier
 
 N_TRAIN, N_TEST = 6000, 20_000
@@ -109,50 +99,42 @@ def clusters(rng, n):
         random_state=int(rng.integers(2**31)))
 
 
-SYNTHETIC = (
+SYNTHETIC = {source.__name__: source for source in (
     boxes, checkerboard, lognormal, fifth_powers, one_hot, noise_features, linear_among_noise,
-    rare_classes, deep_tree, noisy_labels, integers, clusters)
-BUNDLED = (load_digits, load_wine, load_iris, load_breast_cancer)
+    rare_classes, deep_tree, noisy_labels, integers, clusters)}
 
 
-def draw(source, seed):
+def draw(data, seed):
     rng = np.random.default_rng(seed)
-    if source in SYNTHETIC:
-        X, y = source(rng, N_TRAIN + N_TEST)
+    if data in SYNTHETIC:
+        X, y = SYNTHETIC[data](rng, N_TRAIN + N_TEST)
         n_train = N_TRAIN
     else:
-        X, y = source(return_X_y=True)
+        X, y = BUNDLED[data](return_X_y=True)
         order = rng.permutation(len(y))
         X, y, n_train = X[order], y[order], int(0.7 * len(y))
     return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
 
 
-def compare(source, depth, seed):
-    X, y, X_test, y_test = draw(source, seed)
+def jobs(quick):
+    return [{"data": data, "depth": depth, "seed": seed}
+            for data in (("iris",) if quick else (
+                *SYNTHETIC, "digits", "wine", "iris", "breast_cancer"))
+            for depth in (6, 10) for seed in range(1 if quick else 3)]
+
+
+def run(data, depth, seed):
+    X, y, X_test, y_test = draw(data, seed)
     greedy = ObliqueTreeClassifier(depth, optimizer=None).fit(X, y)
     tree = ObliqueTreeClassifier(depth, random_state=seed).fit(X, y)
     correct = [model.predict(X_test) == y_test for model in (greedy, tree)]
     difference = correct[1].astype(float) - correct[0]
     error = difference.std() / np.sqrt(len(difference))
-    z = difference.mean() / error if error > 0 else 0.0
-    return 100 * correct[0].mean(), 100 * correct[1].mean(), z, tree.baseline_kept_
+    return [{"greedy": 100 * correct[0].mean(), "default": 100 * correct[1].mean(),
+             "z": difference.mean() / error if error > 0 else 0.0,
+             "baseline_kept": tree.baseline_kept_}]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", default="tabular.csv")
-    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
-    options = parser.parse_args()
-    with open(options.output, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["data", "depth", "seed", "greedy", "default", "z", "baseline_kept"])
-        for source in (*SYNTHETIC, *BUNDLED):
-            for depth in (6, 10):
-                for seed in options.seeds:
-                    name = source.__name__.removeprefix("load_")
-                    writer.writerow([name, depth, seed, *compare(source, depth, seed)])
-                    file.flush()
-
-
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    "synthetic", "the default beside the greedy tree where axis-aligned splits do well",
+    ("data", "depth", "seed"), ("greedy", "default", "z", "baseline_kept"), jobs, run)
