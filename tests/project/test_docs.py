@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     *sorted((ROOT / "docs").glob("*.rst")),
     *sorted((ROOT / "docs").glob("user_guide/*.rst")),
+    *sorted((ROOT / "docs").glob("results/*.rst")),
     *sorted((ROOT / "docs").glob("theory/*.rst")),
     *sorted((ROOT / "docs").glob("extending/*.rst")),
 ]
