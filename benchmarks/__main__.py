@@ -47,7 +47,7 @@ def main(arguments=None):
 
 
 def _missing(benchmark, folder, is_report):
-    """What keeps a benchmark from being run, or reported; empty if nothing does."""
+    """Reason why a benchmark cannot be run, or reported; empty if there is none."""
     if is_report:
         has_rows = (folder / f"{benchmark.name}.csv").exists()
         return "" if has_rows else f"{benchmark.name} has no rows in {folder}"
@@ -56,7 +56,7 @@ def _missing(benchmark, folder, is_report):
 
 
 def _is_wanted(job, only):
-    """Whether the job has, for each key that is named, one of its values."""
+    """Return whether the job has, for each key that is named, one of its values."""
     wanted = {}
     for item in only:
         key, _, value = item.partition("=")

@@ -152,7 +152,7 @@ def by_onnx(model, X, dtype="double"):
 
 
 def by_text(model, X):
-    """What a reader of the rules predicts."""
+    """Prediction of a reader of the rules."""
     names = [f"x{j}" for j in range(X.shape[1])]
     words = [str(k) for k in range(len(model.classes_))] if is_classifier(model) else None
     texts = {"feature_names": names, "class_names": words, "X": X}
@@ -198,7 +198,7 @@ class Reader:
         self._known = {}
 
     def holds(self, condition):
-        """Whether the rows meet a condition."""
+        """Mask of the rows that meet a condition."""
         if condition not in self._known:
             of_categories = re.fullmatch(r"(x\d+) (is not|not in|is|in) (.*)", condition)
             self._known[condition] = (
@@ -240,7 +240,7 @@ FORMS = {"text": by_text, "json": by_json, "sql": by_sql, "c": by_c, "onnx": by_
 
 
 def are_near(model, X, dtype):
-    """Whether a score on the path of a row is within a unit in the last place of a threshold."""
+    """Mask of rows with a score within a unit in the last place of a threshold."""
     X, near = encoded(model, X).astype(dtype), np.zeros(len(X), dtype=bool)
     for tree in trees_of(model):
         weights = tree.dense_weights(slice(None))
@@ -251,7 +251,7 @@ def are_near(model, X, dtype):
 
 
 def are_tied(model, X, dtype):
-    """Whether the two largest probabilities of a row are the same, but for rounding."""
+    """Return whether the two largest probabilities of a row are equal, but for rounding."""
     if not is_classifier(model):
         return np.zeros(len(X), dtype=bool)
     second, first = np.sort(model.predict_proba(X), axis=1)[:, -2:].T

@@ -65,7 +65,7 @@ def accuracy_by_depth(rows, folder, name="depths", floors=None):
 
 
 def _floor(rows, column, floor):
-    """Where the axis of a panel begins: None is below all points."""
+    """Beginning of the axis of a panel: None is below all points."""
     means = rows[~rows["method"].isin(CUT)].groupby(["method", "depth"])[column].mean()
     if floor is not None or means.empty:
         return floor

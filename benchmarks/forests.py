@@ -80,7 +80,7 @@ def run(data, method, seed):
 
 
 def trees(model):
-    """How many trees of which kind a forest has, or the number of rounds of boosting."""
+    """Numbers of trees of each kind in a forest, or the number of rounds of boosting."""
     if hasattr(model, "candidates_"):
         return chosen(model)
     if hasattr(model, "n_iter_"):

@@ -1,4 +1,4 @@
-"""What is compared: models of this package and of others, and ways to train a single tree.
+"""Models of this package and of others, and ways to train a single tree.
 
 `MODELS` are estimators for either task, as the benchmarks against other models use them. `METHODS`
 train a tree of a fixed depth, each a dict of candidates, among which validation chooses.

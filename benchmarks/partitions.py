@@ -82,7 +82,7 @@ def read_file(folder, number):
 
 
 def counted(read, arguments):
-    """What is read, and the worker counts the readings and their processor time."""
+    """Read data, and count the readings of a worker and their processor time."""
     from distributed import get_worker
 
     worker, begin = get_worker(), time.thread_time()
@@ -186,7 +186,7 @@ COST = Benchmark(
 
 
 def accuracy_jobs(quick):
-    """Of single trees, which are no forest of 0 trees, and of ten trees."""
+    """Jobs of single trees, which are no forest of 0 trees, and of ten trees."""
     if quick:
         return [{"data": "iris", "optimizer": "ssgd", "trees": 0, "seed": 0}]
     return [{"data": data, "optimizer": optimizer, "trees": n_trees, "seed": seed}

@@ -142,7 +142,7 @@ def paired(rows, method="default", other="pruned"):
 
 
 def kind(candidate):
-    """What the default returns if it chooses a candidate."""
+    """Model that the default returns if it chooses a candidate."""
     fixed = {"pruned": "pruned greedy tree", "model tree": "greedy tree with linear leaves",
              "single leaf": "mean", "pruned, shrunk": "pruned greedy tree"}
     if candidate.startswith("logistic"):

@@ -31,7 +31,7 @@ class FitTasks:
             self._begin(estimator._init_callback_context(max_subtasks=None))
 
     def after_epoch(self, callback, deadline):
-        """What a training calls after each epoch of an optimizer.
+        """Make the function that a training calls after each epoch of an optimizer.
 
         Parameters
         ----------

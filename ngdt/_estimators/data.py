@@ -1,4 +1,4 @@
-"""What the estimators do with X and y before anything is trained."""
+"""Checks and encoding of X and y, before anything is trained."""
 
 import pickle
 from abc import abstractmethod

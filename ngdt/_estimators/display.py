@@ -57,7 +57,7 @@ class Bar:
         self._bar.start()
 
     def show(self, what, share):
-        """As for `Lines`; the bar redraws itself by the clock."""
+        """Show it as `Lines` do; the bar redraws itself by the clock."""
         self._bar.update(self._task, description=what, completed=share)
 
     def stop(self):

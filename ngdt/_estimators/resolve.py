@@ -46,7 +46,7 @@ def resolve_loss(estimator, default):
 
 
 def resolve_leaves(estimator, table):
-    """What makes leaves linear, if the parameters of an estimator allow it.
+    """The optimizer that makes leaves linear, if the parameters of an estimator allow it.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _check_same_task(estimator, fitted, classes):
 
 
 def has_optimizer(estimator):
-    """Whether `partial_fit` is available. Raises an AttributeError that says why not."""
+    """Return whether `partial_fit` is available, or raise an AttributeError that says why not."""
     if estimator.optimizer is None:
         raise AttributeError(
             f"{type(estimator).__name__} has no partial_fit with optimizer=None: it continues an "
@@ -194,7 +194,7 @@ def check_batches(estimator):
 
 
 def expects_samples(optimizers):
-    """Whether `partial_fit` runs the schedule of soft training over all samples to come.
+    """Return whether `partial_fit` runs the schedule of soft training over all samples to come.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def sample_count(given, n_samples, least):
 
 
 def is_auto(value):
-    """Whether a parameter is "auto"."""
+    """Return whether a parameter is "auto"."""
     return isinstance(value, str) and value == "auto"
 
 

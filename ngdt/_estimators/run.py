@@ -22,7 +22,7 @@ _CALL_ONCE = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.ut
 
 
 class Cut(NamedTuple):
-    """What ended a training before its time.
+    """Reason why a training ended before its time.
 
     Attributes
     ----------

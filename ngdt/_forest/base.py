@@ -199,7 +199,7 @@ class ObliqueForest(TableEstimator):
                 f"{self.n_estimators} trees.")
 
     def _sampling(self, problem, fitted):
-        """How samples and features are drawn for each tree."""
+        """The sampling of samples and features for each tree."""
         table, bootstrap = fitted["_table"], self.bootstrap
         if bootstrap == "auto":
             # Trees of other initializers and optimizers may be equal if their samples are.
@@ -232,7 +232,7 @@ class ObliqueForest(TableEstimator):
         fitted["candidates_"] = compete(growth, recipes, seeds, fitted["candidates_"])
 
     def _recipe(self, problem, sampling, linear_leaves, fitted):
-        """How each tree is made, as the parameters say."""
+        """The recipe of each tree, as the parameters say."""
         if is_auto(self.optimizer):
             optimizers = forest_candidates(
                 problem, self.leaf, linear_leaves, sampling.n_columns)[0].make.optimizers

@@ -265,7 +265,7 @@ def _fit(forest, X, y, weight):
 
 
 def _missed(forest, targets, weight):
-    """What out-of-bag predictions miss, and the weights, 0 where there is no such prediction."""
+    """Residuals of out-of-bag predictions, and weights, 0 where there is no prediction."""
     with np.errstate(over="ignore", invalid="ignore"):
         missed = targets - forest.oob_prediction_
     known = np.isfinite(missed).reshape(len(missed), -1).all(axis=1)

@@ -1,4 +1,4 @@
-"""What `ngdt.pruning.prune_forest` asks of a forest, and the smaller forest."""
+"""The trees of a forest for `ngdt.pruning.prune_forest`, and the smaller forest."""
 
 from copy import copy
 

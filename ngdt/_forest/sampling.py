@@ -16,7 +16,7 @@ _MAX_DRAWN = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """How many samples and columns are drawn for each tree, and how.
+    """Numbers of samples and columns that are drawn for each tree, and the way to draw them.
 
     All draws depend on the seed of the tree only.
 
@@ -44,7 +44,7 @@ class Sampling:
     held_out: np.ndarray | None = None
 
     def draw(self, sample_weight):
-        """What, besides the seed, tells which samples a tree has drawn, as `of_draw` takes it."""
+        """Draw of a tree, which with its seed tells its samples, as `of_draw` takes it."""
         n_drawn = None if self.n_drawn is None else int(self.n_drawn)
         return int(np.count_nonzero(sample_weight)), bool(self.bootstrap), n_drawn
 
@@ -54,7 +54,7 @@ class Sampling:
         return replace(self, bootstrap=bootstrap, n_drawn=n_drawn)
 
     def counts(self, sample_weight, seed):
-        """How often each sample is drawn.
+        """Number of times that each sample is drawn.
 
         Parameters
         ----------

@@ -189,7 +189,7 @@ class CheckpointFile(Checkpoint):
             self._warn(f"the checkpoint could not be {done} ({type(error).__name__}: {error})")
 
     def _is_changed(self):
-        """Whether another program has changed the file, which is then left alone."""
+        """Return whether another program has changed the file, which is then left alone."""
         if not self._left_alone and self._signature() != self._seen:
             self._left_alone = True
             self._warn(
@@ -210,7 +210,7 @@ class CheckpointFile(Checkpoint):
 
 
 def _differences(here, there):
-    """What differs between two trainings, list of str."""
+    """Differences between two trainings, list of str."""
     found = []
     for name in {**here, **there}:
         mine, other = here.get(name), there.get(name)

@@ -1,4 +1,4 @@
-"""How a training runs and stops: its deadline, what it shows, and what it keeps in a file."""
+"""Control of a training: its deadline, its display, and its checkpoint."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -59,12 +59,12 @@ class Deadline:
 
     @property
     def is_set(self) -> bool:
-        """Whether there is a deadline."""
+        """True if there is a deadline."""
         return self.end < inf or self.is_stopped
 
     @property
     def is_stopped(self) -> bool:
-        """Whether `stop` has been called."""
+        """True once `stop` has been called."""
         return self._record.is_stopped
 
     @property
@@ -76,7 +76,7 @@ class Deadline:
 
     @property
     def has_cut(self) -> bool:
-        """Whether anything did not fit."""
+        """True if anything did not fit."""
         return self._record.has_cut
 
     def fits(self, seconds: float = 0.0) -> bool:
@@ -293,7 +293,7 @@ NO_CHECKPOINT = Checkpoint()
 
 @dataclass(frozen=True, eq=False)
 class Control:
-    """How a training runs and stops.
+    """Control of a training: when it stops, and what it shows and stores.
 
     Algorithms call `step`, or `ngdt.optimizers.Progress.report` after each epoch.
 

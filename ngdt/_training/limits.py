@@ -145,7 +145,7 @@ def _present(problem):
 
 
 def large_leaves(tree, count, min_samples_leaf):
-    """Which leaves are kept: those with enough samples; of two small siblings, the larger.
+    """Mask of the leaves to keep: those with enough samples; of two small siblings, the larger.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def large_leaves(tree, count, min_samples_leaf):
 
 
 def forbidden_splits(tree, problem, count, reached):
-    """Which nodes have too few samples to be split, or a split with too small a gain.
+    """Mask of the nodes with too few samples to be split, or a split with too small a gain.
 
     Parameters
     ----------

@@ -208,7 +208,7 @@ class Problem:
         return object.__sizeof__(self) + X.nbytes + self.y.nbytes + self.sample_weight.nbytes
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What is computed at first use, and shared by all copies for which it is true.
+        """Compute a value at first use, and share it with all copies for which it is true.
 
         Parameters
         ----------

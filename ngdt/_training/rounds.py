@@ -23,7 +23,7 @@ MAX_EPOCH_STEPS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class RoundState:
-    """What steps have changed so far.
+    """State of a training after some steps.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Schedule:
 
 
 class Rounds(ABC):
-    """What all rounds of a training have in common; sent to where they run.
+    """Common part of all rounds of a training; sent to where they run.
 
     The mini-batch of a single process is divided among the replicas, so that the average of the
     replicas moves as far as one tree would, with as much noise.

@@ -24,7 +24,7 @@ class SamplesByLeaf:
         self._stop = offsets[np.concatenate([last, position[::-1]]) + 1]
 
     def bounds(self, children):
-        """Where the samples that reach each node, or leaf ~j, start and stop."""
+        """First and last place of the samples that reach each node, or leaf ~j."""
         return self._start[children], self._stop[children]
 
     def slice_of(self, child):

@@ -95,7 +95,7 @@ def test_importances_by_definition(tree, data):
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 @BOTH
 def test_importances_of_columns_are_those_of_what_they_add(estimator, leaf):
-    """Of all features of a column together, by the training samples one by one."""
+    """Importances of all features of a column together, by the training samples one by one."""
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({

@@ -186,7 +186,7 @@ def test_frames_with_categories_and_gaps():
 
 
 def test_tables_in_files(tmp_path):
-    """Of a table in several files, columns of X and y are read by themselves."""
+    """Columns of X and y of a table in several files are read by themselves."""
     pytest.importorskip("pyarrow")
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     random = np.random.default_rng(0)
