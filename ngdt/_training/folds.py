@@ -106,9 +106,7 @@ def problem_of(problem, samples, scaling=None):
         "X", "y", "sample_weight", "validation_weight")}
     found = problem.replace(**{
         name: array[samples] for name, array in arrays.items() if array is not None})
-    if scaling is not None:
-        found._computed["scaling"] = scaling
-    return found
+    return found if scaling is None else found.knowing(scaling=scaling)
 
 
 def problem_with_moments(problem, moments):
@@ -123,9 +121,7 @@ def problem_with_moments(problem, moments):
     -------
     Problem
     """
-    found = problem.replace(sample_weight=problem.sample_weight)
-    found._computed["moments"] = moments
-    return found
+    return problem.replace(sample_weight=problem.sample_weight).knowing(moments=moments)
 
 
 def fold_samples(problem):

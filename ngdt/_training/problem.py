@@ -149,8 +149,23 @@ class Problem:
             part = self.replace(
                 X=X if sparse.issparse(X) else np.ascontiguousarray(X), sample_weight=sample_weight)
             shared = {name: each.take(features) for name, each in shared.items()}
-        part._computed.update(shared)
-        return part
+        return part.knowing(**shared)
+
+    def knowing(self, **computed: Any) -> "Problem":
+        """A copy for which something has been computed.
+
+        Parameters
+        ----------
+        **computed : dict
+            Values of `moments`, `scaling` or `data`.
+
+        Returns
+        -------
+        Problem
+        """
+        copy = dataclasses.replace(self)
+        object.__setattr__(copy, "_computed", {**self._computed, **computed})
+        return copy
 
     def sharing(self, other: "Problem") -> "Problem":
         """A copy that shares all computed properties of a problem with the same data.
