@@ -280,28 +280,30 @@ def _pandas():
 
 def _csv(file, *, text=(), separator=None, decimal=".", **_):
     pandas = _pandas()
-    if file is sys.stdin:
-        file = io.StringIO(file.read())     # which may be read twice
+    content = file.read() if file is sys.stdin else None    # which may be read several times
 
-    # sep=None would guess, and take the "n" of a single column "name" for a separator.
-    options = {"sep": separator or ",", "decimal": decimal, "dtype": dict.fromkeys(text, "string")}
+    def read_csv(more_fields, **options):
+        # sep=None would guess, and take the "n" of a single column "name" for a separator.
+        with warnings.catch_warnings():
+            warnings.simplefilter(more_fields, pandas.errors.ParserWarning)
+            return pandas.read_csv(
+                file if content is None else io.StringIO(content), sep=separator or ",",
+                decimal=decimal, dtype=dict.fromkeys(text, "string"), **options)
+
     try:
-        frame = pandas.read_csv(file, **options)
+        frame = read_csv("error", index_col=False)
+    except pandas.errors.ParserWarning:
+        # Rows have more fields than the header. If the last one is always empty, each row ends with
+        # a separator. As an index, the first ones are taken for names of the rows.
+        named = read_csv("ignore")
+        if named.index.nlevels > 1 or not named.iloc[:, -1].isna().all():
+            raise ValueError("its rows have more fields than the header has names of columns: give "
+                             "the first column a name, too") from None
+        return read_csv("ignore", index_col=False)
     except pandas.errors.ParserError as error:
         raise ValueError(
             f"{error}. Of columns that are not separated by commas, --separator says by what "
             "(--decimal ',' reads decimal commas)") from error
-    if len(frame) and not isinstance(frame.index, pandas.RangeIndex):
-        # Rows have more fields than the header, and the first ones are taken for names of the rows.
-        # If the last one is always empty, each row ends with a separator.
-        if frame.index.nlevels > 1 or not frame.iloc[:, -1].isna().all():
-            raise ValueError("its rows have more fields than the header has names of columns: give "
-                             "the first column a name, too")
-        if isinstance(file, io.StringIO):
-            file.seek(0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pandas.errors.ParserWarning)
-            return pandas.read_csv(file, index_col=False, **options)
     if separator is None and frame.shape[1] == 1:
         for sign, how in (";", "--separator ';'"), ("\t", "--input-format tsv"):
             if sign in str(frame.columns[0]):
