@@ -116,7 +116,7 @@ def naive_axis_pass(tree, problem):
     return lowest
 
 
-@examples(4)
+@examples(8)
 @given(problems(n_internal=st.integers(1, 4), n_samples=st.integers(1, 10),
                 scales=st.just(1.0)))
 def test_an_axis_aligned_node_is_exact(case):
