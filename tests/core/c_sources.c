@@ -1,6 +1,6 @@
 /* Calls the functions in C with arrays of just the size that they may touch, for the
- * sanitizers of gcc. With OVERRUN, one array is too short, which has to be found; with RACE, threads
- * do not wait for each other. */
+ * sanitizers of gcc. Given the word "overrun", one array is too short, which has to be found; given
+ * "race", threads do not wait for each other. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -123,18 +123,17 @@ static void slots(int n)
         free(all[i]);
 }
 
-#ifdef OVERRUN
 static void overrun(void)
 {
     float *w = floats(16);
     ngdt_scale_f32(0.5f, 17, w);
     free(w);
 }
-#endif
 
 enum { N_THREADS = 3, N_PHASES = 500, N_TASKS = 10 };
 static ngdt_threads threads;
 static int done[N_TASKS]; /* not atomic: the barrier has to keep phases apart */
+static int is_race;
 
 static void *work(void *is_first)
 {
@@ -142,10 +141,10 @@ static void *work(void *is_first)
         int task;
         while ((task = ngdt_threads_next_task(&threads)) < N_TASKS)
             done[task]++;
-#ifdef RACE
-        done[0]++;
-        continue;
-#endif
+        if (is_race) {
+            done[0]++;
+            continue;
+        }
         if (!ngdt_threads_wait(&threads))
             break;
         if (is_first)
@@ -169,16 +168,16 @@ static void meet(void)
         pthread_join(other[t], NULL);
 }
 
-int main(void)
+int main(int n_words, char **words)
 {
+    is_race = n_words > 1 && strcmp(words[1], "race") == 0;
     for (int n = 0; n < 140; n++) {
         products(n);
         slots(n);
         rows(n, n % 37);
     }
-#ifdef OVERRUN
-    overrun();
-#endif
+    if (n_words > 1 && strcmp(words[1], "overrun") == 0)
+        overrun();
     meet();
     return 0;
 }
