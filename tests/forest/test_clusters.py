@@ -8,7 +8,6 @@ from joblib import parallel_config
 
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, Problem
 
-BOTH = pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
 # Warnings of the clusters are not about forests.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -50,11 +49,12 @@ def test_one_job_of_ray(ray, iris):
     assert len(forest.estimators_) == 2
 
 
-@BOTH
+# Of the second one, kinds of trees compete.
 @pytest.mark.parametrize("cluster", ["dask", "ray"])
-@pytest.mark.parametrize("parameters", [
-    {"init": "info_gain", "optimizer": None, "max_features": 0.5, "oob_score": True},
-    {"max_depth": 2}], ids=str)
+@pytest.mark.parametrize(("forest", "parameters"), [
+    (ObliqueForestRegressor, {
+        "init": "info_gain", "optimizer": None, "max_features": 0.5, "oob_score": True}),
+    (ObliqueForestClassifier, {"max_depth": 2})], ids=str)
 def test_the_same_forest_as_alone(forest, cluster, parameters, iris, request):
     X, y = iris
     config = request.getfixturevalue(cluster)
