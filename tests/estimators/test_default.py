@@ -393,7 +393,7 @@ def test_targets_without_pattern_leave_a_single_leaf():
     assert fitted.candidates_["chosen"][fitted.candidates_["candidate"].index("single leaf")]
 
 
-@pytest.mark.parametrize("seed", range(20 if IS_NIGHTLY else 2))
+@pytest.mark.parametrize("seed", range(4 if IS_NIGHTLY else 2))
 def test_classes_without_pattern_leave_a_single_leaf(seed):
     random = np.random.default_rng(seed)
     X, y = random.normal(size=(400, 5)), random.integers(0, 2, 400)
