@@ -28,7 +28,7 @@ cdef class MiniBatchLoop:
     cdef const int32_t[::1] order   # samples of the epoch
     cdef Py_ssize_t n_steps
 
-    cdef run_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers)
+    cdef list begin_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers)
     cdef void run(self, Worker worker) noexcept nogil
     cdef void visit(
         self, Worker worker, const Step *step, int first, int stop) noexcept nogil

@@ -132,11 +132,11 @@ cdef class MiniBatchLoop:
     Subclasses set `batch_size` and `samples_per_task`, the samples of a visit.
     """
 
-    cdef run_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers):
-        """Visit the samples in the given order, with a thread for each worker."""
+    cdef list begin_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers):
+        """Calls for `run_threads`, one for each worker, that visit the samples in this order."""
         self.order, self.n_steps = order, n_steps
         ngdt_threads_init(&self.threads, len(workers))
-        run_threads([partial(self._run, worker) for worker in workers], self._abort)
+        return [partial(self._run, worker) for worker in workers]
 
     def _run(self, Worker worker):
         with nogil:
@@ -146,7 +146,7 @@ cdef class MiniBatchLoop:
         ngdt_threads_abort(&self.threads)
 
     cdef void run(self, Worker worker) noexcept nogil:
-        """What each thread does in an epoch."""
+        """Do the tasks of one thread in an epoch."""
         cdef Step step
         cdef int first, task, n_tasks
         for step.number in range(self.n_steps):

@@ -35,15 +35,16 @@ class Initializer(Algorithm):
         """
         self.check(problem)
         try:
-            # What it trains on the way is not stored.
-            tree = problem.control.checkpoint.once(Tree, lambda: self._initialize(
-                problem.replace(control=problem.control.unstored())))
+            with problem.control.checkpoint.step(Tree) as step:
+                if step.result is None:     # what it trains on the way is not stored
+                    step.result = self._initialize(
+                        problem.replace(control=problem.control.unstored()))
         except Stopped as stopped:
             if isinstance(stopped.tree, GrownTree):
                 raise Stopped(stopped.tree.to_tree(problem)) from stopped
             raise
-        problem.check_shapes(tree)
-        return tree
+        problem.check_shapes(step.result)
+        return step.result
 
     @abstractmethod
     def _initialize(self, problem: Problem) -> Tree:

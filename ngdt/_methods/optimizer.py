@@ -52,10 +52,11 @@ class Optimizer(Algorithm):
         problem.check_shapes(tree)
         if tree.slopes is not None and not self.takes_linear_leaves:
             tree = problem.refit_leaves(tree)
-        result = problem.control.checkpoint.once(
-            OptimizerResult, lambda: self._optimize(tree, problem))
-        problem.check_shapes(result.tree)
-        return result
+        with problem.control.checkpoint.step(OptimizerResult) as step:
+            if step.result is None:
+                step.result = self._optimize(tree, problem)
+        problem.check_shapes(step.result.tree)
+        return step.result
 
     @property
     def space(self) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from glob import escape
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 
 from ngdt._core.tree import Tree
 from ngdt._files.container import check_replaceable, path_of_file, read, replacing, write
@@ -106,22 +107,23 @@ class CheckpointFile(Checkpoint):
         return not self._ended and monotonic() - self._last >= max(
             INTERVAL, self._seconds / MAX_SHARE)
 
-    def once(self, kind, step):
+    @contextmanager
+    def step(self, kind):
         key = (self._n_steps,)
         self._n_steps += 1
-        known = self.known(kind, key)
-        if known is not None:
-            return known
+        step = SimpleNamespace(result=self.known(kind, key))
+        if step.result is not None:
+            yield step
+            return
         self._n_runs = 0
         try:
-            result = step()
+            yield step
         except BaseException:
             self._ended = True
             raise
         if not self._ended:
             self._runs = {}
-            self.add(key, result)
-        return result
+            self.add(key, step.result)
 
     def next_group(self):
         self._n_steps += 1

@@ -1,11 +1,12 @@
 """Control of a training: its deadline, its display, and its checkpoint."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
 from threading import Lock
 from time import monotonic, time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -232,21 +233,21 @@ class Checkpoint:
 
     is_due = False
 
-    def once(self, kind, step):
-        """The result of the next step, which is done only if it is not known.
+    @contextmanager
+    def step(self, kind):
+        """Context manager of the next step, which is done only if its result is not known.
 
         Parameters
         ----------
         kind : type
             `Tree` or a dataclass.
-        step : callable
-            Makes the result.
 
-        Returns
-        -------
-        object of this kind
+        Yields
+        ------
+        SimpleNamespace
+            `result` is the known result, or None: then the block sets it.
         """
-        return step()
+        yield SimpleNamespace(result=None)
 
     def next_group(self):
         """Number of a group of steps that are done in any order, int."""

@@ -75,9 +75,9 @@ def test_each_split_is_trained_on_the_samples_of_its_node():
     class Watched(SGD):
         seen = []       # noqa: RUF012  one list for the class, which the test reads
 
-        def _train(self, tree, problem, space):
+        def _optimize(self, tree, problem, space):
             Watched.seen.append(problem.sample_weight)
-            return super()._train(tree, problem, space)
+            return super()._optimize(tree, problem, space)
 
     problem, X = oblique_problem(LogLoss())
     tree = CO2(optimizer=Watched(epochs=2)).initialize(problem.replace(max_depth=2))
@@ -136,8 +136,8 @@ def test_the_limits_of_growth_hold():
 
 def test_ctrl_c_ends_the_growth():
     class Interrupted(SGD):
-        def _train(self, tree, problem, space):
-            return super()._train(tree, problem.replace(
+        def _optimize(self, tree, problem, space):
+            return super()._optimize(tree, problem.replace(
                 control=Control(callback=StopAt(1))), space)
 
     problem, _ = oblique_problem(LogLoss())

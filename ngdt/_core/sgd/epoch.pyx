@@ -14,6 +14,7 @@ moves it, so that the bits do not depend on the number of threads.
 import numpy as np
 
 from ngdt._core.sgd.state import fill
+from ngdt._core import threads
 
 from libc.math cimport INFINITY, fmax, fmin, sqrt
 from libc.stdint cimport int32_t, uint8_t, uintptr_t
@@ -340,7 +341,7 @@ cdef class SGDTrainer(MiniBatchLoop):
             self.sum_loss = self.sum_bound = self.sum_weight = 0.0
             self.n_seen = self.n_moving = self.n_scored = 0
             self.is_visited[:] = 0
-        self.run_epoch(order, rate.shape[0], self.workers)
+        threads.run_threads(self.begin_epoch(order, rate.shape[0], self.workers), self._abort)
         total = max(self.sum_weight, np.finfo(float).tiny)
         return {
             "loss": self.sum_loss / total,

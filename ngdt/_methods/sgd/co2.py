@@ -85,4 +85,4 @@ class CO2Splitter(RefinedSplitter):
         sample_weight = np.zeros_like(problem.sample_weight)
         sample_weight[samples] = problem.sample_weight[samples]
         problem = problem.replace(sample_weight=sample_weight)
-        return self.optimizer._train(stump, problem, self.space).tree.weights[0]
+        return self.optimizer._optimize(stump, problem, self.space).tree.weights[0]

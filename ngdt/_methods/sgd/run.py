@@ -111,8 +111,8 @@ class SGDRun:
         self.random = np.random.RandomState(problem.random_state)
         self.training_samples = problem.training_samples
         self.validation_samples = problem.validation_samples
-        probe = representative_samples(self.training_samples)
-        self.nu = self._nu(probe, space.spread)
+        self.probe = representative_samples(self.training_samples)
+        self.nu = self._nu(self.probe, space.spread)
         self.batch_size = int(min(params.batch_size, len(self.training_samples)))
         self.n_steps = -(-len(self.training_samples) // self.batch_size)
         self.epochs = number_of_epochs(params, self.n_steps, problem.X.shape[1])
@@ -122,10 +122,8 @@ class SGDRun:
         self.rate = learning_rate * np.sqrt(self.nu)
         self.leaf_rate = self._leaf_rate()
         self.trainer = trainer_of(params, tree, problem, space, self.nu, self.batch_size)
-        self._shrink_weights(probe)
         self.progress = Progress(params, problem, self.epochs)
         self.best = None
-        self._keep_best()
 
     def _nu(self, samples, spread):
         if self.params.nu != "auto":
@@ -140,9 +138,9 @@ class SGDRun:
             return 10.0 if self.problem.loss.is_classifier else 1.0
         return float(self.params.leaf_learning_rate)
 
-    def _shrink_weights(self, samples):
+    def shrink_weights(self):
         """Shrink the weight vectors until almost all samples that can have a gradient have one."""
-        order = np.resize(samples, self.batch_size * -(-_N_PROBE_SAMPLES // self.batch_size))
+        order = np.resize(self.probe, self.batch_size * -(-_N_PROBE_SAMPLES // self.batch_size))
         zero_rates = np.zeros(len(order) // self.batch_size)
         factors = [1.0, 0.5, 0.25, 0.125, 0.0625]
         shares = []
@@ -154,6 +152,8 @@ class SGDRun:
         self.trainer.scale(factors[chosen] / factors[-1])
 
     def train(self):
+        """Run the epochs of Algorithm 1."""
+        self._keep_best()
         with self.progress.until_interrupted():
             pace = Pace(self.progress.control, self.epochs, self.n_steps)
             for epoch in range(self.progress.resume(self._restore), self.epochs):

@@ -120,13 +120,15 @@ class SGD(Optimizer):
         """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
         return "navigate", "step"
 
-    def _optimize(self, tree, problem):
+    def _optimize(self, tree, problem, space=None):
         """Train.
 
         Parameters
         ----------
         tree : Tree
         problem : Problem
+        space : InputScale, default=None
+            None measures it.
 
         Returns
         -------
@@ -138,11 +140,10 @@ class SGD(Optimizer):
         """
         if tree.n_internal == 0:
             return OptimizerResult(tree)
-        return self._train(tree, problem, InputScale.measure(problem, self.norm_limit))
-
-    def _train(self, tree, problem, space):
-        """`optimize` for a tree with splits and a given input scale."""
+        if space is None:
+            space = InputScale.measure(problem, self.norm_limit)
         run = SGDRun(self, tree, problem, space)
+        run.shrink_weights()
         run.train()
         return run.progress.result(run.best_tree())
 

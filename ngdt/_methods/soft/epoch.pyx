@@ -14,6 +14,7 @@ epsilon fades with the moments there. It matters only to gradients of its size.)
 import numpy as np
 
 from ngdt._core.sgd.state import fill
+from ngdt._core import threads
 
 from libc.math cimport log, pow, sqrt
 from libc.stdint cimport int32_t
@@ -130,7 +131,7 @@ cdef class SoftTrainer(MiniBatchLoop):
         self.partner, self.share = mixed
         if not resume:
             self.sum_loss = self.sum_weight = 0.0
-        self.run_epoch(order, rate.shape[0], self.workers)
+        threads.run_threads(self.begin_epoch(order, rate.shape[0], self.workers), self._abort)
         self.n_steps_before += rate.shape[0]
         return self.sum_loss / max(self.sum_weight, np.finfo(float).tiny)
 
