@@ -31,8 +31,7 @@ from ngdt._forest.pruned import held_out_samples, members, smaller_estimator
 from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, seeds_of
 from ngdt._forest.training import Growth, Recipe
 from ngdt._forest.trial import compete
-from ngdt._selection.train import Chain
-from ngdt._training.choice import Candidate
+from ngdt._selection.candidates import candidate
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt.explanation import Explanations
@@ -246,7 +245,7 @@ class ObliqueForest(TableEstimator):
                 raise ValueError(
                     "init is a tree of all features: use max_features=None, or an initializer")
             init = fitted["_targets"].scale_leaf_values(init, problem.loss)
-        return Recipe(Candidate("", Chain(init, tuple(optimizers))), sampling)
+        return Recipe(candidate("", init, tuple(optimizers)), sampling)
 
     def _estimators(self, trees, fitted):
         """The estimators of trained trees."""

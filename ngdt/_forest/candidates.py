@@ -6,42 +6,18 @@ from scipy import sparse
 from ngdt._core.scaling import MAX_SOFT_FEATURES
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.models import node_type
-from ngdt._methods.random.random_complete import RandomComplete
-from ngdt._methods.random.random_oblique import RandomOblique
-from ngdt._methods.sgd.sgd import SSGD
-from ngdt._methods.soft.annealed import (
-    MAX_BATCH_SIZE,
-    Annealed,
-    default_decay,
-    default_rate,
-)
-from ngdt._methods.tao.tao import TAO
+from ngdt._methods.soft.annealed import MAX_BATCH_SIZE, default_decay, default_rate
 from ngdt._selection import policy
-from ngdt._selection.candidates import takes_models
-from ngdt._selection.train import Chain
-from ngdt._training.choice import Candidate
-
-
-def candidate(name, init, optimizers=(), max_depth=None):
-    """A candidate whose trees are initial trees, trained by optimizers in turn."""
-    return Candidate(name, Chain(init, optimizers, max_depth=max_depth))
+from ngdt._selection.candidates import candidate, takes_models
+from ngdt.initializers import RandomComplete, RandomOblique
+from ngdt.optimizers import SSGD, TAO, Annealed
 
 
 def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
-    """The trees that compete by default.
+    """The trees of which forests are made by default, list of `Candidate`.
 
-    Parameters
-    ----------
-    problem : Problem
-    leaf : {"auto", "constant", "linear"}
-    linear_leaves : LinearLeaves or None
-    n_columns : int or None, default=None
-        Number of columns of each tree; None for all. A column has at least one feature.
-
-    Returns
-    -------
-    list of Candidate
-        The first is the one to take if none can be compared.
+    Leaves are as for `default_candidates`. Each tree has so many columns, None for all; a column
+    has at least one feature. The first candidate is the one to take if none can be compared.
     """
     p = problem.X.shape[1] if n_columns is None else n_columns
     finish = (linear_leaves,) if leaf == "linear" else ()
@@ -64,7 +40,7 @@ def _class_candidates(problem, p, finish):
     if _is_soft(problem) and not sparse.issparse(problem.X) and not _is_large(problem):
         found.append(candidate("annealed, mixed", _soft_init(problem), (
             _annealed(problem, p, mixing=policy.MIXING), *finish)))
-    return [*found, candidate("tao", random, (tao, *finish), policy.MAX_TRAINED_DEPTH),
+    return [*found, candidate("tao", random, (tao, *finish), max_depth=policy.MAX_TRAINED_DEPTH),
             candidate("random oblique", oblique, finish), candidate("random", random, finish)]
 
 
@@ -83,8 +59,8 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
             leaf="linear", slope_penalty=policy.SLOPE_PENALTY,
             weight_decay=_weight_decay(problem, default_rate(problem.loss, p), "linear"))
         soft = candidate("annealed, linear", RandomComplete(), (annealed, tao, *refit),
-                         policy.MAX_LINEAR_DEPTH)
-    found = [candidate("tao", oblique, (tao, *finish), policy.MAX_TRAINED_DEPTH), soft,
+                         max_depth=policy.MAX_LINEAR_DEPTH)
+    found = [candidate("tao", oblique, (tao, *finish), max_depth=policy.MAX_TRAINED_DEPTH), soft,
              candidate("random oblique", oblique, finish), candidate("random", random, finish)]
     # Next to others, a single leaf draws their predictions towards the mean.
     return found if leaf == "linear" else [*found, candidate("single leaf", SingleLeaf())]
@@ -93,7 +69,7 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
 def _soft_candidate(problem, p, random, finish):
     """Trees whose splits are all trained together by gradients, or from random trees by SSGD."""
     if not _is_soft(problem):
-        return candidate("ssgd", random, (SSGD(), *finish), policy.MAX_TRAINED_DEPTH)
+        return candidate("ssgd", random, (SSGD(), *finish), max_depth=policy.MAX_TRAINED_DEPTH)
     if problem.loss.is_classifier:
         return candidate("annealed", _soft_init(problem), (_annealed(problem, p), *finish))
     # The loss of regression is not bounded by q, and gained nothing by steeper routing.

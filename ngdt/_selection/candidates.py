@@ -4,42 +4,28 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.scaling import MAX_SOFT_FEATURES, is_wide
-from ngdt._methods.finishing.shrink_leaves import ShrinkLeaves
-from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.greedy.single_leaf import SingleLeaf
-from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import node_type
-from ngdt._methods.random.random_complete import RandomComplete
-from ngdt._methods.sgd.sgd import SSGD
-from ngdt._methods.soft.annealed import TAUGHT_LOSSES, TAUGHT_PENALTY, Annealed
-from ngdt._methods.tao.tao import TAO
+from ngdt._methods.soft.annealed import TAUGHT_LOSSES, TAUGHT_PENALTY
 from ngdt._selection import policy
 from ngdt._selection.train import Chain
 from ngdt._training.choice import Candidate
 from ngdt._training.wide import row_span
+from ngdt.initializers import InfoGain, RandomComplete
+from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 
 
-def candidate(name, init, optimizers=(), final=None, n_teachers=0):
-    """A candidate whose tree is an initial tree, trained by optimizers in turn."""
-    return Candidate(name, Chain(init, optimizers, final, n_teachers))
+def candidate(name, *chain, **options):
+    """A candidate whose tree is an initial tree, trained by optimizers in turn: a `Chain`."""
+    return Candidate(name, Chain(*chain, **options))
 
 
 def default_candidates(problem, leaf="constant", linear_leaves=None):
-    """The trees that compete by default.
+    """The trees that compete by default, list of `Candidate`.
 
-    Parameters
-    ----------
-    problem : Problem
-    leaf : {"auto", "constant", "linear"}, default="constant"
-        Leaves of the candidates; "auto" are both kinds.
-    linear_leaves : LinearLeaves or None, default=None
-        Makes leaves linear.
-
-    Returns
-    -------
-    list of Candidate
-        The first is the pruned greedy tree, unless all have linear leaves. Of equally good ones,
-        the first wins. The last is the one that is trained if none can be compared.
+    Leaves are "constant", "linear" as `linear_leaves` makes them, or both for "auto". The first
+    candidate is the pruned greedy tree, unless all have linear leaves; of equally good ones, the
+    first wins. The last is the one that is trained if none can be compared.
     """
     few = len(problem.training_samples) < policy.MANY_SAMPLES
     if leaf == "linear":
@@ -67,17 +53,20 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     has_span = row_span(problem) is not None
     Cs = policy.MANY_CS if not few else policy.FEWER_CS if linear or has_span else policy.FEW_CS
     found = [candidate("pruned", "pruned"), *map(_tao, Cs), *linear]
-    if has_span:
-        return [*found, _wide_candidate(problem, policy.FEW_STEPS)]
-    if is_wide(problem.X) and sparse.issparse(problem.X):
-        return [*found, _wide_candidate(problem, policy.WIDE_STEPS)]
+    if has_span or (is_wide(problem.X) and sparse.issparse(problem.X)):
+        steps = policy.FEW_STEPS if has_span else policy.WIDE_STEPS
+        return [*found, _soft(_wide_depth(problem), (Annealed(steps=steps),),
+                              (Annealed(steps=policy.FINAL_WIDE_STEPS),))]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         return [*found, candidate("ssgd", InfoGain(), (SSGD(),))]
     depths = _soft_depths(problem, few)
-    found += [_annealed(depth, few) for depth in depths if not (linear and depth == 4)]
+    fold, last = (policy.FEW_STEPS, None) if few else (policy.FOLD_STEPS, (Annealed(),))
+    found += [_soft(depth, (Annealed(steps=fold),), last)
+              for depth in depths if not (linear and depth == 4)]
     if not few and _has_pixels(problem) and (
             len(problem.training_samples) < policy.MAX_MIXED_SAMPLES):
-        found.append(_annealed(depths[-1], few, policy.MIXING))
+        mixed = [(Annealed(steps=steps, mixing=policy.MIXING),) for steps in (fold, "auto")]
+        found.append(_soft(depths[-1], *mixed, what=", mixed"))
     return found
 
 
@@ -88,15 +77,15 @@ def _has_pixels(problem):
 
 
 def _logistic_candidates(problem, leaf, linear_leaves):
-    features, given = linear_leaves.features, linear_leaves.penalty
-    is_auto = given == "auto"
-    penalties = [1.0 / C for C in policy.LOGISTIC_CS] if is_auto else [given]
-    last = LinearLeaves(features=features, penalty=policy.CLASS_PENALTY if is_auto else given)
+    is_auto = linear_leaves.penalty == "auto"
+    penalties = [1.0 / C for C in policy.LOGISTIC_CS] if is_auto else [linear_leaves.penalty]
+    *each_leaves, last = [
+        LinearLeaves(features=linear_leaves.features, penalty=penalty)
+        for penalty in (*penalties, policy.CLASS_PENALTY if is_auto else penalties[0])]
     if not takes_models(problem):
         return [candidate("linear", "pruned", (last,))] if leaf == "linear" else []
-    found = [candidate(f"logistic C={1.0 / penalty:g}", SingleLeaf(),
-                       (LinearLeaves(features=features, penalty=penalty),))
-             for penalty in penalties]
+    found = [candidate(f"logistic C={1.0 / leaves.penalty:g}", SingleLeaf(), (leaves,))
+             for leaves in each_leaves]
     if leaf == "linear":
         found.append(_tao(0.1, last, name="linear, tao"))
     return [*found, candidate("model tree", "model")]
@@ -120,10 +109,10 @@ def _linear_candidates(problem, few, linear_leaves):
     depths = policy.LINEAR_DEPTHS[:1] if few else policy.LINEAR_DEPTHS
     found = [candidate("model tree", "model"),
              candidate("model tree, tao", "model", *_passes(10.0, *finish)),
-             *(candidate(f"annealed depth={depth}, linear", init, (annealed, *finish))
-               for init, depth in _complete(problem, depths))]
+             *(_soft(depth, (annealed, *finish), what=", linear")
+               for depth in _allowed(depths, problem))]
     if not few and len(problem.training_samples) <= policy.MAX_TAUGHT_SAMPLES:
-        found += _taught_candidates(problem, policy.TAUGHT_LINEAR_DEPTH, "linear", finish)
+        found.append(_taught(problem, policy.TAUGHT_LINEAR_DEPTH, "linear", finish))
     return found
 
 
@@ -135,21 +124,20 @@ def _constant_candidates(problem, few):
         found.append(candidate("ssgd", InfoGain(), (SSGD(), *finish)))
     elif not few:
         tao = TAO(C=10.0, max_passes=policy.N_PASSES)
-        found += [candidate(f"annealed depth={depth}, tao", init, (Annealed(), tao, *finish))
-                  for init, depth in _complete(problem, policy.CONSTANT_DEPTHS)]
+        found += [_soft(depth, (Annealed(), tao, *finish), what=", tao")
+                  for depth in _allowed(policy.CONSTANT_DEPTHS, problem)]
         if problem.loss.name in TAUGHT_LOSSES:
-            found += _taught_candidates(problem, policy.TAUGHT_DEPTH, "constant")
+            found.append(_taught(problem, policy.TAUGHT_DEPTH, "constant"))
     return found
 
 
-def _taught_candidates(problem, depth, leaf, finish=()):
+def _taught(problem, depth, leaf, finish=()):
     """The soft tree with teachers, of a smaller depth if that is the limit of the problem."""
     annealed = Annealed(leaf=leaf, slope_penalty=TAUGHT_PENALTY)
     chain = annealed, TAO(C=10.0, max_passes=policy.N_PASSES), *finish
-    what = {"constant": "tao", "linear": "linear, tao"}[leaf]
-    return [candidate(f"annealed depth={depth}, {what}, taught", init, chain,
-                      n_teachers=policy.N_TEACHERS)
-            for init, depth in _complete(problem, (min(depth, problem.max_depth or depth),))]
+    what = {"constant": ", tao, taught", "linear": ", linear, tao, taught"}[leaf]
+    return _soft(min(depth, problem.max_depth or depth), chain, what=what,
+                 n_teachers=policy.N_TEACHERS)
 
 
 def _tao(C, *finish, name="tao"):
@@ -161,11 +149,14 @@ def _passes(C, *finish):
     return [(TAO(C=C, max_passes=n), *finish) for n in (policy.FOLD_PASSES, policy.N_PASSES)]
 
 
-def _complete(problem, depths):
-    """Initializers of complete trees with their depths, within the limit of the problem."""
-    limit = problem.max_depth
-    return [(RandomComplete(max_depth=depth), depth) for depth in depths
-            if limit is None or depth <= limit]
+def _soft(depth, *chain, what="", **options):
+    """A complete tree whose splits are all trained together, by `Annealed`."""
+    name = f"annealed depth={depth}{what}"
+    return candidate(name, RandomComplete(max_depth=depth), *chain, **options)
+
+
+def _allowed(depths, problem):
+    return [depth for depth in depths if depth <= (problem.max_depth or depth)]
 
 
 def _soft_depths(problem, few):
@@ -177,17 +168,6 @@ def _soft_depths(problem, few):
     return [*(depth for depth in (2, 4) if depth < largest), largest]
 
 
-def _wide_candidate(problem, steps):
-    """The soft tree for classes of wide data, with two to four leaves per class."""
-    depth = min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
-    return candidate(f"annealed depth={depth}", RandomComplete(max_depth=depth),
-                     (Annealed(steps=steps),), (Annealed(steps=policy.FINAL_WIDE_STEPS),))
-
-
-def _annealed(depth, few, mixing=0.0):
-    init, name = RandomComplete(max_depth=depth), f"annealed depth={depth}"
-    if few:
-        return candidate(name, init, (Annealed(steps=policy.FEW_STEPS),))
-    return candidate(name + ", mixed" * (mixing > 0), init,
-                     (Annealed(steps=policy.FOLD_STEPS, mixing=mixing),),
-                     (Annealed(mixing=mixing),))
+def _wide_depth(problem):
+    """Depth of the soft tree for wide data, with two to four leaves per class."""
+    return min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))

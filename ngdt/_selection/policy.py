@@ -9,13 +9,10 @@ difference, and shares of time are those of the time until the deadline.
 # Number of samples below which folds decide. Half of a tenth of them is too few to distinguish a
 # gain of four points from chance, and to train a few times more takes seconds.
 CROSS_VALIDATION_SAMPLES = 20_000
-# Lead over the baseline above which the trained tree is chosen.
-MIN_GAIN_SE = 2.0
-# Lead above which the remaining folds are skipped.
-STOP_FOLDS_SE = 5.0
-# Lead above which the choice of epochs and subtrees on the same samples cannot explain it. With a
-# quarter of random labels, this choice alone gained four standard errors.
-SELECTION_BIAS_SE = 6.0
+# Leads over the baseline above which the trained tree is chosen; the remaining folds are skipped;
+# and the choice of epochs and subtrees on the same samples cannot explain it. With a quarter of
+# random labels, this choice alone gained four standard errors.
+MIN_GAIN_SE, STOP_FOLDS_SE, SELECTION_BIAS_SE = 2.0, 5.0, 6.0
 # Shares of time for the training, before the comparison; of this time, for the initial tree; and
 # of the time left for the comparison, for the baseline.
 TRAINING_TIME, INITIAL_TIME, BASELINE_TIME = 0.75, 0.3, 0.25
@@ -30,13 +27,13 @@ MAX_LAG_SE = 1.5
 # of the fold, lacks a third of all: with smaller leads, others were worse than it on five tables,
 # by 0.3 points on average.
 MIN_LEAF_GAIN_SE = 1.0
-# The same for classes, of what a small step from their shares towards the probabilities of the
-# tree would save, where these have a larger squared error. If classes do not depend on the
-# features, the best of several trees errs least by chance, and is as sure as any. None of 24 tables
-# has such a tree.
+# The same for classes, of what a small step from their shares towards the probabilities of the tree
+# would save, where these have a larger squared error. If classes do not depend on the features, the
+# best of several trees errs least by chance, and is as sure as any. None of 24 tables has such a
+# tree.
 MIN_CLASS_GAIN_SE = 2.0
-# The same over a tree with teachers. It errs least by chance: where a single sample was all of the
-# lead of a model tree, this one was worse on others.
+# The same over a tree with teachers: a model tree whose lead over it was a single sample was worse
+# on others.
 MIN_TAUGHT_GAIN_SE = 2.0
 # Lead of the best tree over all softly trained ones by which those with teachers are left out. They
 # take most of the time of the folds.
@@ -51,37 +48,32 @@ MAX_TRAINED_DEPTH = 8
 MAX_TRAININGS = 3
 # Shares of time for the comparison, for the pruned trees before it, and for model trees.
 COMPARISON_TIME, PRUNING_TIME, MODEL_TIME = 0.4, 0.15, 0.15
-# With several folds, most of the work is theirs: with the shares above, and as much time as without
-# a limit, half of it was left, and accuracies were up to 7 points lower.
+# The same with several folds, which are most of the work: with the shares above, and as much time
+# as without a limit, half of it was left, and accuracies were up to 7 points lower.
 FOLDS_TIME, FOLDS_MODEL_TIME = 0.8, 0.3
-# A fit reads X, or routes its samples, about this often. With less time, fewer samples are used.
-N_READINGS = 20
-# Time to choose, prune and describe a tree after the training, in readings.
-READINGS_AFTER = 4.0
-# Least number of samples to use.
-MIN_SAMPLES = 2000
+# A fit reads X, or routes its samples, about `N_READINGS` times, and some times more to choose,
+# prune and describe a tree after the training. With less time, it uses fewer samples, down to a
+# least number.
+N_READINGS, READINGS_AFTER, MIN_SAMPLES = 20, 4.0, 2000
 
 # --- the default: who competes -------------------------------------------------------------------
 
 # Number of samples from which fewer candidates compete, since each takes longer.
 MANY_SAMPLES = 2000
-# Values of C of TAO for classes: of few samples, of few next to linear leaves, and of many. Next to
-# linear leaves, some trees are seldom the best, and their time is saved.
+# Values of C of TAO for classes: of few samples, of few next to linear leaves, where some trees are
+# seldom the best, and of many.
 FEW_CS, FEWER_CS, MANY_CS = (0.03, 0.1, 0.3, 1.0, 10.0), (0.1, 1.0, 10.0), (0.1,)
 # Depths of soft regression trees with linear leaves, and of those with constant leaves, which TAO
 # trains further. Of linear leaves without teachers, it never made the best tree of six tables.
 LINEAR_DEPTHS, CONSTANT_DEPTHS = (2, 3, 4), (3, 4)
-# Number of teachers, and depths of soft regression trees with teachers, with linear and with
-# constant leaves.
-N_TEACHERS, TAUGHT_LINEAR_DEPTH, TAUGHT_DEPTH = 6, 6, 7
-# Largest number of samples for teachers of linear leaves. On five tables with more, they never had
-# the least error, and took half of the time.
-MAX_TAUGHT_SAMPLES = 8000
-# Largest number of features for model trees.
-MAX_MODEL_FEATURES = 128
-# Largest number of coefficients of a model for classes, with few and with many samples; values of
-# 1 / penalty for trees of a single leaf, and the penalty of deeper ones.
-FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
+# Number of teachers, and depths of the soft regression trees with linear and constant leaves that
+# have them; largest number of samples for those with linear leaves, which on five tables with more
+# never had the least error, and took half of the time.
+N_TEACHERS, TAUGHT_LINEAR_DEPTH, TAUGHT_DEPTH, MAX_TAUGHT_SAMPLES = 6, 6, 7, 8000
+# Largest numbers of features for model trees, and of coefficients of a model for classes, with few
+# and with many samples.
+MAX_MODEL_FEATURES, FEW_COEFFICIENTS, MANY_COEFFICIENTS = 128, 1000, 250
+# Values of 1 / penalty for classes and trees of a single leaf, and the penalty of deeper ones.
 LOGISTIC_CS, CLASS_PENALTY = (0.01, 0.1, 1.0, 10.0), 10.0
 # Steps of soft training of wide sparse data, on folds and in the end: few, as a few features tell
 # any two samples apart.
@@ -92,9 +84,9 @@ FEW_DEPTH, FEW_LEAVES = 6, 16
 # Steps of soft training of few samples, where more were no more accurate, and on a fold of many
 # samples. With 500 steps there, others won on SatImage that were worse than 2250 steps.
 FEW_STEPS, FOLD_STEPS = 500, 1000
-# Largest share of another sample in what a further soft tree is shown of each sample, least number
-# of features, which must have one scale, as pixels do, and number of samples from which there is
-# none. With 5100 to 10 000 samples, it won on USPS, MNIST and Fashion-MNIST, where it raised the
+# Largest share of another sample in what a further soft tree is shown of each sample; least number
+# of features, which must have one scale, as pixels do; and number of samples from which there is
+# none. With 5100 to 10 000 samples, it won on USPS, MNIST and Fashion-MNIST, and raised the
 # accuracy of the default by 0.9, 0.3 and 0.2 points. With fewer features it was never the best.
 MIXING, MIN_MIXED_FEATURES, MAX_MIXED_SAMPLES = 0.4, 64, 20_000
 # Passes of TAO on a fold and in the end. More changed the accuracy by less than 0.1 points.
@@ -102,9 +94,9 @@ FOLD_PASSES, N_PASSES = 2, 5
 
 # --- forests: who competes -----------------------------------------------------------------------
 
-# Number of features of a random oblique split of classes, and least number of those that are tried.
+# Number of features of a random oblique split of classes, and least number of those that are tried;
+# the same for regression, and largest number of axis-aligned splits that are tried there.
 N_NONZERO, MIN_CANDIDATES = 3, 5
-# The same for regression, and largest number of axis-aligned splits that are tried there.
 N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES, MAX_FEATURES = 2, 40, 100
 # Largest number of levels of trees that are trained with linear leaves, and penalty on the slopes.
 # With these and half of the usual weight decay, six to eight such trees had less squared error on
@@ -123,9 +115,8 @@ EPOCHS, MIN_STEPS, MAX_STEPS = 75, 2250, 4500
 # 10 % on Fashion-MNIST, 5 % on Connect4 and 1 % on a table of 16 features; by the rate alone 12, 5,
 # 2 and 0 %. On Letter, half of the decay lost 2 %.
 RATE, RATE_POWER, DECAY = 0.29, 0.85, 0.5
-# Bound of the loss of softly trained trees of classes. A tree with 0.5, the default, is as good.
-# But twelve with 0.2 had less squared error on held-out samples of nine of ten training sets, by up
-# to 15 %.
+# Bound of the loss of softly trained trees of classes. A tree with 0.5, the default, is as good,
+# but twelve with 0.2 had less squared error on held-out samples of nine of ten sets, by up to 15 %.
 Q = 0.2
 # Steepness of their routing, which ends twice as hard as that of a single tree. Eight or twelve
 # such trees had less squared error on held-out samples of SatImage, Pendigits, USPS and Letter, by
@@ -137,13 +128,10 @@ GAMMA = (1.0, 14.0)
 
 # --- forests: numbers of trees of each kind ------------------------------------------------------
 
-# Number of trees of each kind in the trial: of few samples, and of many, whose errors tell more.
-N_TRIAL, N_TRIAL_OF_MANY = 6, 4
+# Least number of trees of a forest for which there is a trial; number of trees of each kind in it,
+# of few samples, and of many, whose errors tell more.
+MIN_TREES, N_TRIAL, N_TRIAL_OF_MANY = 8, 6, 4
 # Number of weightings, and of the parts of the samples that are weighted each as a whole.
 N_WEIGHTINGS, N_PARTS = 20, 50
-# Least number of trees of a forest for which there is a trial.
-MIN_TREES = 8
-# Largest number of samples, and of values of X, of the trial.
-MAX_TRIAL_SAMPLES, MAX_TRIAL_VALUES = 30_000, 12_000_000
-# Share of time for the trial.
-TRIAL_TIME = 0.4
+# Largest numbers of samples, and of values of X, of the trial, and its share of time.
+MAX_TRIAL_SAMPLES, MAX_TRIAL_VALUES, TRIAL_TIME = 30_000, 12_000_000, 0.4

@@ -1,4 +1,4 @@
-"""Problems of some of the samples, where all of them would take too long."""
+"""Samples that there is time for: of a fit, and of a comparison."""
 
 from dataclasses import replace
 from time import monotonic
@@ -7,22 +7,13 @@ import numpy as np
 
 from ngdt._core.scaling import Moments
 from ngdt._selection import policy
-from ngdt._training.folds import hold_out, problem_of, strata_of
+from ngdt._training.folds import fold_samples, hold_out, problem_of, strata_of
 
 
 def draw(problem, n_drawn):
     """The problem of some of its training samples, of each class the same share.
 
-    Parameters
-    ----------
-    problem : Problem
-        Without validation samples.
-    n_drawn : int
-
-    Returns
-    -------
-    Problem
-        The problem itself if it has no more samples.
+    It has no validation samples. It is returned itself if it has no more samples.
     """
     n_samples = len(problem.training_samples)
     if n_samples <= n_drawn:
@@ -35,15 +26,7 @@ def draw(problem, n_drawn):
 def draw_in_time(problem, seconds_per_sample):
     """The problem, or one of as many samples as can be trained on until the deadline.
 
-    Parameters
-    ----------
-    problem : Problem
-    seconds_per_sample : float
-        That it takes to read the data.
-
-    Returns
-    -------
-    Problem
+    It takes so many seconds per sample to read the data.
     """
     n_samples = len(problem.training_samples)
     needed = policy.N_READINGS * seconds_per_sample * n_samples
@@ -54,22 +37,11 @@ def draw_in_time(problem, seconds_per_sample):
 
 
 def training_in_time(problem):
-    """The problem of a fit: its samples, and its deadline, are those that there is time for.
+    """The problem of a fit, of samples that there is time for, and the seconds to read one of them.
 
     What follows reads only these samples, so that only the check and the encoding of the data take
-    time that does not depend on the deadline.
-
-    Parameters
-    ----------
-    problem : Problem
-        With the deadline of the fit.
-
-    Returns
-    -------
-    problem : Problem
-        Its deadline leaves time to choose, prune and describe a tree.
-    seconds_per_sample : float
-        That it takes to read the data; 0 without a deadline.
+    time that does not depend on the deadline. That of the problem leaves time to choose, prune and
+    describe a tree. Without a deadline, the seconds are 0.
     """
     if not problem.control.deadline.is_set:
         return problem, 0.0
@@ -78,6 +50,23 @@ def training_in_time(problem):
     seconds_after = policy.READINGS_AFTER * seconds * len(drawn.training_samples)
     deadline = problem.control.deadline.earlier(seconds_after)
     return drawn.replace(control=replace(problem.control, deadline=deadline)), seconds
+
+
+def sample_to_compare_on(problem, seconds_per_sample):
+    """The problem, or one of some of its samples where a comparison on all would take too long."""
+    sample = draw(problem, np.clip(policy.MAX_DRAWN_VALUES // problem.X.shape[1],
+                                   policy.MIN_DRAWN_SAMPLES, policy.MAX_DRAWN_SAMPLES))
+    drawn = draw_in_time(sample.with_time(policy.COMPARISON_TIME), seconds_per_sample)
+    return drawn.replace(control=replace(drawn.control, deadline=problem.control.deadline))
+
+
+def fold_samples_of(problem, fraction):
+    """Test samples of each fold: "auto" as `fold_samples`, or one fold of a share, or of none."""
+    if fraction == "auto":
+        return fold_samples(problem)
+    _, validation = hold_out(
+        problem.sample_weight, fraction, strata_of(problem), problem.random_state)
+    return [] if validation is None else [np.flatnonzero(validation).astype(np.int32)]
 
 
 def _reading_time(problem):

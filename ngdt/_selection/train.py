@@ -9,18 +9,11 @@ from ngdt._core.tree import Tree
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.annealed import Annealed
-from ngdt._selection.policy import (
-    BASELINE_TIME,
-    CROSS_VALIDATION_SAMPLES,
-    INITIAL_TIME,
-    MIN_GAIN_SE,
-    SELECTION_BIAS_SE,
-    STOP_FOLDS_SE,
-    TRAINING_TIME,
-)
-from ngdt._training.choice import Candidate, Choice, Fold, Rule, choose
+from ngdt._selection import policy
+from ngdt._training.choice import Candidate, Fold, Rule, choose
 from ngdt._training.folds import N_FOLDS, hold_out, problem_without, strata_of
 from ngdt._training.limits import enforce_limits
+from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
 from ngdt._training.wide import optimize_reduced
 from ngdt._util.stopped import Stopped
@@ -28,31 +21,19 @@ from ngdt._util.stopped import Stopped
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """An initial tree and optimizers that train it in turn, as the `make` of a candidate.
+    """An initial tree and optimizers that train it in turn, as the `make` of a candidate."""
 
-    Attributes
-    ----------
-    init : Initializer, Tree or str
-        Makes the initial tree, or the name of one of the greedy trees of a fold.
-    optimizers : sequence of Optimizer
-    final : sequence of Optimizer or None
-        Replace the optimizers where the tree is trained on all samples.
-    n_teachers : int
-        If positive, the optimizers are given what so many teachers predict: `Annealed.taught`.
-    max_depth : int or None
-        In a forest, largest depth of the initial tree, besides that of the problem.
-    """
-
-    init: Initializer | Tree | str
+    init: Initializer | Tree | str      # the name of one of the trees of a fold
     optimizers: tuple[Optimizer, ...] = ()
-    final: tuple[Optimizer, ...] | None = None
-    n_teachers: int = 0
-    max_depth: int | None = None
+    final: tuple[Optimizer, ...] | None = None  # in their place, where all samples are trained on
+    n_teachers: int = 0                 # whose predictions are the targets: `Annealed.taught`
+    max_depth: int | None = None        # of the initial tree, in a forest
 
     def __call__(self, fold):
         """The tree of the training samples of a fold."""
         problem = fold.problem
-        optimizers = self.final if fold.is_whole and self.final is not None else self.optimizers
+        is_final = fold.samples is None and self.final is not None
+        optimizers = self.final if is_final else self.optimizers
         tree, history = fold.initial(self.init), empty_history(optimizers)
         if self.n_teachers:
             problem = Annealed(n_teachers=self.n_teachers).taught(problem)
@@ -60,22 +41,10 @@ class Chain:
 
 
 def run_in_turn(problem, tree, optimizers, history, is_given=False):
-    """The tree after all optimizers.
+    """The tree after all optimizers, whose metrics are added to a history.
 
-    Parameters
-    ----------
-    problem : Problem
-    tree : Tree
-    optimizers : sequence of Optimizer
-    history : dict of lists
-        Gets the metrics of each.
-    is_given : bool, default=False
-        Whether the tree is not the tree of an initializer.
-
-    Raises
-    ------
-    Stopped
-        By Ctrl-C, with the tree so far; before there is one, KeyboardInterrupt.
+    A tree that is given is not the tree of an initializer. Ctrl-C raises Stopped with the tree so
+    far, and KeyboardInterrupt before there is one.
     """
     for i, optimizer in enumerate(optimizers):
         if i > 0 and not problem.control.deadline.fits():
@@ -108,28 +77,12 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
     the validation samples is reserved for the comparison, or folds decide. If the baseline is
     chosen, it is made anew from all samples. A given tree is not compared.
 
-    Parameters
-    ----------
-    problem : Problem
-        Without validation samples.
-    init : Initializer or Tree
-    optimizers : list of Optimizer
-    baseline : Initializer or None
-        Makes the baseline. None: the baseline is the initial tree.
-    validation_fraction : float, "auto" or None
-        As for the estimators. Folds decide only with "auto", if half of the validation samples
-        would be too few to decide.
-    limit : bool, default=True
-        Whether the limits of the problem are enforced.
+    The problem has no validation samples: `validation_fraction` is that of the estimators. Folds
+    decide only with "auto", if half of the validation samples would be too few to decide. With
+    `limit`, the limits of the problem are enforced.
 
-    Returns
-    -------
-    TrainingResult
-
-    Raises
-    ------
-    Stopped
-        By Ctrl-C, with the present trained tree; before there is one, KeyboardInterrupt.
+    Returns a `TrainingResult`. Ctrl-C raises Stopped with the present trained tree, and
+    KeyboardInterrupt before there is one.
     """
     for algorithm in (*optimizers, init):     # those that are named before those that follow
         if not isinstance(algorithm, Tree):
@@ -170,7 +123,7 @@ class _Comparison:
         optimizers = trained.optimizers
         # A given tree may have been fitted on these samples, so that a comparison would be biased.
         self.is_compared = bool(optimizers) and not isinstance(self.baseline, Tree)
-        few = np.count_nonzero(problem.sample_weight) < CROSS_VALIDATION_SAMPLES
+        few = np.count_nonzero(problem.sample_weight) < policy.CROSS_VALIDATION_SAMPLES
         # Folds are random. The result of a deterministic method must not depend on them.
         self.has_folds = self.is_compared and validation_fraction == "auto" and few and any(
             optimizer.is_stochastic for optimizer in optimizers)
@@ -183,7 +136,7 @@ class _Comparison:
         self.problem = problem if training is problem.sample_weight else problem.replace(
             sample_weight=training, validation_weight=validation)
         self.training = self.problem.with_time(
-            TRAINING_TIME if self.is_compared else 1.0).doing(
+            policy.TRAINING_TIME if self.is_compared else 1.0).doing(
                 1 / (1 + N_FOLDS) if self.has_folds else 1.0)
         self.compared_tree = None   # the baseline without the samples of the comparison
         self.begin = monotonic()
@@ -193,10 +146,10 @@ class _Comparison:
             sample_weight, fraction, strata_of(self.whole), self.whole.random_state)
 
     def initial_tree(self):
-        tree, is_all = self.init, not self.trained.optimizers
+        tree, n = self.init, len(self.trained.optimizers)
         if not isinstance(tree, Tree):
-            tree = tree.initialize(self.training.with_time(1.0 if is_all else INITIAL_TIME).doing(
-                1 / (1 + len(self.trained.optimizers)), "initial tree"))
+            timed = self.training.with_time(policy.INITIAL_TIME if n else 1.0)
+            tree = tree.initialize(timed.doing(1 / (1 + n), "initial tree"))
         self.initial_seconds = monotonic() - self.begin
         return tree
 
@@ -222,19 +175,16 @@ class _Comparison:
         gain = np.inf
         if self.test_weight is not None:
             baseline = initial if is_initial else self.baseline.initialize(
-                self.problem.with_time(BASELINE_TIME))
+                self.problem.with_time(policy.BASELINE_TIME))
             self.compared_tree = enforce_limits(baseline, self.problem)
             samples = np.flatnonzero(self.test_weight).astype(np.int32)
             fold = Fold(self.problem, samples, self.test_weight[samples])
-            choice = Choice((names := ("trained", "baseline")), [fold])
-            for name, each in zip(names, (tree, self.compared_tree), strict=True):
-                choice.add(name, fold, each)
-            gain = choice.lead(*names)
+            gain = standard_errors_saved(fold.errors(self.compared_tree), fold.errors(tree))
         # A gain that is not positive needs no folds: the bias favours the trained tree.
-        if self.has_folds and (self.test_weight is None or 0 < gain <= SELECTION_BIAS_SE) and (
-                deadline.fits(N_FOLDS * self.seconds)):
+        is_unsure = self.test_weight is None or 0 < gain <= policy.SELECTION_BIAS_SE
+        if self.has_folds and is_unsure and deadline.fits(N_FOLDS * self.seconds):
             gain = self._cross_validated_gain()
-        return gain > MIN_GAIN_SE
+        return gain > policy.MIN_GAIN_SE
 
     def _cross_validated_gain(self):
         """Gain over the baseline in standard errors, by cross-validation."""
@@ -247,12 +197,11 @@ class _Comparison:
         folds = []
         for k in range(N_FOLDS):
             test = samples[fold == k].astype(np.int32)
-            folds.append(Fold(
-                problem_without(quiet, test).doing(
-                    1 / (1 + N_FOLDS), f"checking against {self.name}, fold {k + 1} of {N_FOLDS}"),
-                test, self.whole.sample_weight[test]))
+            part = quiet.doing(
+                1 / (1 + N_FOLDS), f"checking against {self.name}, fold {k + 1} of {N_FOLDS}")
+            folds.append(Fold(problem_without(part, test), test, self.whole.sample_weight[test]))
         trained, baseline = Candidate("", self.trained), Candidate("", Chain(self.baseline))
         choice = choose(
-            [trained, baseline], folds, Rule(STOP_FOLDS_SE), self.whole.control.deadline)
+            [trained, baseline], folds, Rule(policy.STOP_FOLDS_SE), self.whole.control.deadline)
         # Without time for the baseline, the trained tree is taken to be better.
         return choice.lead(trained, baseline) if choice.errors[baseline] else np.inf

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,14 +15,7 @@ from ngdt._util.stopped import Stopped
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A way to make a tree.
-
-    Attributes
-    ----------
-    name : str
-    make : callable
-        Takes a `Fold`, and returns a `TrainingResult` of its problem.
-    """
+    """A way to make a tree: `make` takes a `Fold`, and returns a `TrainingResult`."""
 
     name: str
     make: Callable
@@ -29,55 +23,34 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Samples to train on, and others to test on.
+    """Samples to train on, and others to test on. All candidates share what is made of it."""
 
-    Attributes
-    ----------
-    problem : Problem
-        Without the test samples. All candidates share what is computed for it.
-    samples : ndarray of int32
-        The test samples; of the problem of all samples, there are none.
-    weight : ndarray
-        Their weights.
-    made : dict
-        Initial trees by their initializers: each is made once, and by name those of `trees`.
-    trees : callable or None
-        Makes the initial tree of a name.
-    """
-
-    problem: Problem
-    samples: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    weight: np.ndarray = field(default_factory=lambda: np.empty(0))
-    trees: Callable | None = None
+    problem: Problem                    # without the test samples
+    samples: np.ndarray | None = None   # to test on, int32; None where all are trained on
+    weight: np.ndarray | None = None    # of these samples
+    trees: Callable | None = None       # makes the initial tree of a name
     made: dict = field(default_factory=dict)
 
     @classmethod
-    def without(cls, problem, samples):
+    def without(cls, problem, samples, trees=None):
         """The fold of these test samples."""
-        return cls(problem_without(problem, samples), samples, problem.sample_weight[samples])
-
-    @property
-    def is_whole(self):
-        """Whether all samples are trained on."""
-        return not len(self.samples)
+        weight = problem.sample_weight[samples]
+        return cls(problem_without(problem, samples), samples, weight, trees)
 
     def initial(self, init):
-        """The tree of an initializer, or of a name."""
+        """The tree of an initializer, or of a name, which is made once."""
         if init not in self.made:
-            self.made[init] = self.trees(init) if isinstance(init, str) else (
-                init.initialize(self.problem))
+            is_name = isinstance(init, str)
+            self.made[init] = self.trees(init) if is_name else init.initialize(self.problem)
         return self.made[init]
+
+    def errors(self, tree):
+        """Errors of a tree on the test samples, times their weights."""
+        return self.weight * self.problem.errors(tree, self.samples)
 
 
 class Rule:
-    """When a candidate is not trained any more.
-
-    Parameters
-    ----------
-    max_lag : float
-        Lead of the best candidate, in standard errors of the paired difference, by which others
-        leave.
-    """
+    """Rule of who leaves: candidates that the best one leads by over `max_lag` standard errors."""
 
     def __init__(self, max_lag):
         self.max_lag = max_lag
@@ -94,31 +67,24 @@ class Rule:
         """Take note of a tree, and of its fold."""
 
 
-class Choice:
-    """The candidates, and their errors on the folds so far.
+class MeanError(NamedTuple):
+    """Mean error of a candidate on its folds, and the standard error of the mean."""
 
-    Attributes
-    ----------
-    candidates : list of Candidate
-    alive : list of Candidate
-        Candidates that did not leave.
-    errors : dict of Candidate to list of ndarray
-        Errors on each fold, times sample weights.
-    trees : dict of Candidate to Tree
-        Trees of the last fold.
-    n_folds : int
-        Number of folds that there are.
-    """
+    mean: float
+    deviation: float
+
+
+class Choice:
+    """The candidates, who did not leave, their errors on each fold, and their trees of the last."""
 
     def __init__(self, candidates, folds):
-        self.candidates, self.alive = list(candidates), list(candidates)
+        self.candidates, self.alive, self.folds = list(candidates), list(candidates), folds
         self.errors, self.trees = {each: [] for each in candidates}, {}
-        self.n_folds, self._weights = len(folds), [fold.weight for fold in folds]
 
     def add(self, candidate, fold, tree):
         """Test a tree of a candidate on a fold."""
         self.trees[candidate] = tree
-        self.errors[candidate].append(fold.weight * fold.problem.errors(tree, fold.samples))
+        self.errors[candidate].append(fold.errors(tree))
 
     def best(self, among):
         """The candidate with the least error; of equal ones, the first."""
@@ -131,25 +97,26 @@ class Choice:
         return standard_errors_saved(*(np.concatenate(errors[:n]) for errors in pair))
 
     def mean_error(self, candidate):
-        """Mean error of a candidate on its folds, and the standard error of the mean."""
+        """The `MeanError` of a candidate; NaN without folds."""
         errors = self.errors[candidate]
         if not errors:
-            return np.nan, np.nan
-        weight, errors = np.concatenate(self._weights[:len(errors)]), np.concatenate(errors)
+            return MeanError(np.nan, np.nan)
+        weight = np.concatenate([fold.weight for fold in self.folds[:len(errors)]])
+        errors = np.concatenate(errors)
         mean = errors.sum() / weight.sum()
-        return mean, np.sqrt(((errors - mean * weight) ** 2).sum()) / weight.sum()
+        return MeanError(mean, np.sqrt(((errors - mean * weight) ** 2).sum()) / weight.sum())
 
     def ranked(self, among):
         """Candidates, those on most folds first, and of these the one with the least error."""
-        return sorted(among, key=lambda each: (-len(self.errors[each]), self.mean_error(each)[0]))
+        return sorted(among, key=lambda each: (-len(self.errors[each]), self.mean_error(each).mean))
 
     def table(self, winner):
         """The candidates with their errors, dict of lists."""
-        means = [self.mean_error(each) for each in self.candidates]
+        errors = [self.mean_error(each) for each in self.candidates]
         return {
             "candidate": [each.name for each in self.candidates],
-            "error": [float(mean) for mean, _ in means],
-            "standard_error": [float(deviation) for _, deviation in means],
+            "error": [float(each.mean) for each in errors],
+            "standard_error": [float(each.deviation) for each in errors],
             "n_folds": [len(self.errors[each]) for each in self.candidates],
             "chosen": [each is winner for each in self.candidates],
         }
@@ -158,26 +125,9 @@ class Choice:
 def choose(candidates, folds, rule, deadline, verbose=False):
     """Train candidates without the samples of each fold, and test them on these.
 
-    After each fold, candidates that clearly lag behind the best one leave.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-    folds : sequence of Fold
-    rule : Rule
-    deadline : Deadline
-        Candidates of a fold share the time until then, and further folds are left out.
-    verbose : bool, default=False
-        Whether a line is printed for each fold.
-
-    Returns
-    -------
-    Choice
-
-    Raises
-    ------
-    Stopped
-        By Ctrl-C, with the best tree so far; before there is one, KeyboardInterrupt.
+    After each fold, candidates that clearly lag behind the best one leave. Those of a fold share
+    the time until the deadline, and further folds are left out. Returns the `Choice`. Ctrl-C raises
+    Stopped with the best tree so far, and KeyboardInterrupt before there is one.
     """
     choice = Choice(candidates, folds)
     try:
@@ -187,7 +137,7 @@ def choose(candidates, folds, rule, deadline, verbose=False):
             best = choice.best(trained)
             if verbose:
                 shown = "  ".join(
-                    f"{each.name} {choice.mean_error(each)[0]:.4g}" for each in trained)
+                    f"{each.name} {choice.mean_error(each).mean:.4g}" for each in trained)
                 print(f"[selection] fold {k + 1}/{len(folds)}  mean error: {shown}")
             choice.alive = [each for each in trained if each is best or rule.stays(each)
                             or choice.lead(best, each) <= rule.max_lag]
@@ -226,15 +176,6 @@ def least(errors, slack=0.0):
 
     Candidates in an array are sorted from the most complex to the simplest: of equally good ones,
     the simplest is chosen.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n,)
-    slack : float, default=0.0
-
-    Returns
-    -------
-    int
     """
     errors = np.where(np.isnan(errors), np.inf, errors)
     return int(np.flatnonzero(errors <= errors.min() + slack)[-1])

@@ -68,7 +68,7 @@ def test_the_least_error_wins_and_is_trained_on_all_samples(compete, wrong):
     (_, trained), = finals[best].seen
     assert len(trained.training_samples) == 300
     assert result.tree.thresholds[0] == 0.1
-    assert result.baseline_kept == (best == 0)
+    assert not result.baseline_kept
     assert result.history == {"optimizer": ["Step"], "loss": [0.5]}
     for _, fold in steps[best].seen:
         assert len(fold.training_samples) == 200
@@ -95,7 +95,9 @@ def test_on_one_fold_only_a_clear_lead_beats_the_pruned_tree_and_one_with_teache
     monkeypatch.setattr(_default, "default_candidates", lambda *_: [
         candidate(name, "initial", (Step(more),), n_teachers=n_teachers),
         candidate("other", "initial", (Step(few),))])
-    assert default_tree(given).candidates["chosen"] == [not wins, wins]
+    result = default_tree(given)
+    assert result.candidates["chosen"] == [not wins, wins]
+    assert result.baseline_kept == (name == "pruned" and not wins)
 
 
 @pytest.mark.parametrize(("behind", "is_trained"), [(0, True), (8, True), (10, False)])
@@ -315,8 +317,8 @@ def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_s
     y = (np.arange(600) + np.arange(600) // 7) % 2      # a tree has to cut off sample by sample
     given = make_problem(X, y, max_depth=None)
     greedy = _default._GreedyTrees(given, None, None)
-    assert greedy.tree("pruned", given, 0.0).max_depth > 8
-    assert greedy.tree("initial", given, 0.0).max_depth == 8
+    assert greedy.tree(given, 0.0, "pruned").max_depth > 8
+    assert greedy.tree(given, 0.0, "initial").max_depth == 8
     shallow = _default._GreedyTrees(make_problem(X, y, max_depth=5), None, None)
     assert shallow._pruned is shallow._initial
 
@@ -332,7 +334,7 @@ def test_more_folds_choose_the_size_of_the_pruned_tree(monkeypatch, n, n_folds):
     if n_folds > 1:
         assert np.sort(np.concatenate(folds)).tolist() == list(range(n))
     greedy = _default._GreedyTrees(given, "auto", None)
-    assert greedy.tree("pruned", given, 0.0) == Pruned().initialize(given)
+    assert greedy.tree(given, 0.0, "pruned") == Pruned().initialize(given)
 
 
 def test_a_winner_is_as_if_it_had_been_asked_for():

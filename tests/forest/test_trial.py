@@ -443,7 +443,7 @@ def test_ctrl_c_in_the_trial_and_after_it(forest, call, n_trees, kinds, iris):
 def test_warm_start_completes_the_shares_of_a_forest_that_was_cut(
         forest, kinds, iris, monkeypatch):
     """Kinds take turns, so the forest that was cut has trees of both."""
-    kinds(*(candidate(name, RandomOblique(3), (Stopped(17),), depth)
+    kinds(*(candidate(name, RandomOblique(3), (Stopped(17),), max_depth=depth)
             for name, depth in (("one", 3), ("two", 4))))
     monkeypatch.setattr(ErrorSums, "mean_best_counts", lambda *_: [12, 8])
     Stopped.calls = 0
