@@ -9,6 +9,7 @@ from scipy import sparse
 
 from ngdt._core.tree import Tree
 from ngdt._util.validation import number_of_features
+from ngdt.optimizers import LinearLeaves
 
 # Largest number of samples that are drawn for a tree, if there are fewer. They are held in memory.
 _MAX_DRAWN = 10_000_000
@@ -127,20 +128,31 @@ def seeds_of(seed, n_trees, used=()):
     return list(islice((each for each in seeds if each not in used), n_trees))
 
 
+def optimizer_of(optimizer, features):
+    """The optimizer for some of the features, which linear leaves may have been given."""
+    if features is None or not isinstance(optimizer, LinearLeaves) or isinstance(
+            optimizer.features, str):
+        return optimizer
+    places = np.flatnonzero(np.isin(features, optimizer.features))
+    return LinearLeaves(**{**optimizer.get_params(deep=False), "features": places})
+
+
 def widen(tree, features, n_features):
     """A tree of some features as one of all features, with weights of zero for the others.
 
     Parameters
     ----------
     tree : Tree
-    features : ndarray of int, shape (tree.n_features,)
-        Ascending.
+    features : ndarray of int, shape (tree.n_features,), or None
+        Ascending. None stands for all.
     n_features : int
 
     Returns
     -------
     Tree
     """
+    if features is None:
+        return tree
     slopes = None
     if tree.slopes is not None:
         slopes = np.zeros((*tree.values.shape, n_features))

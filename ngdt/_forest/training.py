@@ -1,20 +1,19 @@
-"""Train the trees of a forest: one problem, one part of it for each tree."""
+"""Training of the trees of a forest: one problem, one part of it for each tree."""
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from threading import Event
 from time import monotonic, sleep
 
-import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from ngdt._core.threads import one_blas_thread
 from ngdt._estimators.description import describe
-from ngdt._forest.sampling import Sampling, widen
-from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
+from ngdt._forest.sampling import Sampling, optimizer_of, widen
 from ngdt._selection.train import train
 from ngdt._training.choice import Candidate
-from ngdt._training.control import NO_CHECKPOINT, Control, Deadline
+from ngdt._training.control import NO_CHECKPOINT, Activity, Control, Deadline
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
 
@@ -24,52 +23,18 @@ POLL_SECONDS = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How a tree is made: by a candidate, of samples and features that are drawn."""
+    """Way to make a tree: by a candidate, of samples and features that are drawn."""
 
     candidate: Candidate
     sampling: Sampling
-
-    def fit(self, problem, seed, fitted, result=None):
-        """Train the tree of a seed, of the problem of the forest, unless its result is known."""
-        begin, chain = monotonic(), self.candidate.make
-        # Its own record of whether it was cut: other trees share the time, not the record.
-        control = replace(problem.control, deadline=Deadline(problem.control.deadline.end))
-        problem = problem.replace(control=control, random_state=seed, max_depth=min(
-            (each for each in (problem.max_depth, chain.max_depth) if each is not None),
-            default=None))
-        weight, features = self.sampling.weight(problem, seed), self.sampling.features(seed)
-        part, interrupted = problem.part(weight, features), False
-        optimizers = [_of_features(each, features) for each in chain.optimizers]
-        try:
-            trained = train(part, chain.init, optimizers) if result is None else result
-        except Stopped as stopped:
-            trained, interrupted = TrainingResult(stopped.tree, stopped.history), True
-        part.check_shapes(trained.tree)
-        tree = trained.tree if features is None else (
-            widen(trained.tree, features, problem.X.shape[1]))
-        described = describe(problem.part(weight), replace(trained, tree=stored(tree)), fitted)
-        parameters = {"max_depth": problem.max_depth, "random_state": seed,
-                      "_draw": self.sampling.draw(problem.sample_weight)}
-        return TrainedTree(described | parameters, interrupted, control.deadline.has_cut,
-                           monotonic() - begin, trained)
 
     def share(self, attributes, moments):
         """Let a tree of another process have no copies of what all trees have."""
         attributes |= {
             "init": self.candidate.make.init,
             "optimizer": list(self.candidate.make.optimizers) or None,
-            "_sample_summary": replace(
-                attributes["_sample_summary"], mean=moments.mean, std=moments.std,
-                low=moments.low, high=moments.high)}
-
-
-def _of_features(optimizer, features):
-    """The optimizer for some of the features, which linear leaves may have been given."""
-    if features is None or not isinstance(optimizer, LinearLeaves) or isinstance(
-            optimizer.features, str):
-        return optimizer
-    places = np.flatnonzero(np.isin(features, optimizer.features))
-    return LinearLeaves(**{**optimizer.get_params(deep=False), "features": places})
+            "_sample_summary": replace(attributes["_sample_summary"], **{
+                name: getattr(moments, name) for name in ("mean", "std", "low", "high")})}
 
 
 def stored(tree):
@@ -83,72 +48,78 @@ def stored(tree):
 
 @dataclass(frozen=True)
 class TrainedTree:
-    """A tree of a forest.
+    """A tree of a forest."""
 
-    Attributes
-    ----------
-    attributes : dict
-        Fitted attributes and parameters of the estimator of the tree.
-    interrupted, was_cut : bool
-        Whether Ctrl-C ended its training, and whether the deadline shortened it.
-    seconds : float
-    result : TrainingResult or None
-        What the attributes were made of, for a checkpoint.
-    recipe : Recipe or None
-        By which it was made; None on the way from another process.
-    """
-
-    attributes: dict
-    interrupted: bool
-    was_cut: bool
+    attributes: dict    # fitted attributes and parameters of the estimator of the tree
+    interrupted: bool   # whether Ctrl-C ended its training
+    was_cut: bool       # whether the deadline shortened it
     seconds: float
-    result: TrainingResult | None = None
-    recipe: Recipe | None = None
+    result: TrainingResult | None = None    # what the attributes were made of, for a checkpoint
+    recipe: Recipe | None = None            # None on the way from another process
 
 
-class _Jobs(list):
-    """What threads of this process have begun, or finished; other processes have their own."""
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """The training of a tree by a recipe; all draws depend on its seed."""
+
+    recipe: Recipe
+    seed: int
+    activity: Activity
+    key: tuple[int, int]            # of its result in the checkpoint
+    result: TrainingResult | None   # if the checkpoint has it
+    is_stored: bool                 # whether there is a checkpoint
+
+    def run(self, problem, fitted, log):
+        """Train the tree, and leave it where it is found after Ctrl-C or an error."""
+        log.begun.append(self)
+        tree = None
+        try:
+            tree = self._train(problem, fitted)
+        finally:
+            log.ended.append((self, tree))
+        return tree
+
+    def _train(self, problem, fitted):
+        begin, chain, sampling = monotonic(), self.recipe.candidate.make, self.recipe.sampling
+        # Its own record of whether it was cut: other trees share the time, not the record.
+        deadline = Deadline(problem.control.deadline.end)
+        limits = [each for each in (problem.max_depth, chain.max_depth) if each is not None]
+        problem = problem.replace(
+            control=replace(problem.control, deadline=deadline, activity=self.activity),
+            random_state=self.seed, max_depth=min(limits, default=None))
+        weight, features = sampling.weight(problem, self.seed), sampling.features(self.seed)
+        part, result, interrupted = problem.part(weight, features), self.result, False
+        if result is None:
+            optimizers = [optimizer_of(each, features) for each in chain.optimizers]
+            try:
+                result = train(part, chain.init, optimizers)
+            except Stopped as stopped:
+                result, interrupted = TrainingResult(stopped.tree, stopped.history), True
+        part.check_shapes(result.tree)
+        tree = stored(widen(result.tree, features, problem.X.shape[1]))
+        attributes = describe(problem.part(weight), replace(result, tree=tree), fitted) | {
+            "max_depth": problem.max_depth, "random_state": self.seed,
+            "_draw": sampling.draw(problem.sample_weight)}
+        # The result is several times as large as the attributes where weights are sparse.
+        return TrainedTree(attributes, interrupted, deadline.has_cut, monotonic() - begin,
+                           result if self.is_stored else None)
+
+
+class _Log:
+    """Jobs that threads of this process have begun, and ended, with their trees."""
+
+    def __init__(self):
+        self.begun, self.ended = [], []
 
     def __reduce__(self):
-        return _Jobs, ()
-
-
-def _fit(place, recipe, problem, activity, seed, fitted, result, is_stored, begun, finished):
-    """Train the tree of a place, and leave it where it is found after Ctrl-C or an error.
-
-    The problem is that of all trees, so that other machines get it once.
-    """
-    begun.append(seed)
-    tree = None
-    try:
-        control = replace(problem.control, activity=activity)
-        tree = recipe.fit(problem.replace(control=control), seed, fitted, result)
-        if not is_stored:   # several times as large as the attributes where weights are sparse
-            tree = replace(tree, result=None)
-    finally:
-        finished.append((place, tree, recipe))
-    return tree
+        return _Log, ()     # another process has its own
 
 
 class Growth:
-    """The trees that have been trained so far.
+    """The trees of a forest that have been trained so far.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of the whole forest.
-    fitted : dict
-        Fitted attributes that do not depend on a tree.
-    tasks : FitTasks
-        Of the `fit` of the forest.
-    attributes : callable
-        Takes trees, and returns the fitted attributes of a forest of them.
-
-    Attributes
-    ----------
-    trees : list of TrainedTree
-    interrupted : bool
-        Whether Ctrl-C ended the training.
+    The problem, the attributes in `fitted` and the `FitTasks` are those of the forest, and
+    `attributes` returns the fitted attributes of a forest of some trees.
     """
 
     def __init__(self, problem, fitted, tasks, attributes):
@@ -160,61 +131,55 @@ class Growth:
         """Whether the deadline ended the training, or shortened that of a tree."""
         return self.problem.control.deadline.has_cut or any(tree.was_cut for tree in self.trees)
 
-    def add(self, tasks, what="trees"):
-        """Train trees until Ctrl-C, the deadline, or a callback ends this.
+    def add(self, plan, what="trees"):
+        """Train a tree for each recipe and seed of a plan.
 
-        Trees are kept as soon as they are trained. Ctrl-C before the first raises
-        KeyboardInterrupt.
-
-        Parameters
-        ----------
-        tasks : sequence of tuple (Recipe, int)
-            For each tree, how it is made, and its seed.
-        what : str, default="trees"
-            What they are, for callbacks.
+        Trees are kept as soon as they are trained, until Ctrl-C, the deadline, or a callback, which
+        is told what they are, ends this. Ctrl-C before the first raises KeyboardInterrupt.
         """
-        stop, begun, finished = Event(), _Jobs(), _Jobs()
-        control, group = self.problem.control, self.problem.control.checkpoint.next_group()
-        deadline, activity = control.deadline, control.activity.part(
-            control.activity.left, stop=stop)
-        parts = [activity.part(1 / len(tasks), f"tree {k + 1} of {len(tasks)}")
-                 for k in range(len(tasks))]
-        is_stored = control.checkpoint is not NO_CHECKPOINT
+        stop, log, control = Event(), _Log(), self.problem.control
+        jobs, deadline = self._jobs(plan, stop), control.deadline
+        # Other machines get the problem once, as it is the same for all trees.
         shared = self.problem.replace(n_jobs=1, control=Control(deadline))
-        jobs = (delayed(_fit)(k, recipe, shared, part, seed, self.fitted,
-                              control.checkpoint.known(TrainingResult, (group, k)), is_stored,
-                              begun, finished)
-                for k, (part, (recipe, seed)) in enumerate(
-                    zip(parts, self._in_time(tasks), strict=False)))
-        self.tasks.begin_part(what, "tree", len(tasks))
+        calls = (delayed(job.run)(shared, self.fitted, log)
+                 for job in takewhile(self._has_time, jobs))
+        self.tasks.begin_part(what, "tree", len(jobs))
         try:
             # Trees in several threads must not start threads of BLAS in each.
             with one_blas_thread:
-                for k, (tree, (recipe, _), part) in enumerate(
-                        zip(self._parallel()(jobs), tasks, parts, strict=False)):
+                for tree, job in zip(self._parallel()(calls), jobs, strict=False):
                     if deadline.is_stopped:
                         continue    # another thread had begun it
-                    self._add(tree, recipe)
-                    control.checkpoint.add((group, k), tree.result)
-                    part.finish()
+                    self._add(tree, job.recipe)
+                    control.checkpoint.add(job.key, tree.result)
+                    job.activity.finish()
                     if self.tasks.step(lambda: self.attributes(self.trees)):
                         deadline.stop()
                         stop.set()
         except KeyboardInterrupt:
             stop.set()
             if not self.trees:
-                self._add_first(begun, finished)
+                self._add_first(log)
             if not self.trees:
                 raise
             self.interrupted = not deadline.is_stopped
         except Exception:
             # Trees of other threads that wait for one before them.
-            for k, tree, _ in finished:
-                if tree is not None and is_stored:
-                    control.checkpoint.add((group, k), tree.result)
+            for job, tree in log.ended:
+                if tree is not None and job.is_stored:
+                    control.checkpoint.add(job.key, tree.result)
             raise
         finally:
             stop.set()
+
+    def _jobs(self, plan, stop):
+        control, n = self.problem.control, len(plan)
+        activity = control.activity.part(control.activity.left, stop=stop)
+        group, is_stored = control.checkpoint.next_group(), control.checkpoint is not NO_CHECKPOINT
+        return [
+            _Job(recipe, seed, activity.part(1 / n, f"tree {k + 1} of {n}"), (group, k),
+                 control.checkpoint.known(TrainingResult, (group, k)), is_stored)
+            for k, (recipe, seed) in enumerate(plan)]
 
     def _parallel(self):
         """The backend of joblib: trees one by one, unless it has them only all at once."""
@@ -231,17 +196,14 @@ class Growth:
         if tree.interrupted:
             raise KeyboardInterrupt
 
-    def _add_first(self, begun, finished):
+    def _add_first(self, log):
         """Keep a tree that another thread has begun, once it has ended its training."""
-        while len(finished) < len(begun):
+        while len(log.ended) < len(log.begun):
             sleep(POLL_SECONDS)
-        for _, tree, recipe in finished:
+        for job, tree in log.ended:
             if tree is not None and not self.trees:
-                self._add(replace(tree, interrupted=False), recipe)
+                self._add(replace(tree, interrupted=False), job.recipe)
 
-    def _in_time(self, tasks):
-        """The tasks, as long as there is time for another tree."""
-        for task in tasks:
-            if self.trees and not self.problem.control.deadline.fits(self.trees[-1].seconds):
-                return
-            yield task
+    def _has_time(self, job):
+        """Return whether there is time for another tree."""
+        return not self.trees or self.problem.control.deadline.fits(self.trees[-1].seconds)
