@@ -66,7 +66,7 @@ cdef class FlatTree:
     def weights(self):
         if not self.is_sparse:
             return self._dense
-        # Made anew each time: a scipy matrix lets itself be changed, its buffers do not.
+        # Made anew each time: scipy matrices are mutable; the buffers are read-only.
         return sparse.csr_array(self._csr, shape=(self.n_internal, self.n_features))
 
     @property
@@ -122,6 +122,8 @@ cdef class FlatTree:
         cdef Sample x
         with nogil:
             for i in range(n):
+                # Samples in any order come from memory, not from the cache: the next one is on its
+                # way while this one is routed. Who starts at a leaf reads no values.
                 if i + 1 < n and (not has_start or start[i + 1] >= 0):
                     reader.prefetch(samples[i + 1] if has_samples else i + 1)
                 x = reader.get(samples[i] if has_samples else i)
@@ -147,6 +149,7 @@ cdef class FlatTree:
         cdef bint finite = True, predicts = out is not None
         if predicts and (out.shape[0] != leaf.shape[0] or out.shape[1] != self.n_outputs):
             raise ValueError(f"out has the shape ({out.shape[0]}, {out.shape[1]})")
+        # Dense weights meet every value, so that no NaN is passed over.
         cdef Reader reader = Reader(data, False)
         cdef Py_ssize_t i
         cdef double score
@@ -156,6 +159,8 @@ cdef class FlatTree:
                 if i + 1 < stop:
                     reader.prefetch(i + 1)
                 x = reader.get(i)
+                # One test of the score of the root replaces a pass over all values, which would
+                # cost as much as the routing.
                 score = self.score(&x, 0)
                 if not isfinite(score):
                     finite = False
@@ -191,7 +196,7 @@ cdef class FlatTree:
         self, Samples data not None, const int32_t[::1] samples not None,
         const int32_t[::1] column not None, const double[::1] weight not None
     ):
-        """How near samples come to the split of each node that they reach.
+        """Largest and smallest products of the samples at the split of each node.
 
         Parameters
         ----------

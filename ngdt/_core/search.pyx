@@ -76,6 +76,7 @@ cdef class LeafBounds:
         for c in range(self.n_outputs):
             low = lo_left[c] if lo_left[c] < lo_right[c] else lo_right[c]
             high = hi_left[c] if hi_left[c] > hi_right[c] else hi_right[c]
+            # Bitwise, so that the loop has no branch.
             changed |= (low != lo[c]) | (high != hi[c])
             lo[c] = low
             hi[c] = high
@@ -115,6 +116,7 @@ cdef class Search:
         self.thresholds = thresholds
         self._owner = owner
 
+    # The stamp of the present sample stands for a flag that would have to be cleared for all nodes.
     cdef double score(self, int node) noexcept nogil:
         if self.scored_at[node] != self.tick:
             self.scored_at[node] = self.tick
@@ -156,6 +158,8 @@ cdef class Search:
         """Order the visited nodes by the price of a flip there, cheapest first, ties root first."""
         cdef int i, j, node
         cdef double size
+        # Insertion: paths are short, and ties keep the order from the root, which
+        # decides between leaves of equal value.
         for i in range(1, self.path_length):
             node = self.path[i]
             size = fabs(self.score_of[node])
@@ -174,6 +178,8 @@ cdef class Search:
         result is that of the unpruned search.
         """
         cdef int m = self.topology.n_internal, i, node, other, flips, top
+        # No leaf has a larger loss than the root allows: where this, less the price of the cheapest
+        # flip, does not win, the search is over after one look.
         cdef double root = self.potential(0, sign), price, flip_price, value
         cdef Found best
         best.leaf = self.leaf
@@ -208,6 +214,9 @@ cdef class Search:
                             self.stack_price[top] = flip_price
                             self.stack_flips[top] = flips + 1
                             top += 1
+                    # The other child of the two, without a comparison. Going on with it is free of
+                    # charge; what waits on the stack costs more, so that the best leaf is mostly
+                    # found first.
                     node = self.topology.left[node] + self.topology.right[node] - other
         best.value *= sign
         return best
@@ -245,6 +254,8 @@ cdef class Search:
 
 cdef Search _search_for(FlatTree tree, LeafBounds bounds):
     cdef Search search = Search(bounds.topology, bounds)
+    # Each node is scored at most once a sample, but by any sample: rows that lie one behind the
+    # other are read faster than lists of nonzeros.
     tree = tree.densify()       # the same scores
     if tree.n_internal:
         search.bind(

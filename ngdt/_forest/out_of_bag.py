@@ -56,7 +56,7 @@ def out_of_bag_predictions(problem, sampling, estimators):
             "may have been drawn for every tree, since training ended while kinds of trees were "
             "compared: give it more time")
         warnings.warn(
-            f"{unknown:.0%} of the samples have no out-of-bag prediction. They {why}", stacklevel=5)
+            f"{unknown:.0%} of the samples have no out-of-bag prediction. They {why}", stacklevel=7)
     return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)
 
 

@@ -41,7 +41,7 @@ cdef struct Feature:
     bint counted
 
 
-cdef class Columns:
+cdef class BinnedColumns:
     cdef Samples _data
     cdef readonly Py_ssize_t n_features
     # What is known of each feature

@@ -37,7 +37,7 @@ ctypedef fused real:
     double
 
 
-cdef class Columns:
+cdef class BinnedColumns:
     """Block-wise access to the features of a matrix.
 
     Parameters
@@ -77,6 +77,8 @@ cdef class Columns:
             for j in range(self.n_features):
                 s[i, j] = self.get(used[i * len(used) // n_sampled], j)
         # The longest run of equal values in each sorted column, if longer than an eighth of it
+        # 64 samples are enough: a value that a larger share has is hardly ever missed, and what is
+        # missed costs time, not correctness.
         values.sort(axis=0)
         commonest = np.full(self.n_features, NAN)
         cdef double[::1] value = commonest
@@ -150,10 +152,15 @@ cdef class Columns:
             feature.low, feature.inverse = self.low[j], self.inverse[j]
             feature.count = 0
             needed = self.steps[j] * labels.n
+            # Cells have to be cleared and scanned, whatever their number of samples: in small
+            # nodes, a sort of the few entries is cheaper. Half of the room, so that two features
+            # always fit.
             feature.counted = 0 < needed <= min(most_cells // 2, CELLS_PER_SORTED_ENTRY * n)
             if feature.counted:
                 feature.base, feature.base_point = n_cells, n_points
                 n_cells += needed
+                # `seen` is scanned in words of eight bytes, so that each feature begins with a
+                # word.
                 n_points += (self.steps[j] + 7) & ~7
             else:
                 feature.base = n_entries
@@ -198,10 +205,10 @@ cdef class Columns:
 
 
 cdef void _read_block(
-    Columns self, const real *skip, count_t *cells, const int32_t *samples, Py_ssize_t n,
+    BinnedColumns self, const real *skip, count_t *cells, const int32_t *samples, Py_ssize_t n,
     Py_ssize_t first, Py_ssize_t last, const Labels *labels
 ) noexcept nogil:
-    """Hand out the entries of all samples to the features of the block."""
+    """Distribute the entries to the features of the block."""
     cdef unsigned char *seen = &self.seen[0]
     cdef double *z = &self.z[0]
     cdef int32_t *position = &self.position[0]
@@ -212,6 +219,8 @@ cdef void _read_block(
     cdef Py_ssize_t i, e, point, slot, label = 0, ahead = VALUES_AHEAD // (last - first) + 1
     cdef Py_ssize_t fetched_to = first if self._data.is_sparse else last
     cdef Sample x
+    # Samples outside, features inside: each row is read once per block, in order, however its
+    # samples lie in memory.
     for i in range(n):
         if i + ahead < n:
             x = self._data.get(samples[i + ahead])
@@ -234,7 +243,7 @@ cdef void _read_block(
 
 
 cdef void _learn_block(
-    Columns self, const real *skip, const int32_t *samples, Py_ssize_t n, Py_ssize_t first,
+    BinnedColumns self, const real *skip, const int32_t *samples, Py_ssize_t n, Py_ssize_t first,
     Py_ssize_t last, Grid *grid, double *table, double *values
 ) noexcept nogil:
     """Look for the grids of a block of features."""
@@ -252,11 +261,12 @@ cdef void _learn_block(
             f = entry[e]
             self.stored[first + f] += 1
             if grid[f].alive:
+                # Once given up, a feature is sorted; the others are still counted on the way.
                 learn(grid + f, table + f * MAX_POINTS, value[e], values)
 
 
 cdef inline Py_ssize_t _entries(
-    Columns self, const real *skip, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first,
+    BinnedColumns self, const real *skip, Py_ssize_t i, Py_ssize_t at, Py_ssize_t first,
     Py_ssize_t last, int32_t *entry, real *value
 ) noexcept nogil:
     """List the entries of sample i in a block of features; return their number.
@@ -281,6 +291,7 @@ cdef inline Py_ssize_t _dense_entries(
             differing = ngdt_differ_f32(x + f, skip + f, min(n - f, 64))
         else:
             differing = ngdt_differ_f64(x + f, skip + f, min(n - f, 64))
+        # Of 64 values, only those that differ from the commonest one cost more than a comparison.
         while differing:
             at = f + ngdt_lowest_bit(differing)
             entry[n_entries] = <int32_t> at
@@ -301,6 +312,7 @@ cdef inline Py_ssize_t _sparse_entries(
             value[n_entries] = x[at]
             n_entries += 1
         at += 1
+    # The next block goes on from here: a row is read once per node, not once per block.
     cursor[0] = <int32_t> at
     return n_entries
 

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, uint64_t
 
-from ngdt._core.greedy.columns cimport Columns, Feature, count_t
+from ngdt._core.greedy.columns cimport BinnedColumns, Feature, count_t
 from ngdt._core.greedy.criterion cimport Criterion, Moves
 
 
@@ -26,12 +26,12 @@ cdef class MoveList:
     cdef void sort(self, const double *z, Py_ssize_t n) noexcept nogil
     cdef void list_all(self, const double *z, Py_ssize_t n, Criterion criterion) noexcept nogil
     cdef void list_feature(
-        self, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
+        self, BinnedColumns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
         Criterion criterion) noexcept nogil
     cdef void _set_range(self, Py_ssize_t n_rest, bint counted) noexcept nogil
     cdef void _list_counted(
-        self, count_t *cells, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
-        Py_ssize_t n_labels) noexcept nogil
+        self, count_t *cells, BinnedColumns columns, Py_ssize_t j, const Feature *feature,
+        Py_ssize_t n, Py_ssize_t n_labels) noexcept nogil
     cdef void _list_sorted(
-        self, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
+        self, BinnedColumns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
         Criterion criterion) noexcept nogil

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ngdt._core.greedy.columns cimport (
-    Columns, Feature, count_t, ngdt_first_lowest, ngdt_lowest_bit)
+    BinnedColumns, Feature, count_t, ngdt_first_lowest, ngdt_lowest_bit)
 from ngdt._core.greedy.criterion cimport REST, Criterion, Moves
 
 cdef enum:
@@ -47,6 +47,8 @@ cdef void sort_keys(uint64_t *keys, uint64_t *scratch, Py_ssize_t n) noexcept no
         return
     for i in range(n):
         varying |= keys[i] ^ keys[0]
+    # Radix by bytes, from the lowest: each pass keeps the order of the one before, and a byte that
+    # is the same in all words needs none.
     for digit in range(32, 64, 8):
         if not (varying >> digit) & 255:
             continue
@@ -94,6 +96,8 @@ cdef bint _sort_by_intervals(
     for i in range(n):
         low, high = min(low, z[i]), max(high, z[i])
         nan_if_any += z[i] - z[i]   # infinities count as well
+    # As many intervals as values: evenly spread values then have one each, and are sorted by the
+    # two passes below. Clusters would make the last step quadratic, hence `MAX_PAIRS`.
     factor = (n - 1) / (high - low)
     if not isfinite(high - low + factor + nan_if_any):
         return False
@@ -131,6 +135,7 @@ cdef void sort_doubles(
             order[i] = _word(z[i], i)
         sort_keys(order, scratch, n)
     start = 0
+    # Runs of equal upper halves are rare, and short; only they are sorted by the lower halves.
     while start < n:
         upper = order[start] >> 32
         end = start + 1
@@ -194,7 +199,7 @@ cdef class MoveList:
         self._set_range(0, False)
 
     cdef void list_feature(
-        self, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
+        self, BinnedColumns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
         Criterion criterion
     ) noexcept nogil:
         """List feature j of the block that was read last, for the n samples of the node."""
@@ -230,8 +235,8 @@ cdef class MoveList:
         moves.end = m
 
     cdef void _list_counted(
-        self, count_t *cells, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
-        Py_ssize_t n_labels
+        self, count_t *cells, BinnedColumns columns, Py_ssize_t j, const Feature *feature,
+        Py_ssize_t n, Py_ssize_t n_labels
     ) noexcept nogil:
         """List the counts of feature j, and set them back to 0."""
         cdef unsigned char *seen = &columns.seen[feature.base_point]
@@ -244,6 +249,7 @@ cdef class MoveList:
             rest = columns.point(j, columns.skip[j])
         for first in range(0, columns.steps[j], 8):
             word = ngdt_first_lowest((<uint64_t *> (seen + first))[0])
+            # Cleared on the way: what is not seen is zero, so that nothing else has to be.
             (<uint64_t *> (seen + first))[0] = 0
             while word:
                 point = first + ngdt_lowest_bit(word) // 8
@@ -261,7 +267,7 @@ cdef class MoveList:
         self.moves.n = m
 
     cdef void _list_sorted(
-        self, Columns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
+        self, BinnedColumns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
         Criterion criterion
     ) noexcept nogil:
         """List the entries of feature j in ascending order, those that were skipped as one."""
@@ -270,6 +276,7 @@ cdef class MoveList:
         cdef Py_ssize_t i, e, m = 0
         cdef bint waiting = feature.count < n
         cdef double skip = columns.skip[j]
+        # Points of a grid are whole numbers of few bits: fewer passes than for the values.
         if columns.steps[j]:
             for i in range(feature.count):
                 self.order[i] = <uint64_t> columns.point(j, z[i]) << 32

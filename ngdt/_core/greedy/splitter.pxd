@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t
 
-from ngdt._core.greedy.columns cimport Columns
+from ngdt._core.greedy.columns cimport BinnedColumns
 from ngdt._core.greedy.criterion cimport Criterion, Cut
 from ngdt._core.greedy.moves cimport MoveList
 from ngdt._core.samples cimport Samples
@@ -16,7 +16,7 @@ cdef class Splitter:
     cdef readonly Py_ssize_t n_features
     cdef readonly object weight
     cdef Samples _data
-    cdef Columns _columns
+    cdef BinnedColumns _columns
     cdef Criterion _criterion
     cdef object _used
     cdef const unsigned char[::1] _is_used

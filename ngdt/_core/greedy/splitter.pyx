@@ -1,4 +1,4 @@
-"""Search for the best split of a node: features from `Columns`, gains from a `Criterion`.
+"""Search for the best split of a node: features from `BinnedColumns`, gains from a `Criterion`.
 
 For each feature, the samples of the node are listed in ascending order by a `MoveList`, and the
 criterion goes through the list. A search costs the values that are read, plus the moves in the
@@ -16,7 +16,7 @@ from libc.math cimport INFINITY, fmax, fmin, isfinite
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from ngdt._core.greedy.columns cimport Columns, Feature, most_cells_of_feature
+from ngdt._core.greedy.columns cimport BinnedColumns, Feature, most_cells_of_feature
 from ngdt._core.greedy.criterion cimport Cut
 from ngdt._core.greedy.moves cimport MoveList
 from ngdt._core.samples cimport Sample, Samples, dense_score
@@ -85,7 +85,7 @@ cdef class Splitter:
         is_used = sample_weight > 0
         self._is_used = is_used.view(np.uint8)
         self._used = np.flatnonzero(is_used).astype(np.int32)
-        self._columns = Columns(self._data, self._used)
+        self._columns = BinnedColumns(self._data, self._used)
         self._criterion = CRITERIA[criterion](y, sample_weight, n_outputs)
         self._gain = np.empty(self.n_features)
         self._low = np.empty(self.n_features)
@@ -120,6 +120,7 @@ cdef class Splitter:
         """
         cdef Py_ssize_t feature = -1
         cdef double threshold = 0.0
+        # A node of one sample cannot be cut; the kernels below rely on two.
         if self._check_samples(samples) < 2:
             return None
         self._limit(min_samples_leaf)
@@ -191,6 +192,8 @@ cdef class Splitter:
                     right = dense_score(&x, &direction[0], threshold) > 0.0
                 else:
                     right = self._columns.get(samples[i], feature) > threshold
+                # Both sides are written, and one of the two counters moves on: no branch to
+                # predict, where half of the samples go either way.
                 self._right[n_right] = samples[i]
                 samples[n_left] = samples[i]
                 n_right += right
@@ -232,6 +235,8 @@ cdef class Splitter:
         cdef Feature feature
         cdef Cut cut
         cdef double best = -INFINITY
+        # Block by block: the values of a block are still in the cache when its features are
+        # scanned.
         while last < self.n_features:
             first = last
             last = self._columns.read(samples, n, first, &self._criterion.labels)
@@ -247,6 +252,8 @@ cdef class Splitter:
                 best = fmax(best, cut.gain)
         if best == -INFINITY:
             return -1
+        # Gains that differ by rounding alone are equal, and the lowest feature wins: else the order
+        # of sums, and with it the block size, would choose.
         for j in range(self.n_features):
             if self._gain[j] >= best - self._criterion.tolerance:
                 return j
@@ -259,6 +266,8 @@ cdef class Splitter:
         cdef double low = self._low[feature], high = self._high[feature], x
         cdef Py_ssize_t i
         cdef int32_t last_point
+        # Cells tell between which points of the grid the cut lies, but not which values are there:
+        # those are looked up for the winner only.
         if self._by_count[feature]:
             last_point = <int32_t> low
             low, high = -INFINITY, INFINITY

@@ -169,6 +169,8 @@ cdef class TrainedTree:
         cdef double size
         while update >= 0:
             s = update / batch.max_updates
+            # Of all samples of the batch one after the other, in the order of the slots: that is
+            # what makes the sum the same for any number of threads.
             size = -rate * batch.update_size[s, update - s * batch.max_updates]
             axpy(size, &batch.slots[s].x, w)
             b[0] -= size * batch.slots[s].x.offset
@@ -180,6 +182,7 @@ cdef class TrainedTree:
         cdef double norm2 = ngdt_norm2_f32(self.n_features, &self.w[node, 0])
         cdef double factor
         norm2 += self.b[node] * self.b[node]
+        # Inside of the ball, nothing is written: most steps leave most nodes there.
         if norm2 > self.nu:
             factor = sqrt(self.nu / norm2)
             ngdt_scale_f32(<float> factor, self.n_features, &self.w[node, 0])
@@ -214,6 +217,8 @@ cdef class TrainedTree:
                     self.leaf_values[leaf, c] - step * self.leaf_gradient[leaf, c]))
                 self.leaf_gradient[leaf, c] = 0.0
             self.leaf_weight[leaf] = 0.0
+            # Searches prune by these bounds: a leaf that moved without them would be missed. Here
+            # no search runs, as this is an update and searches are visits.
             if rate > 0.0:
                 self.bounds.refresh(leaf, &self.leaf_values[leaf, 0])
 
@@ -341,6 +346,7 @@ cdef class SGDTrainer(MiniBatchLoop):
             self.sum_loss = self.sum_bound = self.sum_weight = 0.0
             self.n_seen = self.n_moving = self.n_scored = 0
             self.is_visited[:] = 0
+        # The GIL is released in each thread, for the whole epoch.
         threads.run_threads(self.begin_epoch(order, rate.shape[0], self.workers), self._abort)
         total = max(self.sum_weight, np.finfo(float).tiny)
         return {
@@ -367,6 +373,8 @@ cdef class SGDTrainer(MiniBatchLoop):
         cdef const double *y = &self.samples.y[sample, 0]
         cdef int m = self.topology.n_internal
         cdef Found augmented, assigned
+        # Standardised into the slot, where the update reads it again: the sample itself may be
+        # CSR, float32, and out of the cache by then.
         slot.x = self.samples.standardize(sample, &self.batch.x[s, 0])
         slot.sample_weight = self.samples.sample_weight[sample]
         search.begin(slot.x, y)
@@ -385,6 +393,7 @@ cdef class SGDTrainer(MiniBatchLoop):
             self.assigned_leaf[sample] = search.leaf
         slot.n_updates = self._find_updates(search, s, self.assigned_leaf[sample])
         slot.n_scored = search.n_scored
+        # Of the augmented leaf, which carries the loss in eq. (14); the assigned leaf has none.
         self.tree.loss.gradient(
             &self.tree.leaf_values[slot.augmented_leaf, 0], self.tree.n_outputs, y,
             &self.batch.loss_gradient[s, 0])
