@@ -209,7 +209,7 @@ class ObliqueTree(TableEstimator):
                 "optimizer=Annealed(expected_samples=...) goes on with what its first partial_fit "
                 "began, but the present tree is not of one, or was loaded from a file of ngdt.save:"
                 " use optimizer='ssgd', or a clone of the estimator")
-        run.fitted["_stream"], result = stream.advance(optimizer, problem)
+        run.fitted["_stream"], result, run.interrupted = stream.advance(optimizer, problem)
         history = {"optimizer": [type(optimizer).__name__] * len(
             result.history.get("loss", ()))}
         return TrainingResult(result.tree, history | result.history)

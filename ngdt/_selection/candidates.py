@@ -112,7 +112,7 @@ def _linear_candidates(problem, few, linear_leaves):
              *(_soft(depth, (annealed, *finish), what=", linear")
                for depth in _allowed(depths, problem))]
     if not few and len(problem.training_samples) <= policy.MAX_TAUGHT_SAMPLES:
-        found.append(_taught(problem, policy.TAUGHT_LINEAR_DEPTH, "linear", finish))
+        found += _taught(problem, policy.TAUGHT_LINEAR_DEPTH, "linear", finish)
     return found
 
 
@@ -127,7 +127,7 @@ def _constant_candidates(problem, few):
         found += [_soft(depth, (Annealed(), tao, *finish), what=", tao")
                   for depth in _allowed(policy.CONSTANT_DEPTHS, problem)]
         if problem.loss.name in TAUGHT_LOSSES:
-            found.append(_taught(problem, policy.TAUGHT_DEPTH, "constant"))
+            found += _taught(problem, policy.TAUGHT_DEPTH, "constant")
     return found
 
 
@@ -136,8 +136,8 @@ def _taught(problem, depth, leaf, finish=()):
     annealed = Annealed(leaf=leaf, slope_penalty=TAUGHT_PENALTY)
     chain = annealed, TAO(C=10.0, max_passes=policy.N_PASSES), *finish
     what = {"constant": ", tao, taught", "linear": ", linear, tao, taught"}[leaf]
-    return _soft(min(depth, problem.max_depth or depth), chain, what=what,
-                 n_teachers=policy.N_TEACHERS)
+    return [_soft(depth, chain, what=what, n_teachers=policy.N_TEACHERS)
+            for depth in _allowed((min(depth, problem.max_depth or depth),), problem)]
 
 
 def _tao(C, *finish, name="tao"):
@@ -156,7 +156,8 @@ def _soft(depth, *chain, what="", **options):
 
 
 def _allowed(depths, problem):
-    return [depth for depth in depths if depth <= (problem.max_depth or depth)]
+    limit = np.inf if problem.max_depth is None else problem.max_depth
+    return [depth for depth in depths if depth <= limit]
 
 
 def _soft_depths(problem, few):

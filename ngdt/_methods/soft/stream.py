@@ -75,6 +75,8 @@ class Stream:
         stream : Stream
         result : OptimizerResult
             The tree has all its branches, and the leaf values of the soft training.
+        interrupted : bool
+            Whether Ctrl-C ended the training: the stream has what was trained until then.
 
         Raises
         ------
@@ -89,7 +91,7 @@ class Stream:
                 "at its end: expect more from the first call on, or go on with optimizer='ssgd'")
         SoftRounds.check(optimizer)
         if self.tree.n_internal == 0:
-            return self, OptimizerResult(self.tree)
+            return self, OptimizerResult(self.tree), False
         rounds = SoftRounds(
             optimizer, self.tree, problem_of(problem, samples[:1], self.scaling), expected, 1,
             self.prior)
@@ -109,4 +111,6 @@ class Stream:
                 known = dict(zip(rounds.metrics, state.metrics[0], strict=True))
                 progress.report(known | {"validation": np.nan})
         stream = replace(self, state=state, n_seen=self.n_seen + len(samples))
-        return stream, progress.result(rounds.soft_tree_of(state))
+        result = OptimizerResult(rounds.soft_tree_of(state), progress.history)
+        progress.control.activity.finish()
+        return stream, result, progress.interrupted
