@@ -35,8 +35,8 @@ from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
 from ngdt._selection.default import default_tree
 from ngdt._selection.train import train
-from ngdt._training.limits import sequence_of
 from ngdt._training.result import TrainingResult
+from ngdt._training.size_limits import sequence_of
 from ngdt._util.validation import error_prefix
 from ngdt.explanation import Explanations
 from ngdt.explanation._tree import explain_tree

@@ -10,7 +10,7 @@ from ngdt._methods.soft.annealed import TAUGHT_LOSSES, TAUGHT_PENALTY
 from ngdt._selection import policy
 from ngdt._selection.train import Chain
 from ngdt._training.choice import Candidate
-from ngdt._training.wide import row_span
+from ngdt._training.wide_data import row_span
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 

@@ -15,9 +15,9 @@ from ngdt._selection.candidates import candidate, default_candidates
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
 from ngdt._training.choice import Candidate, Choice, Fold, Rule, choose
 from ngdt._training.folds import pruning_folds
-from ngdt._training.limits import enforce_limits
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult
+from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain, ModelTree
 from ngdt.optimizers import Annealed

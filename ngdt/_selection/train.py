@@ -12,10 +12,10 @@ from ngdt._methods.soft.annealed import Annealed
 from ngdt._selection import policy
 from ngdt._training.choice import Candidate, Fold, Rule, choose
 from ngdt._training.folds import N_FOLDS, hold_out, problem_without, strata_of
-from ngdt._training.limits import enforce_limits
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
-from ngdt._training.wide import optimize_reduced
+from ngdt._training.size_limits import enforce_limits
+from ngdt._training.wide_data import optimize_reduced
 from ngdt._util.stopped import Stopped
 
 

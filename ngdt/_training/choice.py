@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ngdt._training.folds import problem_without
-from ngdt._training.limits import enforce_limits
 from ngdt._training.problem import Problem, standard_errors_saved
+from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
 
 

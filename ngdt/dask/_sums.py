@@ -6,7 +6,7 @@ import numpy as np
 
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
 from ngdt._inspection.sample_summary import SampleSummary
-from ngdt._training.limits import subtree_within_limits
+from ngdt._training.size_limits import subtree_within_limits
 
 # Indices of the training and validation samples in the sums.
 TRAINING, VALIDATION = 0, 1

@@ -16,7 +16,7 @@ from ngdt._core.samples import Samples
 from ngdt._core.structure import constant_predictions
 from ngdt._core.tree_arrays import checked_arrays
 from ngdt._encoding.targets import RegressionTargets
-from ngdt._training.limits import enforce_limits
+from ngdt._training.size_limits import enforce_limits
 from ngdt.inference import (
     cost_diminished_inference,
     loss_augmented_inference,

@@ -10,7 +10,7 @@ from helpers import make_problem
 from ngdt import ObliqueTreeClassifier
 from ngdt._methods.greedy.pruned import CrossValidatedPruning
 from ngdt._training.folds import fold_samples
-from ngdt._training.limits import enforce_limits, sequence_of
+from ngdt._training.size_limits import enforce_limits, sequence_of
 from ngdt.initializers import InfoGain, Pruned, RandomOblique
 from ngdt.losses import LogLoss, SquaredLoss
 

@@ -7,8 +7,8 @@ from scipy import sparse
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Problem
 from ngdt._core import scaling as _scaling
 from ngdt._core.scaling import is_wide
-from ngdt._training import wide as _wide
-from ngdt._training.wide import RowSpan, Screen, optimize_reduced, row_span, screen
+from ngdt._training import wide_data as _wide
+from ngdt._training.wide_data import RowSpan, Screen, optimize_reduced, row_span, screen
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD, TAO, Annealed

@@ -10,7 +10,7 @@ import numpy as np
 from ngdt._core.greedy.builder import build
 from ngdt._core.greedy.splitter import Split
 from ngdt._methods.initializer import Initializer
-from ngdt._training.wide import screen
+from ngdt._training.wide_data import screen
 
 # With a deadline: number of samples of a first tree, by which the time is measured; seconds that it
 # always has; the increase of the time per sample up to all samples; and the share of the time

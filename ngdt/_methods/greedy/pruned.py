@@ -8,7 +8,7 @@ from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
 from ngdt._training.choice import Fold, least
 from ngdt._training.folds import pruning_folds
-from ngdt._training.limits import collapsed, enforce_limits
+from ngdt._training.size_limits import collapsed, enforce_limits
 from ngdt._util.stopped import Stopped
 from ngdt.pruning._sequence import pruning_sequence
 

@@ -17,7 +17,7 @@ from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.choice import least
 from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS
-from ngdt._training.limits import enforce_limits
+from ngdt._training.size_limits import enforce_limits
 
 # Penalties that are tried by "auto", for regression and for classes, which take longer. With an
 # infinite one, leaves are constant.

@@ -5,7 +5,7 @@ import numpy as np
 from ngdt._core.greedy.splitter import Split
 from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane, warn_of_size
-from ngdt._training.limits import training_error
+from ngdt._training.size_limits import training_error
 from ngdt.pruning._size import prune_to_size
 
 
