@@ -259,8 +259,6 @@ def test_each_forest_reports_its_progress(smooth, capfd):
 
 
 def test_parameters_of_the_forests_are_theirs():
-    with pytest.raises(TypeError, match=r"pass estimator=ObliqueForestRegressor\(n_estimators="):
-        ObliqueBoostingRegressor(n_estimators=9)
     with pytest.raises(ValueError, match="such as estimator=ObliqueForestRegressor"):
         ObliqueBoostingRegressor().set_params(estimator__n_estimators=9)
 

@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport NAN, INFINITY, fabs, ilogb, ldexp
 from libc.stdint cimport int32_t, uint32_t
 
-from ngdt._core.greedy.columns cimport Columns
+from ngdt._core.greedy.columns cimport BinnedColumns
 from ngdt._core.greedy.criterion cimport Criterion, Cut
 from ngdt._core.greedy.moves cimport MoveList
 from ngdt._core.greedy.splitter cimport Splitter
@@ -35,7 +35,7 @@ cdef class Descent:
     """
 
     cdef Splitter _splitter
-    cdef Columns _columns
+    cdef BinnedColumns _columns
     cdef Criterion _criterion
     cdef const double[::1] _center
     cdef const double[::1] _scale
