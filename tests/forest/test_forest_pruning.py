@@ -30,7 +30,7 @@ from ngdt.pruning._forest_path import PathStep, beyond_chance, drop, mean_predic
 from ngdt.pruning._member import HeldOut
 from ngdt.pruning._replace import collapse
 
-COMMON = {"init": RandomOblique(4), "optimizer": None, "max_depth": 6, "random_state": 0}
+COMMON = {"init": RandomOblique(4), "optimizer": None, "max_depth": 4, "random_state": 0}
 LINEAR = {"leaf": "linear", "leaf_penalty": 1.0, "max_depth": 3}
 
 
@@ -70,7 +70,7 @@ FIRST, REST = slice(None, 150), slice(150, None)
 
 
 @cache
-def fitted(case, n_trees=4, **parameters):
+def fitted(case, n_trees=3, **parameters):
     """A forest of the first half of the samples; tests must not change it."""
     kind, own, table, y = CASES[case]
     return kind(n_trees, **COMMON | own | parameters).fit(table[FIRST], y[FIRST])
@@ -79,6 +79,24 @@ def fitted(case, n_trees=4, **parameters):
 def held_out(case):
     _, _, table, y = CASES[case]
     return table[REST], y[REST], WEIGHT[REST]
+
+
+@cache
+def pruned_with(case, tolerance, weighted=False):
+    """The forest of `fitted`, pruned; it is left as it is, and tests must not change the result."""
+    forest, (table, y, weight) = fitted(case), held_out(case)
+    before = pickle.dumps(forest)
+    pruned = prune_forest(
+        forest, table, y, tolerance=tolerance, sample_weight=weight if weighted else None)
+    assert pickle.dumps(forest) == before
+    return pruned
+
+
+@cache
+def pruned_without_draws(case):
+    """A forest each of whose trees has seen the whole first half, and the pruned one."""
+    forest, (table, y, _) = fitted(case, bootstrap=False), held_out(case)
+    return forest, prune_forest(forest, table, y, tolerance=0.2)
 
 
 def mean_of_trees(forest, table):
@@ -95,12 +113,9 @@ def mean_of_trees(forest, table):
     *((case, 0.02, True) for case in CASES),
     ("classes", 0.0, False), ("linear values", 0.0, False)])
 def test_a_pruned_forest(case, tolerance, weighted):
-    forest = fitted(case)
-    before = pickle.dumps(forest)
+    forest, pruned = fitted(case), pruned_with(case, tolerance, weighted)
     table, y, weight = held_out(case)
     weight = weight if weighted else None
-    pruned = prune_forest(forest, table, y, tolerance=tolerance, sample_weight=weight)
-    assert pickle.dumps(forest) == before
     assert type(pruned) is type(forest)
     # It is within the tolerance.
     score = forest.score(table, y, weight)
@@ -165,8 +180,7 @@ def test_the_standard_error_is_that_of_the_paired_difference(is_classifier):
 
 @FEW
 def test_more_tolerance_gives_smaller_forests(case):
-    forest, (table, y, _) = fitted(case), held_out(case)
-    found = [prune_forest(forest, table, y, tolerance=each) for each in (0.0, 0.2, 10.0)]
+    found = [pruned_with(case, each) for each in (0.0, 0.2, 10.0)]
     sizes = [sum(tree.tree_.nbytes for tree in each.estimators_) for each in found]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[1] < sizes[0]
@@ -177,8 +191,9 @@ def test_more_tolerance_gives_smaller_forests(case):
 @FEW
 def test_the_same_forest_each_time(case):
     table, y, weight = held_out(case)
-    one, other = (prune_forest(each, table, y, tolerance=0.01, sample_weight=weight)
-                  for each in (fitted(case), deepcopy(fitted(case)).set_params(n_jobs=2)))
+    one = pruned_with(case, 0.02, True)
+    other = prune_forest(deepcopy(fitted(case)).set_params(n_jobs=2), table, y, tolerance=0.02,
+                         sample_weight=weight)
     assert one.pruning_path_ == other.pruning_path_
     assert [tree.tree_ for tree in one.estimators_] == [tree.tree_ for tree in other.estimators_]
 
@@ -242,7 +257,7 @@ def subtrees(tree):
 @SOME
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3, 0.5])
 def test_no_subtree_is_better_while_the_other_trees_stay(case, alpha):
-    members, samples = fitted(case, 3, max_leaf_nodes=6)._pruning_input(*held_out(case))
+    members, samples = fitted(case, max_leaf_nodes=5)._pruning_input(*held_out(case))
     found = prune(members, alpha, samples)
     for t, (before, after) in enumerate(zip(members, found, strict=True)):
         def cost(member, t=t):
@@ -278,11 +293,8 @@ def test_differences_by_chance_are_not_believed():
 
 @SOME
 def test_fitted_attributes_are_those_of_the_training_samples(case):
-    kind, own, table, y = CASES[case]
-    table, y = table[FIRST], y[FIRST]
-    forest = kind(4, **COMMON | own, bootstrap=False).fit(table, y)
-    rest, y_rest, _ = held_out(case)
-    pruned = prune_forest(forest, rest, y_rest, tolerance=0.2)
+    table, y = (each[FIRST] for each in CASES[case][2:])
+    forest, pruned = pruned_without_draws(case)
     encoded, samples = forest.encode(table), np.arange(150, dtype=np.int32)
     data, moments = Samples(encoded), Moments.of(encoded, np.ones(150))
     problem, _ = forest._checked_problem(table, y, None, True)
@@ -311,11 +323,8 @@ def test_fitted_attributes_are_those_of_the_training_samples(case):
 
 @pytest.mark.parametrize("case", ["classes", "values", "two targets"])
 def test_a_new_leaf_predicts_the_mean_of_its_training_samples(case):
-    kind, own, table, y = CASES[case]
-    table, y = table[FIRST], y[FIRST]
-    forest = kind(3, **COMMON | own, bootstrap=False).fit(table, y)
-    rest, y_rest, _ = held_out(case)
-    pruned = prune_forest(forest, rest, y_rest, tolerance=0.1)
+    table = CASES[case][2][FIRST]
+    forest, pruned = pruned_without_draws(case)
     for after in pruned.estimators_:
         (before,) = [each for each in forest.estimators_ if each.random_state == after.random_state]
         predict = "predict_proba" if hasattr(before, "predict_proba") else "predict"
@@ -327,8 +336,7 @@ def test_a_new_leaf_predicts_the_mean_of_its_training_samples(case):
 
 def test_quantiles_are_those_of_the_training_targets():
     table, y = X[FIRST], TARGETS[FIRST, 0]
-    forest = ObliqueForestRegressor(3, **COMMON, bootstrap=False).fit(table, y)
-    pruned = prune_forest(forest, X[REST], TARGETS[REST, 0], tolerance=0.2)
+    _, pruned = pruned_without_draws("values")
     quantiles = [0.0, 0.3, 0.5, 1.0]
     for estimator in pruned.estimators_:
         leaf = estimator.apply(table)
@@ -342,8 +350,7 @@ def test_quantiles_are_those_of_the_training_targets():
 @pytest.mark.parametrize("case", ["two targets", "linear values"])
 def test_quantiles_of_what_is_not_constant(case):
     table, y, _ = held_out(case)
-    pruned = prune_forest(fitted(case), table, y, tolerance=0.2)
-    found = pruned.predict_quantiles(table, [0.0, 0.5, 1.0])
+    found = pruned_with(case, 0.2).predict_quantiles(table, [0.0, 0.5, 1.0])
     assert found.shape == (150, 3, 2)
     assert (np.diff(found, axis=1) >= 0).all()
     assert r2_score(y, found[:, 1]) > 0.2
@@ -351,7 +358,7 @@ def test_quantiles_of_what_is_not_constant(case):
 
 def test_a_pruned_forest_is_as_any_other():
     kind, own, table, y = CASES["table"]
-    forest = kind(12, **COMMON | own, bootstrap=False, max_samples=0.4, oob_score=True)
+    forest = kind(8, **COMMON | own, bootstrap=False, max_samples=0.4, oob_score=True)
     forest.fit(table[FIRST], y[FIRST])
     pruned = prune_forest(forest, table[REST], y[REST], tolerance=0.05)
     assert not hasattr(pruned, "oob_score_")
@@ -360,9 +367,9 @@ def test_a_pruned_forest_is_as_any_other():
     for copy in (pickle.loads(pickle.dumps(pruned)), deepcopy(pruned)):
         assert_array_equal(copy.predict_proba(table), pruned.predict_proba(table))
         assert copy.pruning_path_ == pruned.pruning_path_
-        # It can be pruned again.
-        again = prune_forest(copy, table[REST], y[REST], tolerance=0.05)
-        assert again.get_nbytes() <= pruned.get_nbytes()
+    # It can be pruned again.
+    again = prune_forest(copy, table[REST], y[REST], tolerance=0.05)
+    assert again.get_nbytes() <= pruned.get_nbytes()
     assert pruned.apply(table).shape == (300, pruned.n_estimators)
     # Trees can be added, and it can be trained anew.
     pruned.set_params(oob_score=False)
@@ -376,7 +383,7 @@ def test_a_pruned_forest_is_as_any_other():
 def test_extreme_units():
     for unit in (1e-200, 1e150):
         y = unit * TARGETS[:, 0]
-        forest = ObliqueForestRegressor(3, **COMMON).fit(X[FIRST], y[FIRST])
+        forest = ObliqueForestRegressor(2, **COMMON).fit(X[FIRST], y[FIRST])
         pruned = prune_forest(forest, X[REST], y[REST], tolerance=0.2)
         assert pruned.get_nbytes() < forest.get_nbytes()
 
