@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import ngdt
 from ngdt._forest.sampling import Sampling
@@ -40,9 +41,11 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
 
 
 @pytest.mark.filterwarnings("ignore")       # of the cluster
-def test_the_same_forest_when_a_worker_dies(fitted, digits_in_parts, monkeypatch):
-    """One of two workers ends before the third epoch; the local scheduler made `fitted`."""
+def test_the_same_forest_when_a_worker_dies(digits_in_parts, monkeypatch):
+    """One of two workers ends before the third epoch; the local scheduler made `alone`."""
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    model = ObliqueForestClassifier(2, **SHORT | {"max_depth": 2})
+    alone = clone(model).fit(*digits_in_parts)
     groups, epochs = Partitions.groups, []
     with distributed.Client(
             n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
@@ -54,10 +57,10 @@ def test_the_same_forest_when_a_worker_dies(fitted, digits_in_parts, monkeypatch
             return groups(self, seed)
 
         monkeypatch.setattr(Partitions, "groups", watched)
-        again = ObliqueForestClassifier(4, **SHORT).fit(*digits_in_parts)
+        again = clone(model).fit(*digits_in_parts)
         assert len(client.scheduler_info()["workers"]) == 1
     assert len(epochs) > 3
-    assert again._trees() == fitted._trees()
+    assert again._trees() == alone._trees()
 
 
 def test_predictions_are_lazy_and_those_in_memory(fitted, digits_in_parts, tmp_path):
