@@ -25,7 +25,7 @@ CHECKED = ObliqueBoostingRegressor(ObliqueForestRegressor(
 @pytest.fixture(scope="module")
 def smooth():
     """Targets that a forest smooths too much."""
-    return make_friedman1(600, 5, noise=0.1, random_state=0)
+    return make_friedman1(400, 5, noise=0.1, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +76,9 @@ def test_noise_is_left_to_one_forest(smooth):
 
 def test_defaults(smooth):
     X, y = smooth
-    model = ObliqueBoostingRegressor(random_state=0).fit(X[:60], y[:60])
+    model = ObliqueBoostingRegressor(random_state=0).fit(X[:30], y[:30])
     assert sum(len(each.estimators_) for each in model.estimators_) == 50
-    assert model.score(X[60:], y[60:]) > 0.6
+    assert model.score(X[30:], y[30:]) > 0.6
 
 
 def test_several_targets(smooth):

@@ -85,7 +85,7 @@ def test_values_are_the_mean_of_those_of_the_trees(parameters, n_targets, diabet
 def test_all_losses(loss, optimizer, diabetes):
     X, y = diabetes[0][:150], diabetes[1][:150]
     model = ObliqueForestRegressor(
-        9, max_depth=2, loss=loss, optimizer=optimizer, oob_score=True, random_state=0).fit(X, y)
+        5, max_depth=2, loss=loss, optimizer=optimizer, oob_score=True, random_state=0).fit(X, y)
     mean = np.mean([tree.predict(X) for tree in model.estimators_], axis=0)
     np.testing.assert_allclose(model.predict(X), mean, rtol=1e-10)
     quantile = getattr(loss, "quantile", 0.5)
@@ -142,7 +142,7 @@ def test_threads_and_processes_train_the_same_trees(forest, parameters, iris):
     parameters = QUICK | parameters
 
     def fit(n_jobs):
-        return trees_of(forest(5, n_jobs=n_jobs, **parameters).fit(X, y))
+        return trees_of(forest(3, n_jobs=n_jobs, **parameters).fit(X, y))
 
     alone = fit(1)
     assert fit(2) == alone
