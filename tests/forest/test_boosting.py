@@ -242,12 +242,12 @@ def test_wrong_estimator(smooth):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "check"), list(estimator_checks_generator(CHECKED)),
+    ("estimator", "check"), [
+        pair for pair in estimator_checks_generator(CHECKED)
+        # A sample of weight k is drawn as one, k copies of it one by one.
+        if not pair[1].func.__name__.startswith("check_sample_weight_equivalence")],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else value.func.__name__)
-def test_scikit_learn_check(estimator, check, request):
-    if check.func.__name__.startswith("check_sample_weight_equivalence"):
-        request.node.add_marker(pytest.mark.xfail(reason=(
-            "a sample of weight k is drawn as one, k copies of it one by one")))
+def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 

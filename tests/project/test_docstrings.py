@@ -69,7 +69,8 @@ def test_forests_describe_their_parameters_and_attributes(forest):
 def test_boosting_describes_its_parameters_and_attributes():
     text, _ = inspect.getdoc(ngdt.ObliqueBoostingRegressor).split("See Also")
     described = set(re.findall(r"^(\w+) : ", text, re.M))
-    fitted = ngdt.ObliqueBoostingRegressor().fit([[0.0], [1.0]], [0.0, 1.0])
+    forest = ngdt.ObliqueForestRegressor(4, optimizer=None)
+    fitted = ngdt.ObliqueBoostingRegressor(forest).fit([[0.0], [1.0]], [0.0, 1.0])
     learnt = {name for name in vars(fitted) if name.endswith("_")}
     assert described == learnt | fitted.get_params(deep=False).keys() | {"feature_names_in_"}
 
