@@ -86,7 +86,7 @@ def same(a, b):
     small(TAO(C=1.0, tol=0.0)),
     small([Annealed(steps=20), "tao", "regrow"]),
     small("auto"),
-    (ObliqueForestRegressor(8, random_state=0, n_jobs=2, max_depth=3, optimizer="tao"), X, TARGETS),
+    (ObliqueForestRegressor(4, random_state=0, n_jobs=2, max_depth=3, optimizer="tao"), X, TARGETS),
 ], ids=lambda case: f"{type(case[1]).__name__}-{case[0].optimizer}")
 @pytest.mark.filterwarnings("ignore:.*tasks")       # of joblib, about trees that nobody waits for
 def test_killed_training_goes_on_to_the_same_tree(case, path, killed_after):

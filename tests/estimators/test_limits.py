@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from helpers import in_nightly
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.initializers import CO2, INITIALIZERS, OC1, GreedyLP, SoftGreedy
 from ngdt.optimizers import (
@@ -28,8 +29,9 @@ STEPS = {"sgd": SGD(epochs=3), "ssgd": SSGD(epochs=3), "annealed": Annealed(step
 CLASSIFICATION_ONLY = (GreedyLP, GTO)
 LIMITS = {
     "no limit": {},
-    "min_samples_leaf": {"min_samples_leaf": 9},
-    "min_samples_split": {"min_samples_split": 40},
+    # As a share, they are among those of "shares".
+    **dict(in_nightly([("min_samples_leaf", {"min_samples_leaf": 9}),
+                       ("min_samples_split", {"min_samples_split": 40})])),
     "max_leaf_nodes": {"max_leaf_nodes": 5},
     "min_impurity_decrease": {"min_impurity_decrease": 0.05},
     "shares": {"min_samples_leaf": 0.04, "min_samples_split": 0.15},
@@ -111,10 +113,9 @@ def works(algorithm, estimator):
     return not (algorithm is not None and getattr(algorithm, "name", "") == "shrink_leaves")
 
 
-@pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("name", [*INITIALIZERS, *OPTIMIZERS])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_fitted_tree_is_within_the_limits(name, limit, task, wine, diabetes):
+def test_the_fitted_tree_is_within_the_limits(name, task, wine, diabetes):
     estimator, (X, y) = {"classification": (ObliqueTreeClassifier, wine),
                          "regression": (ObliqueTreeRegressor, diabetes)}[task]
     if name in INITIALIZERS:
@@ -126,10 +127,10 @@ def test_the_fitted_tree_is_within_the_limits(name, limit, task, wine, diabetes)
         parameters = {"init": init, "optimizer": [algorithm]}
     if not works(algorithm, estimator):
         pytest.skip(f"{name} is not for {task}")
-    limits = dict(LIMITS[limit])
-    if task == "regression" and "min_impurity_decrease" in limits:
-        limits["min_impurity_decrease"] *= y.var()
-    check(fit(estimator, X, y, **limits, **parameters), X, y, np.ones(len(y)), limits)
+    for limits in map(dict, LIMITS.values()):
+        if task == "regression" and "min_impurity_decrease" in limits:
+            limits["min_impurity_decrease"] *= y.var()
+        check(fit(estimator, X, y, **limits, **parameters), X, y, np.ones(len(y)), limits)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import ngdt._selection.sample
 import ngdt._training.control
+from helpers import in_nightly
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.greedy.builder import build
 from ngdt._core.samples import Samples
@@ -275,10 +276,14 @@ def test_an_own_optimizer_ends_at_the_deadline(iris):
     assert model.partial_fit(iris[0][:60], iris[1][:60]).n_iter_ == 200   # without a limit
 
 
-@pytest.mark.parametrize("optimizer", [
-    "auto", None, SSGD(epochs=10**5), Annealed(steps=10**7), TAO(max_passes=10**5, tol=0.0)],
-    ids=["auto", "none", "ssgd", "annealed", "tao"])
-@BOTH
+ENDLESS = ["auto", None, SSGD(epochs=10**5), Annealed(steps=10**7), TAO(max_passes=10**5, tol=0.0)]
+
+
+@pytest.mark.parametrize(("estimator", "optimizer"), [
+    *((ObliqueTreeClassifier, each) for each in ENDLESS[::2]),
+    *((ObliqueTreeRegressor, each) for each in ENDLESS[1::2]), *in_nightly([
+        *((ObliqueTreeRegressor, each) for each in ENDLESS[::2]),
+        *((ObliqueTreeClassifier, each) for each in ENDLESS[1::2])])], ids=str)
 @pytest.mark.filterwarnings("ignore:max_time")
 def test_a_fit_ends_in_time_with_a_useful_tree(estimator, optimizer):
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
 from ngdt.initializers import INITIALIZERS
 from ngdt.optimizers import OPTIMIZERS
 
-X = np.random.default_rng(0).normal(size=(80, 3))
+X = np.random.default_rng(0).normal(size=(40, 3))
 Y = X[:, 0] + X[:, 1] > 0
 SHORT = {"epochs": 3, "steps": 30}
 
@@ -26,16 +26,14 @@ def counts(cls):
 
 def assert_same(make):
     """Small integers train the same tree as those of Python, or are refused as those are."""
-    for values in ([np.int8(3), np.uint8(3)], [np.int8(100)], [True]):
+    for value in (np.uint8(3), np.int8(100), True):
         try:
-            expected = make(int(values[0])).fit(X, Y).predict_proba(X)
+            expected = make(int(value)).fit(X, Y).predict_proba(X)
         except ValueError as error:     # more than there is
-            for value in values:
-                with pytest.raises(ValueError, match=str(error)[:10]):
-                    make(value).fit(X, Y)
+            with pytest.raises(ValueError, match=str(error)[:10]):
+                make(value).fit(X, Y)
         else:
-            for value in values:
-                assert_array_equal(make(value).fit(X, Y).predict_proba(X), expected)
+            assert_array_equal(make(value).fit(X, Y).predict_proba(X), expected)
 
 
 @pytest.mark.parametrize(("which", "algorithm", "name"), [
