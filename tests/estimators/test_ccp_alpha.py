@@ -13,8 +13,8 @@ from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves
 from ngdt.pruning import cost_complexity_path, prune_cost_complexity
 
-WINE = load_wine(return_X_y=True)
-DIABETES = tuple(part[:120] for part in load_diabetes(return_X_y=True))
+WINE = tuple(part[::2] for part in load_wine(return_X_y=True))
+DIABETES = tuple(part[:80] for part in load_diabetes(return_X_y=True))
 TASKS = pytest.mark.parametrize(("estimator", "theirs", "X", "y"), [
     (ObliqueTreeClassifier, DecisionTreeClassifier(criterion="entropy"), *WINE),
     (ObliqueTreeRegressor, DecisionTreeRegressor(), *DIABETES)],

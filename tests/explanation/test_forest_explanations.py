@@ -56,12 +56,11 @@ def test_contributions_of_a_linear_leaf(iris):
         if forest is ObliqueForestRegressor:
             expected = (slopes * (x - mean)).T
         else:
-            expected, n_steps = np.zeros((4, 3)), 20_000
-            for share in (np.arange(n_steps) + 0.5) / n_steps:
-                p = np.exp(tree.values[0] + slopes @ (mean + share * (x - mean)))
-                p /= p.sum()
-                gradient = p[:, None] * (slopes - p @ slopes)
-                expected += gradient.T * (x - mean)[:, None] / n_steps
+            shares = (np.arange(20_000)[:, None] + 0.5) / 20_000
+            p = np.exp(tree.values[0] + (mean + shares * (x - mean)) @ slopes.T)
+            p /= p.sum(axis=1, keepdims=True)
+            gradients = p[:, :, None] * (slopes - (p @ slopes)[:, None])
+            expected = gradients.mean(axis=0).T * (x - mean)[:, None]
         (explanation,) = model.explain(X[60:61])
         np.testing.assert_allclose(explanation.contributions, expected, atol=1e-7)
         assert abs(expected).max() > 0.05

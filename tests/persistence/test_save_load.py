@@ -17,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-import model_cases
 import ngdt
 from model_cases import MODELS, assert_same, frame, labels, numbers
 from ngdt import (
@@ -376,7 +375,9 @@ def test_who_reads_while_another_writes_gets_a_whole_model(tmp_path, model):
 
 
 def test_wrong_pruning_paths_are_not_saved(tmp_path):
-    model, *_ = model_cases.forest_pruned()
+    model = ObliqueForestClassifier(1, optimizer=None).fit([[0.0], [1.0]], [0, 1])
+    model.pruning_path_ = {"alpha": [0.0], "score": [1.0]}
+    ngdt.save(model, tmp_path / "model.ngdt")
     for path in (None, [1.0], {"alpha": [0.0], "score": []}):
         model.pruning_path_ = path
         with pytest.raises(ValueError, match="pruning_path_ must be a dict of lists of the same"):

@@ -325,10 +325,17 @@ def test_linear_leaves_of_several_targets(diabetes):
     assert texts(plot_tree(many)).count("…") == 1
 
 
-@pytest.mark.parametrize("arguments", [dict(), dict(shape=(8, 8)), dict(shape=(8, 8), X=True)])
-def test_linear_leaves_show_what_their_samples_are(digits, arguments):
+@pytest.fixture(scope="module")
+def linear_digits(digits):
+    """A tree with linear leaves, and its samples."""
     X, y = digits
-    tree = ObliqueTreeClassifier(2, leaf="linear", optimizer=None, random_state=0).fit(X, y)
+    tree = ObliqueTreeClassifier(2, leaf="linear", optimizer=None, random_state=0)
+    return tree.fit(X[:300], y[:300]), X[:300], y[:300]
+
+
+@pytest.mark.parametrize("arguments", [dict(), dict(shape=(8, 8)), dict(shape=(8, 8), X=True)])
+def test_linear_leaves_show_what_their_samples_are(linear_digits, arguments):
+    tree, X, y = linear_digits
     arguments = {name: X if value is True else value for name, value in arguments.items()}
     ax = plot_tree(tree, **arguments)
     found, leaf = texts(ax), tree.apply(X)
