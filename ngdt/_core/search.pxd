@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, uint32_t
 
 from ngdt._core.loss cimport Loss
-from ngdt._core.samples cimport Sample
+from ngdt._core.samples cimport Sample, dense_score
 
 
 @cython.final
@@ -66,6 +66,22 @@ cdef class Search:
 
     cdef void bind(
         self, const char *weights, Py_ssize_t stride, const double *thresholds, object owner)
+    cdef inline int descend(self, const Sample *x, bint keeps) noexcept nogil:
+        """Leaf that a sample reaches; `keeps` its path, and the scores there for the searches."""
+        # Inlined, with a constant `keeps`: who asks for the leaf alone pays for nothing else.
+        cdef int node = 0, m = self.topology.n_internal, n = 0
+        cdef double score
+        while node < m:
+            score = dense_score(x, self.weights + node * self.stride, self.thresholds[node])
+            if keeps:
+                self.score_of[node] = score
+                self.scored_at[node] = self.tick
+                self.path[n] = node
+                n += 1
+            # A score of zero goes left, as in `FlatTree.child`: the two must agree.
+            node = self.topology.right[node] if score > 0.0 else self.topology.left[node]
+        return node - m
+
     cdef double score(self, int node) noexcept nogil
     cdef double potential(self, int node, int sign) noexcept nogil
     cdef void begin(self, Sample x, const double *y) noexcept nogil

@@ -135,23 +135,16 @@ cdef class Search:
 
     cdef void begin(self, Sample x, const double *y) noexcept nogil:
         """Start on a sample: discard the scores of the one before, and route."""
-        cdef int node = 0, m = self.topology.n_internal
         self.x = x
         self.y = y
-        self.n_scored = 0
+        # Scores depend on weights that may have changed since this sample was seen last.
         self.tick += 1
         if self.tick == 0:      # the counter wrapped around: old stamps would look fresh
             self.scored_at[:] = 0
             self.tick = 1
-        self.path_length = 0
-        while node < m:
-            self.path[self.path_length] = node
-            self.path_length += 1
-            if self.score(node) > 0.0:
-                node = self.topology.right[node]
-            else:
-                node = self.topology.left[node]
-        self.leaf = node - m
+        self.leaf = self.descend(&self.x, True)
+        self.path_length = self.topology.depth[self.topology.n_internal + self.leaf]
+        self.n_scored = self.path_length
         self._sort_path()
 
     cdef void _sort_path(self) noexcept nogil:

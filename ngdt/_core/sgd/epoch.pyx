@@ -475,21 +475,13 @@ cdef class SGDTrainer(MiniBatchLoop):
         """Leaf that each of the given samples reaches."""
         out = np.empty(samples.shape[0], dtype=np.int32)
         cdef int32_t[::1] leaf = out
+        cdef Search search = (<SGDWorker> self.workers[0]).search
         cdef Py_ssize_t i
         cdef Sample x
-        cdef int node
-        cdef int m = self.topology.n_internal
         with nogil:
             for i in range(samples.shape[0]):
                 x = self.samples.standardize(samples[i], &self.batch.x[0, 0])
-                node = 0
-                while node < m:
-                    if x.dot(x.values, x.indices, x.n, &self.tree.w[node, 0]) > (
-                            x.offset * self.tree.b[node]):
-                        node = self.topology.right[node]
-                    else:
-                        node = self.topology.left[node]
-                leaf[i] = node - m
+                leaf[i] = search.descend(&x, False)
         return out
 
     def scale(self, double factor):
