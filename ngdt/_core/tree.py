@@ -16,13 +16,12 @@ from ngdt._core.tree_arrays import (
     checked_leaves,
     checked_weights,
     numbers,
+    sparse_is_faster,
 )
 from ngdt._core.tree_json import read_tree
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_matrix
 
-# Largest share of weights that are not zero for which products with sparse weights are faster.
-SPARSE_SHARE = 0.125
 # Samples per internal node from which a copy with dense weights is worth its cost.
 SAMPLES_PER_NODE_TO_DENSIFY = 32
 # Values of X from which a further thread is worth its start.
@@ -390,10 +389,11 @@ class Tree(FlatTree):
         """
         if n < SAMPLES_PER_NODE_TO_DENSIFY * self.n_internal:
             return self
-        few = SPARSE_SHARE * self.n_features
-        if data.is_sparse:      # dense weights meet only the stored values of a sample
-            few = max(few, data.mean_stored)
-        return self if self.n_nonzero < few * self.n_internal else self.densify()
+        # Dense weights meet only the stored values of a sparse sample: one by one, as sparse ones.
+        few = data.is_sparse and self.n_nonzero < data.mean_stored * self.n_internal
+        if few or sparse_is_faster(self.n_nonzero, self.n_internal * self.n_features):
+            return self
+        return self.densify()
 
     def apply_samples(self, data, samples=None, start=None):
         """Leaf that each of some samples reaches, without copying them out.

@@ -7,7 +7,6 @@ from scipy import sparse
 from ngdt._core.flat_tree import FlatTree
 from ngdt._core.samples import Samples
 
-SPARSE_SHARE: float
 SAMPLES_PER_NODE_TO_DENSIFY: int
 
 class Tree(FlatTree):

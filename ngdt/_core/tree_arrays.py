@@ -5,6 +5,9 @@ from scipy import sparse
 
 from ngdt._util.validation import check_csr, check_finite, error_prefix
 
+# Largest share of weights that are not zero for which products with sparse weights are faster.
+SPARSE_SHARE = 0.125
+
 
 def checked_arrays(
         weights, thresholds, children_left, children_right, values, slopes=None, ranges=None):
@@ -105,10 +108,29 @@ def sparse_numbers(name, matrix):
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     check_finite(name, matrix.data)
-    # scipy keeps its hands off arrays of the type that it would choose.
+    # scipy does not copy indices of the dtype that it would choose.
     ends = np.int32 if matrix.nnz <= np.iinfo(np.int32).max else np.int64
     parts = (matrix.data, np.float64), (matrix.indices, np.int32), (matrix.indptr, ends)
     return tuple(read_only(np.array(part, dtype=dtype)) for part, dtype in parts), matrix.shape
+
+
+def sparse_is_faster(n_nonzero, size):
+    """The rule by which weights are sparse in products, instead of dense.
+
+    A product with sparse weights looks a value up for each nonzero, one with dense weights
+    multiplies several side by side. Where sparse weights are faster, they also take less memory;
+    where they only take less memory, `Tree.compact` makes them sparse if a user wants that.
+
+    Parameters
+    ----------
+    n_nonzero, size : int
+        Of the weights.
+
+    Returns
+    -------
+    bool
+    """
+    return n_nonzero < SPARSE_SHARE * size
 
 
 def read_only(array):

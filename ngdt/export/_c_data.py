@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._core.structure import leaf_ranges
-from ngdt._core.tree import SPARSE_SHARE
+from ngdt._core.tree_arrays import SPARSE_SHARE
 from ngdt.export._model import leaf_values
 
 TYPES = {"double": np.float64, "float": np.float32}

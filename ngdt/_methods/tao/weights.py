@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from ngdt._core.tree import SPARSE_SHARE
+from ngdt._core.tree_arrays import sparse_is_faster
 
 # Number of weights up to which they are dense: to make a sparse array takes longer than a product.
 _MAX_SMALL = 2**15
@@ -54,7 +54,7 @@ def compact_weights(weights):
     """
     size = math.prod(weights.shape)
     n_nonzero = weights.count_nonzero() if sparse.issparse(weights) else np.count_nonzero(weights)
-    if size > _MAX_SMALL and n_nonzero < SPARSE_SHARE * size:
+    if size > _MAX_SMALL and sparse_is_faster(n_nonzero, size):
         return sparse.csr_array(weights)
     return weights.toarray() if sparse.issparse(weights) else weights
 
