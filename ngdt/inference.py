@@ -101,7 +101,7 @@ def check_samples(tree, X, y, loss):
     """
     check_is_tree(tree)
     X = check_matrix(X)
-    data = tree._samples(X)
+    data = tree.samples_of(X)
     loss = get_loss(loss)
     y = loss.encode(y, tree.n_outputs)
     if len(y) != X.shape[0]:

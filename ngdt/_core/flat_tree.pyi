@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from typing_extensions import disjoint_base
 
+from ngdt._core.samples import Samples
+
 @disjoint_base
 class FlatTree:
     thresholds: NDArray[np.float64]
@@ -40,3 +42,12 @@ class FlatTree:
     @property
     def n_nonzero(self) -> int: ...
     def dense_weights(self, nodes: Any) -> NDArray[np.float64]: ...
+    def samples_of(self, X: Any) -> Samples: ...
+    def scores_of(self, data: Samples) -> NDArray[np.float64]: ...
+    def nearest_products(
+        self,
+        data: Samples,
+        samples: NDArray[np.int32],
+        column: NDArray[np.int32],
+        weight: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]: ...

@@ -91,8 +91,8 @@ cdef class FlatTree:
         weights = self.weights[nodes]
         return weights.toarray() if self.is_sparse else weights
 
-    def _samples(self, X):
-        """The samples of a matrix that was checked, which has to be as wide as the tree."""
+    def samples_of(self, X):
+        """The samples of a checked matrix, which has to be as wide as the tree, as `Samples`."""
         data = Samples(X)
         self._check_width(data)
         return data
@@ -192,7 +192,7 @@ cdef class FlatTree:
                 self.predict_linear(&x, leaf[i], &prediction[i, 0])
         return out
 
-    def _nearest(
+    def nearest_products(
         self, Samples data not None, const int32_t[::1] samples not None,
         const int32_t[::1] column not None, const double[::1] weight not None
     ):
@@ -254,7 +254,7 @@ cdef class FlatTree:
                 leaf[i] = ~at
         return lefts, rights, leaves
 
-    def _scores(self, Samples data not None):
+    def scores_of(self, Samples data not None):
         """Score of every sample at every node, shape (n_samples, n_internal)."""
         self._check_width(data)
         cdef Reader reader = Reader(data, self.is_sparse)

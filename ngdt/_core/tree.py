@@ -223,7 +223,7 @@ class Tree(FlatTree):
         return sum(each.nbytes for each in (*weights, *others) if each is not None)
 
     def leaf_arrays(self, leaves=slice(None)):
-        """What some leaves predict, as arguments of the constructor and of `replace`.
+        """Predictions of some leaves, as arguments of the constructor and of `replace`.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class Tree(FlatTree):
 
     def _check_samples(self, X):
         """The samples of any matrix, checked."""
-        return self._samples(check_matrix(X))
+        return self.samples_of(check_matrix(X))
 
     def apply(self, X):
         """Leaf that each sample reaches.
@@ -461,8 +461,8 @@ class Tree(FlatTree):
             return self.values[leaf]
         return self._predict_linear(np.asarray(leaf, dtype=np.int32), data, samples)
 
-    def _apply(self, data, n_jobs):
-        """Leaf that each sample reaches, by several threads."""
+    def apply_by_threads(self, data, n_jobs):
+        """`apply_samples` of all samples, by several threads."""
         tree, n = self._form_for(data, data.n_samples) if self.is_sparse else self, data.n_samples
         parts = map_ranges(
             lambda first, stop: tree._route(
@@ -470,8 +470,8 @@ class Tree(FlatTree):
             n, n_jobs, _samples_per_thread(data))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _predict_finite(self, data, predict, n_jobs):
-        """Leaves and, if wanted, predictions in one pass; None where data may not be finite."""
+    def predict_finite(self, data, predict, n_jobs):
+        """Leaves and, if wanted, predictions in one pass; None if data may not be finite."""
         is_linear = predict and self.slopes is not None
         leaf = np.empty(data.n_samples, dtype=np.int32)
         predictions = np.empty((data.n_samples, self.n_outputs)) if is_linear else None
@@ -507,7 +507,7 @@ class Tree(FlatTree):
         -------
         ndarray of shape (n_samples, n_internal)
         """
-        return self._scores(self._check_samples(X))
+        return self.scores_of(self._check_samples(X))
 
     def decision_path(self, X):
         """Internal nodes that each sample visits.
@@ -532,6 +532,15 @@ class Tree(FlatTree):
             +1 where the path goes right, -1 where it goes left; columns from the root down.
         """
         return structure.paths(self, np.arange(self.n_leaves))
+
+    def leaf_depths(self):
+        """Depth of each leaf, that of a single leaf being 0.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_leaves,)
+        """
+        return self._leaf_depths.copy()
 
     def node_depths(self):
         """Depth of each internal node, the root's being 0.

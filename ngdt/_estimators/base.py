@@ -284,13 +284,13 @@ class ObliqueTree(TableEstimator):
             raw = self._read(X)
             if self._table.is_identity:
                 # A search for NaN and infinity costs as much as routing. Scores reveal both.
-                data = tree._samples(raw.numbers)
-                leaf, predictions = tree._predict_finite(data, predict, self.n_jobs)
+                data = tree.samples_of(raw.numbers)
+                leaf, predictions = tree.predict_finite(data, predict, self.n_jobs)
                 if leaf is not None:
                     return tree, leaf, predictions
             X = self._table.transform(raw)
-        data = tree._samples(X)
-        leaf = tree._apply(data, self.n_jobs)
+        data = tree.samples_of(X)
+        leaf = tree.apply_by_threads(data, self.n_jobs)
         return tree, leaf, tree.leaf_predictions(leaf, data) if predict else None
 
     def _predictions(self, X, check_input):

@@ -152,7 +152,7 @@ def leaves_and_samples(model, X):
     steps, model = unwrap(model)
     X = _encoded(model, transform(steps, X))
     tree = tree_of(model)
-    return tree.apply_samples(tree._samples(X)), X
+    return tree.apply_samples(tree.samples_of(X)), X
 
 
 def _encoded(model, X):
@@ -228,7 +228,7 @@ def _known(model, tree):
 
 
 def _summarize(tree, X, is_classifier):
-    data = tree._samples(X)
+    data = tree.samples_of(X)
     samples = np.arange(data.n_samples, dtype=np.int32)
     n_samples_at_leaf = np.bincount(tree.apply_samples(data), minlength=tree.n_leaves)
     moments = Moments.of(X, np.ones(data.n_samples))

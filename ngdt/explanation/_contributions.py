@@ -33,7 +33,7 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
     """
     outputs = tree.values
     if tree.slopes is not None and leaf_means is not None:
-        data = tree._samples(np.ascontiguousarray(leaf_means, dtype=np.float64))
+        data = tree.samples_of(np.ascontiguousarray(leaf_means, dtype=np.float64))
         outputs = tree.leaf_predictions(np.arange(tree.n_leaves), data)
     if is_classifier:
         outputs = softmax(outputs, axis=1)

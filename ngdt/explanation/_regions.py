@@ -122,7 +122,7 @@ class Regions:
         ----------
         points : ndarray of shape (n_points, n_features)
         """
-        data = self.tree._samples(np.ascontiguousarray(points))
+        data = self.tree.samples_of(np.ascontiguousarray(points))
         leaf = self.tree.apply_samples(data)
         outputs = self.tree.leaf_predictions(leaf, data)
         return leaf, outputs, self.goal.accepts(leaf, outputs)

@@ -224,21 +224,21 @@ def explain_tree(model, X, feature_names=None):
     -------
     Explanations
     """
-    captions = captions_of(model, feature_names=feature_names)
-    context, (X, rows) = Context.of([model], captions), encoded_rows(model, X)
-    data = captions.tree._samples(X)
-    leaf = captions.tree.apply_samples(data)
-    outputs = captions.tree.leaf_predictions(leaf, data)
+    labels = labels_of(model, feature_names=feature_names)
+    context, (X, rows) = Context.of([model], labels), encoded_rows(model, X)
+    data = labels.tree.samples_of(X)
+    leaf = labels.tree.apply_samples(data)
+    outputs = labels.tree.leaf_predictions(leaf, data)
     return Explanations(
         _explain(context, X[[i]], row, int(leaf[i]), outputs[i]) for i, row in enumerate(rows))
 
 
 def _explain(context, X, row, leaf, outputs):
     """The explanation of a sample, which is also given as the tree reads it: a matrix."""
-    tree = context.captions.tree
-    data, path = tree._samples(X), paths(tree, [leaf])
+    tree = context.labels.tree
+    data, path = tree.samples_of(X), paths(tree, [leaf])
     nodes, is_right = path.indices, path.data > 0
-    margins = tree._scores(data)[0, nodes]
+    margins = tree.scores_of(data)[0, nodes]
     other = np.where(is_right, tree.children_left[nodes], tree.children_right[nodes])
     samples = np.zeros(len(nodes), dtype=np.int32)
     other_leaf = tree.apply_samples(data, samples, other.astype(np.int32))

@@ -70,4 +70,4 @@ def prediction_cost(tree, X, *, sample_weight=None):
     return tuple(
         Spread(float(np.average(cost, weights=reached)), int(cost[reached > 0].min()),
                int(cost[reached > 0].max()))
-        for cost in (tree._leaf_depths, n_multiplications))
+        for cost in (tree.leaf_depths(), n_multiplications))

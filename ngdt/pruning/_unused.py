@@ -4,6 +4,7 @@ import numpy as np
 
 from ngdt._core.structure import child_ids
 from ngdt._core.tree import check_is_tree
+from ngdt._util.validation import check_matrix
 from ngdt.pruning._replace import children_first, identity, present_samples, replace
 
 
@@ -39,7 +40,7 @@ def prune_dead_branches(tree, X, *, sample_weight=None):
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=1, max_depth=1)
     """
     check_is_tree(tree)
-    leaf, _, _ = present_samples(tree, tree._check_samples(X), sample_weight)
+    leaf, _, _ = present_samples(tree, tree.samples_of(check_matrix(X)), sample_weight)
     return keep_reached(tree, np.bincount(leaf, minlength=tree.n_leaves) > 0)
 
 

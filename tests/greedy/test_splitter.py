@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from helpers import make_problem
-from ngdt._core.greedy.columns import Columns
+from ngdt._core.greedy.columns import BinnedColumns
 from ngdt._core.greedy.splitter import Split, Splitter
 from ngdt._core.samples import Samples
 from reference.splits import best_split, entropy, midpoint, variance
@@ -70,7 +70,7 @@ def test_evenly_spaced_values_have_a_grid_of_their_number(spacing, lowest, n_poi
     rng = np.random.default_rng(0)
     even = lowest + spacing * rng.permutation(np.arange(2 * n_points) // 2)
     X = np.column_stack([even, np.full_like(even, lowest), rng.normal(size=len(even))])
-    steps = np.asarray(Columns(Samples(X), np.arange(len(X), dtype=np.int32)).steps)
+    steps = np.asarray(BinnedColumns(Samples(X), np.arange(len(X), dtype=np.int32)).steps)
     assert steps[:2].tolist() == [n_points, 1]
     assert steps[2] == 0 or n_points < 256      # few values may be near to some grid
 

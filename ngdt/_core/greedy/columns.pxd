@@ -24,11 +24,11 @@ cdef inline Py_ssize_t most_cells_of_feature(Py_ssize_t n) noexcept nogil:
     return min(CELL_BYTES // 8, CELLS_PER_SORTED_ENTRY * n)
 
 
-cdef struct Labels:
+cdef struct Tally:
     # What is counted for each position in the node; n = 0 if nothing can be counted.
     Py_ssize_t n
     bint whole              # all amounts are whole numbers
-    const int32_t *label    # 0 <= label < n
+    const int32_t *tag    # 0 <= tag < n
     const double *amount
 
 
@@ -55,17 +55,17 @@ cdef class BinnedColumns:
     cdef Feature feature[MAX_FEATURES]
     cdef double[::1] z          # entries: value and position in the node
     cdef int32_t[::1] position
-    cdef unsigned char[::1] cells   # int32 or float64: weight of each grid point and label
+    cdef unsigned char[::1] cells   # int32 or float64: weight of each grid point and tag
     cdef unsigned char[::1] seen    # 1 for each grid point that has a weight
     cdef int32_t[::1] _cursor   # next stored value of each sparse sample
 
     cdef double get(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef int32_t point(self, Py_ssize_t j, double x) noexcept nogil
     cdef Py_ssize_t read(
-        self, const int32_t *samples, Py_ssize_t n, Py_ssize_t first, const Labels *labels
+        self, const int32_t *samples, Py_ssize_t n, Py_ssize_t first, const Tally *tally
     ) noexcept nogil
     cdef Py_ssize_t _schedule(
-        self, Py_ssize_t n, Py_ssize_t first, const Labels *labels) noexcept nogil
+        self, Py_ssize_t n, Py_ssize_t first, const Tally *tally) noexcept nogil
 
 
 cdef enum:

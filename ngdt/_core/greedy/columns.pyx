@@ -114,47 +114,44 @@ cdef class BinnedColumns:
         return <int32_t> ((x - self.low[j]) * self.inverse[j] + 0.5)
 
     cdef Py_ssize_t read(
-        self, const int32_t *samples, Py_ssize_t n, Py_ssize_t first, const Labels *labels
+        self, const int32_t *samples, Py_ssize_t n, Py_ssize_t first, const Tally *tally
     ) noexcept nogil:
         """Read a block of features from `first` on; return the feature after its last.
 
-        Features for which that pays are counted by grid point and label. The caller has to set
+        Features for which that pays are counted by grid point and tag. The caller has to set
         what it finds in `seen` and `cells` back to 0.
         """
-        cdef Py_ssize_t last = self._schedule(n, first, labels)
+        cdef Py_ssize_t last = self._schedule(n, first, tally)
         cdef void *cells = &self.cells[0]
         if first == 0 and self._data.is_sparse:
             memset(&self._cursor[0], 0, n * sizeof(int32_t))
         if self._data.is_float32:
-            if labels.whole:
+            if tally.whole:
                 _read_block(
-                    self, &self._skip32[first], <int32_t *> cells, samples, n, first, last, labels)
+                    self, &self._skip32[first], <int32_t *> cells, samples, n, first, last, tally)
             else:
                 _read_block(
-                    self, &self._skip32[first], <double *> cells, samples, n, first, last, labels)
-        elif labels.whole:
+                    self, &self._skip32[first], <double *> cells, samples, n, first, last, tally)
+        elif tally.whole:
             _read_block(
-                self, &self.skip[first], <int32_t *> cells, samples, n, first, last, labels)
+                self, &self.skip[first], <int32_t *> cells, samples, n, first, last, tally)
         else:
             _read_block(
-                self, &self.skip[first], <double *> cells, samples, n, first, last, labels)
+                self, &self.skip[first], <double *> cells, samples, n, first, last, tally)
         return last
 
     cdef Py_ssize_t _schedule(
-        self, Py_ssize_t n, Py_ssize_t first, const Labels *labels
+        self, Py_ssize_t n, Py_ssize_t first, const Tally *tally
     ) noexcept nogil:
         """Choose how many features to read, and how; return the feature after the last."""
-        cdef Py_ssize_t most_cells = CELL_BYTES // (4 if labels.whole else 8)
+        cdef Py_ssize_t most_cells = CELL_BYTES // (4 if tally.whole else 8)
         cdef Py_ssize_t j, needed, n_cells = 0, n_points = 0, n_entries = 0
         cdef Py_ssize_t last = min(first + MAX_FEATURES, self.n_features)
         cdef Feature *feature = self.feature
         for j in range(first, last):
             feature.low, feature.inverse = self.low[j], self.inverse[j]
             feature.count = 0
-            needed = self.steps[j] * labels.n
-            # Cells have to be cleared and scanned, whatever their number of samples: in small
-            # nodes, a sort of the few entries is cheaper. Half of the room, so that two features
-            # always fit.
+            needed = self.steps[j] * tally.n
             feature.counted = 0 < needed <= min(most_cells // 2, CELLS_PER_SORTED_ENTRY * n)
             if feature.counted:
                 feature.base, feature.base_point = n_cells, n_points
@@ -206,7 +203,7 @@ cdef class BinnedColumns:
 
 cdef void _read_block(
     BinnedColumns self, const real *skip, count_t *cells, const int32_t *samples, Py_ssize_t n,
-    Py_ssize_t first, Py_ssize_t last, const Labels *labels
+    Py_ssize_t first, Py_ssize_t last, const Tally *tally
 ) noexcept nogil:
     """Distribute the entries to the features of the block."""
     cdef unsigned char *seen = &self.seen[0]
@@ -216,7 +213,7 @@ cdef void _read_block(
     cdef int32_t entry[MAX_FEATURES]
     cdef Feature *feature
     cdef count_t amount = 0
-    cdef Py_ssize_t i, e, point, slot, label = 0, ahead = VALUES_AHEAD // (last - first) + 1
+    cdef Py_ssize_t i, e, point, slot, tag = 0, ahead = VALUES_AHEAD // (last - first) + 1
     cdef Py_ssize_t fetched_to = first if self._data.is_sparse else last
     cdef Sample x
     # Samples outside, features inside: each row is read once per block, in order, however its
@@ -226,15 +223,15 @@ cdef void _read_block(
             x = self._data.get(samples[i + ahead])
             ngdt_prefetch_range(
                 <const real *> x.values + first, <const real *> x.values + fetched_to)
-        if labels.n:
-            amount = <count_t> labels.amount[i]
-            label = labels.label[i]
+        if tally.n:
+            amount = <count_t> tally.amount[i]
+            tag = tally.tag[i]
         for e in range(_entries(self, skip, samples[i], i, first, last, entry, value)):
             feature = self.feature + entry[e]
             if feature.counted:
                 point = <Py_ssize_t> ((value[e] - feature.low) * feature.inverse + 0.5)
                 seen[feature.base_point + point] = 1
-                cells[feature.base + point * labels.n + label] += amount
+                cells[feature.base + point * tally.n + tag] += amount
             else:
                 slot = feature.base + feature.count
                 z[slot] = value[e]

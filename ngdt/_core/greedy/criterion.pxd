@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from ngdt._core.greedy.columns cimport Labels
+from ngdt._core.greedy.columns cimport Tally
 
 cdef enum:
     REST = -1       # the item that stands for all samples of the node that were not listed
@@ -34,7 +34,7 @@ cdef class Criterion:
     cdef const double[::1] _sample_weight
     cdef int32_t[::1] tag               # item of each position in the node
     cdef double[::1] amount             # its weight
-    cdef Labels labels                  # the same, if samples of equal tag can be pooled
+    cdef Tally tally                  # the same, if samples of equal tag can be pooled
 
     cdef bint start(self, const int32_t *samples, Py_ssize_t n) noexcept nogil
     cdef Cut scan(self, const Moves *moves) noexcept nogil

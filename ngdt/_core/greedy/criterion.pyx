@@ -72,7 +72,7 @@ cdef class Entropy(Criterion):
             self.unit = 2.0 ** -bits
             self._table = np.rint(np.ldexp(exact, bits)).astype(np.int64)
         if len(y):
-            self.labels = Labels(
+            self.tally = Tally(
                 n_outputs, self._table is not None, &self.tag[0], &self.amount[0])
 
     cdef bint start(self, const int32_t *samples, Py_ssize_t n) noexcept nogil:
@@ -183,7 +183,7 @@ cdef class Misclassification(Criterion):
         super().__init__(y, sample_weight, n_outputs)
         self.unit = 1.0
         if len(y):
-            self.labels = Labels(2, False, &self.tag[0], &self.amount[0])
+            self.tally = Tally(2, False, &self.tag[0], &self.amount[0])
 
     cdef bint start(self, const int32_t *samples, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t position

@@ -31,7 +31,7 @@ cdef class MoveList:
     cdef void _set_range(self, Py_ssize_t n_rest, bint counted) noexcept nogil
     cdef void _list_counted(
         self, count_t *cells, BinnedColumns columns, Py_ssize_t j, const Feature *feature,
-        Py_ssize_t n, Py_ssize_t n_labels) noexcept nogil
+        Py_ssize_t n, Py_ssize_t n_tags) noexcept nogil
     cdef void _list_sorted(
         self, BinnedColumns columns, Py_ssize_t j, const Feature *feature, Py_ssize_t n,
         Criterion criterion) noexcept nogil

@@ -204,13 +204,13 @@ cdef class MoveList:
     ) noexcept nogil:
         """List feature j of the block that was read last, for the n samples of the node."""
         cdef unsigned char *cells = &columns.cells[0]
-        cdef Py_ssize_t n_labels = criterion.labels.n
+        cdef Py_ssize_t n_tags = criterion.tally.n
         if not feature.counted:
             self._list_sorted(columns, j, feature, n, criterion)
-        elif criterion.labels.whole:
-            self._list_counted(<int32_t *> cells + feature.base, columns, j, feature, n, n_labels)
+        elif criterion.tally.whole:
+            self._list_counted(<int32_t *> cells + feature.base, columns, j, feature, n, n_tags)
         else:
-            self._list_counted(<double *> cells + feature.base, columns, j, feature, n, n_labels)
+            self._list_counted(<double *> cells + feature.base, columns, j, feature, n, n_tags)
         self._set_range(n - feature.count, feature.counted)
 
     cdef void _set_range(self, Py_ssize_t n_rest, bint counted) noexcept nogil:
@@ -236,11 +236,11 @@ cdef class MoveList:
 
     cdef void _list_counted(
         self, count_t *cells, BinnedColumns columns, Py_ssize_t j, const Feature *feature,
-        Py_ssize_t n, Py_ssize_t n_labels
+        Py_ssize_t n, Py_ssize_t n_tags
     ) noexcept nogil:
         """List the counts of feature j, and set them back to 0."""
         cdef unsigned char *seen = &columns.seen[feature.base_point]
-        cdef Py_ssize_t first, point, label, m = 0, rest = 0
+        cdef Py_ssize_t first, point, tag, m = 0, rest = 0
         cdef bint waiting = feature.count < n
         cdef count_t *cell
         cdef uint64_t word
@@ -257,11 +257,11 @@ cdef class MoveList:
                 if waiting and point > rest:
                     waiting = False
                     m = self.put(m, rest, REST, 0.0)
-                cell = cells + point * n_labels
-                for label in range(n_labels):
-                    if cell[label]:
-                        m = self.put(m, point, label, cell[label])
-                        cell[label] = 0
+                cell = cells + point * n_tags
+                for tag in range(n_tags):
+                    if cell[tag]:
+                        m = self.put(m, point, tag, cell[tag])
+                        cell[tag] = 0
         if waiting:
             m = self.put(m, rest, REST, 0.0)
         self.moves.n = m

@@ -15,9 +15,9 @@ cdef inline double midpoint(double low, double high) noexcept nogil:
 cdef class Splitter:
     cdef readonly Py_ssize_t n_features
     cdef readonly object weight
-    cdef Samples _data
-    cdef BinnedColumns _columns
-    cdef Criterion _criterion
+    cdef Samples data
+    cdef BinnedColumns columns
+    cdef Criterion criterion
     cdef object _used
     cdef const unsigned char[::1] _is_used
     # The best cut of every feature
@@ -25,13 +25,13 @@ cdef class Splitter:
     cdef double[::1] _low
     cdef double[::1] _high
     cdef unsigned char[::1] _by_count   # low and high are grid points
-    cdef int _n_labels                  # of the criterion, for values counted by grid point
+    cdef int _n_tags                  # of the criterion, for values counted by grid point
     cdef MoveList _moves
     cdef int32_t[::1] _right
 
-    cdef Py_ssize_t _check_samples(self, const int32_t[::1] samples) except -1
-    cdef void _limit(self, Py_ssize_t min_samples_leaf) noexcept
-    cdef Cut _cut(self, const double *z, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t check_samples(self, const int32_t[::1] samples) except -1
+    cdef void limit(self, Py_ssize_t min_samples_leaf) noexcept
+    cdef Cut cut_at(self, const double *z, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t _search(self, const int32_t *samples, Py_ssize_t n) noexcept nogil
     cdef double _threshold(
         self, const int32_t *samples, Py_ssize_t n, Py_ssize_t feature) noexcept nogil

@@ -74,10 +74,10 @@ cdef class Splitter:
     """
 
     def __init__(self, X, y, sample_weight, n_outputs, criterion):
-        self._data = Samples(X)
-        self.n_features = self._data.n_features
+        self.data = Samples(X)
+        self.n_features = self.data.n_features
         self.weight = sample_weight
-        n_samples = self._data.n_samples
+        n_samples = self.data.n_samples
         if not len(y) == len(sample_weight) == n_samples <= np.iinfo(np.int32).max:
             raise ValueError(
                 f"X has {n_samples} samples, y {len(y)}, sample_weight "
@@ -85,8 +85,8 @@ cdef class Splitter:
         is_used = sample_weight > 0
         self._is_used = is_used.view(np.uint8)
         self._used = np.flatnonzero(is_used).astype(np.int32)
-        self._columns = BinnedColumns(self._data, self._used)
-        self._criterion = CRITERIA[criterion](y, sample_weight, n_outputs)
+        self.columns = BinnedColumns(self.data, self._used)
+        self.criterion = CRITERIA[criterion](y, sample_weight, n_outputs)
         self._gain = np.empty(self.n_features)
         self._low = np.empty(self.n_features)
         self._high = np.empty(self.n_features)
@@ -94,7 +94,7 @@ cdef class Splitter:
         cdef Py_ssize_t n = len(self._used)
         present = sample_weight[self._used]
         same = present[0] if n and present.min() == present.max() else np.nan
-        self._n_labels = self._criterion.labels.n
+        self._n_tags = self.criterion.tally.n
         self._moves = MoveList(max(n, most_cells_of_feature(n)) + 1, n, same)
         self._right = np.empty(n, dtype=np.int32)
 
@@ -120,18 +120,17 @@ cdef class Splitter:
         """
         cdef Py_ssize_t feature = -1
         cdef double threshold = 0.0
-        # A node of one sample cannot be cut; the kernels below rely on two.
-        if self._check_samples(samples) < 2:
+        if self.check_samples(samples) < 2:
             return None
-        self._limit(min_samples_leaf)
+        self.limit(min_samples_leaf)
         with nogil:
-            if self._criterion.start(&samples[0], len(samples)):
+            if self.criterion.start(&samples[0], len(samples)):
                 feature = self._search(&samples[0], len(samples))
             if feature >= 0:
                 threshold = self._threshold(&samples[0], len(samples), feature)
         if feature < 0:
             return None
-        return Split(feature, threshold, self._gain[feature] * self._criterion.unit)
+        return Split(feature, threshold, self._gain[feature] * self.criterion.unit)
 
     def best_threshold(
         self, const int32_t[::1] samples, const double[::1] z, Py_ssize_t min_samples_leaf=1
@@ -151,20 +150,20 @@ cdef class Splitter:
         tuple of float (threshold, gain), or None
             None if a number is NaN or infinite, too: no threshold is between it and others.
         """
-        cdef Py_ssize_t n = self._check_samples(samples)
+        cdef Py_ssize_t n = self.check_samples(samples)
         cdef Cut cut
         cdef bint impure = False
         if len(z) != n:
             raise ValueError(f"z has {len(z)} values for {n} samples")
         if n < 2:
             return None
-        self._limit(min_samples_leaf)
+        self.limit(min_samples_leaf)
         with nogil:
-            impure = self._criterion.start(&samples[0], n)
-            cut = self._cut(&z[0], n)
+            impure = self.criterion.start(&samples[0], n)
+            cut = self.cut_at(&z[0], n)
         if not impure or cut.gain == -INFINITY:
             return None
-        return midpoint(cut.low, cut.high), cut.gain * self._criterion.unit
+        return midpoint(cut.low, cut.high), cut.gain * self.criterion.unit
 
     def partition(self, int32_t[::1] samples, split):
         """Reorder samples, the left side first, each side in its order; return where it ends."""
@@ -175,7 +174,7 @@ cdef class Splitter:
         cdef bint oblique = isinstance(split.direction, np.ndarray)
         cdef bint right
         cdef Sample x
-        self._check_samples(samples)
+        self.check_samples(samples)
         if oblique:
             direction = split.direction
             if direction.shape[0] != self.n_features:
@@ -188,12 +187,10 @@ cdef class Splitter:
         with nogil:
             for i in range(samples.shape[0]):
                 if oblique:
-                    x = self._data.get(samples[i])
+                    x = self.data.get(samples[i])
                     right = dense_score(&x, &direction[0], threshold) > 0.0
                 else:
-                    right = self._columns.get(samples[i], feature) > threshold
-                # Both sides are written, and one of the two counters moves on: no branch to
-                # predict, where half of the samples go either way.
+                    right = self.columns.get(samples[i], feature) > threshold
                 self._right[n_right] = samples[i]
                 samples[n_left] = samples[i]
                 n_right += right
@@ -202,7 +199,7 @@ cdef class Splitter:
                 memcpy(&samples[n_left], &self._right[0], n_right * sizeof(int32_t))
         return n_left
 
-    cdef Py_ssize_t _check_samples(self, const int32_t[::1] samples) except -1:
+    cdef Py_ssize_t check_samples(self, const int32_t[::1] samples) except -1:
         if samples.shape[0] > self._right.shape[0]:
             raise ValueError(
                 f"samples has {samples.shape[0]} entries, but only {self._right.shape[0]} samples "
@@ -214,20 +211,20 @@ cdef class Splitter:
                 raise ValueError(f"samples[{i}] = {samples[i]} is not a sample with weight")
         return samples.shape[0]
 
-    cdef void _limit(self, Py_ssize_t min_samples_leaf) noexcept:
+    cdef void limit(self, Py_ssize_t min_samples_leaf) noexcept:
         self._moves.min_samples_leaf = min_samples_leaf
         # Weights of cells tell their numbers of samples only if all samples have the same weight.
         counted = min_samples_leaf <= 1 or self._moves.sample_weight == self._moves.sample_weight
-        self._criterion.labels.n = self._n_labels if counted else 0
+        self.criterion.tally.n = self._n_tags if counted else 0
 
-    cdef Cut _cut(self, const double *z, Py_ssize_t n) noexcept nogil:
+    cdef Cut cut_at(self, const double *z, Py_ssize_t n) noexcept nogil:
         """Best threshold of one number per sample, for the node that was started last."""
         cdef const double *ordered = self._moves.moves.z
-        self._moves.list_all(z, n, self._criterion)
+        self._moves.list_all(z, n, self.criterion)
         # NaN and infinity, of products that overflow, are at an end. NaN goes left, wherever it is.
         if not isfinite(ordered[0]) or not isfinite(ordered[n - 1]):
             return Cut(-INFINITY, 0.0, 0.0)
-        return self._criterion.scan(&self._moves.moves)
+        return self.criterion.scan(&self._moves.moves)
 
     cdef Py_ssize_t _search(self, const int32_t *samples, Py_ssize_t n) noexcept nogil:
         """Find the best cut of every feature; return the best feature, -1 if none can be cut."""
@@ -239,15 +236,15 @@ cdef class Splitter:
         # scanned.
         while last < self.n_features:
             first = last
-            last = self._columns.read(samples, n, first, &self._criterion.labels)
+            last = self.columns.read(samples, n, first, &self.criterion.tally)
             for j in range(first, last):
                 self._gain[j] = -INFINITY
-                feature = self._columns.feature[j - first]
+                feature = self.columns.feature[j - first]
                 if feature.count == 0:
                     continue
                 self._by_count[j] = feature.counted
-                self._moves.list_feature(self._columns, j, &feature, n, self._criterion)
-                cut = self._criterion.scan(&self._moves.moves)
+                self._moves.list_feature(self.columns, j, &feature, n, self.criterion)
+                cut = self.criterion.scan(&self._moves.moves)
                 self._gain[j], self._low[j], self._high[j] = cut.gain, cut.low, cut.high
                 best = fmax(best, cut.gain)
         if best == -INFINITY:
@@ -255,7 +252,7 @@ cdef class Splitter:
         # Gains that differ by rounding alone are equal, and the lowest feature wins: else the order
         # of sums, and with it the block size, would choose.
         for j in range(self.n_features):
-            if self._gain[j] >= best - self._criterion.tolerance:
+            if self._gain[j] >= best - self.criterion.tolerance:
                 return j
         return -1
 
@@ -272,8 +269,8 @@ cdef class Splitter:
             last_point = <int32_t> low
             low, high = -INFINITY, INFINITY
             for i in range(n):
-                x = self._columns.get(samples[i], feature)
-                if self._columns.point(feature, x) <= last_point:
+                x = self.columns.get(samples[i], feature)
+                if self.columns.point(feature, x) <= last_point:
                     low = fmax(low, x)
                 else:
                     high = fmin(high, x)

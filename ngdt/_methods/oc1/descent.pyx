@@ -52,20 +52,20 @@ cdef class Descent:
     def __init__(self, Splitter splitter, center, scale):
         cdef Py_ssize_t n = len(splitter.used_samples())
         self._splitter = splitter
-        self._columns, self._criterion = splitter._columns, splitter._criterion
+        self._columns, self._criterion = splitter.columns, splitter.criterion
         self._center, self._scale = center, scale
         self._samples = np.empty(0, dtype=np.int32)
         self._weights = np.empty(splitter.n_features + 1)
         self._score, self._slope, self._turn = np.empty(n), np.empty(n), np.empty(n)
         self._turning = np.empty(n, dtype=np.int32)
-        self._pool = np.empty(max(1, self._criterion.labels.n))
+        self._pool = np.empty(max(1, self._criterion.tally.n))
         # A sample that leaves the left side has to be brought there before.
         self._moves = MoveList(2 * n, n, NAN)
         self._moves.moves.has_rest = False
 
     @property
     def gain(self):
-        """What the split gains, up to the rounding of its steps."""
+        """Gain of the split, up to the rounding of its steps."""
         return self._gain * self._criterion.unit
 
     @property
@@ -88,7 +88,7 @@ cdef class Descent:
         gain : float
             Of the split.
         """
-        self._check(self._splitter._check_samples(samples), score)
+        self._check(self._splitter.check_samples(samples), score)
         self._check_weights(weights)
         self._samples = samples
         self._weights[:] = weights
@@ -168,7 +168,7 @@ cdef class Descent:
         return 0
 
     cdef void _read_slope(self, Py_ssize_t j) noexcept nogil:
-        """How the score of each sample depends on weight j: its scaled feature, or -1."""
+        """Derivative of the score of each sample in weight j: its scaled feature, or -1."""
         cdef Py_ssize_t i
         if j == self._splitter.n_features:
             for i in range(self._samples.shape[0]):
@@ -200,7 +200,7 @@ cdef class Descent:
 
     cdef bint _list_moves(self) noexcept nogil:
         """List the moves of the samples along the slope; False if none changes sides."""
-        cdef Py_ssize_t i, k, e, m = 0, n = 0, n_labels = self._criterion.labels.n
+        cdef Py_ssize_t i, k, e, m = 0, n = 0, n_labels = self._criterion.tally.n
         cdef double step
         cdef bint starts_left
         for k in range(n_labels):

@@ -55,14 +55,14 @@ cdef class ObliqueBuilder:
 
     def __init__(self, Splitter splitter, samples, n_nonzero, max_depth, max_leaf_nodes,
                  min_samples_split, min_samples_leaf, min_gain):
-        cdef Py_ssize_t n = splitter._check_samples(samples)
+        cdef Py_ssize_t n = splitter.check_samples(samples)
         self._splitter, self._samples, self._k = splitter, samples, n_nonzero
-        self._reader = Reader(splitter._data, n_nonzero < splitter.n_features)
+        self._reader = Reader(splitter.data, n_nonzero < splitter.n_features)
         self._max_depth = n if max_depth is None else min(n, max_depth)
         self._max_leaf_nodes = max(n, 1) if max_leaf_nodes is None else max_leaf_nodes
         self._min_samples_split = max(2, min_samples_split)
         self._min_gain, self._rounding = min_gain, ROUNDING
-        splitter._limit(min_samples_leaf)
+        splitter.limit(min_samples_leaf)
         self._right_samples, self._z = np.empty(n, dtype=np.int32), np.empty(n)
         self._nodes = np.full((5, 2 * n + 1), -1, dtype=np.int32)
         self._begin, self._end, self._depth, self._child, self._split_of = self._nodes
@@ -153,16 +153,16 @@ cdef class ObliqueBuilder:
             self._features, self._weights = features, weights
 
     cdef bint _is_splittable(self, Py_ssize_t node) noexcept nogil:
-        """Whether a node is impure and large enough for a split."""
+        """Tell whether a node is impure and large enough for a split."""
         cdef Py_ssize_t begin = self._begin[node], n = self._end[node] - begin, i
         if n < self._min_samples_split or self._depth[node] >= self._max_depth:
             return False
-        if not self._splitter._criterion.start(&self._samples[begin], n):
+        if not self._splitter.criterion.start(&self._samples[begin], n):
             return False
         # If distinct values of every sample give no valid threshold, no direction does.
         for i in range(n):
             self._z[i] = i
-        return self._splitter._cut(&self._z[0], n).gain > -INFINITY
+        return self._splitter.cut_at(&self._z[0], n).gain > -INFINITY
 
     cdef void _search(
         self, Py_ssize_t node, const int32_t[:, ::1] features, const double[:, ::1] weights
@@ -174,7 +174,7 @@ cdef class ObliqueBuilder:
         cdef Cut cut
         for i in range(features.shape[0]):
             self._project(&self._samples[begin], n, &features[i, 0], &weights[i, 0])
-            cut = self._splitter._cut(&self._z[0], n)
+            cut = self._splitter.cut_at(&self._z[0], n)
             if cut.gain > -INFINITY and (best < 0 or cut.gain > gain + self._rounding * fabs(gain)):
                 best, gain = i, cut.gain
         if best < 0:
@@ -183,8 +183,8 @@ cdef class ObliqueBuilder:
         # Sums of all products, in the order in which the tree takes them, may have other last bits.
         for i in range(n):
             self._z[i] = self._product(self._samples[begin + i], split)
-        cut = self._splitter._cut(&self._z[0], n)
-        gain = cut.gain * self._splitter._criterion.unit
+        cut = self._splitter.cut_at(&self._z[0], n)
+        gain = cut.gain * self._splitter.criterion.unit
         if cut.gain == -INFINITY or not gain >= self._min_gain:
             return
         self._threshold[split], self._gain[split] = midpoint(cut.low, cut.high), gain
@@ -200,12 +200,12 @@ cdef class ObliqueBuilder:
         cdef Sample x
         for i in range(n):
             if self._k == self._splitter.n_features:
-                x = self._splitter._data.get(samples[i])
+                x = self._splitter.data.get(samples[i])
                 self._z[i] = x.dot(x.values, x.indices, x.n, weights)
             else:
                 self._z[i] = 0.0
                 for k in range(self._k):
-                    self._z[i] += weights[k] * self._splitter._columns.get(samples[i], features[k])
+                    self._z[i] += weights[k] * self._splitter.columns.get(samples[i], features[k])
 
     cdef void _set_direction(
         self, Py_ssize_t split, const int32_t *features, const double *weights
@@ -259,7 +259,7 @@ cdef class ObliqueBuilder:
         self._n_nodes += 1
 
     cdef bint _before(self, int32_t a, int32_t b) noexcept nogil:
-        """Whether split a is made before b: of equal gains, the one that was found first."""
+        """Tell whether split a is made before b: of equal gains, the one found first."""
         return self._gain[a] > self._gain[b] or (self._gain[a] == self._gain[b] and a < b)
 
     cdef void _push(self, int32_t split) noexcept nogil:
