@@ -224,18 +224,18 @@ def explain_tree(model, X, feature_names=None):
     -------
     Explanations
     """
-    labels = labels_of(model, feature_names=feature_names)
-    context, (X, rows) = Context.of([model], labels), encoded_rows(model, X)
-    data = labels.tree.samples_of(X)
-    leaf = labels.tree.apply_samples(data)
-    outputs = labels.tree.leaf_predictions(leaf, data)
+    captions = captions_of(model, feature_names=feature_names)
+    context, (X, rows) = Context.of([model], captions), encoded_rows(model, X)
+    data = captions.tree.samples_of(X)
+    leaf = captions.tree.apply_samples(data)
+    outputs = captions.tree.leaf_predictions(leaf, data)
     return Explanations(
         _explain(context, X[[i]], row, int(leaf[i]), outputs[i]) for i, row in enumerate(rows))
 
 
 def _explain(context, X, row, leaf, outputs):
     """The explanation of a sample, which is also given as the tree reads it: a matrix."""
-    tree = context.labels.tree
+    tree = context.captions.tree
     data, path = tree.samples_of(X), paths(tree, [leaf])
     nodes, is_right = path.indices, path.data > 0
     margins = tree.scores_of(data)[0, nodes]
