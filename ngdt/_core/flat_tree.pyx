@@ -43,6 +43,7 @@ cdef class FlatTree:
         self.n_outputs, self.max_depth = values.shape[1], leaf_depths.max()
         self._values = values
         self._has_ranges = ranges is not None
+        # Views: kernels want one row for each leaf and output.
         if slopes is not None:
             self._slopes = slopes.reshape(-1, n_features)
         if ranges is not None:
@@ -56,7 +57,9 @@ cdef class FlatTree:
         self._weights = dense
         if self.is_sparse:
             data, columns, starts = csr
+            # scipy chooses between 32 and 64 bits for starts; kernels read one type.
             self._starts = starts.astype(np.int64)
+            # Addresses, which stay valid: `_csr` keeps the arrays, and nobody can write to them.
             address = data.ctypes.data
             self._nonzeros = <const double *> address
             address = columns.ctypes.data
@@ -109,11 +112,13 @@ cdef class FlatTree:
         cdef Py_ssize_t n = samples.shape[0] if has_samples else data.n_samples
         self._check_width(data)
         if has_samples:
+            # Kernels index without checks: a wrong number would read foreign memory.
             check_ids("samples", samples, 0, data.n_samples)
         if has_start:
             if start.shape[0] != n:
                 raise ValueError(f"start has {start.shape[0]} entries for {n} samples")
             check_ids("start", start, -self.n_leaves, self.n_internal)
+        # A Reader has a buffer, so each call makes its own: calls may run in several threads.
         cdef Reader reader = Reader(data, self.is_sparse)
         out = np.empty(n, dtype=np.int32)
         cdef int32_t[::1] leaf = out
@@ -140,6 +145,7 @@ cdef class FlatTree:
         one, too. So can finite values that are huge. Sparse weights skip values: False.
         Predictions of linear leaves are written to `out`, while the sample is in the cache.
         """
+        # No product with all values is computed there, which could tell.
         if self.n_internal == 0 or self.is_sparse:
             return False
         self._check_width(data)
@@ -162,11 +168,13 @@ cdef class FlatTree:
                 # One test of the score of the root replaces a pass over all values, which would
                 # cost as much as the routing.
                 score = self.score(&x, 0)
+                # The caller then checks all samples, to name the value at fault, and starts again.
                 if not isfinite(score):
                     finite = False
                     break
                 leaf[i] = self.leaf_below(&x, self.child(0, score))
                 if predicts:
+                    # Here, not in a pass of its own: the sample is still in the cache.
                     self.predict_linear(&x, leaf[i], &out[i, 0])
         return finite
 
@@ -219,6 +227,8 @@ cdef class FlatTree:
         cdef bint goes_right
         cdef double product, sign
         cdef Sample x, single
+        # `single` is multiplied with one weight, whatever the form of the tree's: a product with a
+        # dense vector would read the whole sample.
         cdef Reader reader = Reader(data, self.is_sparse), single_reader = Reader(data, True)
         self._check_width(data)
         check_ids("samples", samples, 0, data.n_samples)
@@ -240,11 +250,14 @@ cdef class FlatTree:
                         product = self.product(&x, at)
                         goes_right = product > self._thresholds[at]
                     else:
+                        # A sign changes no digit: |weight| times the product is, to the last bit,
+                        # what the tree compares with the threshold.
                         sign = copysign(1.0, weight[at])
                         product = single.dot_sparse(
                             single.values, single.indices, single.n, &sign, &column[at], 1)
                         goes_right = fabs(weight[at]) * product > self._thresholds[at]
                     if goes_right:
+                        # Here the product cannot be NaN, which is never greater than a threshold.
                         right[at] = fmin(right[at], product)
                         at = self._right[at]
                     else:       # NaN goes left, and stays
@@ -266,6 +279,7 @@ cdef class FlatTree:
         with nogil:
             for i in range(data.n_samples):
                 x = reader.get(i)
+                # Sample by sample: each is read from memory once for all nodes.
                 for node in range(self.n_internal):
                     score[i, node] = self.score(&x, node)
         return out

@@ -99,6 +99,7 @@ cdef class Loss:
         if self.is_classifier:
             if y.ndim != 1 and y.shape[1:] != (1,):
                 raise ValueError(f"y must have one class index per sample, got shape {y.shape}")
+            # Kernels use it as an index without a check.
             if y.size and ((y != np.floor(y)).any() or y.min() < 0 or y.max() >= n_outputs):
                 raise ValueError(
                     f"y must hold class indices 0..{n_outputs - 1}, "
@@ -112,7 +113,7 @@ cdef class Loss:
         return np.ascontiguousarray(y, dtype=np.float64)
 
     def decode(self, values):
-        """What leaf values predict, in the form of `encode`.
+        """Predictions of leaf values, in the form of `encode`.
 
         Parameters
         ----------
@@ -139,7 +140,7 @@ cdef class Loss:
         return y
 
     def fits(self, Loss other not None):
-        """Whether leaf values mean the same for another loss.
+        """Tell whether leaf values mean the same for another loss.
 
         Parameters
         ----------
@@ -182,6 +183,7 @@ cdef class Loss:
             0 or 1 for classes, else the loss.
         """
         if self.is_classifier:
+            # Trees of classes are compared by what they get wrong, whatever they were trained on.
             return (self.decode(values) != y)[:, 0].astype(np.float64)
         return self.value(values, y)
 
@@ -206,6 +208,7 @@ cdef class Loss:
         cdef Py_ssize_t i
         with nogil:
             for i in range(t.shape[0]):
+                # A leaf is the box lo = hi, where `largest` is exact.
                 self.profile(&t[i, 0], t.shape[1], &profile[0])
                 o[i] = self.largest(&profile[0], &profile[0], t.shape[1], &target[i, 0])
         return out
@@ -254,6 +257,7 @@ cdef class Loss:
         with nogil:
             for i in range(t.shape[0]):
                 self.profile(&t[i, 0], t.shape[1], &profile[i, 0])
+        # The box is wider than the set of leaves: bounds may be loose, never wrong.
         cdef double[::1] lo = profiles.min(axis=0), hi = profiles.max(axis=0)
         smallest, largest = np.empty(len(target)), np.empty(len(target))
         cdef double[::1] s = smallest, b = largest
@@ -328,6 +332,7 @@ cdef class LogLoss(Loss):
 
     cdef void profile(self, const double *values, int k, double *out) noexcept nogil:
         # The loss for every class: l(values, c) = logsumexp(values) - theta_c.
+        # Relative to the largest value no exponential overflows, and the sum is at least 1.
         cdef double top = values[0], total = 0.0
         cdef int c
         for c in range(1, k):
@@ -336,10 +341,12 @@ cdef class LogLoss(Loss):
             total += exp(values[c] - top)
         total = log(total)
         for c in range(k):
+            # In this order, values far from zero do not swallow the logarithm.
             out[c] = total + (top - values[c])
 
     cdef double largest(
             self, const double *lo, const double *hi, int k, const double *y) noexcept nogil:
+        # The loss for a class is one of the numbers of the profile, so bounds are exact.
         return hi[<int> y[0]]
 
     cdef double smallest(
@@ -361,9 +368,11 @@ cdef class LogLoss(Loss):
         out[<int> y[0]] -= 1.0
 
     def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
+        # One count for leaves and classes together: bincount has one dimension.
         cell = np.asarray(leaf, dtype=np.intp) * n_outputs + y[:, 0].astype(np.intp)
         count = np.bincount(cell, weights=sample_weight, minlength=n_leaves * n_outputs)
         count = count.reshape(n_leaves, n_outputs)
+        # A leaf without weight predicts the shares of all samples.
         count[count.sum(axis=1) == 0] = count.sum(axis=0)
         # One pseudo-sample is shared by the classes: one for each of many classes would outweigh a
         # small leaf.
@@ -411,6 +420,8 @@ cdef class BoundedLoss(LogLoss):
     cdef void profile(self, const double *values, int k, double *out) noexcept nogil:
         cdef int c
         LogLoss.profile(self, values, k, out)
+        # It increases with the log loss: what is extreme stays extreme, and the bounds of
+        # `LogLoss` hold for these profiles.
         for c in range(k):
             out[c] = (1.0 - exp(-self.q * out[c])) / self.q
 

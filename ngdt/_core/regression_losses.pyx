@@ -61,6 +61,8 @@ cdef class RegressionLoss(Loss):
         cdef double total = 0.0
         cdef int t
         for t in range(k):
+            # A convex function is least at its best value, or at the end of the interval that is
+            # next to it. By `larger` alone, as fmin and fmax are not inlined.
             total += self.at(larger(lo[t], -larger(-hi[t], -self.best(y[t]))), y[t])
         return total
 
@@ -127,13 +129,16 @@ cdef class HuberLoss(RegressionLoss):
 
     cdef double at(self, double value, double y) noexcept nogil:
         cdef double e = fabs(value - y)
+        # Twice the usual Huber loss: near the target, it is the squared loss.
         return e * e if e <= self.limit else self.limit * (2.0 * e - self.limit)
 
     cdef double slope(self, double value, double y) noexcept nogil:
+        # The error, clipped to the limit on both sides.
         return 2.0 * larger(-self.limit, -larger(-self.limit, y - value))
 
     def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
         values = LeafQuantiles.fit(leaf, y, sample_weight, n_leaves).quantiles([0.5])[:, 0]
+        # A leaf without weight gets the best value of all samples together.
         is_empty = np.bincount(leaf, weights=sample_weight, minlength=n_leaves) == 0
         for t in range(n_outputs):
             self._descend(values[:, t], leaf, y[:, t], sample_weight)
@@ -145,6 +150,7 @@ cdef class HuberLoss(RegressionLoss):
 
     def split_targets(self, y, sample_weight):
         best = self.fit_leaves(np.zeros(len(y), np.intp), y, sample_weight, 1, y.shape[1])
+        # The derivative of the loss at the best constant: outliers count no more than the limit.
         return np.clip(y - best, -self.limit, self.limit)
 
     def _descend(self, values, leaf, y, sample_weight):
@@ -153,6 +159,7 @@ cdef class HuberLoss(RegressionLoss):
         The derivative is piecewise linear, so that the last of few steps is exact. A step out of
         the interval between values that are known to be too small and too large halves it instead.
         """
+        # The best value of a leaf is between its smallest and largest target, and so in here.
         low, high = np.full(len(values), y.min()), np.full(len(values), y.max())
         for _ in range(_MAX_STEPS):
             residual = y - values[leaf]
@@ -161,6 +168,7 @@ cdef class HuberLoss(RegressionLoss):
             curvature = np.bincount(
                 leaf, sample_weight * (np.abs(residual) <= self.limit), len(values))
             low, high = np.where(pull >= 0, values, low), np.where(pull <= 0, values, high)
+            # Where no residual is within the limit there is no curvature: the bisection takes over.
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 moved = np.where(pull == 0, values, values + pull / curvature)
             moved = np.where((moved >= low) & (moved <= high), moved, 0.5 * (low + high))
@@ -202,6 +210,7 @@ cdef class QuantileLoss(RegressionLoss):
         self.quantile, self.above, self.below = quantile, quantile, 1.0 - quantile
 
     cdef double at(self, double value, double y) noexcept nogil:
+        # `AbsoluteLoss` sets these two, and need not override this.
         return self.above * (y - value) if y > value else self.below * (value - y)
 
     cdef double slope(self, double value, double y) noexcept nogil:
@@ -241,6 +250,7 @@ cdef class AbsoluteLoss(QuantileLoss):
     name = "absolute_error"
 
     def __init__(self):
+        # Twice the loss of the median, so that it is the absolute error itself.
         self.quantile, self.above, self.below = 0.5, 1.0, 1.0
 
     def __reduce__(self):
@@ -263,6 +273,8 @@ def leaf_means(leaf, y, sample_weight, n_leaves):
     ndarray of shape (n_leaves, n_targets)
     """
     weight = np.bincount(leaf, weights=sample_weight, minlength=n_leaves)
+    # Sums are taken of differences from the overall mean: far from zero, those of the targets
+    # themselves would lose digits.
     overall = np.average(y, axis=0, weights=sample_weight)
     total = np.stack(
         [np.bincount(leaf, weights=sample_weight * (y[:, t] - overall[t]), minlength=n_leaves)
@@ -340,12 +352,14 @@ cdef class PoissonLoss(RegressionLoss):
             log_y = log(y[t]) if y[t] > 0.0 else 0.0
             low, high = bounded(lo[t]), bounded(hi[t])
             high_mean = exp(high)
+            # At a leaf the loss has to be exact: no room for rounding.
             if low == high:
                 total += half_deviance(high, high_mean, y[t], log_y)
             else:
                 low_mean = exp(low)
                 total += larger(half_deviance(low, low_mean, y[t], log_y),
                                 half_deviance(high, high_mean, y[t], log_y))
+                # A computed value between the ends may be above both, but by no more than this.
                 total += rounding(low, low_mean, y[t], log_y)
                 total += rounding(high, high_mean, y[t], log_y)
         return total
@@ -356,6 +370,7 @@ cdef class PoissonLoss(RegressionLoss):
         cdef int t
         for t in range(k):
             log_y = log(y[t]) if y[t] > 0.0 else 0.0
+            # For y = 0 the loss is exp(value): the lowest value is the best.
             best = lo[t] if y[t] == 0.0 else larger(lo[t], -larger(-hi[t], -log_y))
             best = bounded(best)
             mean = exp(best)
@@ -381,6 +396,7 @@ cdef class PoissonLoss(RegressionLoss):
         weight = np.bincount(leaf, weights=sample_weight, minlength=n_leaves)[:, None]
         weight = np.where(weight == 0, sample_weight.sum(), weight)
         mean = leaf_means(leaf, y, sample_weight, n_leaves)
+        # As if the pseudo-count were the weight of one more target of 1.
         share = weight / (weight + self.pseudo_count)
         return self.values_of(share * mean + (1.0 - share))
 

@@ -62,9 +62,11 @@ cdef class Samples:
         self.n_samples, self.n_features = X.shape
         self.max_stored = self.mean_stored = self.n_features
         self.is_sparse = False
+        # An address and a size: a memoryview would fix the type of the values.
         cdef uintptr_t address = X.ctypes.data
         self._values = <const char *> address
         self._indices = NULL
+        # Chosen once, so that no loop over samples asks for the type.
         self._dot = ngdt_dense_f32_f64 if self.is_float32 else ngdt_dense_f64_f64
         self._dot_sparse = ngdt_dense_f32_sparse if self.is_float32 else ngdt_dense_f64_sparse
 
@@ -81,6 +83,7 @@ cdef class Samples:
             indptr, indices, data = self._owner = _csr_arrays(canonical_csr(X))
         self.n_samples, self.n_features = X.shape
         self._indptr = indptr
+        # The room that a sample takes in the slot of a mini-batch.
         self.max_stored = np.diff(self._indptr).max(initial=0)
         self.mean_stored = <double> self._indptr[self.n_samples] / max(self.n_samples, 1)
         self.is_sparse = True
@@ -101,6 +104,7 @@ cdef class Samples:
         """Product of the given samples with a weight vector, as a split computes it."""
         if weights.shape[0] != self.n_features:
             raise ValueError(f"weights has {weights.shape[0]} entries for {self.n_features}")
+        # The loop below does not check them.
         check_ids("samples", samples, 0, self.n_samples)
         out = np.empty(samples.shape[0])
         cdef double[::1] z = out
@@ -108,6 +112,7 @@ cdef class Samples:
         cdef Sample x
         with nogil:
             for i in range(samples.shape[0]):
+                # Samples of a node lie anywhere in memory: hardware cannot foresee the next one.
                 if i + 1 < samples.shape[0]:
                     self.prefetch_all(samples[i + 1])
                 x = self.get(samples[i])
@@ -116,7 +121,7 @@ cdef class Samples:
 
 
 def _described(X):
-    """What is given instead of rows, and how to convert it."""
+    """Description of what is given instead of rows, and of how to convert it."""
     if not isinstance(X, np.ndarray):
         return f"{type(X).__name__}: only estimators with check_input=True convert it"
     if X.ndim != 2:
@@ -134,7 +139,7 @@ cdef bint _is_canonical(
     const int64_t[::1] ends, const int32_t[::1] columns, Py_ssize_t n_values, Py_ssize_t n,
     Py_ssize_t p
 ) noexcept nogil:
-    """Whether these are the arrays of a CSR matrix whose columns ascend without repetition.
+    """Tell whether these are the arrays of a CSR matrix with ascending, distinct columns.
 
     scipy's own flag does not notice when the arrays of a matrix are changed.
     """
@@ -150,6 +155,7 @@ cdef bint _is_canonical(
             continue
         # The first column is the lowest and the last one the highest if all ascend.
         fits = (columns[first] >= 0) & (columns[last] < p)
+        # `&` instead of `and`: no branch for each value.
         for j in range(first, last):
             fits &= columns[j] < columns[j + 1]
         if not fits:
@@ -162,6 +168,7 @@ cdef int check_ids(name, const int32_t[::1] ids, Py_ssize_t first, Py_ssize_t en
     cdef bint fits = True
     cdef Py_ssize_t i
     for i in range(ids.shape[0]):
+        # All of them without a branch; which one is at fault is looked for only if one is.
         fits &= (ids[i] >= first) & (ids[i] < end)
     if not fits:
         low, high = np.min(ids), np.max(ids)
@@ -185,6 +192,8 @@ cdef class Reader:
 
     def __init__(self, Samples data, bint sparse_weights):
         self.data = data
+        # Sparse weights need few values of a dense sample, and it would be a waste to fetch it
+        # all; a sparse sample is written out, so all of it is read.
         self.reads_all = data.is_sparse or not sparse_weights
         self.scatters = data.is_sparse and sparse_weights
         self.scratch = np.zeros(data.n_features if self.scatters else 0)
@@ -192,6 +201,7 @@ cdef class Reader:
 
     cdef Sample _scatter(self, Sample x) noexcept nogil:
         cdef Py_ssize_t j
+        # Only what the sample before has written: rows may be much longer than samples.
         for j in range(self.written.n):
             self.scratch[self.written.indices[j]] = 0.0
         self.written = x
@@ -201,6 +211,7 @@ cdef class Reader:
         else:
             for j in range(x.n):
                 self.scratch[x.indices[j]] = (<const double *> x.values)[j]
+        # The columns stay those of the sample: the next call clears by them.
         x.values = &self.scratch[0]
         x.dot_sparse = ngdt_scattered_sparse
         return x
@@ -218,8 +229,11 @@ cdef class Standardizer:
 
     def __init__(self, Samples data, scaling):
         self.data = data
+        # In the type of the data, so that a float64 feature far from zero keeps its digits when
+        # the mean is subtracted; only the difference is rounded to float32.
         dtype = np.float32 if data.is_float32 else np.float64
         self._center = np.ascontiguousarray(scaling.center, dtype=dtype)
+        # Inverted once: kernels multiply, which is faster than to divide.
         self._inverse = np.ascontiguousarray(1.0 / scaling.scale, dtype=dtype)
         cdef uintptr_t address = self._center.ctypes.data
         self.center = <const void *> address
@@ -239,6 +253,7 @@ cdef class Standardizer:
                 ngdt_standardize_f64(
                     <const double *> x.values, <const double *> self.center,
                     <const double *> self.inverse, x.n, out)
+        # To subtract the mean would make nonzeros of all values that are not stored.
         elif self.data.is_float32:
             for j in range(x.n):
                 out[j] = (<const float *> x.values)[j] * (

@@ -33,6 +33,7 @@ cdef class Topology:
 
     def __init__(self, FlatTree tree):
         self.n_internal, self.max_depth = tree.n_internal, tree.max_depth
+        # Two arrays: a step down reads one of the sides, not both.
         self.left, self.right = np.ascontiguousarray(child_ids(tree).T)
         self.parent = parents(tree)
         self.depth = np.concatenate([tree._node_depths, tree._leaf_depths])
@@ -48,11 +49,13 @@ cdef class LeafBounds:
         self.loss = loss
         self.n_outputs = values.shape[1]
         # An unpruned search takes any loss to be possible below a node.
+        # Ranges of leaves are written in any case: at a leaf, the loss has to be exact.
         self.lo = np.full((2 * m + 1, self.n_outputs), -np.inf)
         self.hi = np.full((2 * m + 1, self.n_outputs), np.inf)
         for j in range(m + 1):
             self.set_leaf(j, &values[j, 0])
         if prune:
+            # Children have larger numbers than their parents, so that backwards they come first.
             for node in range(m - 1, -1, -1):
                 self.merge_children(node)
 
@@ -74,6 +77,8 @@ cdef class LeafBounds:
         cdef double low, high
         cdef bint changed = False
         for c in range(self.n_outputs):
+            # Comparisons, as fmin and fmax are not inlined; `|`, not `or`, so that the loop over
+            # outputs has no branches.
             low = lo_left[c] if lo_left[c] < lo_right[c] else lo_right[c]
             high = hi_left[c] if hi_left[c] > hi_right[c] else hi_right[c]
             # Bitwise, so that the loop has no branch.
@@ -85,6 +90,7 @@ cdef class LeafBounds:
     cdef void refresh(self, int leaf, const double *values) noexcept nogil:
         """Take new values of a leaf; stops where an ancestor's range stays as it was."""
         self.set_leaf(leaf, values)
+        # Above a range that stays as it is, all others do.
         cdef int node = self.topology.parent[self.topology.n_internal + leaf]
         while node >= 0 and self.merge_children(node):
             node = self.topology.parent[node]
@@ -104,6 +110,7 @@ cdef class Search:
         self.scored_at = np.zeros(m + 1, dtype=np.uint32)
         self.tick = 0
         self.path = np.empty(topology.max_depth + 1, dtype=np.int32)
+        # Subtrees on the stack are disjoint: there are no more of them than leaves.
         self.stack_node = np.empty(m + 1, dtype=np.int32)
         self.stack_flips = np.empty(m + 1, dtype=np.int32)
         self.stack_price = np.empty(m + 1)
@@ -118,6 +125,8 @@ cdef class Search:
 
     # The stamp of the present sample stands for a flag that would have to be cleared for all nodes.
     cdef double score(self, int node) noexcept nogil:
+        # Stamps instead of flags: to clear a flag per node would cost more, for each sample, than
+        # to score the few nodes that its searches visit.
         if self.scored_at[node] != self.tick:
             self.scored_at[node] = self.tick
             self.score_of[node] = dense_score(
@@ -186,12 +195,15 @@ cdef class Search:
             self.stack_price[0] = price
             self.stack_flips[0] = 1
             top = 1
+            # Depth first, the sample's own choice before the flip: good leaves are met early, and
+            # prune what is on the stack.
             while top > 0:
                 top -= 1
                 node = self.stack_node[top]
                 price = self.stack_price[top]
                 flips = self.stack_flips[top]
                 while True:
+                    # `not >` instead of `<=`: with a NaN, nothing is better.
                     value = self.potential(node, sign) - price
                     if not value > best.value:
                         break   # also where an overflow has made the price a NaN
@@ -202,6 +214,8 @@ cdef class Search:
                     other = self._sibling_of_choice(node)
                     if flips < radius:
                         flip_price = price + 2.0 * fabs(self.score_of[node])
+                        # Tested before it is put on the stack, and again when it is taken off: by
+                        # then, the best leaf may be better.
                         if self.potential(other, sign) - flip_price > best.value:
                             self.stack_node[top] = other
                             self.stack_price[top] = flip_price
@@ -223,6 +237,7 @@ cdef class Search:
     cdef double price(self, int leaf) noexcept nogil:
         """Price of all flips on the way to a leaf."""
         cdef int id = self.topology.n_internal + leaf, parent = self.topology.parent[id]
+        # From the leaf upwards: parents are stored, the paths to leaves are not.
         cdef double total = 0.0, s
         while parent >= 0:
             s = self.score(parent)
@@ -265,6 +280,7 @@ def search_samples(FlatTree tree, Samples data, const double[:, ::1] y, Loss los
     cdef Py_ssize_t n = data.n_samples, i
     leaves, values = np.empty(n, dtype=np.int32), np.empty(n)
     counts, n_scored = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    # A path has no more flips than it has nodes, nor than the radius allows.
     width = max(1, min(topology.max_depth, radius))
     nodes, decisions = np.empty((n, width), dtype=np.int32), np.empty((n, width), dtype=np.int8)
     cdef int32_t[::1] leaf = leaves, count = counts, scored = n_scored

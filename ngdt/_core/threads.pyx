@@ -135,6 +135,7 @@ cdef class MiniBatchLoop:
     cdef list begin_epoch(self, const int32_t[::1] order, Py_ssize_t n_steps, workers):
         """Calls for `run_threads`, one for each worker, that visit the samples in this order."""
         self.order, self.n_steps = order, n_steps
+        # Before the threads start: they must not meet counters of the last epoch.
         ngdt_threads_init(&self.threads, len(workers))
         return [partial(self._run, worker) for worker in workers]
 
@@ -152,17 +153,22 @@ cdef class MiniBatchLoop:
         for step.number in range(self.n_steps):
             step.start = step.number * self.batch_size
             step.n = <int> min(self.batch_size, self.order.shape[0] - step.start)
+            # Whoever is free takes the next task: samples differ in how long they take.
             first = self.samples_per_task * ngdt_threads_next_task(&self.threads)
             while first < step.n:
                 self.visit(worker, &step, first, min(first + self.samples_per_task, step.n))
                 first = self.samples_per_task * ngdt_threads_next_task(&self.threads)
+            # Updates read the slots that other threads have written.
             if not ngdt_threads_wait(&self.threads):
                 return
+            # Each thread finds the same number, and need not be told.
             n_tasks = self.begin_updates(worker, &step)
+            # The barrier has set the counter of tasks back to zero.
             task = ngdt_threads_next_task(&self.threads)
             while task < n_tasks:
                 self.update(worker, &step, task)
                 task = ngdt_threads_next_task(&self.threads)
+            # The next visits read what the updates have written.
             if not ngdt_threads_wait(&self.threads):
                 return
 

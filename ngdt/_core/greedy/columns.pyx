@@ -70,6 +70,7 @@ cdef class BinnedColumns:
 
     def _commonest(self, const int32_t[::1] used):
         """The commonest value of each feature in some samples, NaN if it is not common."""
+        # A guess from few samples: it only decides which entries need not be listed.
         cdef Py_ssize_t n_sampled = min(len(used), 64), i, j
         values = np.empty((n_sampled, self.n_features))
         cdef double[:, ::1] s = values
@@ -96,6 +97,7 @@ cdef class BinnedColumns:
         cdef Sample x = self._data.get(i)
         cdef Py_ssize_t low = 0, high = x.n, middle
         if x.indices != NULL:
+            # Columns ascend, see `Samples`.
             while low < high:
                 middle = (low + high) // 2
                 if x.indices[middle] < j:
@@ -122,9 +124,12 @@ cdef class BinnedColumns:
         what it finds in `seen` and `cells` back to 0.
         """
         cdef Py_ssize_t last = self._schedule(n, first, tally)
+        # One table for counts of either type, as a node needs one of them.
         cdef void *cells = &self.cells[0]
+        # A new node: each of its samples is read from its first stored value on.
         if first == 0 and self._data.is_sparse:
             memset(&self._cursor[0], 0, n * sizeof(int32_t))
+        # Four loops are compiled, so that none asks for a type at each value.
         if self._data.is_float32:
             if tally.whole:
                 _read_block(
@@ -162,6 +167,8 @@ cdef class BinnedColumns:
             else:
                 feature.base = n_entries
                 n_entries += min(n, self.stored[j])
+            # The next block begins with this one. The first feature of a block always fits: a table
+            # holds two of the largest that are counted, a list all samples of one.
             if n_cells > most_cells or n_points > self.seen.shape[0] or (
                     n_entries > self.z.shape[0]):
                 last = j
@@ -182,6 +189,8 @@ cdef class BinnedColumns:
         with nogil:
             if self._data.is_sparse:
                 memset(&self._cursor[0], 0, n * sizeof(int32_t))
+            # A feature is given up as soon as its values fit no grid: one of real numbers, after
+            # a few values.
             while last < self.n_features:
                 first = last
                 last = min(first + GRIDS_AT_ONCE, self.n_features)
@@ -209,6 +218,7 @@ cdef void _read_block(
     cdef unsigned char *seen = &self.seen[0]
     cdef double *z = &self.z[0]
     cdef int32_t *position = &self.position[0]
+    # 3 kB on the stack, which stay in the level-1 cache.
     cdef real value[MAX_FEATURES]
     cdef int32_t entry[MAX_FEATURES]
     cdef Feature *feature
@@ -223,11 +233,14 @@ cdef void _read_block(
             x = self._data.get(samples[i + ahead])
             ngdt_prefetch_range(
                 <const real *> x.values + first, <const real *> x.values + fetched_to)
+        # Without a tally nothing is counted, and amounts need not be set.
         if tally.n:
             amount = <count_t> tally.amount[i]
             tag = tally.tag[i]
         for e in range(_entries(self, skip, samples[i], i, first, last, entry, value)):
             feature = self.feature + entry[e]
+            # The order of additions to a cell is that of the samples, whatever the block: sums do
+            # not depend on how features are divided into blocks.
             if feature.counted:
                 point = <Py_ssize_t> ((value[e] - feature.low) * feature.inverse + 0.5)
                 seen[feature.base_point + point] = 1
@@ -272,6 +285,7 @@ cdef inline Py_ssize_t _entries(
     """
     cdef Sample x = self._data.get(i)
     cdef const real *values = <const real *> x.values
+    # The sample knows its form; both ways list the same entries.
     if x.indices == NULL:
         return _dense_entries(values + first, skip, last - first, entry, value)
     return _sparse_entries(
@@ -283,6 +297,8 @@ cdef inline Py_ssize_t _dense_entries(
 ) noexcept nogil:
     cdef Py_ssize_t f, at, n_entries = 0
     cdef uint64_t differing
+    # A bit for each of 64 values that differs from what is skipped: where most do not, as in
+    # images, the loop below runs rarely, and no branch is mispredicted for the others.
     for f in range(0, n, 64):
         if real is float:
             differing = ngdt_differ_f32(x + f, skip + f, min(n - f, 64))
@@ -304,6 +320,7 @@ cdef inline Py_ssize_t _sparse_entries(
 ) noexcept nogil:
     cdef Py_ssize_t at = cursor[0], n_entries = 0
     while at < n and indices[at] < last:
+        # Zeros may be stored, and are what is skipped of sparse data.
         if x[at] != 0:
             entry[n_entries] = <int32_t> (indices[at] - first)
             value[n_entries] = x[at]
@@ -317,6 +334,7 @@ cdef inline Py_ssize_t _sparse_entries(
 cdef void start_grid(Grid *grid, double *table, double known) noexcept nogil:
     """Start from one known value of the feature, or NaN."""
     cdef Py_ssize_t c
+    # NaN stands for an empty place: it equals no value.
     for c in range(MAX_POINTS):
         table[c] = NAN
     grid.alive = True
@@ -353,6 +371,7 @@ cdef void learn_new(Grid *grid, double *table, double x, double *scratch) noexce
         table[0] = x
     if _place(grid, table, x):
         return
+    # The spacing was guessed from too few values: guess anew from all that were seen.
     grid.n_guesses += 1
     n = _distinct(grid, table, x, scratch)
     width = scratch[n - 1] - scratch[0]
@@ -366,6 +385,7 @@ cdef void learn_new(Grid *grid, double *table, double x, double *scratch) noexce
         width / gap < MAX_POINTS - 2)
     for c in range(MAX_POINTS):
         table[c] = NAN
+    # Those that were in the table have to fit the new spacing, too.
     for v in range(n):
         grid.alive = grid.alive and _place(grid, table, scratch[v])
 
@@ -385,6 +405,7 @@ cdef Py_ssize_t _distinct(
                 n += 1
     if isnan(x):
         return n
+    # The others are in order already, so one insertion is enough.
     v = n
     while v > 0 and values[v - 1] > x:
         values[v] = values[v - 1]

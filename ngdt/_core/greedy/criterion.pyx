@@ -86,6 +86,7 @@ cdef class Entropy(Criterion):
             self.amount[position] = self._sample_weight[samples[position]]
             self._count[c] += self.amount[position]
             smallest = fmin(smallest, self.amount[position])
+        # Half of the least weight: a side with less than that has no samples, but rounding.
         self.least = 0.5 * smallest
         self.total = 0.0
         for c in range(self.n_classes):
@@ -121,6 +122,7 @@ cdef inline number _move(
     number *left, number *right, number a, const int64_t *table
 ) noexcept nogil:
     """Move weight a of one class to the left; return the change of n_c log n_c on both sides."""
+    # Only one class changes: two terms of the sums over classes.
     cdef number before = _n_log_n(left[0], table) + _n_log_n(right[0], table)
     left[0] += a
     right[0] -= a
@@ -139,6 +141,7 @@ cdef Cut _scan_entropy(
     cdef number score, start, best = 0
     cdef Py_ssize_t m, c, where = -1
     for c in range(n_classes):
+        # A scan starts from the node as it is: a criterion scans many features in a row.
         left[c] = 0
         right[c] = rest[c] = <number> count[c]
         n_right += right[c]
@@ -147,6 +150,7 @@ cdef Cut _scan_entropy(
     if moves.has_rest:
         for m in range(moves.n):
             if moves.item[m] != REST:
+                # What was not listed has the weights that the listed samples leave over.
                 rest[moves.item[m]] -= <number> moves.amount[m]
     for m in range(moves.end):
         c = moves.item[m]
@@ -160,9 +164,11 @@ cdef Cut _scan_entropy(
                 purity += _move(left + c, right + c, rest[c], table)
                 n_left += rest[c]
                 n_right -= rest[c]
+        # No threshold lies between equal values, and none may leave a side empty.
         if m < moves.first or moves.z[m] == moves.z[m + 1] or n_left < least or n_right < least:
             continue
         score = purity - _n_log_n(n_left, table) - _n_log_n(n_right, table) - start
+        # By more than rounding: of equal cuts the first stays, which has the lowest threshold.
         if where < 0 or score > best + tolerance:
             best = score
             where = m
@@ -217,6 +223,7 @@ cdef class Misclassification(Criterion):
                 continue
             # Right are the samples of one class on the left, and those of the other on the right.
             score = self._count[1] + left[0] - left[1]
+            # Or the other way round: a side may stand for either class.
             score = fmax(score, self.total - score)
             if where < 0 or score > best + self.tolerance:
                 best = score
@@ -236,7 +243,9 @@ cdef class Variance(Criterion):
     """
 
     def __init__(self, y, sample_weight, n_outputs):
+        # Powers of two round nothing, so that the scaled numbers are as exact as the given ones.
         bits = [int(np.frexp(np.abs(each).max(initial=0.0))[1]) for each in (sample_weight, y)]
+        # A positive weight must not vanish by scaling: its sample would have none.
         weight = np.maximum(np.ldexp(sample_weight, -bits[0]), np.finfo(float).tiny)
         super().__init__(y, np.where(sample_weight > 0, weight, 0.0), n_outputs)
         self.n_targets = n_outputs
@@ -262,10 +271,12 @@ cdef class Variance(Criterion):
             for position in range(n):
                 value = self._y[samples[position], t] * self._scale
                 low, high = fmin(low, value), fmax(high, value)
+                # Shares first: they sum to one, and the mean cannot overflow.
                 mean += self.amount[position] / self.total * value
             # Targets that differ by rounding are the same.
             pure = pure and high - low <= 1e-15 * fmax(fabs(low), fabs(high))
             for position in range(n):
+                # A second pass over the targets: about the mean, sums of squares lose no digits.
                 value = self._y[samples[position], t] * self._scale - mean
                 self._deviation[position, t] = value
                 left_over += self.amount[position] * value
@@ -310,6 +321,8 @@ cdef Cut _scan_variance(
         if m < moves.first or moves.z[m] == moves.z[m + 1] or (
                 n_left < least or total - n_left < least):
             continue
+        # The variance between the sides, all that a cut removes. What the node has in common
+        # for all cuts is left out.
         score = 0.0
         for t in range(n_targets):
             score += left[t] * left[t] / n_left

@@ -29,6 +29,7 @@ cdef void _insertion_sort(uint64_t *keys, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i, k
     cdef uint64_t word
     for i in range(1, n):
+        # Only keys are compared, strictly: words with equal keys keep their order.
         word = keys[i]
         k = i
         while k > 0 and (keys[k - 1] >> 32) > (word >> 32):
@@ -46,6 +47,7 @@ cdef void sort_keys(uint64_t *keys, uint64_t *scratch, Py_ssize_t n) noexcept no
         _insertion_sort(keys, n)
         return
     for i in range(n):
+        # Bytes that all keys share need no pass, and values of a feature share many.
         varying |= keys[i] ^ keys[0]
     # Radix by bytes, from the lowest: each pass keeps the order of the one before, and a byte that
     # is the same in all words needs none.
@@ -57,6 +59,7 @@ cdef void sort_keys(uint64_t *keys, uint64_t *scratch, Py_ssize_t n) noexcept no
             count[(keys[i] >> digit) & 255] += 1
         start = 0
         for k in range(256):
+            # Counts become the place of the next word with this byte.
             size = count[k]
             count[k] = start
             start += size
@@ -64,6 +67,7 @@ cdef void sort_keys(uint64_t *keys, uint64_t *scratch, Py_ssize_t n) noexcept no
             k = (keys[i] >> digit) & 255
             scratch[count[k]] = keys[i]
             count[k] += 1
+        # The caller, like the next pass, finds them where they were.
         memcpy(keys, scratch, n * sizeof(uint64_t))
 
 
@@ -72,6 +76,7 @@ cdef inline uint64_t _ordered_bits(double z) noexcept nogil:
     cdef uint64_t bits
     z += 0.0    # -0.0 becomes 0.0
     memcpy(&bits, &z, sizeof(bits))
+    # Larger negative numbers have larger bits: all are flipped, and of others the sign alone.
     if bits >> 63:
         return ~bits
     return bits | (<uint64_t> 1 << 63)
@@ -89,12 +94,14 @@ cdef bint _sort_by_intervals(
 
     Return False if there are no such intervals, or too many values share one.
     """
+    # The scratch of radix passes, which are not needed if this succeeds.
     cdef int32_t *end = <int32_t *> scratch     # of each interval, as far as it is filled
     cdef int32_t *interval = end + n            # of each value
     cdef double low = z[0], high = z[0], nan_if_any = 0.0, factor
     cdef Py_ssize_t i, k, size, position = 0, n_pairs = 0
     for i in range(n):
         low, high = min(low, z[i]), max(high, z[i])
+        # Without a branch for each value.
         nan_if_any += z[i] - z[i]   # infinities count as well
     # As many intervals as values: evenly spread values then have one each, and are sorted by the
     # two passes below. Clusters would make the last step quadratic, hence `MAX_PAIRS`.
@@ -109,10 +116,12 @@ cdef bint _sort_by_intervals(
         size = end[k]
         end[k] = <int32_t> position
         position += size
+        # What the insertion sort, which follows, compares at most.
         n_pairs += size * size
     if n_pairs > MAX_PAIRS * n:
         return False
     for i in range(n):
+        # In the order of the entries, so that this is stable, too.
         order[end[interval[i]]] = _word(z[i], i)
         end[interval[i]] += 1
     return True
@@ -129,6 +138,7 @@ cdef void sort_doubles(
     cdef Py_ssize_t i, start, end
     cdef uint64_t upper
     if n > MAX_INSERTION_LENGTH and _sort_by_intervals(z, order, scratch, n):
+        # Words are out of order within their intervals only, a few places off.
         _insertion_sort(order, n)
     else:
         for i in range(n):
@@ -137,12 +147,14 @@ cdef void sort_doubles(
     start = 0
     # Runs of equal upper halves are rare, and short; only they are sorted by the lower halves.
     while start < n:
+        # A run of equal upper halves: mostly one number, or repetitions of one.
         upper = order[start] >> 32
         end = start + 1
         while end < n and order[end] >> 32 == upper:
             end += 1
         if end - start > 1:
             for i in range(start, end):
+                # Now the lower half is the key, and the upper one needs no room: it is the same.
                 order[i] = (_ordered_bits(z[<uint32_t> order[i]]) << 32) | <uint32_t> order[i]
             sort_keys(order + start, scratch, end - start)
         start = end
@@ -180,6 +192,7 @@ cdef class MoveList:
         self._buffers = z, amount, item
         if n:
             self.moves.z, self.moves.amount, self.moves.item = &z[0], &amount[0], &item[0]
+        # Allocated once: a tree may have thousands of nodes, and each sorts many features.
         self.order = np.empty(n_samples, dtype=np.uint64)
         self._scratch = np.empty(n_samples, dtype=np.uint64)
 
@@ -221,6 +234,7 @@ cdef class MoveList:
         moves.first, moves.end = 0, moves.n - 1
         if self.min_samples_leaf <= 1:
             return
+        # From both ends: in the middle, all thresholds leave enough on both sides.
         k = 0
         for m in range(moves.n):
             k += _n_samples(moves, m, n_rest, unit)
@@ -247,6 +261,7 @@ cdef class MoveList:
         self.moves.has_rest = waiting
         if waiting:
             rest = columns.point(j, columns.skip[j])
+        # Eight points at a time: where few of many points were seen, most words are zero.
         for first in range(0, columns.steps[j], 8):
             word = ngdt_first_lowest((<uint64_t *> (seen + first))[0])
             # Cleared on the way: what is not seen is zero, so that nothing else has to be.
@@ -254,6 +269,7 @@ cdef class MoveList:
             while word:
                 point = first + ngdt_lowest_bit(word) // 8
                 word &= word - 1
+                # Samples that were not listed come at their place in the order, all at once.
                 if waiting and point > rest:
                     waiting = False
                     m = self.put(m, rest, REST, 0.0)
@@ -261,6 +277,7 @@ cdef class MoveList:
                 for tag in range(n_tags):
                     if cell[tag]:
                         m = self.put(m, point, tag, cell[tag])
+                        # While it is in the cache: the next block expects zeros.
                         cell[tag] = 0
         if waiting:
             m = self.put(m, rest, REST, 0.0)

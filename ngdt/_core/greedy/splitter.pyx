@@ -96,6 +96,7 @@ cdef class Splitter:
         same = present[0] if n and present.min() == present.max() else np.nan
         self._n_tags = self.criterion.tally.n
         self._moves = MoveList(max(n, most_cells_of_feature(n)) + 1, n, same)
+        # Room for the samples that go right, see `partition`.
         self._right = np.empty(n, dtype=np.int32)
 
     def used_samples(self):
@@ -123,6 +124,7 @@ cdef class Splitter:
         if self.check_samples(samples) < 2:
             return None
         self.limit(min_samples_leaf)
+        # Without the GIL, so that splitters of several trees work at the same time.
         with nogil:
             if self.criterion.start(&samples[0], len(samples)):
                 feature = self._search(&samples[0], len(samples))
@@ -191,6 +193,8 @@ cdef class Splitter:
                     right = dense_score(&x, &direction[0], threshold) > 0.0
                 else:
                     right = self.columns.get(samples[i], feature) > threshold
+                # Each sample is written to both sides, and one of the ends moves: no branch to be
+                # mispredicted. The left end is never ahead of what is read.
                 self._right[n_right] = samples[i]
                 samples[n_left] = samples[i]
                 n_right += right
@@ -236,10 +240,12 @@ cdef class Splitter:
         # scanned.
         while last < self.n_features:
             first = last
+            # A block at a time: its lists and counts fit the cache until they are scanned.
             last = self.columns.read(samples, n, first, &self.criterion.tally)
             for j in range(first, last):
                 self._gain[j] = -INFINITY
                 feature = self.columns.feature[j - first]
+                # All samples have the value that is skipped: there is nothing to cut.
                 if feature.count == 0:
                     continue
                 self._by_count[j] = feature.counted

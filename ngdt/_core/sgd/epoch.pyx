@@ -50,6 +50,7 @@ cdef class Batch:
     def __init__(self, int batch_size, Py_ssize_t max_stored, int n_outputs, int max_depth):
         # Two paths, each at most max_depth long.
         self.max_updates = 2 * max_depth + 1
+        # Memory of NumPy, which is freed with the batch: structs have no array type of their own.
         self._slots = np.zeros(batch_size * sizeof(Slot), dtype=np.uint8)
         cdef uintptr_t address = self._slots.ctypes.data
         self.slots = <Slot *> address
@@ -60,7 +61,7 @@ cdef class Batch:
 
 
 cdef class SGDWorker(Worker):
-    """What a thread owns: a search, and lists of the updates of each node.
+    """Memory of one thread: a search, and lists of the updates of each node.
 
     Parameters
     ----------
@@ -85,6 +86,7 @@ cdef class SGDWorker(Worker):
         barrier.
         """
         cdef int s, u, node, update
+        # Only what the last mini-batch has touched: trees may have many more nodes.
         for u in range(self.n_touched):
             self.first[self.touched[u]] = -1
         self.n_touched = 0
@@ -92,6 +94,7 @@ cdef class SGDWorker(Worker):
             for u in range(batch.slots[s].n_updates):
                 node = batch.update_node[s, u]
                 update = s * batch.max_updates + u
+                # Appended, not put to the front: sums run in the order of the slots.
                 self.next[update] = -1
                 if self.first[node] < 0:
                     self.first[node] = update
@@ -134,6 +137,7 @@ cdef class TrainedTree:
         self.leaf_gradient = np.zeros((m + 1, self.n_outputs))
         self.leaf_weight = np.zeros(m + 1)
         self.touched_leaves = np.empty(m + 1, dtype=np.int32)
+        # What training starts from has to be feasible, too.
         for node in range(m):
             self._project(node)
 
@@ -173,6 +177,7 @@ cdef class TrainedTree:
             # what makes the sum the same for any number of threads.
             size = -rate * batch.update_size[s, update - s * batch.max_updates]
             axpy(size, &batch.slots[s].x, w)
+            # The constant feature is -1, shrunk together with the sample.
             b[0] -= size * batch.slots[s].x.offset
             update = worker.next[update]
         self._project(node)
@@ -181,6 +186,7 @@ cdef class TrainedTree:
         """Onto ||w||^2 + b^2 <= nu, Norouzi (2015), eq. (9)."""
         cdef double norm2 = ngdt_norm2_f32(self.n_features, &self.w[node, 0])
         cdef double factor
+        # The threshold is a weight like the others in the paper, and counts in the norm.
         norm2 += self.b[node] * self.b[node]
         # Inside of the ball, nothing is written: most steps leave most nodes there.
         if norm2 > self.nu:
@@ -216,6 +222,7 @@ cdef class TrainedTree:
                     self.leaf_limit,
                     self.leaf_values[leaf, c] - step * self.leaf_gradient[leaf, c]))
                 self.leaf_gradient[leaf, c] = 0.0
+            # Zero again, as the next mini-batch expects; to clear all leaves would cost more.
             self.leaf_weight[leaf] = 0.0
             # Searches prune by these bounds: a leaf that moved without them would be missed. Here
             # no search runs, as this is an update and searches are visits.
@@ -254,6 +261,7 @@ cdef class TrainingSamples:
         cdef Sample x = self.data.get(sample)
         cdef double norm, factor = 1.0
         self.standardizer.write(sample, out)
+        # With the constant feature.
         norm = sqrt(ngdt_norm2_f32(x.n, out) + 1.0)
         if not norm < INFINITY:
             # The difference from the mean has overflowed. Zeros keep the weights finite.
@@ -310,6 +318,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         self.batch_size, self.samples_per_task = batch_size, SAMPLES_PER_TASK
         self.batch = Batch(
             batch_size, data.max_stored, tree.n_outputs, self.topology.max_depth)
+        # Kept between epochs: with a fixed assignment, visits only read it.
         self.assignment = np.full(data.n_samples, NO_LEAF, dtype=np.int32)
         self.assigned_leaf = self.assignment
         self.is_visited = np.zeros(self.topology.n_internal + 1, dtype=np.uint8)
@@ -362,6 +371,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         cdef int s
         cdef Py_ssize_t place
         for s in range(first, stop):
+            # The next one of the order, which mostly is visited next by this thread.
             place = step.start + s
             if place + 1 < self.order.shape[0]:
                 self.samples.data.prefetch(self.order[place + 1])
@@ -377,11 +387,14 @@ cdef class SGDTrainer(MiniBatchLoop):
         # CSR, float32, and out of the cache by then.
         slot.x = self.samples.standardize(sample, &self.batch.x[s, 0])
         slot.sample_weight = self.samples.sample_weight[sample]
+        # All searches of a sample share its scores: the first one computes most of them.
         search.begin(slot.x, y)
         slot.leaf = search.leaf
         slot.loss = search.potential(m + search.leaf, 1)
         augmented = search.find(1, self.radius)
         slot.augmented_leaf = augmented.leaf
+        # Norouzi (2015), eqs. (13) and (14): both maxima less that of sgn(Wx), so that only flips
+        # are left. The second one is minus the price of the way to the assigned leaf.
         slot.bound = augmented.value
         if self.fixed_assignment:
             slot.bound += search.price(self.assigned_leaf[sample])
@@ -411,6 +424,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         cdef bint is_augmented
         cdef double score, weight = self.batch.slots[s].sample_weight
         while g != a:
+            # The deeper one moves up, so that they meet at the last common node.
             is_augmented = self.topology.depth[g] >= self.topology.depth[a]
             child = g if is_augmented else a
             node = self.topology.parent[child]
@@ -429,6 +443,7 @@ cdef class SGDTrainer(MiniBatchLoop):
 
     cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
         """Task 0 is that of all leaves, each other one is a node with updates."""
+        # The same in all threads, so that they agree on the number of tasks.
         (<SGDWorker> worker).list_updates(self.batch, step.n)
         return 1 + (<SGDWorker> worker).n_touched
 
@@ -445,6 +460,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         """Add a mini-batch to the metrics of the epoch."""
         cdef int s
         cdef Slot *slot
+        # By one task in the order of the slots: sums do not depend on the number of threads.
         for s in range(n):
             slot = &self.batch.slots[s]
             self.sum_weight += slot.sample_weight
@@ -460,6 +476,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         cdef Search search = (<SGDWorker> self.workers[0]).search
         cdef Py_ssize_t i, sample
         with nogil:
+            # No epoch runs, so that the first slot of the batch is free.
             for i in range(samples.shape[0]):
                 sample = samples[i]
                 search.begin(
