@@ -234,7 +234,7 @@ class Scaling:
         return weights, thresholds + weights @ self.center
 
     def to_unit_norm(self, weights, thresholds):
-        """As `to_scaled`, with each weight vector and its threshold divided by their common norm.
+        """Weights of `to_scaled`, each vector with its threshold divided by their common norm.
 
         A zero vector stays zero.
         """
@@ -282,7 +282,7 @@ def power_of_two(size):
 
 
 def is_wide(X):
-    """Whether there are many more features than samples.
+    """Tell whether there are many more features than samples.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def is_wide(X):
 
 
 def _share_size(moments, X):
-    """Whether most features of wide sparse data have values of about the same size, as counts do.
+    """Tell whether most features of wide sparse data have values of about the same size.
 
     Scaled by its own spread about zero, a rare word would count more than all others.
     """
@@ -306,7 +306,7 @@ def _share_size(moments, X):
 
 
 def _share_range(moments, X):
-    """Whether all features that are not constant have about the same range.
+    """Tell whether all features that are not constant have about the same range.
 
     Of many, such as pixels, a tenth may have a smaller one: those at the edge of the images.
     """

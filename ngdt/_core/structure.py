@@ -288,7 +288,7 @@ def flip_matrix(nodes, decisions, counts, n_internal):
 
 
 def constant_predictions(tree):
-    """What leaves predict for every sample.
+    """Predictions of leaves for every sample.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def _document(text):
 
 
 def _get(parent, key, kind):
-    """What an object holds under a key."""
+    """Value of an object under a key."""
     if not isinstance(parent, dict) or not isinstance(parent.get(key), kind):
         raise ValueError(f'"{key}" must be there, and be a JSON {_KINDS[kind]}')
     return parent[key]

@@ -55,7 +55,7 @@ NOT_MIXED = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
 
 
 cdef class SoftWorker(Worker):
-    """What a thread owns: memory for gradients, and numbers of the mini-batch.
+    """Memory of one thread: for gradients, and for numbers of the mini-batch.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ cdef class SoftTrainer(MiniBatchLoop):
 
 
 cdef class LazyWorker(SoftWorker):
-    """What a thread owns: the features that a step moves, and what others have missed.
+    """Memory of one thread: the features that a step moves, and what others have missed.
 
     Every thread makes the lists for itself: that takes less time than another barrier.
 
@@ -329,7 +329,7 @@ cdef class LazyWorker(SoftWorker):
         self.keep, self.rate = np.ones(1), np.zeros(1)
 
     def make_room(self, n_steps):
-        """For so many more steps."""
+        """Make room for so many more steps."""
         before, number = self.n_steps + 1, np.arange(self.n_steps + n_steps + 1)
         self.first_share, self.second_share = self.beta1**number, self.beta2**number
         quotient = self.beta1 / np.sqrt(self.beta2) if self.beta1 else 0.0
@@ -419,7 +419,7 @@ cdef class LazyTrainer(SoftTrainer):
 
     def epoch(self, const int32_t[::1] order, const double[::1] gamma, const double[::1] rate,
               const double[::1] keep, const double[::1] leaf_rate, *, bint resume=False):
-        """As of `SoftTrainer`, but sparse samples are not mixed."""
+        """Train as `SoftTrainer` does, but sparse samples are not mixed."""
         cdef LazyWorker first = self.workers[0]
         cdef Py_ssize_t place, e
         cdef Sample x

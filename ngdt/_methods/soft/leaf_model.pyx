@@ -45,7 +45,7 @@ cdef double LARGEST = 1e10
 
 
 cdef class LeafModel:
-    """What a leaf says about targets. Subclasses override the kernels.
+    """Base class: model of the targets in each leaf. Subclasses override the kernels.
 
     `value` and `accumulate` take a list of n slots, or the n consecutive ones from `first` on
     where `slots` is NULL. The routing writes `output` before `value` is called, and reads it to
@@ -85,7 +85,7 @@ cdef class LeafModel:
 
     @property
     def arrays(self):
-        """Those that steps change."""
+        """Trainable parameters."""
         return [self.parameters]
 
 

@@ -282,7 +282,7 @@ cdef class SparseDescent(WorkingSetFit):
         self.second = np.empty(self.n_features)
 
     cdef void _count(self) noexcept nogil:
-        """Where the values of each feature start, one place further on."""
+        """Find where the values of each feature start, one place further on."""
         cdef Sample x
         cdef Py_ssize_t i, e, j
         for i in range(self.n_samples):

@@ -1,4 +1,4 @@
-"""What the linear classifier of a node minimises, and Newton's method for that.
+"""Objective of the linear classifier of a node, and Newton's method for it.
 
     F(w, b) = sum_i c_i loss(y_i (w . z_i + b)) + penalty(w),    y_i = -1 or 1,
 
@@ -78,7 +78,7 @@ cdef class Penalty:
         return 0.0
 
     cdef double violation(self, double w, double gradient) noexcept nogil:
-        """How far the gradient of the loss is from what is optimal at this weight."""
+        """Distance of the gradient of the loss from what is optimal at this weight."""
         return 0.0
 
     cdef double minimiser(self, double w, double gradient, double curvature) noexcept nogil:
@@ -195,7 +195,7 @@ cdef class NewtonFit:
         pass
 
     cdef bint is_late(self) noexcept nogil:
-        """Whether the deadline has passed."""
+        """Tell whether the deadline has passed."""
         if not self.is_timed:
             return False
         with gil:
@@ -221,7 +221,7 @@ cdef class NewtonFit:
         return total
 
     cdef void to_raw(self, const double *w) noexcept nogil:
-        """What w, and its intercept, are for raw features."""
+        """Write what w, and its intercept, are for raw features."""
         cdef Py_ssize_t j, p = self.n_features
         self.raw[p] = w[p]
         for j in range(p):
@@ -308,7 +308,7 @@ cdef class NewtonFit:
         return slope
 
     cdef double violation(self, const double *w, const double *gradient) noexcept nogil:
-        """How far w is from optimal where the loss has this gradient."""
+        """Distance of w from optimal where the loss has this gradient."""
         cdef double total = fabs(gradient[self.n_features])
         cdef Py_ssize_t j
         for j in range(self.n_features):
