@@ -9,10 +9,16 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from helpers import make_problem
 from ngdt import ObliqueTreeClassifier
 from ngdt._methods.greedy.pruned import CrossValidatedPruning
+from ngdt._training.choice import Fold
 from ngdt._training.folds import fold_samples
 from ngdt._training.size_limits import enforce_limits, sequence_of
 from ngdt.initializers import InfoGain, Pruned, RandomOblique
 from ngdt.losses import LogLoss, SquaredLoss
+
+
+def without(problem, folds):
+    """The problems without the test samples of each fold."""
+    return [Fold.without(problem, samples) for samples in folds]
 
 
 def data(name):
@@ -76,7 +82,7 @@ def test_the_choice_is_that_of_the_definition(name, loss, limits, init, n_folds)
         alphas = candidates_of(init.initialize(part), part)
     expected = errors_one_by_one(problem, init, folds, alphas)
     best = np.flatnonzero(expected <= expected.min() * (1 + 1e-10))[-1]
-    pruning = CrossValidatedPruning(problem, init, folds)
+    pruning = CrossValidatedPruning(problem, init, without(problem, folds))
     assert_allclose(pruning.ccp_alpha, alphas[best])
     assert pruning.tree == enforce_limits(tree, problem.replace(ccp_alpha=pruning.ccp_alpha))
     errors = sum(problem.sample_weight[test] @ problem.errors(pruning.fold_tree(k), test)
@@ -105,7 +111,7 @@ def test_errors_are_those_of_pruned_trees_of_scikit_learn(name, loss, theirs):
             theirs.fit(X[training], y[training])
             wrong = theirs.predict(X[test]) - y[test]
             total[k] += (wrong != 0).sum() if loss.is_classifier else (wrong**2).sum()
-    ccp_alpha = CrossValidatedPruning(problem, InfoGain(), folds).ccp_alpha
+    ccp_alpha = CrossValidatedPruning(problem, InfoGain(), without(problem, folds)).ccp_alpha
     # Of equal splits, scikit-learn takes another one, which matters for few samples of the folds.
     near = np.argmin(np.abs(np.log(np.maximum(alphas, 1e-9) / max(ccp_alpha, 1e-9))))
     assert total[near] <= total.min() * 1.1
@@ -155,11 +161,12 @@ def test_an_initial_tree_keeps_a_split(loss):
     random = np.random.default_rng(1)
     X, y = random.normal(size=(300, 3)), (random.random(300) < 0.2).astype(int)
     problem = make_problem(X, y, loss, max_depth=6)
-    pruning = CrossValidatedPruning(problem, InfoGain(), fold_samples(problem))
+    pruning = CrossValidatedPruning(
+        problem, InfoGain(), without(problem, fold_samples(problem)))
     assert pruning.ccp_alpha > pruning.initial_alpha
     assert pruning.tree.n_leaves == 1
     trees = [pruning.initial_tree, *(pruning.fold_initial_tree(k) for k in range(3))]
     assert min(tree.n_leaves for tree in trees) > 1
     nothing = make_problem(np.ones((30, 1)), np.arange(30) % 2, loss)
     assert CrossValidatedPruning(
-        nothing, InfoGain(), fold_samples(nothing)).initial_tree.n_leaves == 1
+        nothing, InfoGain(), without(nothing, fold_samples(nothing))).initial_tree.n_leaves == 1

@@ -47,16 +47,21 @@ def taught_problem(problem, optimizers, n_teachers):
         one = part.replace(random_state=random.randint(2**31)).with_time(
             1.0 / (n_teachers / TEACHERS_WORK - number)).doing(
                 TEACHERS_WORK / n_teachers, f"teacher {number + 1} of {n_teachers}")
-        tree = _random_tree(one, random)
-        try:
-            for optimizer in optimizers:
-                tree = optimizer.optimize(tree, one.doing(1.0 / len(optimizers))).tree
-        except Stopped as stopped:      # with the tree of a teacher
-            raise KeyboardInterrupt from stopped
+        tree = _trained(_random_tree(one, random), one, optimizers)
         total = total + np.clip(extended.predictions(tree, samples), low, high)
     y = extended.y.copy()
     y[samples] = total / n_teachers
     return extended.replace(y=y)
+
+
+def _trained(tree, problem, optimizers):
+    """The tree that the optimizers make of a tree."""
+    try:
+        for optimizer in optimizers:
+            tree = optimizer.optimize(tree, problem.doing(1.0 / len(optimizers))).tree
+    except Stopped as stopped:      # the tree of a teacher is none of the result
+        raise KeyboardInterrupt from stopped
+    return tree
 
 
 def _with_synthetic(problem, random):
