@@ -2,7 +2,7 @@
 
     python tools/cover.py                     first: which tests run which lines
     python tools/mutate.py --limit 5          five mutants of each file
-    python tools/mutate.py --module _tao      only of files with this in their path
+    python tools/mutate.py --module tao       only of files with this in their path
     python tools/mutate.py --again            the survivors once more, after a change of the tests
     python tools/mutate.py --report           counts per file, and the survivors
 
