@@ -58,19 +58,20 @@ elif os.name != "nt" and not DEBUG:
 # the way from Python to them. So it optimises fully only what loops over numbers, and little by
 # default. Measured on gcc 12, against -O3 for everything: training and prediction are as fast, and
 # it takes half of the time. -O2 for what needs its inlining (with -O1, greedy splits took 20 %
-# longer, SGD 15 %), -O1 where that was as fast; with -Og, prediction took 20 % longer. No level
-# changes a result: none of them lets the compiler reorder sums.
+# longer, SGD 15 %), -O1 where that was as fast; with -Og, prediction took 20 % longer, soft
+# training 5 to 15 %. No level changes a result: none lets the compiler reorder sums.
 C_LEVEL, DEFAULT_LEVEL = "-O3", "-Og"
 LEVELS = {
     "-O2": [
         "ngdt/_core/greedy/columns.pyx", "ngdt/_core/greedy/criterion.pyx",
         "ngdt/_core/greedy/moves.pyx", "ngdt/_core/search.pyx", "ngdt/_core/sgd/epoch.pyx",
-        "ngdt/_methods/oc1/descent.pyx", "ngdt/_methods/tao/linear.pyx",
-        "ngdt/_methods/tao/newton.pyx"],
+        "ngdt/_methods/oc1/descent.pyx", "ngdt/_methods/soft/routing.pyx",
+        "ngdt/_methods/tao/linear.pyx", "ngdt/_methods/tao/newton.pyx"],
     "-O1": [
         "ngdt/_core/flat_tree.pyx", "ngdt/_core/greedy/splitter.pyx", "ngdt/_core/loss.pyx",
         "ngdt/_core/regression_losses.pyx", "ngdt/_core/samples.pyx",
-        "ngdt/_forest/ensemble.pyx"],
+        "ngdt/_forest/ensemble.pyx", "ngdt/_methods/soft/epoch.pyx",
+        "ngdt/_methods/soft/leaf_model.pyx"],
 }
 
 # What Cython writes for memoryviews and the like, once for all extensions instead of in each.
