@@ -2,6 +2,13 @@
 
 from types import MethodType
 
+# Objects that users may give in place of a name, for messages.
+_EXAMPLES = {
+    "estimator": "estimator=ObliqueForestRegressor()",
+    "init": "init=InfoGain()",
+    "optimizer": "optimizer=Annealed()",
+}
+
 
 class ChecksParameters:
     """Mixin of estimators whose parameters may be objects with parameters, or their names."""
@@ -30,7 +37,7 @@ class ChecksParameters:
             if is_nested and name in self._get_param_names() and not hasattr(value, "set_params"):
                 raise ValueError(
                     f"{key} is a parameter of an object, but {name}={value!r}: pass an object, "
-                    "such as optimizer=Annealed()")
+                    f"such as {_EXAMPLES.get(name, _EXAMPLES['optimizer'])}")
         return super().set_params(**params)
 
 
