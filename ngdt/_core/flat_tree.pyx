@@ -95,7 +95,17 @@ cdef class FlatTree:
         return weights.toarray() if self.is_sparse else weights
 
     def samples_of(self, X):
-        """The samples of a checked matrix, which has to be as wide as the tree, as `Samples`."""
+        """The samples of a matrix, for the methods that take `Samples`.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+            Of float32 or float64; dense ones are C-contiguous.
+
+        Returns
+        -------
+        Samples
+        """
         data = Samples(X)
         self._check_width(data)
         return data
@@ -268,7 +278,16 @@ cdef class FlatTree:
         return lefts, rights, leaves
 
     def scores_of(self, Samples data not None):
-        """Score of every sample at every node, shape (n_samples, n_internal)."""
+        """Score of every sample at every internal node, as `scores`.
+
+        Parameters
+        ----------
+        data : Samples
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_internal)
+        """
         self._check_width(data)
         cdef Reader reader = Reader(data, self.is_sparse)
         out = np.empty((data.n_samples, self.n_internal))

@@ -462,7 +462,18 @@ class Tree(FlatTree):
         return self._predict_linear(np.asarray(leaf, dtype=np.int32), data, samples)
 
     def apply_by_threads(self, data, n_jobs):
-        """`apply_samples` of all samples, by several threads."""
+        """Leaf that each sample reaches, by several threads.
+
+        Parameters
+        ----------
+        data : Samples
+        n_jobs : int
+            Number of threads.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+        """
         tree, n = self._form_for(data, data.n_samples) if self.is_sparse else self, data.n_samples
         parts = map_ranges(
             lambda first, stop: tree._route(
@@ -471,7 +482,22 @@ class Tree(FlatTree):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def predict_finite(self, data, predict, n_jobs):
-        """Leaves and, if wanted, predictions in one pass; None if data may not be finite."""
+        """Leaves and, if wanted, predictions, in one pass that looks for missing values.
+
+        Parameters
+        ----------
+        data : Samples
+        predict : bool
+            Whether predictions are wanted.
+        n_jobs : int
+            Number of threads.
+
+        Returns
+        -------
+        leaf : ndarray of int32, shape (n_samples,), or None
+            None if a value may not be finite: check the data before `apply_by_threads`.
+        predictions : ndarray of shape (n_samples, n_outputs), or None
+        """
         is_linear = predict and self.slopes is not None
         leaf = np.empty(data.n_samples, dtype=np.int32)
         predictions = np.empty((data.n_samples, self.n_outputs)) if is_linear else None
