@@ -1,13 +1,11 @@
 """The numbers of trees of each candidate in a forest: those with the least error in a trial.
 
 A few trees of each kind are trained without a third of the samples, the same for all kinds. The
-squared error of a forest is a quadratic function of how many trees it has of each kind. Its
-coefficients are means of products of errors over pairs of trees, on samples that were held out of
-both. So the error of any forest of these samples, of few trees or many, is estimated without bias.
-The numbers of trees with the least estimate depend on chance, and lean too much on the kinds that
-had luck: they are found for several weightings of the held-out samples by chance, the Bayesian
-bootstrap of Rubin (1981), and their means are taken. The trees of the forest itself may draw of all
-samples.
+squared error of a forest is a quadratic function of how many trees it has of each kind, with means
+of products of errors of two trees as coefficients. On samples that were held out of both, they are
+estimated without bias. The numbers of trees with the least estimate lean too much on the kinds that
+had luck: they are means over weightings of the held-out samples by chance, the Bayesian bootstrap
+of Rubin (1981). The trees of the forest itself may draw of all samples.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -35,9 +33,8 @@ class _Kind:
 def compete(growth, recipes, seeds, previous):
     """Train the trees of a forest of the kinds with the least estimated error.
 
-    There is a recipe for the name of each kind, and a seed for each tree. The result is the table
-    of the forest, with lists as columns, and `previous` that of a forest that the trees are added
-    to, or an empty one: the shares of its kinds stay.
+    There is a recipe for the name of each kind, and a seed for each tree. Returns the table of the
+    forest, with lists as columns. The shares in that of a `previous` forest stay.
     """
     problem, names, n_trees = growth.problem, list(recipes), len(seeds)
     if previous:
@@ -45,17 +42,19 @@ def compete(growth, recipes, seeds, previous):
     elif n_trees < policy.MIN_TREES or not _can_compare(problem):
         kinds = [_Kind(names[0], share=1.0)]
     else:
-        trial = _Trial(growth, recipes, seeds)
-        if trial.interrupted or not trial.trees:
-            growth.interrupted, growth.trees = trial.interrupted, trial.all_trees[:n_trees - 1]
+        trial, held_out = _train_some(growth, recipes, seeds)
+        n = len(held_out)       # of the kinds of which all trees were trained
+        of_kinds = [trial.trees[n * k:n * (k + 1)] for k in range(len(trial.trees) // n)]
+        if trial.interrupted or not of_kinds:
+            growth.interrupted, growth.trees = trial.interrupted, trial.trees[:n_trees - 1]
             # Samples that a seed tells are not those that these trees have drawn.
             for tree in growth.trees:
                 tree.attributes["random_state"] = None
             return {}
-        kinds = _best_kinds(names, trial.error_sums(), n_trees, problem)
+        kinds = _best_kinds(names, _error_sums(trial, of_kinds, held_out), n_trees, problem)
     chosen = [recipes.get(kind.candidate) for kind in kinds]
     counts = _in_proportion(
-        [kind.share for kind in kinds], len(seeds), [kind.n_trees for kind in kinds])
+        [kind.share for kind in kinds], n_trees, [kind.n_trees for kind in kinds])
     growth.add(_plan(chosen, counts, seeds))
     for kind, recipe in zip(kinds, chosen, strict=True):
         kind.n_trees += sum(tree.recipe is recipe for tree in growth.trees)
@@ -63,10 +62,7 @@ def compete(growth, recipes, seeds, previous):
 
 
 def _continued(table, recipes):
-    """The kinds of a forest that gets more trees, with shares of those that there are now.
-
-    Of data of another size, some kinds are not trained. The first one then takes their place.
-    """
+    """The kinds of a forest that gets more trees: the first for those without a recipe."""
     table = {"share": table["n_trees"]} | table     # an earlier version has saved no shares
     kinds = {row[0]: _Kind(*row) for row in zip(
         *(table[each.name] for each in fields(_Kind)), strict=True)}
@@ -99,37 +95,33 @@ def _can_compare(problem):
     return (loss.is_classifier or loss.is_squared or loss.has_log_link) and fold_samples(problem)
 
 
-class _Trial:
-    """A few trees of each kind. Those of one seed are trained without the same fold."""
+def _train_some(growth, recipes, seeds):
+    """Train a few trees of each kind: their `Growth`, and the samples held out of each seed."""
+    whole, n_trees = growth.problem, len(seeds)
+    many = len(whole.training_samples) >= policy.MANY_SAMPLES
+    seeds = seeds[:policy.N_TRIAL_OF_MANY if many else policy.N_TRIAL]
+    problem = draw(whole, min(
+        policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // whole.X.shape[1]))
+    folds, n_trial = fold_samples(problem), len(recipes) * len(seeds)
+    held_out = [folds[j % len(folds)] for j in range(len(seeds))]
+    control = problem.control.quiet().with_time(policy.TRIAL_TIME).part(
+        n_trial / (n_trial + n_trees), "comparing kinds of trees")
+    trial = Growth(
+        problem.replace(control=control), growth.fitted, growth.tasks, growth.attributes)
+    trial.add([
+        (_without(recipe, fold, problem, whole), seed) for recipe in recipes.values()
+        for fold, seed in zip(held_out, seeds, strict=True)], "trial of kinds")
+    return trial, held_out
 
-    def __init__(self, growth, recipes, seeds):
-        whole, n_trees = growth.problem, len(seeds)
-        many = len(whole.training_samples) >= policy.MANY_SAMPLES
-        seeds = seeds[:policy.N_TRIAL_OF_MANY if many else policy.N_TRIAL]
-        self.problem = problem = draw(whole, min(
-            policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // whole.X.shape[1]))
-        folds, n = fold_samples(problem), len(seeds)
-        self.held_out = [folds[j % len(folds)] for j in range(n)]
-        self.targets, n_trial = growth.fitted["_targets"], len(recipes) * n
-        control = problem.control.quiet().with_time(policy.TRIAL_TIME).part(
-            n_trial / (n_trial + n_trees), "comparing kinds of trees")
-        trial = Growth(
-            problem.replace(control=control), growth.fitted, growth.tasks, growth.attributes)
-        trial.add([
-            (_without(recipe, fold, problem, whole), seed) for recipe in recipes.values()
-            for fold, seed in zip(self.held_out, seeds, strict=True)], "trial of kinds")
-        self.interrupted, self.all_trees = trial.interrupted, trial.trees
-        # Those of each kind of which all were trained.
-        self.trees = [trial.trees[n * k:n * (k + 1)] for k in range(len(trial.trees) // n)]
 
-    def error_sums(self):
-        loss, weight = self.problem.loss, self.problem.sample_weight
-        outside = np.zeros((len(self.held_out), len(weight)), dtype=bool)
-        for each, fold in zip(outside, self.held_out, strict=True):
-            each[fold] = True
-        errors = [errors_of(self.problem, [self.targets.scale_leaf_values(
-            tree.attributes["tree_"], loss) for tree in trees]) for trees in self.trees]
-        return ErrorSums.of(errors, outside, weight, policy.N_PARTS)
+def _error_sums(trial, of_kinds, held_out):
+    problem, weight = trial.problem, trial.problem.sample_weight
+    outside = np.zeros((len(held_out), len(weight)), dtype=bool)
+    for each, fold in zip(outside, held_out, strict=True):
+        each[fold] = True
+    errors = [errors_of(problem, [trial.fitted["_targets"].scale_leaf_values(
+        tree.attributes["tree_"], problem.loss) for tree in trees]) for trees in of_kinds]
+    return ErrorSums.of(errors, outside, weight, policy.N_PARTS)
 
 
 def _without(recipe, fold, problem, whole):
@@ -150,11 +142,12 @@ def _plan(recipes, counts, seeds):
 
 
 def _in_proportion(shares, n_more, present=None):
-    """How many of further trees are of each kind, so that all numbers come close to shares."""
-    counts = list(present or [0] * len(shares))
+    """Numbers of further trees of each kind, so that all numbers come close to shares."""
+    present = np.zeros(len(shares), np.intp) if present is None else np.array(present)
+    counts = present.copy()
     for _ in range(n_more):
-        counts[max(range(len(shares)), key=lambda k: shares[k] / (counts[k] + 1))] += 1
-    return [n - before for n, before in zip(counts, present or [0] * len(shares), strict=True)]
+        counts[np.argmax(shares / (counts + 1))] += 1
+    return (counts - present).tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +163,8 @@ class ErrorSums:
     def of(cls, errors, outside, sample_weight, n_parts=1):
         """Sum the errors of some trees of each kind, shape (n_trees, n_samples, n_outputs).
 
-        A mask, shape (n_trees, n_samples), says which samples were held out of a tree: for each
-        number of a tree, it is the same for all kinds.
+        The mask `outside`, shape (n_trees, n_samples), of samples that were held out of a tree is
+        the same for the trees of all kinds.
         """
         sums = []
         for part in range(n_parts):
@@ -214,11 +207,7 @@ class ErrorModel:
         return (squares + counts @ self.spread) / counts.sum(axis=-1) ** 2
 
     def best_counts(self, n_trees):
-        """Numbers of trees of each kind with the least estimated error.
-
-        Trees are exchanged one by one, from the best forest of one kind on, while this lowers the
-        error.
-        """
+        """Numbers of trees of each kind: exchanged one by one while this lowers the error."""
         one = np.eye(len(self.spread), dtype=np.intp)
         exchanges = (one[:, None] - one).reshape(-1, len(one))
         best = min(n_trees * one, key=self.error)
@@ -232,10 +221,7 @@ class ErrorModel:
 
 
 def errors_of(problem, trees):
-    """Prediction minus encoded target of trees, shape (n_trees, n_samples, n_outputs).
-
-    For classes, it is that of probabilities.
-    """
+    """Prediction, or probability, minus target, shape (n_trees, n_samples, n_outputs)."""
     samples, is_class = np.arange(problem.X.shape[0], dtype=np.int32), problem.loss.is_classifier
     targets = np.eye(problem.n_outputs)[problem.y[:, 0].astype(np.intp)] if is_class else problem.y
     found = np.empty((len(trees), *targets.shape))

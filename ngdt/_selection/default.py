@@ -30,46 +30,59 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
                  seconds_per_sample=0.0):
     """Choose between the default candidates, and train the winner on all samples.
 
-    Each candidate is trained without the samples of a fold and tested on them. After each fold,
-    candidates that clearly lag behind the best one leave. From 2000 samples on, a third of them is
-    the only fold, and a given fraction replaces the folds. Without any, or if there are too few
-    samples, the last candidate wins. Of large data, only some of the samples are compared on; with
-    a deadline, how many depends on the time that it takes to read one.
+    A given fraction replaces the folds of `fold_samples`. Without any, the last candidate wins. Of
+    large data, only some of the samples are compared on; with a deadline, how many depends on the
+    time that it takes to read one. The problem has no validation samples.
 
-    The problem has no validation samples. Leaves are as for `default_candidates`. Returns a
-    `TrainingResult` with the `Choice.table`: mean errors are shares of misclassified samples, or
-    losses of standardised targets. Ctrl-C raises Stopped, with the best tree of the folds, or the
-    winner as far as it has been trained if that is better.
+    Returns a `TrainingResult` with the `Choice.table`: mean errors are shares of misclassified
+    samples, or losses of standardised targets. Ctrl-C raises Stopped, with the best tree of the
+    folds, or the winner as far as it has been trained if that is better.
     """
     candidates = default_candidates(problem, leaf, linear_leaves)
     sample = sample_to_compare_on(problem, len(candidates) * seconds_per_sample)
     sample = sample.replace(control=sample.control.quiet()).doing(0.5, "comparing trees")
     model_tree = None if linear_leaves is None else ModelTree(
         features=linear_leaves.features, penalty=linear_leaves.penalty)
-    rule = _DefaultRule(candidates)
+    rule, choice, greedy, ranked, trained = (
+        _DefaultRule(candidates), Choice(candidates, []), None, [], [])
     try:
         greedy = _GreedyTrees(sample, validation_fraction, model_tree, candidates)
-        choice = _compare(candidates, greedy, rule, problem.control.verbose > 1)
+        choice = Choice(candidates, greedy.folds)
+        choose(choice, rule, greedy.deadline, problem.control.verbose > 1)
         sample.control.activity.finish()
         of_all = greedy if sample.X is problem.X else _GreedyTrees(
             problem, validation_fraction, model_tree)
-        best = _train(problem, rule.ranked(choice), choice, greedy, of_all)
-    except Stopped as stopped:
-        raise Stopped(enforce_limits(stopped.tree, problem), stopped.history or {"optimizer": []},
-                      stopped.candidates, stopped.baseline_kept) from stopped
-    return TrainingResult(enforce_limits(best.result.tree, problem), best.result.history,
-                          best.candidate.name in _BASELINES, choice.table(best.candidate))
-
-
-def _compare(candidates, greedy, rule, verbose):
-    """The choice. Ctrl-C before there is a tree of a candidate leaves the pruned tree."""
-    try:
-        return choose(candidates, greedy.folds, rule, greedy.deadline, verbose)
-    except Stopped:
-        raise
+        ranked, seconds = rule.ranked(choice), greedy.seconds_for(problem)
+        for each in ranked[:policy.MAX_TRAININGS]:
+            training = problem.doing(0.5, f"training {each.name} on all samples")
+            # The greedy trees of all samples if there is time for them, else of the sample.
+            trees = of_all if problem.control.deadline.fits(seconds) else greedy
+            trained.append(_Trained.of(problem, each, each.make(
+                Fold(training, trees=partial(trees.tree, training, seconds)))))
+            has_failed = trained[-1].error > sum(choice.mean_error(each))
+            if not has_failed or not problem.control.deadline.fits():
+                break
+        return _best(problem, trained, choice)
     except KeyboardInterrupt as error:
-        table = Choice(candidates, []).table(candidates[0])
-        raise Stopped(greedy.pruned_tree(), candidates=table, baseline_kept=True) from error
+        if isinstance(error, Stopped) and (ranked or greedy is None):
+            trained.append(_Trained.of(problem, (ranked or candidates)[len(trained)], error))
+        elif greedy is None:
+            raise
+        if greedy is not None:      # the best tree of the folds
+            first = (choice.ranked(choice.trees) or ranked or candidates)[0]
+            tree = choice.trees[first] if choice.trees else greedy.pruned_tree()
+            trained.append(_Trained.of(problem, first, Stopped(tree)))
+        best = _best(problem, trained, choice)
+        is_pruned = best.baseline_kept or not (choice.trees or ranked)
+        raise Stopped(best.tree, best.history, best.candidates, is_pruned) from error
+
+
+def _best(problem, trained, choice):
+    """The result with the least training error."""
+    best = min(trained, key=lambda each: each.error)
+    return TrainingResult(
+        enforce_limits(best.result.tree, problem), best.result.history or {"optimizer": []},
+        best.candidate.name in _BASELINES, choice.table(best.candidate))
 
 
 class _Trained(NamedTuple):
@@ -80,34 +93,10 @@ class _Trained(NamedTuple):
     error: float
 
     @classmethod
-    def of(cls, candidate, result, problem):
+    def of(cls, problem, candidate, result):
         samples = problem.training_samples
         return cls(candidate, result, np.average(
             problem.errors(result.tree, samples), weights=problem.sample_weight[samples]))
-
-
-def _train(problem, ranked, choice, greedy, of_all):
-    """The first candidate whose training on all samples succeeds; if none, the least error."""
-    trained, seconds = [], greedy.seconds_for(problem)
-    try:
-        for each in ranked[:policy.MAX_TRAININGS]:
-            training = problem.doing(0.5, f"training {each.name} on all samples")
-            # The greedy trees of all samples if there is time for them, else of the sample.
-            trees = of_all if problem.control.deadline.fits(seconds) else greedy
-            result = each.make(Fold(training, trees=partial(trees.tree, training, seconds)))
-            trained.append(_Trained.of(each, result, problem))
-            has_failed = trained[-1].error > sum(choice.mean_error(each))
-            if not has_failed or not problem.control.deadline.fits():
-                break
-    except KeyboardInterrupt as error:
-        first = choice.ranked(choice.trees or ranked[:1])[0]
-        tree = choice.trees[first] if choice.trees else greedy.pruned_tree()
-        trained += [_Trained.of(each, error, problem)] if isinstance(error, Stopped) else []
-        trained.append(_Trained.of(first, Stopped(tree), problem))
-        best = min(trained, key=lambda each: each.error)
-        raise Stopped(best.result.tree, best.result.history, choice.table(best.candidate),
-                      best.candidate.name in _BASELINES) from error
-    return min(trained, key=lambda each: each.error)
 
 
 class _GreedyTrees:

@@ -6,12 +6,12 @@ difference, and shares of time are those of the time until the deadline.
 
 # --- a named method against the baseline: `train` ------------------------------------------------
 
-# Number of samples below which folds decide. Half of a tenth of them is too few to distinguish a
-# gain of four points from chance, and to train a few times more takes seconds.
+# Number of samples below which folds decide: half of a tenth of them is too few to tell a gain of
+# four points from chance, and a few more trainings take seconds.
 CROSS_VALIDATION_SAMPLES = 20_000
 # Leads over the baseline above which the trained tree is chosen; the remaining folds are skipped;
-# and the choice of epochs and subtrees on the same samples cannot explain it. With a quarter of
-# random labels, this choice alone gained four standard errors.
+# and the choice of epochs and subtrees on the same samples, which gained four standard errors on
+# labels of which a quarter was random, cannot explain it.
 MIN_GAIN_SE, STOP_FOLDS_SE, SELECTION_BIAS_SE = 2.0, 5.0, 6.0
 # Shares of time for the training, before the comparison; of this time, for the initial tree; and
 # of the time left for the comparison, for the baseline.
@@ -21,19 +21,15 @@ TRAINING_TIME, INITIAL_TIME, BASELINE_TIME = 0.75, 0.3, 0.25
 
 # Lead over a candidate by which it leaves.
 MAX_LAG_SE = 1.5
-# Lead that a tree must have over a single leaf, and over the pruned tree where there is one fold.
-# Errors of targets with outliers vary so much that the least one is often the least by chance. On
-# one fold, model trees choose their penalty, and the pruned tree, which gains most from the samples
-# of the fold, lacks a third of all: with smaller leads, others were worse than it on five tables,
-# by 0.3 points on average.
+# Lead that a tree must have over a single leaf, as the least error of targets with outliers is
+# often the least by chance; and over the pruned tree where there is one fold, which lacks a third
+# of the samples. With smaller leads, others were worse than it on five tables, by 0.3 points.
 MIN_LEAF_GAIN_SE = 1.0
 # The same for classes, of what a small step from their shares towards the probabilities of the tree
-# would save, where these have a larger squared error. If classes do not depend on the features, the
-# best of several trees errs least by chance, and is as sure as any. None of 24 tables has such a
-# tree.
+# would save, where these have a larger squared error: the best of several trees of random labels
+# errs least by chance, and is as sure as any. None of 24 tables has such a tree.
 MIN_CLASS_GAIN_SE = 2.0
-# The same over a tree with teachers: a model tree whose lead over it was a single sample was worse
-# on others.
+# The same over a tree with teachers: a model tree that led by one sample was worse on others.
 MIN_TAUGHT_GAIN_SE = 2.0
 # Lead of the best tree over all softly trained ones by which those with teachers are left out. They
 # take most of the time of the folds.
@@ -48,12 +44,11 @@ MAX_TRAINED_DEPTH = 8
 MAX_TRAININGS = 3
 # Shares of time for the comparison, for the pruned trees before it, and for model trees.
 COMPARISON_TIME, PRUNING_TIME, MODEL_TIME = 0.4, 0.15, 0.15
-# The same with several folds, which are most of the work: with the shares above, and as much time
-# as without a limit, half of it was left, and accuracies were up to 7 points lower.
+# The same with several folds, which are most of the work: with the shares above, half of the time
+# was left, and accuracies were up to 7 points lower.
 FOLDS_TIME, FOLDS_MODEL_TIME = 0.8, 0.3
-# A fit reads X, or routes its samples, about `N_READINGS` times, and some times more to choose,
-# prune and describe a tree after the training. With less time, it uses fewer samples, down to a
-# least number.
+# Number of times that a fit reads X, or routes its samples, and number of those after the training.
+# With less time, it uses fewer samples, down to a least number.
 N_READINGS, READINGS_AFTER, MIN_SAMPLES = 20, 4.0, 2000
 
 # --- the default: who competes -------------------------------------------------------------------
@@ -66,9 +61,8 @@ FEW_CS, FEWER_CS, MANY_CS = (0.03, 0.1, 0.3, 1.0, 10.0), (0.1, 1.0, 10.0), (0.1,
 # Depths of soft regression trees with linear leaves, and of those with constant leaves, which TAO
 # trains further. Of linear leaves without teachers, it never made the best tree of six tables.
 LINEAR_DEPTHS, CONSTANT_DEPTHS = (2, 3, 4), (3, 4)
-# Number of teachers, and depths of the soft regression trees with linear and constant leaves that
-# have them; largest number of samples for those with linear leaves, which on five tables with more
-# never had the least error, and took half of the time.
+# Number of teachers, depths of the soft regression trees with linear and constant leaves that have
+# them, and most samples for the former, which on five larger tables never had the least error.
 N_TEACHERS, TAUGHT_LINEAR_DEPTH, TAUGHT_DEPTH, MAX_TAUGHT_SAMPLES = 6, 6, 7, 8000
 # Largest numbers of features for model trees, and of coefficients of a model for classes, with few
 # and with many samples.
@@ -85,9 +79,8 @@ FEW_DEPTH, FEW_LEAVES = 6, 16
 # samples. With 500 steps there, others won on SatImage that were worse than 2250 steps.
 FEW_STEPS, FOLD_STEPS = 500, 1000
 # Largest share of another sample in what a further soft tree is shown of each sample; least number
-# of features, which must have one scale, as pixels do; and number of samples from which there is
-# none. With 5100 to 10 000 samples, it won on USPS, MNIST and Fashion-MNIST, and raised the
-# accuracy of the default by 0.9, 0.3 and 0.2 points. With fewer features it was never the best.
+# of features, of one scale as pixels are; and number of samples from which there is none. It won on
+# USPS, MNIST and Fashion-MNIST, by 0.9, 0.3 and 0.2 points, and never with fewer features.
 MIXING, MIN_MIXED_FEATURES, MAX_MIXED_SAMPLES = 0.4, 64, 20_000
 # Passes of TAO on a fold and in the end. More changed the accuracy by less than 0.1 points.
 FOLD_PASSES, N_PASSES = 2, 5
@@ -99,31 +92,23 @@ FOLD_PASSES, N_PASSES = 2, 5
 N_NONZERO, MIN_CANDIDATES = 3, 5
 N_REGRESSION_NONZERO, N_REGRESSION_CANDIDATES, MAX_FEATURES = 2, 40, 100
 # Largest number of levels of trees that are trained with linear leaves, and penalty on the slopes.
-# With these and half of the usual weight decay, six to eight such trees had less squared error on
-# held-out samples of all of 12 sets than with 5 levels, a penalty of 3 and the usual decay.
+# With 5 levels, a penalty of 3 and the usual decay, forests were worse on all of 12 sets.
 MAX_LINEAR_DEPTH, SLOPE_PENALTY = 6, 1.0
-# Depth of softly trained trees for classes from this number of samples on. On held-out samples of
-# MNIST and Fashion-MNIST, squared errors of forests were 9 and 1 % less than at the usual depth of
-# 8, and on Connect4 accuracy 0.6 points higher. A trial has too few samples to tell.
+# Depth of softly trained trees for classes from this number of samples on: squared errors were 9 %
+# less on MNIST than at the usual depth of 8. A trial has too few samples to tell.
 DEEP, MANY_FOREST_SAMPLES = 10, 20_000
 # Epochs of their training, within these numbers of steps, the least of which is that of a single
-# tree. Twice the steps lowered squared errors by 13 % on Letter (15 000 samples), 3 % on MNIST and
-# 4 % on Fashion-MNIST, but not on sets of 7500 samples or fewer.
+# tree. Twice the steps lowered squared errors by 13 % on Letter, with 15 000 samples, and by
+# nothing on sets of 7500 or fewer.
 EPOCHS, MIN_STEPS, MAX_STEPS = 75, 2250, 4500
 # Learning rate of such deep trees times n_features**RATE_POWER, where this is below the usual rate,
-# and share of the usual weight decay. On held-out samples, squared errors were 11 % less on MNIST,
-# 10 % on Fashion-MNIST, 5 % on Connect4 and 1 % on a table of 16 features; by the rate alone 12, 5,
-# 2 and 0 %. On Letter, half of the decay lost 2 %.
+# and share of the usual weight decay: 10 % less squared error on MNIST and Fashion-MNIST.
 RATE, RATE_POWER, DECAY = 0.29, 0.85, 0.5
 # Bound of the loss of softly trained trees of classes. A tree with 0.5, the default, is as good,
-# but twelve with 0.2 had less squared error on held-out samples of nine of ten sets, by up to 15 %.
+# but twelve with 0.2 had less squared error on nine of ten sets, by up to 15 %.
 Q = 0.2
-# Steepness of their routing, which ends twice as hard as that of a single tree. Eight or twelve
-# such trees had less squared error on held-out samples of SatImage, Pendigits, USPS and Letter, by
-# 2 to 11 %, and of 16 of 24 tables, by 1 % on average. On Connect4 they had 1 % more.
-# Mixtures of samples (`MIXING`) are a second kind of them. On held-out samples of USPS, such trees
-# had 17 to 29 % less squared error, and on Letter half as much again: the trial has to choose. Many
-# samples get none: on 22 500 of MNIST they had 10 % more.
+# Steepness of their routing, which ends twice as hard as that of a single tree: less squared error
+# on 16 of 24 tables, by 1 % on average, and by 2 to 11 % on images and letters.
 GAMMA = (1.0, 14.0)
 
 # --- forests: numbers of trees of each kind ------------------------------------------------------

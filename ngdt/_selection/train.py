@@ -10,7 +10,7 @@ from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.annealed import Annealed
 from ngdt._selection import policy
-from ngdt._training.choice import Candidate, Fold, Rule, choose
+from ngdt._training.choice import Candidate, Choice, Fold, Rule, choose
 from ngdt._training.folds import N_FOLDS, hold_out, problem_without, strata_of
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
@@ -201,7 +201,7 @@ class _Comparison:
                 1 / (1 + N_FOLDS), f"checking against {self.name}, fold {k + 1} of {N_FOLDS}")
             folds.append(Fold(problem_without(part, test), test, self.whole.sample_weight[test]))
         trained, baseline = Candidate("", self.trained), Candidate("", Chain(self.baseline))
-        choice = choose(
-            [trained, baseline], folds, Rule(policy.STOP_FOLDS_SE), self.whole.control.deadline)
+        choice = Choice([trained, baseline], folds)
+        choose(choice, Rule(policy.STOP_FOLDS_SE), self.whole.control.deadline)
         # Without time for the baseline, the trained tree is taken to be better.
         return choice.lead(trained, baseline) if choice.errors[baseline] else np.inf

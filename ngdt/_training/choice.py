@@ -10,7 +10,6 @@ import numpy as np
 from ngdt._training.folds import problem_without
 from ngdt._training.problem import Problem, standard_errors_saved
 from ngdt._training.size_limits import enforce_limits
-from ngdt._util.stopped import Stopped
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,34 +121,26 @@ class Choice:
         }
 
 
-def choose(candidates, folds, rule, deadline, verbose=False):
-    """Train candidates without the samples of each fold, and test them on these.
+def choose(choice, rule, deadline, verbose=False):
+    """Train the candidates of a `Choice` without the samples of each fold, and test them on these.
 
     After each fold, candidates that clearly lag behind the best one leave. Those of a fold share
-    the time until the deadline, and further folds are left out. Returns the `Choice`. Ctrl-C raises
-    Stopped with the best tree so far, and KeyboardInterrupt before there is one.
+    the time until the deadline, and further folds are left out. After Ctrl-C, a KeyboardInterrupt,
+    the choice has what was tested until then.
     """
-    choice = Choice(candidates, folds)
-    try:
-        for k, fold in enumerate(folds):
-            begin = monotonic()
-            trained = _test(choice, fold, rule, deadline)
-            best = choice.best(trained)
-            if verbose:
-                shown = "  ".join(
-                    f"{each.name} {choice.mean_error(each).mean:.4g}" for each in trained)
-                print(f"[selection] fold {k + 1}/{len(folds)}  mean error: {shown}")
-            choice.alive = [each for each in trained if each is best or rule.stays(each)
-                            or choice.lead(best, each) <= rule.max_lag]
-            if all(each is best or rule.stays(each) for each in choice.alive) or (
-                    k + 1 < len(folds) and not deadline.fits(monotonic() - begin)):
-                break
-    except KeyboardInterrupt as error:
-        if not choice.trees:
-            raise KeyboardInterrupt from error
-        best = choice.ranked(choice.trees)[0]
-        raise Stopped(choice.trees[best], candidates=choice.table(best)) from error
-    return choice
+    for k, fold in enumerate(choice.folds):
+        begin = monotonic()
+        trained = _test(choice, fold, rule, deadline)
+        best = choice.best(trained)
+        if verbose:
+            shown = "  ".join(
+                f"{each.name} {choice.mean_error(each).mean:.4g}" for each in trained)
+            print(f"[selection] fold {k + 1}/{len(choice.folds)}  mean error: {shown}")
+        choice.alive = [each for each in trained if each is best or rule.stays(each)
+                        or choice.lead(best, each) <= rule.max_lag]
+        if all(each is best or rule.stays(each) for each in choice.alive) or (
+                k + 1 < len(choice.folds) and not deadline.fits(monotonic() - begin)):
+            break
 
 
 def _test(choice, fold, rule, deadline):
