@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ngdt._util.validation import error_prefix
 
-FORMAT, VERSION = "ngdt", 1
+FORMAT, VERSION = "ngdt", 2
 
 
 def tree_object(tree):
@@ -85,10 +85,10 @@ def _document(text):
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'text is no tree of export_json: it has no "format": "{FORMAT}"')
     version = document.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise ValueError(
             f"text has version {version!r} of the format, but this version of ngdt reads "
-            f"{VERSION}: use the ngdt that wrote it, or a newer one")
+            f"versions up to {VERSION}: use the ngdt that wrote it, or a newer one")
     return document
 
 

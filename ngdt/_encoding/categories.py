@@ -1,19 +1,39 @@
 """Categories of a column, and the indicator features that encode them."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import repeat
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 
 from ngdt._encoding.columns import is_missing
 
-# Least number of samples of a category that has a feature; largest number of features of a column.
+# Least number of samples that a feature of categories or gaps tells from others: the spread of one
+# that a single sample has would make its weight, and so all unknown values, count as much as the
+# rest of the table. Largest number of features of a column.
 MIN_SAMPLES, _MAX_FEATURES = 5, 256
-# Placeholders for the features of values without one, and of values not in the dictionary.
-_NONE, _NOT_FOUND = -1, -2
+# Placeholders for the features of the first of two groups, of `few`, and of unknown categories.
+_NONE, _FEW, _UNKNOWN = -1, -2, -3
+
+
+class Indicators(NamedTuple):
+    """Entries of the features of a column that are not zero.
+
+    Attributes
+    ----------
+    samples, features : ndarray of intp, shape (n_entries,)
+    numbers : ndarray of shape (n_entries,)
+    is_unknown : ndarray of bool, shape (n_samples,)
+        Whether the value of a sample did not occur in training.
+    """
+
+    samples: np.ndarray
+    features: np.ndarray
+    numbers: np.ndarray
+    is_unknown: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -29,10 +49,18 @@ class Categories:
         Categories with a feature of their own, sorted. None, the missing category, comes last.
     rare : tuple
         Categories that share the last feature, in the same order.
+    few : tuple
+        Categories that together have too few samples for a feature; they count as unknown ones.
+    fill : tuple of float, or None
+        Values of the features for an unknown category: those of a rare one or, if none is rare,
+        the means in training. At most two groups of categories have a single feature, of the last.
+        None, in files of before: each group has a feature, and without rare ones, all are 0.
     """
 
     frequent: tuple
     rare: tuple
+    few: tuple = ()
+    fill: tuple | None = None
 
     @classmethod
     def fit(cls, values):
@@ -57,59 +85,76 @@ class Categories:
         n_samples = [count[value] for value in known]
         if n_missing:
             known, n_samples = [*known, None], [*n_samples, n_missing]
-        is_rare = _are_rare(np.array(n_samples))
+        n_samples = np.array(n_samples)
+        is_rare = _are_rare(n_samples)
         frequent, rare = (
             tuple(value for value, flag in zip(known, is_rare, strict=True) if flag == wanted)
             for wanted in (False, True))
-        return cls(frequent, rare)
+        n_frequent, few = n_samples[~is_rare], ()
+        # Without any other feature, the rare ones have a constant one.
+        if frequent and n_samples[is_rare].sum() < MIN_SAMPLES:
+            rare, few = (), rare
+        fill = (n_frequent / n_frequent.sum()).tolist()
+        if rare:
+            fill = [0.0] * len(frequent) + [1.0]
+        return cls(frequent, rare, few, tuple(fill[-1:] if len(fill) == 2 else fill))
+
+    @property
+    def groups(self):
+        """Categories that are not told from each other, list of tuple; the last may be rare."""
+        return [*((value,) for value in self.frequent), *([self.rare] if self.rare else [])]
 
     @cached_property
     def feature(self):
-        """Feature of each category, dict."""
-        return {value: k for k, value in enumerate(self.frequent)} | dict.fromkeys(
-            self.rare, len(self.frequent))
+        """Feature of each category, dict; negative for those without one."""
+        groups = self.groups
+        n_without = len(groups) - self.n_features
+        return {value: k - n_without for k, group in enumerate(groups) for value in group} | (
+            dict.fromkeys(self.few, _FEW))
+
+    @property
+    def unknown(self):
+        """Values of the features for an unknown category, tuple of float."""
+        if self.fill is not None:
+            return self.fill
+        return (0.0,) * len(self.frequent) + (1.0,) * bool(self.rare)
 
     def __getstate__(self):
         # Without `feature`: skops cannot store a dictionary with None as a key.
-        return {"frequent": self.frequent, "rare": self.rare}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def n_features(self):
         """Number of features."""
-        return len(self.frequent) + bool(self.rare)
+        return len(self.unknown)
 
-    def are_foreign(self, values):
-        """Return whether values are of another type than the column, or many and all unknown.
-
-        A few values that are unknown from training are nothing special.
-
-        Parameters
-        ----------
-        values : list
-        """
-        known, has_missing = self.feature, None in self.feature
-        if any(value in known or (has_missing and is_missing(value)) for value in values):
-            return False
-        is_text = any(isinstance(value, str) for value in known)
-        return len(values) >= MIN_SAMPLES or any(
-            isinstance(value, str) != is_text and not is_missing(value) for value in values)
-
-    def features_of(self, values):
-        """Feature of each value, intp of shape (n_values,); -1 for values without one.
+    def encode(self, values):
+        """Encode values as the features of the column.
 
         Parameters
         ----------
         values : list
             Unknown ones count as rare, if there are rare ones.
+
+        Returns
+        -------
+        Indicators
         """
-        found = np.fromiter(
-            map(self.feature.get, values, repeat(_NOT_FOUND)), np.intp, len(values))
-        others = np.flatnonzero(found == _NOT_FOUND)
-        if len(others):
-            unknown = len(self.frequent) if self.rare else _NONE
-            missing = self.feature.get(None, unknown)
-            found[others] = [missing if is_missing(values[i]) else unknown for i in others]
-        return found
+        feature = np.fromiter(
+            map(self.feature.get, values, repeat(_UNKNOWN)), np.intp, len(values))
+        missing = self.feature.get(None)
+        if missing is not None:
+            others = np.flatnonzero(feature == _UNKNOWN)
+            feature[others] = [
+                missing if is_missing(values[i]) else _UNKNOWN for i in others]
+        known, filled = np.flatnonzero(feature >= 0), np.flatnonzero(feature <= _FEW)
+        (of_unknown,) = np.nonzero(self.unknown)
+        return Indicators(
+            np.append(known, np.repeat(filled, len(of_unknown))),
+            np.append(feature[known], np.tile(of_unknown, len(filled))),
+            np.append(np.ones(len(known)),
+                      np.tile(np.array(self.unknown)[of_unknown], len(filled))),
+            feature == _UNKNOWN)
 
 
 def _are_rare(n_samples):

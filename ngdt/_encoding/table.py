@@ -12,14 +12,15 @@ from scipy import sparse
 from ngdt._core.scaling import power_of_two
 from ngdt._encoding.categories import MIN_SAMPLES, Categories
 from ngdt._encoding.columns import column_indices
-from ngdt._util.numbers import format_number
+from ngdt._util.numbers import format_number, percent
 from ngdt._util.validation import canonical_csr, stored_per_sample
 
 # Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
 # training on CSR matrices takes ten times as long.
 _MAX_DENSE_BYTES = 2**28
-# Number of categories that a warning names.
-_MAX_SHOWN = 5
+# Number of categories that a warning names; share of unknown values in a column above which there
+# is one.
+_MAX_SHOWN, _UNKNOWN_SHARE = 5, 0.05
 
 
 class Feature(NamedTuple):
@@ -34,32 +35,65 @@ class Feature(NamedTuple):
     categories : tuple
         Of kind "category": the categories that the feature indicates; None is the missing one.
         Unknown categories count as rare, if there are rare ones, which share a feature.
+    others : tuple
+        Of the only feature of two groups of categories: those of which it is 0.
+    fill : float
+        Value for unknown categories.
     """
 
     column: int
     kind: str
     categories: tuple = ()
+    others: tuple = ()
+    fill: float = 0.0
 
     @property
     def category(self):
         """Name of the category, "missing" or "rare"."""
-        if self.categories in ((), (None,)):
-            return "missing"
-        if len(self.categories) > 1:
-            return "rare"
-        (value,) = self.categories
-        return format_number(value) if isinstance(value, Real) else str(value)
+        return _name_of(self.categories)
+
+    @property
+    def other(self):
+        """Name of the category of which the feature is 0, if it is the only one; else None."""
+        return _name_of(self.others) if self.others else None
+
+    def statement(self, name, category):
+        """Text that says which category a column has.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        category : str
+            `category` or `other`.
+
+        Returns
+        -------
+        str
+        """
+        return f"{name} {'is' if category in ('missing', 'rare') else '='} {category}"
+
+
+def _name_of(categories):
+    """Name of a group of categories, "missing" or "rare"."""
+    if categories in ((), (None,)):
+        return "missing"
+    if len(categories) > 1:
+        return "rare"
+    (value,) = categories
+    return format_number(value) if isinstance(value, Real) else str(value)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """Encoding of a table. The features are numbers, indicators of gaps, then categories.
 
-    A missing number becomes the mean of the training samples. If it was missing in training, an
+    A missing number becomes the mean of the training samples. If it was missing in some of them, an
     indicator, which has a weight of its own in each split, lets the training choose another value.
     Each category becomes an indicator; rare categories of a column share one, and a missing value
-    is a category of its own. Categories that are unknown in training count as rare. If there are no
-    rare ones, all indicators of the column are 0.
+    is a category of its own. Of two, the last has the only one. No indicator tells fewer than
+    `MIN_SAMPLES` samples from the others. Categories that are unknown in training count as rare. If
+    there are no rare ones, all indicators of the column become their means, as a number does.
 
     Attributes
     ----------
@@ -70,7 +104,7 @@ class Table:
     fill : ndarray of shape (n_numeric,)
         Value of a missing number, of each column; NaN until it is known.
     gaps : ndarray of int
-        Positions in `numeric` of the columns that had missing numbers in training.
+        Positions in `numeric` of the columns with an indicator of missing numbers.
     categories : tuple of Categories
         One for each of the columns `categorical`.
     is_sparse : bool
@@ -103,14 +137,17 @@ class Table:
         """
         numeric = np.setdiff1d(np.arange(len(names)), categorical)
         fill = np.full(len(numeric), np.nan)
-        gaps = _columns_with_gaps(raw.numbers, sample_weight > 0)
-        for k in gaps:
+        present = sample_weight > 0
+        n_gaps = _count_gaps(raw.numbers, present)
+        n_others = np.count_nonzero(present) - n_gaps
+        for k in np.flatnonzero(n_gaps):
             column = raw.numbers[:, [k]].toarray()[:, 0] if sparse.issparse(raw.numbers) else (
                 raw.numbers[:, k])
             fill[k] = _mean(column, sample_weight)
         categories = tuple(
-            _fit_categories(values, sample_weight > 0, names[j])
+            _fit_categories(values, present, names[j])
             for values, j in zip(raw.categories, categorical, strict=True))
+        gaps = np.flatnonzero(np.minimum(n_gaps, n_others) >= MIN_SAMPLES)
         table = cls(tuple(names), numeric, categorical, fill, gaps, categories,
                     sparse.issparse(raw.numbers), raw.booleans)
         return replace(table, is_sparse=table.is_sparse or table._is_better_sparse(raw.numbers))
@@ -142,8 +179,7 @@ class Table:
         name = self.names[feature.column]
         if feature.kind == "number":
             return name
-        category = feature.category
-        return f"{name} {'is' if category in ('missing', 'rare') else '='} {category}"
+        return feature.statement(name, feature.category)
 
     @property
     def features(self):
@@ -151,8 +187,10 @@ class Table:
         found = [Feature(int(j), "number") for j in self.numeric]
         found += [Feature(int(j), "missing") for j in self.numeric[self.gaps]]
         for j, each in zip(self.categorical, self.categories, strict=True):
-            found += [Feature(int(j), "category", (value,)) for value in each.frequent]
-            found += [Feature(int(j), "category", each.rare)] * bool(each.rare)
+            groups, n_features = each.groups, each.n_features
+            others = groups[0] if len(groups) > n_features else ()
+            found += [Feature(int(j), "category", group, others, value) for group, value in zip(
+                groups[-n_features:], each.unknown, strict=True)]
         return found
 
     def features_of(self, parameter, columns):
@@ -172,12 +210,14 @@ class Table:
         columns = column_indices(parameter, columns, list(self.names))
         return np.flatnonzero(np.isin([each.column for each in self.features], columns))
 
-    def transform(self, raw):
+    def transform(self, raw, *, warns=True):
         """Encode the values of a table.
 
         Parameters
         ----------
         raw : RawTable
+        warns : bool, default=True
+            Whether to warn of columns with many unknown categories.
 
         Returns
         -------
@@ -191,32 +231,35 @@ class Table:
         if len(self.gaps):
             is_gap = sparse.csc_array(numbers.shape) if is_gap is None else is_gap
             gaps = is_gap[:, self.gaps].astype(numbers.dtype)
-        samples, features = self._indicators(raw.categories)
+        samples, features, values = self._indicators(raw.categories, warns)
         shape = numbers.shape[0], sum(each.n_features for each in self.categories)
         if self.is_sparse:
-            ones = np.ones(len(samples), dtype=numbers.dtype)
-            indicators = sparse.csr_array((ones, (samples, features)), shape)
+            indicators = sparse.csr_array(
+                (values.astype(numbers.dtype), (samples, features)), shape)
             return canonical_csr(sparse.hstack([numbers, gaps, indicators], format="csr"))
         before = numbers.shape[1] + gaps.shape[1]
         encoded = np.zeros((shape[0], before + shape[1]), dtype=numbers.dtype)
         encoded[:, :numbers.shape[1]] = numbers.toarray() if sparse.issparse(numbers) else numbers
         encoded[:, numbers.shape[1]:before] = gaps.toarray() if sparse.issparse(gaps) else gaps
-        encoded[samples, before + features] = 1.0
+        encoded[samples, before + features] = values
         return encoded
 
-    def _indicators(self, columns):
-        """Rows and columns of the ones in the matrix of the indicators of categories."""
-        samples, features, first = [np.empty(0, np.intp)], [np.empty(0, np.intp)], 0
+    def _indicators(self, columns, warns):
+        """Rows, columns and values of the entries of the matrix of the indicators of categories."""
+        none = np.empty(0, np.intp)
+        found, first, unknown = [(none, none, np.empty(0))], 0, []
         for j, values, categories in zip(
                 self.categorical, columns, self.categories, strict=True):
-            if categories.are_foreign(values):
-                _warn_of_foreign(self.names[j], values, categories)
-            feature = categories.features_of(values)
-            present = np.flatnonzero(feature >= 0)
-            samples.append(present)
-            features.append(first + feature[present])
+            samples, features, numbers, is_unknown = categories.encode(values)
+            found.append((samples, first + features, numbers))
             first += categories.n_features
-        return np.concatenate(samples), np.concatenate(features)
+            if is_unknown.mean() > _UNKNOWN_SHARE:
+                unknown.append(_describe_unknown(self.names[j], values, is_unknown, categories))
+        if unknown and warns:
+            warnings.warn(
+                f"X: values that did not occur in training: {'; '.join(unknown)}. All count as "
+                "unknown categories", stacklevel=2)
+        return tuple(map(np.concatenate, zip(*found, strict=True)))
 
     def _fill(self, numbers):
         """Fill the gaps; return the numbers, and a mask of the gaps or None if there are none."""
@@ -283,14 +326,13 @@ def _fit_categories(values, present, name):
     return found
 
 
-def _warn_of_foreign(name, values, categories):
-    """Warn that no value of a column is known from training."""
-    known = [*categories.frequent, *categories.rare]
+def _describe_unknown(name, values, is_unknown, categories):
+    """Describe the unknown values of a column."""
+    known = [value for group in categories.groups for value in group] + [*categories.few]
     expected = ", ".join(map(repr, known[:_MAX_SHOWN])) + ", ..." * (len(known) > _MAX_SHOWN)
-    warnings.warn(
-        f"X: no value of column {name!r} occurred in training: it has values such as "
-        f"{values[0]!r}, where {expected} were expected. All count as unknown categories",
-        stacklevel=2)
+    share = percent(float(is_unknown.mean()))
+    return (f"{share} of column {name!r}, such as {values[is_unknown.argmax()]!r}, where "
+            f"{expected} were expected")
 
 
 def _has_nonfinite(values):
@@ -299,15 +341,15 @@ def _has_nonfinite(values):
         return not np.isfinite(values.sum())
 
 
-def _columns_with_gaps(numbers, present):
-    """Columns with missing numbers among the samples that are present."""
-    values = numbers.data if sparse.issparse(numbers) else numbers
+def _count_gaps(numbers, present):
+    """Number of samples, of those that are present, in which each column of numbers is missing."""
+    values, n_columns = numbers.data if sparse.issparse(numbers) else numbers, numbers.shape[1]
     if not _has_nonfinite(values):
-        return np.empty(0, dtype=np.intp)
+        return np.zeros(n_columns, dtype=np.intp)
     if sparse.issparse(numbers):
         is_gap = np.isnan(values) & np.repeat(present, stored_per_sample(numbers))
-        return np.unique(numbers.indices[is_gap])
-    return np.flatnonzero(np.isnan(numbers[present]).any(axis=0))
+        return np.bincount(numbers.indices[is_gap], minlength=n_columns)
+    return np.count_nonzero(np.isnan(numbers[present]), axis=0)
 
 
 def _mean(values, sample_weight):

@@ -92,7 +92,8 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
         table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
         return self._problem(
-            table.transform(raw), targets, sample_weight, fitted["_targets"]), fitted
+            # At first, only samples without weight have unknown categories.
+            table.transform(raw, warns=resume), targets, sample_weight, fitted["_targets"]), fitted
 
     @abstractmethod
     def _encode_targets(self, y, sample_weight, resume, known):
@@ -121,8 +122,8 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
         """Encode a table as the features that splits weigh.
 
         Numbers stay as they are. A missing number becomes the mean of the training samples; if it
-        was missing in training, too, an indicator feature says so. Each category of a categorical
-        column becomes an indicator feature.
+        was missing in at least five of them, too, an indicator feature says so. Each category of a
+        categorical column becomes an indicator feature; of two, only the last.
 
         Parameters
         ----------

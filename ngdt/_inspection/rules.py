@@ -111,12 +111,15 @@ def category_rule_of(captions, node):
         return None
     ((column, kind),) = used
     name = captions.column_names[column]
-    scores = {
-        feature.category: weight
-        for feature, weight in zip(captions.features, weights, strict=True)
-        if feature[:2] == (column, kind)}
-    # A category without a feature of its own has score 0: it goes with those that are not listed.
-    is_left = threshold < 0.0
+    scores, unknown = {}, 0.0
+    for feature, weight in zip(captions.features, weights, strict=True):
+        if feature[:2] == (column, kind):
+            scores[feature.category] = weight
+            unknown += weight * feature.fill
+            if feature.other is not None:
+                scores[feature.other] = 0.0
+    # An unknown category goes with those that are not listed.
+    is_left = bool(threshold < unknown)
     listed = [each for each, score in scores.items() if (score <= threshold) == is_left]
     return CategoryRule(name, listed, is_left) if listed else None
 

@@ -175,19 +175,24 @@ class Columns:
         for j in self._of_kind("category"):
             of_column.setdefault(features[j].column, []).append(j)
         for column, indicators in of_column.items():
-            before = [_category(features[j]) for j in indicators if self.x[j]]
+            before = None
+            samples = []
             for j in indicators:
-                value = features[j].categories[0]
-                if value is not None and not self.x[j]:
-                    sample = self.x.copy()
-                    sample[indicators] = 0.0
-                    sample[j] = 1.0
-                    yield column, before[0] if before else None, value, sample
+                for group, number in ((features[j].categories, 1.0), (features[j].others, 0.0)):
+                    if self.x[j] == number and group:
+                        before = _category(group)
+                    elif group and group[0] is not None:
+                        sample = self.x.copy()
+                        sample[indicators] = 0.0
+                        sample[j] = number
+                        samples.append((group[0], sample))
+            for value, sample in samples:
+                yield column, before, value, sample
 
 
-def _category(feature):
-    """The category of a feature; rare ones share one."""
-    return feature.categories[0] if len(feature.categories) == 1 else "rare"
+def _category(group):
+    """The category of a group; rare ones share one."""
+    return group[0] if len(group) == 1 else "rare"
 
 
 def changes_of_one_column(columns, predict, nearest_on_axes):

@@ -149,13 +149,15 @@ class Row(NamedTuple):
             if each.kind == "number" and each.column in self.gaps else factor(captions, j)
             for j, each in enumerate(features)]
         values = {}
-        for name, column, each, is_one in zip(
+        for name, column, each, x in zip(
                 captions.feature_names, columns, features, self.x, strict=True):
             if each.kind == "category":
                 values.setdefault(column, f"{column} is unknown")
-            if is_one and (each.kind == "category" or (
+            if x == 1 and (each.kind == "category" or (
                     each.kind == "missing" and each.column in self.gaps)):
                 values[column] = name
+            elif x == 0 and each.others:
+                values[column] = each.statement(column, each.other)
         for j in captions.booleans:
             if features[j].column not in self.gaps:
                 values[columns[j]] = f"{columns[j]} is {bool(self.x[j])}"

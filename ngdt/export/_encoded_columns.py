@@ -40,22 +40,22 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """Column of categories, of which at most one feature is 1.
+    """Column of categories, of which at most one feature is not 0.
 
     Attributes
     ----------
     name : str
     features : dict
-        Index of the feature of each category.
-    missing, other : int or None
-        Indices of the features of missing categories, and of categories that `features` lacks;
-        None if all features are 0.
+        Index of the feature that is 1 for each category; None if all features are 0.
+    missing, other : dict of int to float
+        Values of the features that are not 0 for missing categories, and for all that `features`
+        lacks.
     """
 
     name: str
     features: dict
-    missing: int | None
-    other: int | None
+    missing: dict
+    other: dict
 
     def is_used(self, weights):
         """Return whether some feature of the column has a nonzero weight."""
@@ -64,11 +64,12 @@ class CategoryColumn:
 
     def terms(self, weights):
         """Terms of each category, of a missing one, and of all others in a weighted sum."""
-        def term(feature):
-            return 0.0 if feature is None else float(weights[feature])
+        def total(values):
+            return sum(float(weights[feature]) * value for feature, value in values.items())
 
-        return ({category: term(feature) for category, feature in self.features.items()},
-                term(self.missing), term(self.other))
+        return ({category: 0.0 if feature is None else float(weights[feature])
+                 for category, feature in self.features.items()},
+                total(self.missing), total(self.other))
 
 
 def encoded_columns(model):
@@ -99,7 +100,11 @@ def encoded_columns(model):
 
 
 def _category_column(name, categories, first):
-    features = {value: first + k for value, k in categories.feature.items()}
-    other = first + len(categories.frequent) if categories.rare else None
-    missing = features.pop(None, other)
+    features = {
+        category: first + feature if feature >= 0 else None
+        for category, feature in categories.feature.items() if category not in categories.few}
+    missing = other = {first + k: value for k, value in enumerate(categories.unknown) if value}
+    if None in features:
+        feature = features.pop(None)
+        missing = {} if feature is None else {feature: 1.0}
     return CategoryColumn(name, features, missing, other)

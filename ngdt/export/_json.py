@@ -38,7 +38,7 @@ def export_json(model, *, feature_names=None, indent=None):
     The document is an object with these members:
 
     ``format``, ``version``
-        ``"ngdt"`` and ``1``. The version grows when a reader of the old one would go wrong.
+        ``"ngdt"`` and ``2``. The version grows when a reader of the old one would go wrong.
     ``task``
         ``"classification"``, ``"regression"``, or null for a `Tree`.
     ``classes``
@@ -48,8 +48,8 @@ def export_json(model, *, feature_names=None, indent=None):
         index ``feature`` of the number, ``fill``, the value of a missing one (null if none may be
         missing), and ``gap``, the index of the feature that is 1 where it is missing, or null. For
         a column of categories: ``name``, ``categories``, pairs of a category and the index of the
-        feature that is 1 for it, and the indices of the features for categories that are
-        ``missing``, and for all ``other`` ones; null if all features are 0.
+        feature that is 1 for it (null if none is), and for ``missing`` and all ``other``
+        categories, pairs of a feature and its value. All other features of the column are 0.
     ``features``
         Names of the features of the trees.
     ``trees``
@@ -72,7 +72,7 @@ def export_json(model, *, feature_names=None, indent=None):
     >>> from ngdt.export import export_json
     >>> text = export_json(Tree([[0.0, 2.0]], [1.0], [~0], [~1], [[0.0], [1.0]]))
     >>> text[:60]
-    '{"format": "ngdt", "version": 1, "task": null, "classes": nu'
+    '{"format": "ngdt", "version": 2, "task": null, "classes": nu'
     >>> Tree.from_json(text).predict([[0.0, 3.0]])
     array([[1.]])
     """
@@ -93,5 +93,7 @@ def export_json(model, *, feature_names=None, indent=None):
 def _column_object(column):
     column_object = asdict(column)
     if isinstance(column, CategoryColumn):
-        column_object["categories"] = [[*pair] for pair in column_object.pop("features").items()]
+        column_object["categories"] = column_object.pop("features")
+        for name in ("categories", "missing", "other"):
+            column_object[name] = [[*pair] for pair in column_object[name].items()]
     return column_object

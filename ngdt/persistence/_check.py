@@ -148,8 +148,13 @@ def _(targets: RegressionTargets):
 
 @check.register
 def _(categories: Categories):
-    values = categories.frequent + categories.rare
-    require(isinstance(values, tuple), "frequent and rare", "tuples")
+    values, fill = categories.frequent + categories.rare + categories.few, categories.fill
+    require(isinstance(values, tuple), "frequent, rare and few", "tuples")
+    n_groups = len(categories.groups)
+    require(
+        fill is None or (isinstance(fill, tuple) and len(fill) == (1 if n_groups == 2 else n_groups)
+                         and all(isinstance(value, float) and 0 <= value <= 1 for value in fill)),
+        "fill", "None, or a value from 0 to 1 of each feature")
     require(
         all(value is None or isinstance(value, str | Real | np.bool_) for value in values)
         and len(categories.feature) == len(values),

@@ -33,7 +33,7 @@ def columns(draw):
 
 
 def by_scikit_learn(training, values, max_categories):
-    """One-hot codes as scikit-learn has them."""
+    """One-hot codes as scikit-learn has them, and the mean of each in training."""
     def as_column(values):
         column = np.empty((len(values), 1), dtype=object)
         column[:, 0] = [None if pd.isna(value) else value for value in values]
@@ -41,8 +41,24 @@ def by_scikit_learn(training, values, max_categories):
 
     encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=5,
                             max_categories=max_categories, sparse_output=False)
-    encoder.fit(as_column(training))
-    return encoder.transform(as_column(values)), encoder
+    of_training = encoder.fit_transform(as_column(training))
+    return encoder.transform(as_column(values)), of_training, encoder
+
+
+def by_hand(training, values, max_categories):
+    """One-hot codes: means for unknown ones, none for fewer than five samples, and one for two."""
+    codes, of_training, encoder = by_scikit_learn(training, values, max_categories)
+    (rare,) = encoder.infrequent_categories_
+    rare = () if rare is None else tuple(rare)
+    if rare and of_training.shape[1] > 1 and of_training[:, -1].sum() < 5:
+        codes, of_training, few = codes[:, :-1], of_training[:, :-1], rare
+    else:
+        few = ()
+    codes[~codes.any(axis=1)] = of_training[of_training.any(axis=1)].mean(axis=0)
+    if codes.shape[1] == 2:
+        codes = codes[:, 1:]
+    frequent = tuple(value for value in encoder.categories_[0] if value not in rare)
+    return codes, (frequent, () if few else rare, few)
 
 
 @given(columns(), st.sampled_from([2, 3, 4, 256]))
@@ -54,14 +70,22 @@ def test_features_are_those_of_scikit_learn(column, max_categories):
     for each in (training, values):
         if not each:
             continue
-        expected, encoder = by_scikit_learn(training, each, max_categories)
-        feature = fitted.features_of(each)
-        encoded = feature[:, None] == np.arange(fitted.n_features)
-        np.testing.assert_array_equal(encoded, expected)
-        (rare,) = encoder.infrequent_categories_
-        assert fitted.rare == (() if rare is None else tuple(rare))
-        assert fitted.frequent == tuple(
-            value for value in encoder.categories_[0] if value not in fitted.rare)
+        expected, groups = by_hand(training, each, max_categories)
+        found, encoded = fitted.encode(each), np.zeros((len(each), fitted.n_features))
+        encoded[found.samples, found.features] = found.numbers
+        np.testing.assert_allclose(encoded, expected, rtol=1e-15)
+        assert (fitted.frequent, fitted.rare, fitted.few) == groups
+        known = {None if pd.isna(value) else value for value in training}
+        assert found.is_unknown.tolist() == [
+            (None if pd.isna(value) else value) not in known for value in each]
+
+
+def test_files_of_before_keep_a_feature_for_each_of_two_categories():
+    found = Categories(("a", "b"), ("c",)).encode(["a", "b", "c", "d", None])
+    assert found.features.tolist() == [0, 1, 2, 2, 2]
+    found = Categories(("a", "b"), ()).encode(["b", "d", "a"])
+    assert (found.samples.tolist(), found.features.tolist()) == ([0, 2], [1, 0])
+    assert found.numbers.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("values", [["a", 1], [["a"]], [("a",)], [b"a"]])

@@ -1,4 +1,4 @@
-"""Categories that can hardly be meant: a warning, where a few unknown ones are nothing special."""
+"""Categories that training did not know: a warning, where one among many is nothing special."""
 
 import re
 import warnings
@@ -24,26 +24,45 @@ def fitted(request):
     return request.param(optimizer=None, random_state=0).fit(frame(SEX), Y)
 
 
-@pytest.mark.parametrize(("sex", "shown"), [
-    (np.char.upper(SEX), "'MALE'"), (np.where(SEX == "male", 1, 0), "1"),
-    (pd.Series([None] * 40, dtype=str), "nan"), (pd.Categorical(["other"] * 40), "'other'"),
-    ([0], "0"), (["MALE", "FEMALE"] * 3, "'MALE'")])
-def test_columns_of_which_nothing_was_known(fitted, sex, shown):
-    message = (f"no value of column 'sex' occurred in training: it has values such as {shown}, "
-               "where 'female', 'male' were expected")
+@pytest.mark.parametrize(("sex", "share", "shown"), [
+    (np.char.upper(SEX), 100, "'MALE'"), (np.where(SEX == "male", 1, 0), 100, "1"),
+    (pd.Series([None] * 40, dtype=str), 100, "nan"), (["male", "other"], 50, "'other'"),
+    (pd.Categorical(["other"] * 40), 100, "'other'"), ([0], 100, "0"), (["other"], 100, "'other'"),
+    (np.where(np.arange(40) < 3, "other", SEX), 8, "'other'"),
+    (["MALE", "FEMALE"] * 3, 100, "'MALE'")])
+def test_many_unknown_categories(fitted, sex, share, shown):
+    message = (f"values that did not occur in training: {share} % of column 'sex', such as "
+               f"{shown}, where 'female', 'male' were expected")
     with pytest.warns(UserWarning, match=re.escape(message)) as found:
         predicted = fitted.predict(frame(sex))
     assert len(found) == 1
     assert len(predicted) == len(sex)
 
 
-@pytest.mark.parametrize("sex", [
-    ["other"], ["MALE", None], [None], np.where(np.arange(40) < 39, "other", "male"),
-    pd.Categorical(["male", "other"] * 20), SEX])
-def test_a_few_unknown_categories(fitted, sex):
+@pytest.mark.parametrize("sex", [np.where(np.arange(40) < 2, "other", SEX), SEX])
+def test_few_unknown_categories_of_many(fitted, sex):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted.predict(frame(sex))
+
+
+def test_one_warning_for_all_columns():
+    two = frame(SEX).assign(city=["Rome", "Oslo", "Lima", "Bern"] * 10)
+    model = ObliqueTreeClassifier(optimizer=None).fit(two, Y)
+    with pytest.warns(UserWarning, match=(
+            "training: 100 % of column 'sex', such as 'x', where .*; "
+            "100 % of column 'city', such as 1, where")) as found:
+        model.predict(two.assign(sex="x", city=1))
+    assert len(found) == 1
+
+
+def test_categories_of_too_few_samples_are_known():
+    sex = SEX.copy()
+    sex[:2] = "other"
+    model = ObliqueTreeClassifier(optimizer=None).fit(frame(sex), Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(frame(["other"]))
 
 
 def test_missing_values_that_occurred_in_training():

@@ -135,7 +135,7 @@ def test_classes_that_are_no_labels(classes, message):
 
 def test_masked_values_are_refused():
     mask = np.zeros(20, dtype=bool)
-    mask[3] = True
+    mask[3:9] = True
     masked = np.ma.masked_array(X, np.column_stack([mask, mask]))
     fitted = tree().fit(X, Y)
     path = TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao"), Cs=2)

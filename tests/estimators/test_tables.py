@@ -1,7 +1,6 @@
 """Data frames, categories and missing values."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -140,20 +139,55 @@ def test_rare_and_unknown_categories_share_a_place():
     fitted = ObliqueTreeClassifier(2, optimizer=None).fit(pd.DataFrame({"city": city}), y)
     assert fitted.tree_.n_features == 3
     new = pd.DataFrame({"city": ["Rome", "Oslo", "Ulm", "Mars", None]})
-    np.testing.assert_array_equal(fitted.predict(new), [0, 1, 2, 2, 2])
+    with pytest.warns(UserWarning, match="40 % of column 'city', such as 'Mars'"):
+        predicted = fitted.predict(new)
+    np.testing.assert_array_equal(predicted, [0, 1, 2, 2, 2])
 
 
-def test_unknown_categories_without_rare_ones_are_none_of_the_known():
-    frame = pd.DataFrame({"city": ["Rome"] * 50 + ["Oslo"] * 50})
-    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(frame, [0] * 50 + [1] * 50)
-    np.testing.assert_array_equal(fitted.encode(pd.DataFrame({"city": ["Mars", None]})), 0.0)
-
-
-def test_categories_of_samples_without_weight_do_not_exist():
-    frame = pd.DataFrame({"city": ["Rome"] * 50 + ["Oslo"] * 50 + ["Ulm"] * 20})
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+@pytest.mark.parametrize(("n_few", "weights"), [(0, None), (4, None), (20, 0.0)])
+def test_unknown_categories_without_rare_ones_are_the_mean_of_the_known(n_few, weights):
+    """So are categories of fewer than five samples, and those of samples without weight."""
+    few = ["Mars", None, "Moon", "Ulm"] * 5
+    frame = pd.DataFrame({"city": ["Rome", "Oslo", "Lima", "Rome"] * 15 + few[:n_few]})
+    weight = None if weights is None else np.repeat([1.0, weights], [60, n_few])
     fitted = ObliqueTreeClassifier(2, optimizer=None).fit(
-        frame, [0] * 50 + [1] * 50 + [0] * 20, np.repeat([1.0, 1.0, 0.0], [50, 50, 20]))
-    assert fitted.tree_.n_features == 2
+        frame, [0, 1] * 30 + [0] * n_few, weight)
+    assert fitted.encoded_feature_names_ == ["city = Lima", "city = Oslo", "city = Rome"]
+    np.testing.assert_allclose(
+        fitted.encode(pd.DataFrame({"city": ["Mars", None]})), [[0.25, 0.25, 0.5]] * 2)
+
+
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+@pytest.mark.parametrize(("extra", "name", "unknown"), [
+    ([], "city = Rome", 0.75), (["Ulm", None, "Mars"], "city = Rome", 0.75)])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_two_categories_share_a_feature(extra, name, unknown, is_sparse, monkeypatch):
+    if is_sparse:
+        monkeypatch.setattr("ngdt._encoding.table._MAX_DENSE_BYTES", 0)
+        monkeypatch.setattr("ngdt._encoding.table.Table._is_better_sparse", lambda *_: True)
+    frame = pd.DataFrame({"city": ["Oslo", *["Rome"] * 3] * 10 + extra})
+    y = (frame["city"] == "Rome").to_numpy()
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(frame, y)
+    assert fitted.encoded_feature_names_ == [name]
+    found = fitted.encode(pd.DataFrame({"city": ["Oslo", "Rome", "Bern", None]}))
+    found = found.toarray() if sparse.issparse(found) else found
+    np.testing.assert_allclose(found[:, 0], [0, 1, unknown, unknown], rtol=1e-7)
+    assert fitted.score(frame, y) >= 0.95
+
+
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+def test_a_category_and_the_rare_or_missing_ones_share_a_feature():
+    frame = pd.DataFrame({"city": ["Oslo"] * 30 + ["Ulm", "Bern", "Graz", "Mars"] * 4})
+    new = pd.DataFrame({"city": ["Oslo", "Ulm", "Moon", None]})
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(frame, np.arange(46) < 30)
+    assert fitted.encoded_feature_names_ == ["city is rare"]
+    assert fitted.encode(new)[:, 0].tolist() == [0, 1, 1, 1]
+    frame = pd.DataFrame({"city": ["Oslo"] * 30 + [None] * 10})
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(frame, np.arange(40) < 30)
+    assert fitted.encoded_feature_names_ == ["city is missing"]
+    assert fitted.encode(new)[:, 0].tolist() == [0, 0.25, 0.25, 1]
+    assert fitted.predict(new).tolist() == [True, True, True, False]
 
 
 def test_a_large_table_of_many_categories_is_sparse_inside(monkeypatch):
@@ -185,7 +219,8 @@ def test_gaps_are_the_mean_and_an_indicator(seed, dtype, form):
     gapped = np.where(gaps, dtype(np.nan), X)
     fitted = ObliqueTreeClassifier(2, optimizer=None).fit(
         form(gapped), rng.integers(0, 2, 40), weight)
-    used = [j for j in range(4) if gaps[weight > 0, j].any()]
+    n_gaps = gaps[weight > 0].sum(axis=0)
+    used = np.flatnonzero(np.minimum(n_gaps, np.count_nonzero(weight) - n_gaps) >= 5)
     mean = [np.average(X[~gaps[:, j], j], weights=weight[~gaps[:, j]])
             if weight[~gaps[:, j]].any() else 0.0 for j in range(4)]
     expected = np.column_stack([np.where(gaps, mean, X), gaps[:, used]])
@@ -193,6 +228,37 @@ def test_gaps_are_the_mean_and_an_indicator(seed, dtype, form):
     encoded = encoded.toarray() if sparse.issparse(encoded) else encoded
     np.testing.assert_allclose(encoded, expected, rtol=1e-6, atol=1e-6)
     assert encoded.dtype == dtype
+
+
+def with_gaps(kind, n_gaps, seed=2, n=600):
+    """Two useful columns and one of noise, in which some training samples have gaps."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, 3 * n))
+    noise = rng.normal(size=3 * n) if kind == "number" else rng.choice(["x", "y", "z"], 3 * n)
+    frame = pd.DataFrame({"a": a, "b": b, "noise": noise})
+    y = a + b + rng.logistic(size=3 * n)
+    training, rest = frame[:n].copy(), frame[n:]
+    training.loc[rng.choice(n, n_gaps, replace=False), "noise"] = None
+    return training, y[:n], rest, y[n:], rng.random(2 * n) < 0.5
+
+
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+@pytest.mark.parametrize("kind", ["number", "category"])
+@pytest.mark.parametrize("n_gaps", [1, 4])
+@pytest.mark.parametrize(("model", "most"), [
+    (ObliqueTreeClassifier(random_state=0), 0.01),
+    (ObliqueTreeClassifier(leaf="constant", random_state=0), 0.01),
+    (ObliqueTreeRegressor(random_state=0), 0.02)], ids=["default", "constant", "regression"])
+def test_few_gaps_do_not_decide_all_missing_values(model, most, kind, n_gaps):
+    X, y, new, target, half = with_gaps(kind, n_gaps)
+    if isinstance(model, ObliqueTreeClassifier):
+        y, target = y > 0, target > 0
+    fitted = clone(model).fit(X, y)
+    assert "noise is missing" not in fitted.encoded_feature_names_
+    complete = fitted.score(new, target)
+    for value in [None] if kind == "number" else [None, "new"]:
+        gapped = new.assign(noise=new["noise"].where(~half, value))
+        assert fitted.score(gapped, target) >= complete - most
 
 
 @pytest.mark.parametrize("optimizer", ["annealed", "ssgd", "tao", None])
@@ -313,8 +379,7 @@ def test_tables_are_pickled_and_continued():
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.predict(frame), fitted.predict(frame))
     n_features = fitted.tree_.n_features
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.warns(UserWarning, match="50 % of column 'city', such as 'Mars'"):
         fitted.partial_fit(
             frame.assign(city=np.where(np.arange(N) % 2, "Mars", "Rome"))[:100], y[:100])
     assert fitted.tree_.n_features == n_features

@@ -22,15 +22,17 @@ from ngdt.testing.strategies import dyadics, problems
 
 pd = pytest.importorskip("pandas")
 
+UNKNOWN = pytest.mark.filterwarnings("ignore:X. values that did not occur")
 CITIES = ["Lima", "Oslo", "Rome"]
 RELATIONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
 def on_a_table(**arrays):
     """A classifier of a table with cities, rare ones too, and gaps, with a tree of these arrays."""
-    city = [*CITIES * 10, "Ulm", "Bern"]
-    frame = pd.DataFrame({"city": city, "age": np.r_[np.nan, np.nan, np.arange(30.0)]})
-    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(32) % 2)
+    city = [*CITIES * 10, *["Ulm", "Bern"] * 3]
+    age = np.r_[np.nan, np.nan, np.arange(30.0), [np.nan] * 4]
+    frame = pd.DataFrame({"city": city, "age": age})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(36) % 2)
     assert model.encoded_feature_names_ == [
         "age", "age is missing", "city = Lima", "city = Oslo", "city = Rome", "city is rare"]
     model.tree_ = Tree(values=[[1.0, 0.0], [0.0, 1.0]], children_left=[~0], children_right=[~1],
@@ -44,10 +46,12 @@ def test_conditions_in_terms_have_parentheses():
     assert set(names) == {"age (missing)", "(age is missing)", "(city = Rome)"}
 
 
+@UNKNOWN
 def test_terms_of_a_column_are_one_line():
     weights = [[1.0, 2.0, 5.0, 0.0, -3.0, 1.0]]
     model, frame = on_a_table(weights=weights, thresholds=[0.0])
-    frame = pd.concat([frame, pd.DataFrame({"city": ["Mars"], "age": [7.0]})])
+    numbers = ObliqueTreeClassifier(1, optimizer=None).fit(frame[["age"]], frame["city"])
+    frame = pd.concat([frame[:32], pd.DataFrame({"city": ["Mars"], "age": [7.0]})])
     shown = ["city = Lima", "city = Rome", "city is rare", "city is rare"]
     for i, city in zip((0, 2, 30, 32), shown, strict=True):
         (explanation,) = model.explain(frame.iloc[i:i + 1])
@@ -64,11 +68,11 @@ def test_terms_of_a_column_are_one_line():
         rows = explanation.to_frame()
         assert set(rows["column"][1:]) == {"city", "age"}
         assert len(rows) == 6
-    numbers = ObliqueTreeClassifier(1, optimizer=None).fit(frame[["age"]], frame["city"])
-    numbers.tree_ = Tree([[1.0, 1.0]], [3.0], [~0], [~1], np.eye(2, 6))
+    numbers.tree_ = Tree([[1.0, 1.0]], [3.0], [~0], [~1], np.eye(2, 5))
     assert "age is missing" in str(numbers.explain(frame[["age"]][:1])[0])
 
 
+@UNKNOWN
 def test_categories_that_have_no_feature_are_unknown():
     frame = pd.DataFrame({"city": CITIES * 10, "age": np.arange(30.0)})
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(30) % 2)
@@ -81,7 +85,7 @@ def test_two_categories_are_one_term(plt):
     frame = pd.DataFrame({"sex": ["male", "female"] * 10, "age": np.arange(20.0)})
     y = np.arange(20) % 2
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, y)
-    tree.tree_ = Tree([[0.1, 1.0, -1.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    tree.tree_ = Tree([[0.1, -2.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
     forest = ObliqueForestClassifier(
         3, init="random", optimizer=None, max_depth=2, random_state=0).fit(frame, y)
     for model in (tree, forest):
@@ -92,6 +96,29 @@ def test_two_categories_are_one_term(plt):
         assert len(lines) == labels.count("sex = male") == 1
         assert "(sex" not in f"{explanation} {labels}"
     assert "    -1     sex = male\n    -0.95  age = 0 (mean 9.5)" in str(tree.explain(frame[:1])[0])
+    assert "    +1     sex = female\n" in str(tree.explain(frame[1:2])[0])
+    changed = tree.explain(frame[1:2])[0].changes_of_one_column()
+    assert "sex female to male" in str(changed)
+
+
+@UNKNOWN
+@pytest.mark.parametrize("cities", [["Oslo", "Rome"], CITIES])
+def test_a_tree_on_cities_alone(cities):
+    """Unknown ones have the means of all features, and are not called by one of the categories."""
+    frame = pd.DataFrame({"city": cities * 10, "age": 0.0})
+    y = (frame["city"] == "Rome").to_numpy()
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, y)
+    for city in cities:
+        explanation = tree.explain(pd.DataFrame({"city": [city], "age": 0.0}))[0]
+        assert explanation.prediction.value == (city == "Rome")
+        changes = explanation.changes_of_one_column()
+        assert {each.values["city"] for each in changes} == (
+            {*cities} - {"Rome"} if city == "Rome" else {"Rome"})
+        assert {each.before["city"] for each in changes} == {city}
+    explanation = tree.explain(pd.DataFrame({"city": ["Mars"], "age": 0.0}))[0]
+    assert {each.before["city"] for each in explanation.changes_of_one_column()} == {None}
+    tree.tree_ = Tree([[1.0] * tree.tree_.n_features], [0.0], [~0], [~1], np.eye(2))
+    assert "city is unknown" in str(tree.explain(pd.DataFrame({"city": ["Mars"], "age": 0.0}))[0])
 
 
 def test_lists_of_changes_can_be_read():

@@ -34,9 +34,12 @@ def predicted_by(document, row):
         missing = value is None or value != value
         if "categories" in column:
             known = dict(map(tuple, column["categories"]))
-            feature = column["missing"] if missing else known.get(value, column["other"])
-            if feature is not None:
-                x[feature] = 1.0
+            values = [[known.get(value), 1.0]]
+            if missing or value not in known:
+                values = column["missing" if missing else "other"]
+            for feature, number in values:
+                if feature is not None:
+                    x[feature] = number
         else:
             x[column["feature"]] = column["fill"] if missing else value
             if column["gap"] is not None:
@@ -71,16 +74,19 @@ def table(n=120):
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame({
         "age": rng.integers(18, 80, n), "city": rng.choice(["Rome", "Oslo", None], n),
-        "income": rng.integers(0, 9, n) / 2, "code": rng.integers(0, 3, n).astype(str)})
+        "income": rng.integers(0, 9, n) / 2, "code": rng.integers(0, 3, n).astype(str),
+        "sex": rng.choice(["female", "male"], n)})
     frame.loc[::7, "income"] = None
     frame.loc[:2, "code"] = "rare"
-    return frame, (frame["income"].fillna(9) > 2) & (frame["city"] != "Rome")
+    is_rich = (frame["income"].fillna(9) > 2) & (frame["city"] != "Rome")
+    return frame, is_rich ^ (frame["sex"] == "male")
 
 
 def rows_of(frame):
     return frame.astype(object).to_numpy().tolist()
 
 
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
 @pytest.mark.parametrize("model", [
     ObliqueTreeClassifier(4, optimizer=None), ObliqueTreeRegressor(4, optimizer=None),
     ObliqueTreeRegressor(2, init="model_tree", optimizer=None),
@@ -91,6 +97,7 @@ def test_a_reader_of_the_document_predicts_what_the_model_predicts(model):
     model.fit(frame, y)
     new = frame.head(20).copy()
     new.loc[3:5, "city"], new.loc[6:8, "code"], new.loc[9:12, "age"] = "Mars", None, None
+    new.loc[13:14, "sex"], new.loc[15:16, "sex"] = "other", None
     document = json.loads(export_json(model))
     found = [predicted_by(document, row) for row in rows_of(new)]
     wanted = model.predict(new)[:, None] if document["classes"] is None else (
@@ -115,7 +122,7 @@ def test_a_tree_of_a_forest(iris):
     ("[" * 100_000, "text is no JSON"),
     ("[1]", "text is no tree of export_json"),
     ('{"format": "other", "version": 1}', "text is no tree of export_json"),
-    ('{"format": "ngdt", "version": 2}', "text has version 2 of the format"),
+    ('{"format": "ngdt", "version": 3}', "text has version 3 of the format"),
     ('{"format": "ngdt", "version": true}', "text has version True of the format"),
     ('{"format": "ngdt", "version": 1}', '"features" must be there, and be a JSON array'),
 ])

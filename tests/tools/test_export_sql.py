@@ -46,7 +46,8 @@ CITIES = ["Rome", "O'slo", "Lima", "Bern", "Ulm", None]
 def frame_of(rng, n):
     frame = pd.DataFrame({
         'the "age"': rng.integers(0, 20, n) / 2, "city": rng.choice(CITIES, n),
-        "income": rng.integers(-9, 9, n) / 4, "code": rng.integers(0, 3, n)})
+        "income": rng.integers(-9, 9, n) / 4, "code": rng.integers(0, 3, n),
+        "sex": rng.choice(["female", "male"], n)})
     frame.loc[rng.random(n) < 0.3, "income"] = None
     return frame
 
@@ -67,6 +68,7 @@ def random_tree(rng, n_features, n_outputs):
             rng.integers(3)])
 
 
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
 @given(st.integers(0, 2**20), st.booleans())
 def test_tables_with_categories_and_gaps(seed, classifies):
     rng = np.random.default_rng(seed)
@@ -74,11 +76,14 @@ def test_tables_with_categories_and_gaps(seed, classifies):
     frame.loc[(frame["city"] == "Ulm") & (frame.index > 9), "city"] = "Rome"     # Ulm is rare
     y = rng.choice(["no", "yes", "it's"], 60) if classifies else rng.normal(size=60)
     kind = ObliqueTreeClassifier if classifies else ObliqueTreeRegressor
-    model = kind(1, optimizer=None, categorical_features=["city", "code"]).fit(frame, y)
+    model = kind(1, optimizer=None, categorical_features=["city", "code", "sex"]).fit(frame, y)
     table = model._table    # filled by a dyadic number, so that sums are exact
     object.__setattr__(table, "fill", np.round(table.fill * 4) / 4)
+    for each in table.categories:
+        object.__setattr__(each, "fill", (0.25,) * each.n_features)
     new = frame_of(rng, 30)
     new.loc[0, "city"], new.loc[1, 'the "age"'] = "Mars", None
+    new.loc[2:4, "sex"], new.loc[5:7, "sex"] = "other", None
     for _ in range(5):
         model.tree_ = random_tree(rng, model.tree_.n_features, model.tree_.n_outputs)
         found = [value for value, in answer(export_sql(model), rows_of(new), new.columns)]

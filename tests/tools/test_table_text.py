@@ -22,6 +22,7 @@ def fitted(extra=()):
     return ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(len(city)) % 2)
 
 
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
 @given(st.booleans(), st.lists(st.integers(-2, 2), min_size=5, max_size=5),
        st.sampled_from([-2.5, -1.0, -0.5, 0.0, 0.5, 1.0]))
 def test_rules_of_categories_are_those_of_the_tree(rare, weights, threshold):
@@ -32,7 +33,8 @@ def test_rules_of_categories_are_those_of_the_tree(rare, weights, threshold):
     model.tree_ = Tree([weights], [threshold], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
     rule = category_rule_of(captions_of(model), 0)
     if rule is None:
-        assert not weights.any() or threshold < min(*weights, 0.0) or threshold >= weights.max()
+        scores = weights[1:]
+        assert threshold < scores.min() or threshold >= scores.max()
         return
     known = [*CITIES, None, "Ulm", "Mars"]
     leaf = model.apply(pd.DataFrame({"city": known, "age": 0.0}))
@@ -43,11 +45,37 @@ def test_rules_of_categories_are_those_of_the_tree(rare, weights, threshold):
         assert ((name in rule.categories) == rule.is_left) == (side == 0)
 
 
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("threshold", [-0.5, 0.3, 0.7])
+@pytest.mark.parametrize(("extra", "name"), [
+    ([], "city = Rome"), (["Ulm"] * 2, "city = Rome"), ([None] * 6, None),
+    (["Ulm", "Bern"] * 3, None)])
+def test_rules_of_two_categories_are_those_of_the_tree(extra, name, threshold, sign):
+    city = ["Oslo", *["Rome"] * 2][name is None:] * 10 + extra
+    frame = pd.DataFrame({"city": city, "age": np.arange(float(len(city)))})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(len(city)) % 2)
+    assert len(model.encoded_feature_names_) == 2
+    assert name in (None, model.encoded_feature_names_[1])
+    model.tree_ = Tree([[0.0, sign]], [sign * threshold], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
+    rule = category_rule_of(captions_of(model), 0)
+    known = {*city, "Mars"}
+    sides = dict(zip(known, model.apply(pd.DataFrame(
+        {"city": [*known], "age": 0.0})).tolist(), strict=True))
+    if rule is None:
+        assert len({*sides.values()}) == 1
+        return
+    for value, side in sides.items():
+        is_listed = {"Oslo": "Oslo", "Rome": "Rome", None: "missing"}.get(
+            value, "rare") in rule.categories
+        assert (is_listed == rule.is_left) == (side == 0)
+
+
 @pytest.mark.parametrize(("weights", "threshold", "left", "right"), [
     ([0, 0, 0, 1], 0.5, "city is not Rome", "city is Rome"),
     ([0, 0, 0, -1], -0.5, "city is Rome", "city is not Rome"),
-    ([0, 1, 0, 1], 0.5, "city not in {Lima, Rome}", "city in {Lima, Rome}"),
-    ([0, -1, 0, -2], -0.5, "city in {Lima, Rome}", "city not in {Lima, Rome}"),
+    ([0, 1, 0, 1], 0.7, "city not in {Lima, Rome}", "city in {Lima, Rome}"),
+    ([0, -1, 0, -1], -0.7, "city in {Lima, Rome}", "city not in {Lima, Rome}"),
 ])
 def test_conditions_name_categories(weights, threshold, left, right):
     model = fitted()
