@@ -1,5 +1,7 @@
 """Check tables, and read their values."""
 
+import re
+import warnings
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -7,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from ngdt._encoding.columns import ArrayColumns, as_columns, column_indices
+from ngdt._encoding.columns import ArrayColumns, as_columns, column_indices, is_missing
 from ngdt._util.validation import (
     CHECK_X_PARAMS,
     TOO_LARGE,
@@ -15,6 +17,9 @@ from ngdt._util.validation import (
     error_prefix,
     refuse_mask,
 )
+
+# Share of the values of a column of text that spell numbers from which they are probably meant.
+_SPELLED_SHARE = 0.95
 
 
 class RawTable(NamedTuple):
@@ -53,9 +58,9 @@ def check_samples(estimator, X, *, reset):
     """
     _check_form(X)
     if as_columns(X) is not None:
-        return validate_data(estimator, X, reset=reset, skip_check_array=True)
-    with _helpful_errors(X):
-        return validate_data(
+        return _validated(estimator, X, reset=reset, skip_check_array=True)
+    with _helpful_errors(X, reset):
+        return _validated(
             estimator, X, reset=reset, ensure_all_finite="allow-nan", **CHECK_X_PARAMS)
 
 
@@ -87,44 +92,102 @@ def check_table(estimator, X, categorical_features, *, reset):
         if not isinstance(given, str) and given.size:
             if sparse.issparse(X):
                 raise TypeError("categorical_features needs a dense table, but X is sparse")
-            with _helpful_errors(X):
-                columns = ArrayColumns(validate_data(
+            with _helpful_errors(X, reset):
+                columns = ArrayColumns(_validated(
                     estimator, X, reset=reset, ensure_all_finite=False,
                     dtype=CHECK_X_PARAMS["dtype"]))
         else:
-            with _helpful_errors(X):
-                X = validate_data(
+            with _helpful_errors(X, reset):
+                X = _validated(
                     estimator, X, reset=reset, ensure_all_finite=False, **CHECK_X_PARAMS)
             X = canonical_csr(X) if sparse.issparse(X) else X
             # To make names takes longer than to predict one sample, which needs none.
             names = [f"x{j}" for j in range(X.shape[1])] if reset else None
             return RawTable(X, []), names, np.empty(0, dtype=np.intp)
     else:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _validated(estimator, X, reset=reset, skip_check_array=True)
         if not columns.n_samples or not columns.n_columns:
             raise ValueError(
                 f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s)"
                 f" while a minimum of 1 is required by {type(estimator).__name__}.")
     categorical = _categorical_columns(columns, given)
-    return _read(columns, categorical, reset), columns.names, categorical
+    raw = _read(columns, categorical, reset)
+    if reset and isinstance(given, str):
+        _warn_of_spelled_numbers(columns, categorical, raw.categories)
+    return raw, columns.names, categorical
+
+
+def _validated(estimator, X, **params):
+    """Check X by `validate_data`, whose error for another order of columns gets a remedy."""
+    try:
+        return validate_data(estimator, X, **params)
+    except ValueError as error:
+        if "must be in the same order" not in str(error):
+            raise
+        raise ValueError(f"{str(error).rstrip()} Give X[tree.feature_names_in_]") from error
 
 
 def _check_form(X):
     """Refuse masked arrays, and objects without rows and columns, before they are read."""
+    if hasattr(X, "__next__"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which gives its rows one by one: pass a list, list(X)")
     n_dimensions = len(getattr(X, "shape", (None, None)))
     if type(X) is dict or (isinstance(X, (list, tuple)) and X and (
             isinstance(X[0], str) or not hasattr(X[0], "__len__"))):
         n_dimensions = 1
     if n_dimensions == 1:
         raise ValueError(
-            f"Expected 2D array, got 1D {type(X).__name__} instead. Reshape your data: a single "
-            "sample is X.iloc[[0]] of a data frame, X[:1] of an array, or x.reshape(1, -1); a "
-            "single feature is X[['name']] of a data frame, or x.reshape(-1, 1)")
+            f"Expected 2D array, got 1D {type(X).__name__} instead. Reshape your data: "
+            f"{_reshaped(X)}")
     refuse_mask("X", X, "pass X.astype(float).filled(numpy.nan), whose NaN are missing values")
 
 
+def _reshaped(X):
+    """Advice for X with one dimension: how to make a table of it."""
+    if type(X) is dict:
+        is_columns = any(not isinstance(value, str) and hasattr(value, "__len__")
+                         for value in X.values())
+        return ("columns are a table as pandas.DataFrame(X)" if is_columns else
+                "a single sample is a table as pandas.DataFrame([X])")
+    if isinstance(X, (list, tuple, np.ndarray)) and all(isinstance(each, str) for each in X):
+        return (
+            "texts are made numbers by a vectorizer before, such as sklearn's TfidfVectorizer in "
+            "a pipeline; a single column of categories is pandas.DataFrame({'name': X}), and a "
+            "single sample is [X]")
+    return (
+        "a single sample is X.iloc[[0]] of a data frame, X[:1] of an array, or x.reshape(1, -1); a "
+        "single feature is X[['name']] of a data frame, or x.reshape(-1, 1)")
+
+
+def _warn_of_spelled_numbers(columns, categorical, categories):
+    """Warn of columns of text that spell numbers, each of which becomes a category."""
+    for j, values in zip(categorical, categories, strict=True):
+        if not columns.is_text(j):
+            continue
+        present = [value for value in values if not is_missing(value)]
+        spelled = {value for value in {*present} if _spells_number(value)}
+        share = sum(value in spelled for value in present) / max(1, len(present))
+        if share >= _SPELLED_SHARE:
+            example, name = next(value for value in present if value in spelled), columns.names[j]
+            warnings.warn(
+                f"X: column {name!r} is text, but its values spell numbers, such as {example!r}, "
+                "and each is a category. Convert it to numbers, as pandas.to_numeric does, without "
+                f"signs between thousands; if they are codes, by X.astype({{{name!r}: "
+                "'category'})", stacklevel=2)
+
+
+def _spells_number(text):
+    """Return whether a text is a number; one with zeros at the front is a code."""
+    try:
+        float(text.replace(",", ""))
+    except ValueError:
+        return False
+    return not re.match(r"\s*0\d", text)
+
+
 @contextmanager
-def _helpful_errors(X):
+def _helpful_errors(X, reset):
     """Add advice to errors for dates, and for text and large integers in lists."""
     if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
         raise TypeError(
@@ -138,8 +201,8 @@ def _helpful_errors(X):
         if not isinstance(X, (list, tuple)) or "could not convert string" not in str(error):
             raise
         raise ValueError(
-            f"X: {error}. For columns of categories, give a data frame, or an array of objects "
-            "with categorical_features") from error
+            f"X: {error}. For columns of categories, give a data frame, or an array of objects"
+            f"{' with categorical_features' if reset else ', as in training'}") from error
 
 
 def _check_given(given):
@@ -166,17 +229,18 @@ def _read(columns, categorical, reset):
     numeric = np.setdiff1d(np.arange(columns.n_columns), categorical)
     numbers = columns.numbers_at_once(numeric)
     if numbers is None:
-        numbers = _one_by_one(columns, numeric)
+        numbers = _one_by_one(columns, numeric, "Convert it to numbers" + (
+            ", or name it in categorical_features" if reset else ", as in training"))
     booleans = tuple(j for j in numeric.tolist() if columns.is_boolean(j)) if reset else ()
     return RawTable(numbers, [columns.categories(j) for j in categorical], booleans)
 
 
-def _one_by_one(columns, numeric):
+def _one_by_one(columns, numeric, advice):
     """Read columns of numbers of any type, one by one."""
     # A table without numbers is float32, which holds indicators exactly.
     is_float32 = all(columns.is_float32(j) for j in numeric)
     dtype = np.float32 if is_float32 else np.float64
     numbers = np.empty((columns.n_samples, len(numeric)), dtype=dtype)
     for k, j in enumerate(numeric):
-        numbers[:, k] = columns.numbers(j)
+        numbers[:, k] = columns.numbers(j, advice)
     return numbers

@@ -1,5 +1,6 @@
 """Reading of tables by columns: numbers as float arrays, categories as lists."""
 
+from datetime import date, time, timedelta
 from functools import cached_property
 from numbers import Real
 
@@ -11,6 +12,8 @@ from scipy import sparse
 from ngdt._util.validation import TOO_LARGE, error_prefix
 
 _TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
+# Types of dates, times and differences of them.
+TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 def as_columns(X):
@@ -99,6 +102,10 @@ class FrameColumns:
         described = f" of type {self._series[j].to_native().dtype}"
         return _holds_strings(self.categories(j), self.names[j], described)
 
+    def is_text(self, j):
+        """Return whether a column holds strings, and not of a type that is made for categories."""
+        return self._series[j].dtype in (nw.String, nw.Object)
+
     def is_float32(self, j):
         """Return whether a column has the type float32."""
         return self._series[j].dtype == nw.Float32
@@ -111,14 +118,21 @@ class FrameColumns:
         present = [value for value in self.categories(j) if not is_missing(value)]
         return bool(present) and all(isinstance(value, bool | np.bool_) for value in present)
 
-    def numbers(self, j):
-        """Numbers of a column, with NaN for missing ones, shape (n_samples,)."""
+    def numbers(self, j, advice):
+        """Numbers of a column, with NaN for missing ones, shape (n_samples,).
+
+        Parameters
+        ----------
+        j : int
+        advice : str
+            End of the message if it holds something else.
+        """
         series = self._series[j]
         if series.dtype.is_float():
             return series.to_numpy()
         if series.dtype.is_numeric() or series.dtype == nw.Boolean:
             return series.cast(nw.Float64).to_numpy()
-        return _as_numbers(self.categories(j), self.names[j])
+        return _as_numbers(self.categories(j), self.names[j], advice)
 
     def categories(self, j):
         """List of the values of a column; missing ones are None, NaN or pandas.NA."""
@@ -146,6 +160,10 @@ class ArrayColumns:
         """Return False: the columns of categories of an array are named by the user."""
         return False
 
+    def is_text(self, j):
+        """Return False: columns of categories have been named."""
+        return False
+
     def is_float32(self, j):
         """Return whether the array has the type float32."""
         return self._X.dtype == np.float32
@@ -154,10 +172,10 @@ class ArrayColumns:
         """Return False: the columns of an array have no types of their own."""
         return False
 
-    def numbers(self, j):
+    def numbers(self, j, advice):
         """Numbers of a column; see `FrameColumns.numbers`."""
         column = self._X[:, j]
-        return column if column.dtype.kind == "f" else _as_numbers(column, self.names[j])
+        return column if column.dtype.kind == "f" else _as_numbers(column, self.names[j], advice)
 
     def categories(self, j):
         """List of the values of a column; see `FrameColumns.categories`."""
@@ -184,12 +202,23 @@ def _holds_strings(values, name, described):
         raise TypeError(
             f"X: column {name!r}{described} holds numbers and strings: convert all its values to "
             "numbers, or all to strings")
+    other = next(value for value in present if not isinstance(value, str | Real | np.bool_))
     raise TypeError(
-        f"X: column {name!r}{described} holds neither numbers nor categories. Convert it to "
-        "numbers (a date to its year, or to days since a date) or to strings, or drop it")
+        f"X: column {name!r}{described} holds neither numbers nor categories, but "
+        f"{_way_out(other)}, or drop it")
 
 
-def _as_numbers(values, name):
+def _way_out(value):
+    """What a cell holds that is neither a number nor a string, and what to do."""
+    if isinstance(value, TIMES) or type(value).__name__ == "Period":
+        return "dates or times. Convert it to numbers, such as the year, or the days since a date"
+    kind = f"cells of type {type(value).__name__}"
+    if hasattr(value, "__len__"):
+        return f"{kind}. Give their parts columns of their own"
+    return f"{kind}. Convert it to numbers or to strings"
+
+
+def _as_numbers(values, name, advice):
     try:
         return np.array(
             [np.nan if is_missing(value) else value for value in values], dtype=np.float64)
@@ -197,8 +226,7 @@ def _as_numbers(values, name):
         raise ValueError(f"X: column {name!r} {TOO_LARGE}") from error
     except (TypeError, ValueError) as error:
         raise type(error)(
-            f"X: column {name!r} holds values that are no numbers ({error}). Convert it to "
-            "numbers; for training, it may be named in categorical_features, too") from error
+            f"X: column {name!r} holds values that are no numbers ({error}). {advice}") from error
 
 
 def column_indices(parameter, given, names):

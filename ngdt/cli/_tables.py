@@ -198,7 +198,8 @@ def _chosen_columns(data, arguments):
         data.column(name)
     if not data.X.shape[1]:
         raise Mistake(f"{data.path}: there is no column but the target")
-    return Data(data.path, data.X, y)
+    # As text, numbers would be warned of.
+    return Data(data.path, data.X.astype(dict.fromkeys(arguments.categorical, "category")), y)
 
 
 def _warn_of_names(X):

@@ -168,7 +168,7 @@ FRAME = pd.DataFrame({"age": X[:, 0], "sex": np.where(X[:, 1] > 0, "female", "ma
 
 @pytest.mark.parametrize("sample", [
     FRAME.iloc[0], FRAME.iloc[0].tolist(), FRAME.iloc[0].to_numpy(), FRAME["age"], FRAME["sex"],
-    tuple(FRAME.iloc[0]), FRAME.iloc[0].to_dict(), X[0], X[0].tolist(), pl.Series(X[0])],
+    tuple(FRAME.iloc[0]), X[0], X[0].tolist(), pl.Series(X[0])],
     ids=lambda sample: type(sample).__name__)
 @pytest.mark.parametrize("model", [tree(), ObliqueForestRegressor(2, optimizer=None)], ids=str)
 def test_a_sample_without_rows_and_columns(model, sample):

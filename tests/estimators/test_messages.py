@@ -145,3 +145,24 @@ def test_a_single_tree_of_boosting(iris):
     with pytest.raises(TypeError, match=r"got ObliqueForest.* such as estimators_\[0\]$"):
         export_text(model.estimators_[0])
     assert export_text(model.estimators_[0].estimators_[0])
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+Y = (X[:, 0] > 0) * 1
+
+
+@ALL
+@pytest.mark.parametrize(("given", "message"), [
+    ((row for row in X), r"X is a generator.* pass a list, list\(X\)"),
+    (["some text", "other text"] * 20, r"made numbers by a vectorizer.*DataFrame\(\{'name': X\}"),
+    ({"a": X[:, 0], "b": X[:, 1]}, r"got 1D dict.*as pandas.DataFrame\(X\)"),
+    ({"a": 1.0, "b": "x"}, r"got 1D dict.*as pandas.DataFrame\(\[X\]\)")])
+def test_what_is_no_table(estimator, given, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        estimator(optimizer=None).fit(given, Y)
+    fitted = estimator(optimizer=None).fit(X, Y)
+    if isinstance(given, dict):
+        with pytest.raises(ValueError, match=message):
+            fitted.predict(given)

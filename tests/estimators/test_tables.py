@@ -1,6 +1,8 @@
 """Data frames, categories and missing values."""
 
 import pickle
+import warnings
+from datetime import date
 
 import numpy as np
 import pytest
@@ -192,9 +194,10 @@ def test_a_category_and_the_rare_or_missing_ones_share_a_feature():
 
 def test_a_large_table_of_many_categories_is_sparse_inside(monkeypatch):
     rng = np.random.default_rng(0)
+    code = rng.integers(0, 100, 2000)
     frame = pd.DataFrame({
-        "city": rng.integers(0, 100, 2000).astype(str), "x": rng.normal(size=2000)})
-    y = frame["city"].astype(int) % 2
+        "city": [f"city {each}" for each in code], "x": rng.normal(size=2000)})
+    y = code % 2
     model = ObliqueTreeClassifier(1, optimizer="tao")
     dense = clone(model).fit(frame, y).encode(frame)
     monkeypatch.setattr("ngdt._encoding.table._MAX_DENSE_BYTES", 2**20)
@@ -309,7 +312,9 @@ def test_gaps_in_y_are_refused(estimator, y):
 
 @pytest.mark.parametrize(("column", "error", "message"), [
     (pd.date_range("2020-01-01", periods=N), TypeError, "'new' of type datetime64.* or drop it"),
+    (pd.Series([date(2020, 1, 1)] * N), TypeError, "but dates or times. .* since a date, or drop"),
     ([{}] * N, TypeError, "'new' of type object holds neither numbers nor categories"),
+    ([[1, 2]] * N, TypeError, "cells of type list. Give their parts columns of their own, or dr"),
     (["a", 1] * (N // 2), TypeError, "'new' of type object holds numbers and strings: convert"),
     (pd.period_range("2020", periods=N), TypeError, r"'new' of type period\[.*\] holds neither"),
     (np.full(N, 1j), TypeError, "'new' of type complex128 holds neither"),
@@ -337,9 +342,9 @@ def test_categorical_features_that_do_not_exist_are_named(categorical, message):
 
 def test_strings_that_are_no_categories_say_what_to_do():
     given = columns()
-    with pytest.raises(ValueError, match=r"column 'city'.*it may be named in categorical_f"):
+    with pytest.raises(ValueError, match=r"column 'city'.*or name it in categorical_features"):
         ObliqueTreeClassifier(categorical_features=None).fit(pandas_frame(given), target(given))
-    with pytest.raises(ValueError, match=r"column 'x0'.*it may be named in categorical_f"):
+    with pytest.raises(ValueError, match=r"column 'x0'.*or name it in categorical_features"):
         ObliqueTreeClassifier().fit(np.array([["a"], ["b"]], dtype=object), [0, 1])
     with pytest.raises(TypeError, match="dense table"):
         ObliqueTreeClassifier(categorical_features=[0]).fit(sparse.eye(2, format="csr"), [0, 1])
@@ -352,9 +357,10 @@ def test_other_columns_than_in_training_are_refused(frame):
     without = {name: column for name, column in given.items() if name != "age"}
     with pytest.raises(ValueError, match=r"(?s)feature names should match.*missing.*age"):
         fitted.predict(frame(given)[list(without)])
-    with pytest.raises(ValueError, match="must be in the same order"):
+    with pytest.raises(
+            ValueError, match=r"(?s)must be in the same order.*X\[tree.feature_names_in_\]"):
         fitted.predict(frame(given)[list(given)[::-1]])
-    with pytest.raises(ValueError, match="no numbers"):
+    with pytest.raises(ValueError, match=r"no numbers .*\. Convert it to numbers, as in training$"):
         fitted.predict(frame({**given, "age": np.array(["old"] * N)}))
 
 
@@ -364,6 +370,31 @@ def test_frames_that_cannot_be_read_say_what_to_do():
         ObliqueTreeClassifier().fit(frame, [0, 1])
     with pytest.raises(TypeError, match=r"pass X.collect\(\)"):
         ObliqueTreeClassifier().fit(pl.LazyFrame({"age": [0.0, 1.0]}), [0, 1])
+
+
+@pytest.mark.parametrize(("values", "warns"), [
+    (["3200.0", "1,200", "-7e3", " 5"], True), (["1", "2", None, "3"], True),
+    (["1"] * 97 + ["unknown"] * 3, True), (["1"] * 90 + ["unknown"] * 10, False),
+    (["00123", "00456"], False), (["12a", "12b"], False)])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_texts_that_spell_numbers(make, values, warns):
+    n = 20 * len(values)
+    frame = make({"income": values * 20, "age": np.arange(float(n))})
+    y, model = np.arange(n) % 2, ObliqueTreeClassifier(1, optimizer=None)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model.fit(frame, y)
+        model.predict(frame)
+    texts = [str(each.message) for each in found]
+    assert [text.startswith("X: column 'income' is text, but its") for text in texts] == (
+        [True] * warns)
+    if warns:
+        assert "pandas.to_numeric" in texts[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            clone(model).set_params(categorical_features=["income"]).fit(frame, y)
+            if make is pd.DataFrame:
+                model.fit(frame.astype({"income": "category"}), y)
 
 
 def test_an_empty_frame_is_refused():

@@ -74,7 +74,7 @@ def table(n=120):
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame({
         "age": rng.integers(18, 80, n), "city": rng.choice(["Rome", "Oslo", None], n),
-        "income": rng.integers(0, 9, n) / 2, "code": rng.integers(0, 3, n).astype(str),
+        "income": rng.integers(0, 9, n) / 2, "code": rng.choice(list("abc"), n),
         "sex": rng.choice(["female", "male"], n)})
     frame.loc[::7, "income"] = None
     frame.loc[:2, "code"] = "rare"
