@@ -187,7 +187,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     @available_with(has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Run the optimizer on these samples, from the present tree.
 

@@ -107,7 +107,9 @@ class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Train the forests.
 
         Parameters

@@ -88,7 +88,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Train a tree.
 
         Parameters

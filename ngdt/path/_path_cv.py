@@ -116,7 +116,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Choose C and train on all samples.
 
         Parameters

@@ -154,6 +154,12 @@ Y = (X[:, 0] > 0) * 1
 
 
 @ALL
+def test_a_fit_without_y(estimator):
+    with pytest.raises(ValueError, match=f"This {estimator.__name__} estimator requires y"):
+        estimator(optimizer=None).fit(X)
+
+
+@ALL
 @pytest.mark.parametrize(("given", "message"), [
     ((row for row in X), r"X is a generator.* pass a list, list\(X\)"),
     (["some text", "other text"] * 20, r"made numbers by a vectorizer.*DataFrame\(\{'name': X\}"),
