@@ -10,6 +10,9 @@ from ngdt._util.version import __version__
 from ngdt.persistence._description import Reader, Writer
 from ngdt.persistence._registry import MODELS
 
+# First bytes of pickles, and of those that joblib has compressed by zlib, gzip, bz2 or lzma.
+_PICKLES = (b"\x80", b"x", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"]\x00")
+
 
 def save(model: Any, path: str | os.PathLike) -> None:
     """Save a model to a file that :func:`~ngdt.load` reads.
@@ -119,6 +122,10 @@ def load(path: str | os.PathLike) -> Any:
     except (InvalidModelFile, MemoryError):
         raise
     except Exception as error:
+        if data.startswith(_PICKLES):
+            raise InvalidModelFile(
+                f"{path} is a pickle, or another compressed file, and no file of ngdt.save: if you "
+                "trust it, read it by joblib.load") from error
         # The readers of zip files, JSON and arrays raise many types of errors for damaged input,
         # and so do constructors for wrong arguments.
         raise InvalidModelFile(

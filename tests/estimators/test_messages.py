@@ -1,7 +1,9 @@
 """Messages of common mistakes: they name the fault and a remedy."""
 
 import inspect
+import pickle
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -19,6 +21,7 @@ from ngdt import (
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt.export import export_text
 from ngdt.optimizers import TAO, Annealed
+from ngdt.persistence import InvalidModelFile
 
 ESTIMATORS = [ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
               ObliqueForestRegressor]
@@ -172,3 +175,13 @@ def test_what_is_no_table(estimator, given, message):
     if isinstance(given, dict):
         with pytest.raises(ValueError, match=message):
             fitted.predict(given)
+
+
+@pytest.mark.parametrize("write", [
+    joblib.dump, lambda model, path: joblib.dump(model, path, compress=3),
+    lambda model, path: path.write_bytes(pickle.dumps(model))],
+    ids=["joblib", "compressed", "pickle"])
+def test_a_pickle_is_no_model_file(write, tmp_path):
+    write(tree(), tmp_path / "x.joblib")
+    with pytest.raises(InvalidModelFile, match=r"x.joblib is a pickle.* by joblib.load"):
+        ngdt.load(tmp_path / "x.joblib")
