@@ -1,16 +1,14 @@
 """Checks of targets: labels, or the numbers of regression."""
 
-from datetime import date, time, timedelta
+from numbers import Real
 
 import narwhals as nw
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_y
 
-from ngdt._encoding.columns import is_missing
-from ngdt._util.validation import TOO_LARGE, refuse_mask
-
-_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+from ngdt._encoding.columns import TIMES, is_missing
+from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask
 
 
 def check_targets(estimator, y, **check_params):
@@ -46,6 +44,9 @@ def check_targets(estimator, y, **check_params):
         raise ValueError(
             f"y should be a 1d array, got an array of shape {y.shape} instead. For several labels "
             "of a sample, use sklearn.multioutput.MultiOutputClassifier")
+    if not is_numeric:
+        with error_prefix("y"):
+            y = as_labels(y)
     try:
         y = _check_y(y, estimator=estimator, **check_params)
         return y.astype(np.float64) if is_numeric and y.dtype.kind in "US" else y
@@ -59,6 +60,63 @@ def check_targets(estimator, y, **check_params):
         ) from error
 
 
+def as_labels(y):
+    """Labels, of which none is merged with another by a conversion.
+
+    Parameters
+    ----------
+    y : array-like
+        Missing labels are refused elsewhere.
+
+    Returns
+    -------
+    array-like
+        Nullable numbers of a series as an array of their own type, which scikit-learn reads as
+        floats; all else as it is.
+
+    Raises
+    ------
+    TypeError
+        If labels are of several types, or of one that is neither string, number nor bool.
+    """
+    given = nw.from_native(y, allow_series=True, pass_through=True)
+    if isinstance(given, nw.Series) and (given.dtype.is_integer() or given.dtype == nw.Boolean):
+        return given.to_numpy()
+    if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
+        column = as_labels(given.get_column(given.columns[0]).to_native())
+        return column[:, None] if isinstance(column, np.ndarray) else y
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if kind == "T":
+        raise TypeError(
+            "an array of numpy.dtypes.StringDType, which scikit-learn does not read: convert it by "
+            "astype(object)")
+    if kind == "O" and getattr(y, "ndim", 1) == 1 and (
+            isinstance(y, (list, tuple)) or isinstance(getattr(y, "dtype", None), np.dtype)):
+        _check_types([label for label in y if not is_missing(label)], isinstance(y, (list, tuple)))
+    return y
+
+
+def _check_types(labels, is_list):
+    """Refuse objects that are neither all strings nor, in a list, all numbers."""
+    others = [label for label in labels if not isinstance(label, str)]
+    if not others or (is_list and any(hasattr(label, "__len__") for label in others)):
+        return      # of nested lists, scikit-learn says what is wrong
+    (first, *_) = others
+    text = next((label for label in labels if isinstance(label, str)), None)
+    if text is not None:
+        raise TypeError(
+            f"labels of several types, such as {first!r} and {text!r}: convert all to strings, or "
+            "all to numbers")
+    if not is_list and all(isinstance(label, Real | np.bool_) for label in others):
+        raise TypeError(
+            f"Unknown label type: numbers as objects, such as {first!r}: convert them by "
+            f"astype({type(first).__name__})")
+    if not isinstance(first, (Real, np.bool_, bytes, *TIMES)):
+        raise TypeError(
+            f"Unknown label type: {type(first).__name__}, where strings, numbers or bools were "
+            "expected: convert them to strings")
+
+
 def _gaps_and_times(y):
     """Return whether y has missing values, and whether it has dates, times or differences."""
     given = nw.from_native(y, allow_series=True, pass_through=True)
@@ -70,7 +128,7 @@ def _gaps_and_times(y):
     if kind in "Mm":
         values = np.asarray(y)      # of objects for pandas with time zones, where isnat fails
         return bool((values != values).any()), True
-    if kind != "O" or not isinstance(y, (list, tuple, np.ndarray)):
+    if kind not in "OT" or not isinstance(y, (list, tuple, np.ndarray)):
         return False, False
     return _in_objects(np.ravel(y) if isinstance(y, np.ndarray) else y)
 
@@ -82,4 +140,4 @@ def _in_series(series):
 
 
 def _in_objects(values):
-    return any(map(is_missing, values)), any(isinstance(value, _TIMES) for value in values)
+    return any(map(is_missing, values)), any(isinstance(value, TIMES) for value in values)

@@ -8,6 +8,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ngdt._core.scaling import power_of_two
+from ngdt._encoding.check_targets import as_labels
 from ngdt._encoding.columns import is_missing
 from ngdt._util.validation import check_finite, check_size_of_weights, error_prefix
 
@@ -32,7 +33,7 @@ def check_classes(classes):
         If y could not hold one of them.
     """
     with error_prefix("classes"):
-        classes = np.asarray(classes)
+        classes = np.asarray(as_labels(classes))
         if classes.ndim != 1:
             raise ValueError(f"expected a list of labels, got {classes.tolist()!r}")
         if any(map(is_missing, classes)):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.utils import compute_sample_weight
 
-from ngdt import Tree
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, Tree
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt.losses import AbsoluteLoss, LogLoss, PoissonLoss, SquaredLoss
 
@@ -213,3 +213,65 @@ def test_impurities_have_the_unit_of_the_loss(loss, unit):
         return mean / targets.scale_impurity(1.0, loss)
 
     assert mean_loss(unit * y) == pytest.approx(unit**loss.scale_power * mean_loss(y))
+
+
+# --- labels --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("type_", "expected"), [
+    ("Int64", np.int64), ("UInt64", np.uint64), ("int8[pyarrow]", np.int8),
+    ("int64[pyarrow]", np.int64), ("boolean", np.bool_), ("bool[pyarrow]", np.bool_)])
+@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueForestClassifier])
+def test_labels_of_nullable_types_keep_their_type(estimator, type_, expected):
+    pd = pytest.importorskip("pandas")
+    if "pyarrow" in type_:
+        pytest.importorskip("pyarrow")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = pd.Series((X[:, 0] > 0) * 1).astype(type_)
+    fitted = estimator(max_depth=2, optimizer=None, random_state=0).fit(X, y)
+    assert fitted.classes_.dtype == expected
+    assert fitted.predict(X).dtype == expected
+    assert fitted.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("type_", ["int64", "Int64", "UInt64", "int64[pyarrow]"])
+def test_large_labels_are_not_merged(type_):
+    pd = pytest.importorskip("pandas")
+    if "pyarrow" in type_:
+        pytest.importorskip("pyarrow")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = pd.Series(np.where(X[:, 0] > 0, 2**60, 2**60 + 1)).astype(type_)
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(X, y)
+    assert fitted.classes_.tolist() == [2**60, 2**60 + 1]
+    fitted = ObliqueTreeClassifier(2, optimizer="ssgd").partial_fit(
+        X, y, classes=pd.Series([2**60 + 1, 2**60]).astype(type_))
+    assert fitted.classes_.tolist() == [2**60, 2**60 + 1]
+
+
+@pytest.mark.parametrize(("labels", "message"), [
+    ([1, "1"], "^y: labels of several types, such as 1 and '1': convert all"),
+    (np.array(["1", 1], dtype=object), "^y: labels of several types, such as 1 and '1'"),
+    (np.array([1, 2], dtype=object), r"^y: Unknown .* as objects, such as 1: .*by astype\(int\)"),
+    ([object(), object()], "^y: Unknown label type: object, where strings, numbers or")])
+def test_labels_that_cannot_be_told_apart_are_refused(labels, message):
+    y = [*labels] * 10 if isinstance(labels, list) else np.tile(labels, 10)
+    with pytest.raises(TypeError, match=message):
+        ObliqueTreeClassifier(2, optimizer=None).fit(np.zeros((20, 1)), y)
+
+
+def test_labels_of_string_dtype_are_refused():
+    if not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("numpy is older than 2.0")
+    y = np.array(["a", "b"] * 10, dtype=np.dtypes.StringDType())
+    with pytest.raises(TypeError, match=r"^y: an array of .*StringDType.*by astype\(object\)"):
+        ObliqueTreeClassifier(2, optimizer=None).fit(np.zeros((20, 1)), y)
+
+
+def test_class_weights_that_lack_a_class_are_those_of_scikit_learn():
+    """Other classes weigh 1; a class that y lacks is refused if another one has no weight."""
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    given, whole = (ObliqueTreeClassifier(2, optimizer=None, class_weight=each).fit(X, y)
+                    for each in ({0: 3}, {0: 3, 1: 1}))
+    assert given.tree_ == whole.tree_
+    with pytest.raises(ValueError, match=r"^class_weight: The classes, \[1\], are not in class_w"):
+        ObliqueTreeClassifier(optimizer=None, class_weight={0: 3, 7: 1}).fit(X, y)
