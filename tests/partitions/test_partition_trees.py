@@ -185,6 +185,24 @@ def test_frames_with_categories_and_gaps():
     assert model.predict_quantiles(frame[:2]).shape == (2, 3)
 
 
+@pytest.mark.parametrize(("n_gaps", "is_told"), [(1, False), (4, False), (5, True)])
+def test_gaps_and_rare_categories_are_counted_over_all_partitions(n_gaps, is_told):
+    """One in each partition."""
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"number": random.normal(size=500),
+                          "kind": random.choice(list("abc"), 500).astype(object)})
+    gaps = np.arange(n_gaps) * 100
+    frame.loc[gaps, "number"], frame.loc[gaps, "kind"] = np.nan, [*"defgh"][:n_gaps]
+    y = pd.Series(np.arange(500) % 2)
+    model = classifier(validation_fraction=None, max_depth=1, init="info_gain", optimizer=None)
+    model.fit(dd.from_pandas(frame, npartitions=5), dd.from_pandas(y, npartitions=5))
+    assert model.encoded_feature_names_ == [
+        "number", *["number is missing"] * is_told, "kind = a", "kind = b", "kind = c",
+        *["kind is rare"] * is_told]
+
+
 def test_tables_in_files(tmp_path):
     """Columns of X and y of a table in several files are read by themselves."""
     pytest.importorskip("pyarrow")
