@@ -147,14 +147,16 @@ class Categories:
             others = np.flatnonzero(feature == _UNKNOWN)
             feature[others] = [
                 missing if is_missing(values[i]) else _UNKNOWN for i in others]
-        known, filled = np.flatnonzero(feature >= 0), np.flatnonzero(feature <= _FEW)
-        (of_unknown,) = np.nonzero(self.unknown)
-        return Indicators(
-            np.append(known, np.repeat(filled, len(of_unknown))),
-            np.append(feature[known], np.tile(of_unknown, len(filled))),
-            np.append(np.ones(len(known)),
-                      np.tile(np.array(self.unknown)[of_unknown], len(filled))),
-            feature == _UNKNOWN)
+        samples, is_unknown = np.flatnonzero(feature >= 0), feature == _UNKNOWN
+        features, numbers = feature[samples], np.ones(len(samples))
+        filled = np.flatnonzero(feature <= _FEW)
+        if len(filled):
+            (of_unknown,) = np.nonzero(self.unknown)
+            values = np.array(self.unknown)[of_unknown]
+            samples = np.append(samples, np.repeat(filled, len(values)))
+            features = np.append(features, np.tile(of_unknown, len(filled)))
+            numbers = np.append(numbers, np.tile(values, len(filled)))
+        return Indicators(samples, features, numbers, is_unknown)
 
 
 def _are_rare(n_samples):

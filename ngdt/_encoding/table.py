@@ -241,7 +241,8 @@ class Table:
         encoded = np.zeros((shape[0], before + shape[1]), dtype=numbers.dtype)
         encoded[:, :numbers.shape[1]] = numbers.toarray() if sparse.issparse(numbers) else numbers
         encoded[:, numbers.shape[1]:before] = gaps.toarray() if sparse.issparse(gaps) else gaps
-        encoded[samples, before + features] = values
+        # One index for both axes takes half of the time.
+        encoded.reshape(-1)[samples * encoded.shape[1] + before + features] = values
         return encoded
 
     def _indicators(self, columns, warns):
@@ -253,7 +254,7 @@ class Table:
             samples, features, numbers, is_unknown = categories.encode(values)
             found.append((samples, first + features, numbers))
             first += categories.n_features
-            if is_unknown.mean() > _UNKNOWN_SHARE:
+            if np.count_nonzero(is_unknown) > _UNKNOWN_SHARE * len(values):
                 unknown.append(_describe_unknown(self.names[j], values, is_unknown, categories))
         if unknown and warns:
             warnings.warn(

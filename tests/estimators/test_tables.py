@@ -9,9 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, TAOPathCV
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    TAOPathCV,
+)
 from ngdt._encoding.check import _read
 from ngdt._encoding.columns import as_columns
 from ngdt.optimizers import TAO
@@ -251,10 +256,12 @@ def with_gaps(kind, n_gaps, seed=2, n=600):
 @pytest.mark.parametrize(("model", "most"), [
     (ObliqueTreeClassifier(random_state=0), 0.01),
     (ObliqueTreeClassifier(leaf="constant", random_state=0), 0.01),
-    (ObliqueTreeRegressor(random_state=0), 0.02)], ids=["default", "constant", "regression"])
+    (ObliqueTreeRegressor(random_state=0), 0.02),
+    (ObliqueForestClassifier(3, init="random", optimizer="annealed", random_state=0), 0.01)],
+    ids=["default", "constant", "regression", "forest"])
 def test_few_gaps_do_not_decide_all_missing_values(model, most, kind, n_gaps):
     X, y, new, target, half = with_gaps(kind, n_gaps)
-    if isinstance(model, ObliqueTreeClassifier):
+    if is_classifier(model):
         y, target = y > 0, target > 0
     fitted = clone(model).fit(X, y)
     assert "noise is missing" not in fitted.encoded_feature_names_
