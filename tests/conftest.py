@@ -5,29 +5,14 @@ import gc
 import os
 from pathlib import Path
 
+# Packages are imported where they are used: the process that only shares out the tests needs none.
 # Before numpy is loaded: the arrays of most tests are too small for several BLAS threads, which
 # would only wait for each other, and more so where processes share the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
-import numpy as np
 import pytest
-from hypothesis import Phase, settings
-from sklearn.datasets import load_diabetes, load_digits, load_iris
-from threadpoolctl import threadpool_info, threadpool_limits
-
-from ngdt.optimizers import Optimizer, OptimizerResult
-
-# No deadline: the first example pays for imports, and the machines that run this are shared. The
-# default draws the same examples every time, so that a patch fails for what it changed; "nightly"
-# is what looks for new ones.
-settings.register_profile("dev", max_examples=12, deadline=None, derandomize=True)
-settings.register_profile("nightly", max_examples=2000, deadline=None, print_blob=True)
-# For tools/mutate.py: that a test fails is enough, and to find the simplest example takes minutes.
-settings.register_profile(
-    "mutants", settings.get_profile("dev"), phases=[Phase.explicit, Phase.generate])
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -47,6 +32,30 @@ def pytest_cmdline_main(config):
             options.dist = "worksteal"      # what is left of a slow half goes to the other
 
 
+def pytest_configure(config):
+    """Choose how many examples there are, in the processes that run tests."""
+    if hasattr(config, "workerinput") or config.getoption("dist", "no") == "no":
+        load_profile()
+
+
+def load_profile():
+    """Register the profiles, and load the one of the environment.
+
+    No deadline: the first example pays for imports, and the machines that run this are shared. The
+    default draws the same examples every time, so that a patch fails for what it changed; "nightly"
+    is what looks for new ones.
+    """
+    from hypothesis import Phase, settings
+
+    settings.register_profile("dev", max_examples=12, deadline=None, derandomize=True)
+    settings.register_profile("nightly", max_examples=2000, deadline=None, print_blob=True)
+    # For tools/mutate.py: that a test fails is enough, and to find the simplest example takes
+    # minutes.
+    settings.register_profile(
+        "mutants", settings.get_profile("dev"), phases=[Phase.explicit, Phase.generate])
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
 def pytest_collection_finish():
     """All modules and tests are there, and stay: the collector need not look at them again."""
     gc.freeze()
@@ -55,6 +64,8 @@ def pytest_collection_finish():
 @pytest.fixture(scope="session")
 def load_data():
     """Function from the name of a data set to its arrays; skips where there are no data sets."""
+    import numpy as np
+
     folder = Path(os.environ.get("NGDT_DATA", ROOT.parent / "shared" / "data"))
 
     def load(name):
@@ -69,6 +80,8 @@ def load_data():
 
 def read_only(X, y):
     """The arrays, which a test cannot change for the others."""
+    import numpy as np
+
     X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
     X.flags.writeable = y.flags.writeable = False
     return X, y
@@ -76,16 +89,22 @@ def read_only(X, y):
 
 @pytest.fixture(scope="session")
 def iris():
+    from sklearn.datasets import load_iris
+
     return read_only(*load_iris(return_X_y=True))
 
 
 @pytest.fixture(scope="session")
 def diabetes():
+    from sklearn.datasets import load_diabetes
+
     return read_only(*load_diabetes(return_X_y=True))
 
 
 @pytest.fixture(scope="session")
 def all_digits():
+    from sklearn.datasets import load_digits
+
     return read_only(*load_digits(return_X_y=True))
 
 
@@ -99,6 +118,8 @@ def digits(all_digits):
 @pytest.fixture
 def two_blas_threads():
     """BLAS with threads of its own."""
+    from threadpoolctl import threadpool_info, threadpool_limits
+
     if not any(each["user_api"] == "blas" for each in threadpool_info()):
         pytest.skip("this BLAS has no threads")
     with threadpool_limits(2, user_api="blas"):
@@ -108,6 +129,8 @@ def two_blas_threads():
 @pytest.fixture
 def spy():
     """Optimizer that keeps its problems, as `seen`, and returns the tree."""
+    from ngdt.optimizers import Optimizer, OptimizerResult
+
     class Spy(Optimizer):
         seen = []       # noqa: RUF012  clones share it, so that the test can read it
 
