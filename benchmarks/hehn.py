@@ -71,7 +71,7 @@ SPLIT_FEATURES = {
     "mnist": {"patch": (15, 15), "image_shape": (28, 28)},
     "digits": {"patch": (5, 5), "image_shape": (8, 8)},
 }
-N_TREES = {"letter": 70, "usps": 100, "mnist": 3, "digits": 2}
+N_TREES = {"letter": 70, "usps": 100, "mnist": 3, "digits": 1}
 GAMMA_STEPS, FOREST_EPOCHS = (0.0, 0.01, 0.1), (15, 30, 45)
 SMALLER = 1, 3, 5, 10, 20, 50
 FOREST_FIELDS = "n_trees", "accuracy", "evaluations", "n_splits", "nonzeros", "seconds"

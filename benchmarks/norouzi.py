@@ -72,7 +72,7 @@ N_SCORED = 1000     # samples for which searches without pruning are counted and
 
 
 def epoch_jobs(quick):
-    data, depths = ("digits", (3, 5)) if quick else ("connect4", range(6, 19, 2))
+    data, depths = ("digits", (2, 3)) if quick else ("connect4", range(6, 19, 2))
     return [{"data": data, "depth": depth, "inference": inference}
             for depth in depths for inference in ("fast", "full")]
 
