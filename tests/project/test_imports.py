@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -35,12 +36,13 @@ def modules():
     return found
 
 
+@cache
 def imported_names(path):
     """Absolute dotted names that a file imports, those of `from a import b` as a.b."""
     found = in_python if path.suffix == ".py" else in_cython
-    for name in found(path.read_text(encoding="utf-8")):
-        assert not name.startswith("."), f"{path}: relative import"
-        yield name
+    names = set(found(path.read_text(encoding="utf-8")))
+    assert not any(name.startswith(".") for name in names), f"{path}: relative import"
+    return names
 
 
 def in_python(text):
@@ -140,7 +142,7 @@ def test_every_cimport_of_the_package_is_seen():
             text = re.sub(r"#.*", "", path.read_text(encoding="utf-8"))
             packages = set(re.findall(r"cimport +(ngdt[\w.]*)|from +(ngdt[\w.]*) +cimport", text))
             expected = {"".join(pair) for pair in packages}
-            seen = set(imported_names(path))
+            seen = imported_names(path)
             assert all(any(name.startswith(module) for name in seen) for module in expected)
 
 
