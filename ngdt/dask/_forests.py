@@ -95,7 +95,7 @@ class ObliqueForestClassifier(DaskForest, _forest.ObliqueForestClassifier):
     >>> from sklearn.datasets import load_iris
     >>> X, y = (da.from_array(each, chunks=50) for each in load_iris(return_X_y=True))
     >>> forest = ObliqueForestClassifier(
-    ...     5, max_depth=3, optimizer=Annealed(steps=100), random_state=0).fit(X, y)
+    ...     3, max_depth=3, optimizer=Annealed(steps=100), random_state=0).fit(X, y)
     >>> forest.predict(X).chunks
     ((50, 50, 50),)
     >>> bool((forest.predict(X) == y).mean().compute() > 0.9)
@@ -152,7 +152,7 @@ class ObliqueForestRegressor(DaskForest, _forest.ObliqueForestRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = (da.from_array(each, chunks=150) for each in load_diabetes(return_X_y=True))
     >>> forest = ObliqueForestRegressor(
-    ...     5, max_depth=2, optimizer=Annealed(steps=100), random_state=0).fit(X, y)
+    ...     3, max_depth=2, optimizer=Annealed(steps=100), random_state=0).fit(X, y)
     >>> forest.predict(X).shape
     (442,)
     """

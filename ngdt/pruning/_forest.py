@@ -93,9 +93,9 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     >>> from ngdt import ObliqueForestClassifier
     >>> from ngdt.pruning import prune_forest
     >>> X, y = load_digits(return_X_y=True)
-    >>> forest = ObliqueForestClassifier(20, init="info_gain", optimizer=None, random_state=0)
-    >>> X_held_out, y_held_out = X[900:1300], y[900:1300]
-    >>> score = forest.fit(X[:900], y[:900]).score(X_held_out, y_held_out)
+    >>> forest = ObliqueForestClassifier(10, init="info_gain", optimizer=None, random_state=0)
+    >>> X_held_out, y_held_out = X[500:800], y[500:800]
+    >>> score = forest.fit(X[:500], y[:500]).score(X_held_out, y_held_out)
     >>> smaller = prune_forest(forest, X_held_out, y_held_out, tolerance=0.02)
     >>> smaller.score(X_held_out, y_held_out) >= score - 0.02
     True
