@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import ngdt
+from helpers import in_nightly
 from ngdt import ObliqueBoostingRegressor, ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.export import export_c, export_json
 from ngdt.initializers import RandomOblique
@@ -20,6 +21,10 @@ from ngdt.losses import PoissonLoss, SquaredLoss
 FOREST = ObliqueForestRegressor(20, init=RandomOblique(5, 2), optimizer=None)
 CHECKED = ObliqueBoostingRegressor(ObliqueForestRegressor(
     3, max_depth=2, init="random", optimizer=None))
+CHECKS = [*estimator_checks_generator(CHECKED)]
+if not in_nightly([True]):
+    # Those of the same name differ in the type of the samples, which its forests are checked with.
+    CHECKS = list({pair[1].func.__name__: pair for pair in reversed(CHECKS)}.values())
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +248,7 @@ def test_wrong_estimator(smooth):
 
 @pytest.mark.parametrize(
     ("estimator", "check"), [
-        pair for pair in estimator_checks_generator(CHECKED)
+        pair for pair in CHECKS
         # A sample of weight k is drawn as one, k copies of it one by one.
         if not pair[1].func.__name__.startswith("check_sample_weight_equivalence")],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else value.func.__name__)

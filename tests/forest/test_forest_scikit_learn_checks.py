@@ -22,10 +22,12 @@ FIXED = [estimator(2, max_depth=3, bootstrap=False, optimizer=None)
 DEFAULT = [estimator(2, max_depth=1)
            for estimator in (ObliqueForestClassifier, ObliqueForestRegressor)]
 OF_TRAINING = {
-    "check_fit_idempotent", "check_readonly_memmap_input", "check_dict_unchanged",
-    "check_fit2d_1sample", "check_fit2d_1feature", "check_classifiers_one_label",
-    "check_classifiers_train", "check_regressors_train", "check_estimators_pickle",
-    "check_methods_sample_order_invariance"}
+    "check_fit_idempotent", "check_readonly_memmap_input", "check_fit2d_1sample",
+    "check_fit2d_1feature", "check_classifiers_one_label",
+    "check_classifiers_train", "check_regressors_train"}
+# A forest predicts alike, whether or not kinds of trees competed in it.
+OF_PREDICTION = {
+    "check_dict_unchanged", "check_estimators_pickle", "check_methods_sample_order_invariance"}
 
 
 def checks_of(estimator):
@@ -34,7 +36,8 @@ def checks_of(estimator):
         return checks
     # Those of the same name differ in the type of the samples.
     first = {check.func.__name__: check for check in reversed(checks)}
-    return [first[name] for name in sorted(OF_TRAINING & first.keys())]
+    names = OF_TRAINING if estimator in DEFAULT else OF_TRAINING | OF_PREDICTION
+    return [first[name] for name in sorted(names & first.keys())]
 
 
 CHECKS = [(estimator, check) for estimator in DRAWN + FIXED + DEFAULT
