@@ -28,8 +28,8 @@ trees, which the paper starts from, are grown by greedy/builder.py: it asks gree
 splits, which reads features by columns.pyx, lists them in ascending order by moves.pyx and finds
 their gains by criterion.pyx.
 
-Below these: samples.pyx reads matrices, src/dot.c multiplies, scaling.py standardises, threads.pyx
-divides mini-batches between threads. Nothing here imports from ngdt but `_util`, which
-tests/project/test_imports.py checks. The theory page of the docs (docs/theory/bound.rst) has the
-equations under the same numbers, and what departs from the paper.
+Below these: samples.pyx reads matrices, src/dot.c multiplies, scaling.py standardises, winsorize.py
+bounds far values, threads.pyx divides mini-batches between threads. Nothing here imports from ngdt
+but `_util`, which tests/project/test_imports.py checks. The theory page of the docs
+(docs/theory/bound.rst) has the equations under the same numbers, and what departs from the paper.
 """

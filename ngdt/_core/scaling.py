@@ -1,10 +1,11 @@
 """Feature scaling. It is folded into the weights, so that trees take raw features."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy import sparse
 
+from ngdt._core.winsorize import fences, winsorized
 from ngdt._util.validation import stored_per_sample
 
 # Dense data are wide with more features than this. With fewer, soft training of the features takes
@@ -21,6 +22,10 @@ _SIZE_RATIO = 4.0
 # features of the same influence, with ranges of 1 and 10: TAO had 97.0 % with one scale for both,
 # and 99.4 % with its own for each; with ranges of 1 and 100, 73.4 %.
 _MOST_RANGE, _LEAST_RANGE, _MANY = 2.0, 4.0, 50
+# Largest scaled value where each feature has its own scale, which it gives a floor. In units of its
+# standard deviation, the indicator of a few samples is far from zero: a weight that costs little
+# would decide what these samples are.
+MAX_SCALED = 10.0
 # Number of values that are copied at a time, so that X is never copied as a whole.
 _BLOCK_VALUES = 2**18
 
@@ -136,7 +141,8 @@ class Moments:
 
 def _take(each, features):
     """The moments or the scaling of some features."""
-    return type(each)(*(getattr(each, field.name)[features] for field in fields(each)))
+    arrays = [getattr(each, field.name) for field in fields(each)]
+    return type(each)(*(array if array is None else array[features] for array in arrays))
 
 
 def _in_units(block, origin, unit, used):
@@ -157,14 +163,18 @@ class Scaling:
     ----------
     center, scale : ndarray of float64, shape (n_features,)
         Rounded to the type of the data, so that folding inverts the scaling of the kernels exactly.
+    low, high : ndarray of float64, shape (n_features,), or None
+        Fences of the features if training samples lie beyond them; training moves these in.
     """
 
     center: np.ndarray
     scale: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
 
     @classmethod
     def fit(cls, X, sample_weight, standardize="auto", moments=None):
-        """Scaling from the weighted mean and spread of the training samples.
+        """Scaling from the weighted mean and spread of the training samples, winsorized.
 
         Parameters
         ----------
@@ -185,26 +195,36 @@ class Scaling:
             If the range of a feature does not fit the type of X or, with ``standardize=False``, the
             squares of its values do not fit float32.
         """
-        p = X.shape[1]
         if standardize is False:
             _check_size(X, sample_weight)
-            mean, scale = np.zeros(p), np.ones(p)
-        else:
-            moments = Moments.of(X, sample_weight) if moments is None else moments
-            mean, scale = moments.mean, moments.std
-            if sparse.issparse(X):
-                mean, scale = np.zeros(p), moments.root_mean_square
-            if standardize == "auto":
-                share = _share_size if sparse.issparse(X) else _share_range
-                standardize = "global" if share(moments, X) else True
+            return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        moments = Moments.of(X, sample_weight) if moments is None else moments
+        low, high = fences(X, sample_weight)
+        if not (np.any(moments.low < low) or np.any(moments.high > high)):
+            return cls.by(moments, X, standardize)
+        moments = Moments.of(winsorized(X, low, high), sample_weight)
+        return replace(cls.by(moments, X, standardize), low=low, high=high)
+
+    @classmethod
+    def by(cls, moments, X, standardize):
+        """Scaling by the moments of samples, without fences; parameters are those of `fit`."""
+        mean, scale = moments.mean, moments.std
+        if sparse.issparse(X):
+            mean, scale = np.zeros(X.shape[1]), moments.root_mean_square
+        if standardize == "auto":
+            share = _share_size if sparse.issparse(X) else _share_range
+            standardize = "global" if share(moments, X) else True
         if standardize == "global":
             unit = power_of_two(scale.max(initial=0.0))
-            scale = np.full(p, unit * np.sqrt(np.mean((scale / unit) ** 2)))
-        # The mean of equal numbers may differ from them in the last digits.
-        scale = np.where(scale <= 1e-14 * np.abs(mean), 1.0, scale)
-        # Kernels multiply by the inverse, in the type of the data.
-        tiny = np.finfo(X.dtype).tiny
-        scale = np.clip(scale, float(tiny), 1.0 / float(tiny))
+            scale = np.full(len(scale), unit * np.sqrt(np.mean((scale / unit) ** 2)))
+        else:
+            reach = np.maximum(moments.high - mean, mean - moments.low)
+            scale = np.maximum(scale, reach / MAX_SCALED)
+        # The mean of equal numbers may differ from them in the last digits. And kernels multiply by
+        # the inverse of the scale, in the type of the data.
+        tiny = float(np.finfo(X.dtype).tiny)
+        is_constant = scale <= np.maximum(1e-14 * np.abs(mean), tiny)
+        scale = np.where(is_constant, 1.0, np.minimum(scale, 1.0 / tiny))
         center = mean.astype(X.dtype).astype(np.float64)
         return cls(center, 1.0 / (1.0 / scale).astype(X.dtype).astype(np.float64))
 

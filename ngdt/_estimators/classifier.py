@@ -100,7 +100,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         How features are scaled while split weights are trained: each by its spread (True), all by
         one number ("global"), or not at all (False). "auto" is "global" for dense data whose
         features have about the same range, and True otherwise. The scaling is folded into the
-        result: `tree_` takes raw features. Sparse data are scaled, never centred.
+        result: `tree_` takes raw features. Sparse data are scaled, never centred. Unless this is
+        False, values that are far from all others count as less far while splits are trained.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns of categories: names, indices or a mask. "from_dtype" takes the columns of a data
         frame whose type is category, enum or string. None takes none. Each category becomes an

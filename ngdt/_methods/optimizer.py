@@ -1,6 +1,7 @@
 """Base class of all optimizers."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import ClassVar
 
 from ngdt._core.tree import Tree
@@ -22,6 +23,10 @@ class Optimizer(Algorithm):
     # Whether the coordinates of wide data get a standard deviation of 1 on average. Steps of a size
     # of their own need it; other methods give the same tree as without the change of basis.
     scales_coordinates: ClassVar[bool] = False
+    # Whether far values are moved to the fences of their features before it reads them.
+    winsorizes: ClassVar[bool] = True
+    # Whether more training error is the price of a tree that is simpler, or smoother.
+    regularizes: ClassVar[bool] = False
     # Names of the metrics that are recorded per epoch.
     metrics: ClassVar[tuple[str, ...]] = ()
     # What `verbose` says is being done. Empty stands for the name of the class.
@@ -54,9 +59,16 @@ class Optimizer(Algorithm):
             tree = problem.refit_leaves(tree)
         with problem.control.checkpoint.step(OptimizerResult) as step:
             if step.result is None:
-                step.result = self._optimize(tree, problem)
+                step.result = self._winsorized(tree, problem)
         problem.check_shapes(step.result.tree)
         return step.result
+
+    def _winsorized(self, tree, problem):
+        """Train on winsorized samples, if the optimizer reads values."""
+        if not self.winsorizes:
+            return self._optimize(tree, problem)
+        result = self._optimize(tree, problem.winsorized)
+        return replace(result, tree=problem.refit_moved(result.tree))
 
     @property
     def space(self) -> str | None:

@@ -75,7 +75,9 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
     on which neither tree was trained. Samples by which epochs and subtrees were chosen are biased
     in favour of the trained tree. They decide only if the gain exceeds that bias. Otherwise half of
     the validation samples is reserved for the comparison, or folds decide. If the baseline is
-    chosen, it is made anew from all samples. A given tree is not compared.
+    chosen, it is made anew from all samples. A given tree is not compared. But where no samples
+    decide, an initial tree with less training error is kept, unless `validation_fraction` is None
+    or 0, or the optimizer pays with training error for a simpler tree.
 
     The problem has no validation samples: `validation_fraction` is that of the estimators. Folds
     decide only with "auto", if half of the validation samples would be too few to decide. With
@@ -99,12 +101,15 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
             comparison.training, initial, optimizers, history, isinstance(init, Tree))
         comparison.note_time()
         tree = enforce_limits(tree, problem) if limit else tree
-        if comparison.is_won(initial, tree):
+        gain = comparison.gain(initial, tree)
+        # Where nothing else decides, training samples do, unless a method is wanted as it is.
+        is_worse = gain == np.inf and validation_fraction and comparison.is_worse(initial, tree)
+        if gain > policy.MIN_GAIN_SE and not is_worse:
             return TrainingResult(tree, history)
         if problem.control.verbose:
             print("[selection] the trained tree was not clearly better than "
                   f"{comparison.name}, which is kept")
-        kept = comparison.baseline_tree()
+        kept = initial if isinstance(comparison.baseline, Tree) else comparison.baseline_tree()
         return TrainingResult(enforce_limits(kept, problem) if limit else kept, history, True)
     except KeyboardInterrupt as error:
         found = getattr(error, "tree", None) if tree is None else tree
@@ -164,14 +169,25 @@ class _Comparison:
             return self.baseline.initialize(self.whole)
         return self.compared_tree
 
-    def is_won(self, initial, tree):
-        """Return whether the trained tree is clearly better than the baseline, if it is compared.
+    def is_worse(self, initial, tree):
+        """Return whether a tree has more error than the initial one where it should have less."""
+        problem, optimizers = self.training, self.trained.optimizers
+        if not optimizers or optimizers[0].regularizes:
+            return False
+        found, given = (
+            [weight @ problem.errors(each, np.arange(len(weight), dtype=np.int32))
+             for weight in (problem.sample_weight, problem.validation_weight) if weight is not None]
+            for each in (tree, initial))
+        return found[0] > given[0] and found[-1] >= given[-1]
 
-        Without samples, or time, for a comparison it is taken to be.
+    def gain(self, initial, tree):
+        """Gain of the trained tree over the baseline in standard errors.
+
+        Infinite without samples, or time, for a comparison.
         """
         is_initial, deadline = self.baseline is self.init, self.whole.control.deadline
         if not self.is_compared or not (is_initial or deadline.fits()):
-            return True
+            return np.inf
         gain = np.inf
         if self.test_weight is not None:
             baseline = initial if is_initial else self.baseline.initialize(
@@ -184,7 +200,7 @@ class _Comparison:
         is_unsure = self.test_weight is None or 0 < gain <= policy.SELECTION_BIAS_SE
         if self.has_folds and is_unsure and deadline.fits(N_FOLDS * self.seconds):
             gain = self._cross_validated_gain()
-        return gain > policy.MIN_GAIN_SE
+        return gain
 
     def _cross_validated_gain(self):
         """Gain over the baseline in standard errors, by cross-validation."""

@@ -17,6 +17,7 @@ from ngdt._core.loss import Loss
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._core.tree import Tree
+from ngdt._core.winsorize import winsorized
 from ngdt._training.control import NO_CONTROL, Control
 
 # What is computed at first use, and the fields that it depends on.
@@ -25,6 +26,7 @@ _DEPENDS_ON = {
     "moments": {"X", "sample_weight"},
     "scaling": {"X", "sample_weight", "standardize"},
     "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
+    "winsorized": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
     "row_span": {"X", "sample_weight", "standardize"},
     "screen": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
 }
@@ -144,6 +146,8 @@ class Problem:
         shared = {"moments": self.moments, "scaling": self.scaling}
         if features is None:
             part, shared["data"] = self.replace(sample_weight=sample_weight), self.data
+            if self.winsorized is not self:
+                shared["winsorized"] = self.winsorized.part(sample_weight)
         else:
             X = self.X[:, features]
             part = self.replace(
@@ -256,6 +260,20 @@ class Problem:
         return self.once("scaling", lambda: Scaling.fit(
             self.X, self.sample_weight, self.standardize,
             None if self.standardize is False else self.moments))
+
+    @property
+    def winsorized(self) -> "Problem":
+        """The problem with far values moved to the fences of their features, as training reads it.
+
+        The problem itself if no training sample has a far value.
+        """
+        scaling = self.scaling
+        if scaling.low is None:
+            return self
+        made = self.once("winsorized", lambda: self.replace(
+            X=winsorized(self.X, scaling.low, scaling.high)).knowing(
+                scaling=dataclasses.replace(scaling, low=None, high=None)))
+        return self.replace(X=made.X).sharing(made)
 
     @property
     def splitter(self) -> Splitter:
@@ -396,6 +414,29 @@ class Problem:
         if leaf is None:
             leaf = self.apply(tree, samples)
         return tree.replace(values=self.fit_leaves(leaf, samples, tree.n_leaves))
+
+    def refit_moved(self, tree: Tree) -> Tree:
+        """The tree with the best values of constant leaves whose winsorized samples differ.
+
+        Parameters
+        ----------
+        tree : Tree
+            Trained on the winsorized problem.
+
+        Returns
+        -------
+        Tree
+        """
+        near, samples = self.winsorized, self.training_samples
+        if near is self or tree.slopes is not None:
+            return tree
+        leaf, before = self.apply(tree, samples), near.apply(tree, samples)
+        moved = np.union1d(leaf[leaf != before], before[leaf != before])
+        if len(moved) == 0:
+            return tree
+        values = tree.values.copy()
+        values[moved] = self.fit_leaves(leaf, samples, tree.n_leaves)[moved]
+        return tree.replace(values=values)
 
 
 def standard_errors_saved(errors, others):

@@ -165,7 +165,7 @@ class Rounds(ABC):
             none = (0.0,) * len(self.metrics)
             return RoundState(state.arrays, n_steps, 0.0, (*state.metrics, none))
         batch_size = -(-n // schedule.n_steps)
-        problem = problem_of(problem, samples, self.scaling)
+        problem = problem_of(problem, samples, self.scaling).winsorized
         arrays, metrics = self._take(
             schedule.first(-(-n // batch_size)), problem, batch_size, state)
         return RoundState(

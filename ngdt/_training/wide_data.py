@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from ngdt._core.scaling import is_wide
+from ngdt._core.scaling import Scaling, is_wide
 from ngdt._util.stopped import Stopped
 
 # Largest number of samples that span the coordinates: the basis costs its third power.
@@ -56,7 +56,11 @@ class RowSpan:
 
     def of(self, problem, scaled=False):
         """The problem in these coordinates, which are scaled by one number or not at all."""
-        return problem.replace(X=self.X, standardize="global" if scaled else False)
+        if not scaled:
+            return problem.replace(X=self.X, standardize=False)
+        found = problem.replace(X=self.X, standardize="global")
+        # Coordinates have no fences: the first samples have large ones.
+        return found.knowing(scaling=Scaling.by(found.moments, self.X, "global"))
 
     @staticmethod
     def fits(problem):
@@ -195,6 +199,7 @@ def row_span(problem):
     -------
     RowSpan or None
     """
+    problem = problem.winsorized
     return problem.once(
         "row_span", lambda: RowSpan(problem) if RowSpan.fits(problem) else None)
 
@@ -210,6 +215,7 @@ def screen(problem):
     -------
     Screen or None
     """
+    problem = problem.winsorized
     return problem.once("screen", lambda: Screen(problem) if Screen.fits(problem) else None)
 
 
@@ -243,4 +249,4 @@ def optimize_reduced(optimizer, tree, problem):
         result = optimizer.optimize(start, space.of(problem, optimizer.scales_coordinates))
     except Stopped as stopped:
         raise Stopped(space.raw(stopped.tree), stopped.history) from None
-    return replace(result, tree=space.raw(result.tree))
+    return replace(result, tree=problem.refit_moved(space.raw(result.tree)))

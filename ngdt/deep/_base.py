@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from ngdt._core.winsorize import winsorized
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.hints import ChecksParameters
@@ -197,6 +198,8 @@ class DeepTree(ChecksParameters, BaseEstimator):
 
     def _inputs(self, X, scaling):
         """Scale samples for the networks: float32, of the shape of a sample."""
+        if scaling.low is not None:
+            X = winsorized(X, scaling.low, scaling.high)
         # Scaled in the precision of X: float32 has too few digits to tell timestamps apart.
         X = (X - scaling.center.astype(X.dtype)) / scaling.scale.astype(X.dtype)
         return X.astype(np.float32, copy=False).reshape(

@@ -130,6 +130,12 @@ def _(scaling: Scaling):
     require_array("scale", scaling.scale, FLOAT, scaling.center.shape)
     require(np.isfinite(scaling.center).all() and (scaling.scale > 0).all()
             and np.isfinite(scaling.scale).all(), "scale", "positive, and all finite")
+    for name in ("low", "high"):
+        limit = getattr(scaling, name)
+        if limit is not None:
+            require_array(name, limit, FLOAT, scaling.center.shape)
+            require(not np.isnan(limit).any(), name, "numbers")
+    require((scaling.low is None) == (scaling.high is None), "high", "given where low is")
 
 
 @check.register

@@ -8,6 +8,7 @@ from ngdt._selection import train as _train
 from ngdt._selection.train import Chain, _Comparison, train
 from ngdt._training.folds import N_FOLDS
 from ngdt._training.problem import Problem
+from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Initializer
 from ngdt.losses import LogLoss
@@ -75,7 +76,7 @@ def test_without_a_baseline_the_initial_tree_competes():
         assert result.baseline_kept == kept
 
 
-@pytest.mark.parametrize(("baseline", "wrong"), [(stump(0.0), 0.9), (Stub(0.0), None)])
+@pytest.mark.parametrize(("baseline", "wrong"), [(stump(0.0), 0.6), (Stub(0.0), None)])
 def test_nothing_competes_with_a_given_tree_or_without_an_optimizer(baseline, wrong):
     steps = [] if wrong is None else [Step(wrong)]
     result = train(problem(300), Stub(0.7), steps, baseline=baseline, validation_fraction=0.3)
@@ -133,11 +134,24 @@ def test_validation_samples_that_tell_enough_make_folds_unnecessary(wrong, n_fol
     assert result.baseline_kept == kept
 
 
-def test_too_few_samples_for_folds_keep_the_trained_tree():
-    step = Step(0.9)
-    result = train(problem(5), Stub(0.0), [step], validation_fraction="auto")
-    assert not result.baseline_kept
+@pytest.mark.parametrize(("initial", "wrong", "kept"), [(0.0, 0.9, True), (0.4, 0.2, False)])
+def test_training_samples_decide_where_there_are_too_few_for_folds(initial, wrong, kept):
+    step = Step(wrong)
+    result = train(problem(5), Stub(initial), [step], validation_fraction="auto")
+    assert result.baseline_kept == kept
+    assert result.tree == enforce_limits(stump(initial if kept else wrong), problem(5))
     assert len(step.seen) == 1
+
+
+@pytest.mark.parametrize("fraction", ["auto", 0.3])
+@pytest.mark.parametrize(("wrong", "regularizes", "kept"), [
+    (0.5, False, True), (0.5, True, False), (0.3, False, False)])
+def test_a_given_tree_is_kept_if_training_makes_it_worse(fraction, wrong, regularizes, kept):
+    step = Step(wrong)
+    step.regularizes = regularizes
+    result = train(problem(300), stump(0.4), [step], validation_fraction=fraction)
+    assert result.baseline_kept == kept
+    assert result.tree == stump(0.4 if kept else wrong)
 
 
 def test_ctrl_c_in_a_fold_keeps_the_trained_tree():

@@ -86,14 +86,13 @@ def test_a_better_result_wins_against_the_start(fraction, digits):
     assert not fitted.baseline_kept_
 
 
-@pytest.mark.parametrize("fraction", [0.2, "auto"])
-def test_a_given_tree_does_not_compete(fraction, digits):
-    # It may have been fitted on the very rows that would have to judge it.
+@pytest.mark.parametrize(("fraction", "kept"), [(0.2, True), ("auto", True), (None, False)])
+def test_a_perfect_tree_is_not_wrecked_without_a_word(fraction, kept, digits):
     start = ObliqueTreeClassifier(None, optimizer=None).fit(*digits)
     fitted = ObliqueTreeClassifier(
         init=start, optimizer=_Wrecker(), validation_fraction=fraction).fit(*digits)
-    assert not fitted.baseline_kept_
-    assert fitted.tree_ != start.tree_
+    assert fitted.baseline_kept_ == kept
+    assert (fitted.tree_ == start.tree_) == kept
 
 
 def test_ctrl_c_in_training_leaves_its_tree_and_asks_no_folds(digits):

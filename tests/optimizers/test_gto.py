@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers import FORMS, StopAt, complete_children, examples, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt._core.winsorize import fences, winsorized
 from ngdt._methods.linear_programs import greedy_lp as _greedy_lp
 from ngdt._methods.linear_programs import gto as _gto
 from ngdt._methods.linear_programs.gto import _FrankWolfe
@@ -247,13 +248,14 @@ def test_a_disturbed_tree_is_found_again(seed):
 
 def test_it_stops_where_nothing_is_to_be_gained():
     X, y = load_breast_cancer(return_X_y=True)
+    X = winsorized(X, *fences(X, np.ones(len(X))))
     model = ObliqueTreeClassifier(
-        2, init="oc1", optimizer=GTO(), validation_fraction=None, random_state=0).fit(X, y)
+        3, init="oc1", optimizer=GTO(), validation_fraction=None, random_state=0).fit(X, y)
     assert model.score(X, y) == 1.0
     assert model.history_["objective"][-1] < 1e-6
     assert model.n_iter_ < 100
     fewer = ObliqueTreeClassifier(
-        2, init="oc1", optimizer=GTO(max_iter=2), validation_fraction=None, random_state=0)
+        3, init="oc1", optimizer=GTO(max_iter=2), validation_fraction=None, random_state=0)
     assert fewer.fit(X, y).n_iter_ == 2
 
 

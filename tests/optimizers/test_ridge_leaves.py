@@ -36,7 +36,7 @@ def regression_problems(draw):
 
 
 def scaled(problem):
-    Z = problem.scaling.transform(problem.X)
+    Z = problem.scaling.transform(problem.winsorized.X)
     return Z.toarray() if sparse.issparse(Z) else Z
 
 

@@ -16,6 +16,7 @@ from helpers import StopAt, examples, hard_problems, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._methods.tao.node_solvers import NewtonSolver, NodeProblem
+from ngdt._methods.tao.weights import with_unit_norm
 from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.parallel import Threads
@@ -291,6 +292,8 @@ def test_the_objective_is_what_it_says():
     # Pruning takes away what has a penalty and no effect.
     assert passes["objective"][0] >= 0.3 * errors + penalty - 1e-9
     run = _run(tree.tree_, problem.replace(standardize=False), TAO(0.3, alpha=0.25))
+    penalty = share**0.25 @ np.abs(
+        with_unit_norm(tree.tree_, np.ones(4)).densify().weights).sum(axis=1)
     assert run._metrics()["objective"] == pytest.approx(0.3 * errors + penalty)
 
 

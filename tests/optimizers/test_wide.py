@@ -35,7 +35,7 @@ def problem_of(seed=0, *, loss=None, form=np.asarray, **changes):
     weight = random.choice([0.0, 1.0, 2.0], N)
     return Problem(
         form(X), loss.encode(y if k == 3 else y[:, None].astype(float), k), loss, k, weight,
-        max_depth=3, **changes)
+        max_depth=3, **changes).winsorized
 
 
 def in_span(problem, tree):

@@ -62,6 +62,8 @@ class Regrow(Optimizer):
     """
 
     name = "regrow"
+    winsorizes = False
+    regularizes = True
 
     _parameter_constraints: ClassVar[dict] = {
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],

@@ -40,6 +40,8 @@ class ShrinkLeaves(Optimizer):
     """
 
     name = "shrink_leaves"
+    winsorizes = False
+    regularizes = True
 
     _parameter_constraints: ClassVar[dict] = {
         "pseudo_count": [Interval(Real, 0, None, closed="left")],

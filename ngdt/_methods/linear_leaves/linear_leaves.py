@@ -92,6 +92,8 @@ class LinearLeaves(Optimizer):
     """
 
     name = "linear_leaves"
+    winsorizes = False
+    regularizes = True
     is_stochastic = True
     takes_linear_leaves = True
 
@@ -207,7 +209,7 @@ def _splits(problem):
 
 def _correlation(problem):
     """Largest absolute correlation of each feature with a target, up to a common factor."""
-    y = problem.y
+    problem, y = problem.winsorized, problem.y
     if problem.loss.is_classifier:
         y = (y == np.arange(problem.n_outputs)).astype(np.float64)
     share = problem.sample_weight / problem.sample_weight.sum()

@@ -37,7 +37,7 @@ class ScaledSamples:
 
     def __init__(self, problem, features):
         self.problem, self.features = problem, features
-        self.X, self.y = problem.X, problem.y
+        self.X, self.y = problem.winsorized.X, problem.y
         self.weight = problem.sample_weight / problem.sample_weight[problem.training_samples].mean()
         self.scale = problem.scaling.scale[features]
         # Sparse data have a center of zero.

@@ -86,7 +86,8 @@ class LPSplitter(RefinedSplitter):
         super().__init__(problem)
         self.label = problem.y[:, 0].astype(np.intp)
         self.scaling = problem.scaling
-        self.scaled = self.scaling.transform(problem.X)
+        # Planes are found on winsorized samples, and cut on raw ones.
+        self.scaled = self.scaling.transform(problem.winsorized.X)
 
     def split(self, samples, min_samples_leaf):
         axis_aligned = self.splitter.split(samples, min_samples_leaf)

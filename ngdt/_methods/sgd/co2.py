@@ -63,9 +63,10 @@ class CO2Splitter(RefinedSplitter):
     def __init__(self, optimizer, problem):
         super().__init__(problem)
         self.optimizer = optimizer
-        self.problem = problem.replace(
+        # Directions are found on winsorized samples, and cut on raw ones.
+        self.problem = problem.winsorized.replace(
             validation_weight=None, n_jobs=1, control=problem.control.silent())
-        self.space = InputScale.measure(problem, optimizer.norm_limit)
+        self.space = InputScale.measure(self.problem, optimizer.norm_limit)
 
     def split(self, samples, min_samples_leaf):
         axis_aligned = self.splitter.split(samples, min_samples_leaf)

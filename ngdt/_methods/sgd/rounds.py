@@ -28,7 +28,7 @@ class SGDRounds(Rounds):
         super().__init__(
             optimizer, tree, problem, n_samples, n_replicas,
             min(optimizer.batch_size, n_samples))
-        self.n_features = problem.X.shape[1]
+        self.n_features, problem = problem.X.shape[1], problem.winsorized
         self.space = InputScale.measure(problem, optimizer.norm_limit)
         run = SGDRun(optimizer, tree, problem.replace(validation_weight=None), self.space)
         self.nu, self.rate, self.leaf_rate = run.nu, run.rate, run.leaf_rate

@@ -154,7 +154,9 @@ class SoftStumpSplitter(RefinedSplitter):
         self.optimizer, self.n_attempts = optimizer, n_attempts
         self.draw_features = draw_features
         self.unit_weight, self.scaling = unit_weight(problem), problem.scaling
-        self.problem = problem.replace(validation_weight=None, control=problem.control.silent())
+        # Planes are found on winsorized samples, and cut on raw ones.
+        self.problem = problem.winsorized.replace(
+            validation_weight=None, control=problem.control.silent())
         # Ranks of the samples among those of positive weight. They seed the nodes, so that samples
         # of weight 0 change nothing.
         self.rank = np.cumsum(problem.sample_weight > 0, dtype=np.int32)
@@ -167,7 +169,7 @@ class SoftStumpSplitter(RefinedSplitter):
             stump = self._train(samples, np.random.default_rng([*seed, attempt]))
             if stump.n_internal:
                 weights, threshold = stump.weights[0], stump.thresholds[0]
-                right = self.problem.data.project(samples, weights) - threshold > 0
+                right = self.data.project(samples, weights) - threshold > 0
                 cut = self.splitter.best_threshold(
                     samples, right.astype(np.float64), min_samples_leaf)
                 if cut is not None:     # None: a side has too few samples

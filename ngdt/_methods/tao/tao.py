@@ -14,7 +14,12 @@ from ngdt._core.threads import one_blas_thread
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.tao.node_solvers import AxisSolver, NewtonSolver, NodeProblem
-from ngdt._methods.tao.weights import compact_weights, dense_vector, replace_weights
+from ngdt._methods.tao.weights import (
+    compact_weights,
+    dense_vector,
+    replace_weights,
+    with_unit_norm,
+)
 from ngdt._training.algorithm import Progress
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parallel import Threads
@@ -101,6 +106,7 @@ class TAO(Optimizer):
 
     name = "tao"
     takes_linear_leaves = True
+    regularizes = True
     metrics = ("objective", "loss", "n_nonzero", "n_nodes", "validation")
 
     _parameter_constraints: ClassVar[dict] = {
@@ -198,6 +204,8 @@ class TAORun:
 
     def __init__(self, params, tree, problem, threads):
         before = monotonic()
+        if params.node != "axis":
+            tree = with_unit_norm(tree, problem.scaling.scale)
         self.params, self.problem, self.tree, self.threads = params, problem, tree, threads
         self.weights = compact_weights(tree.weights)
         self.data, self.training_samples = problem.data, problem.training_samples

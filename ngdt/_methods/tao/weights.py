@@ -41,6 +41,30 @@ def replace_weights(weights, vectors):
     return sparse.vstack([weights, new], format="csr")[source]
 
 
+def with_unit_norm(tree, scale):
+    """The tree with weight vectors of norm 1 in scaled space, or zero.
+
+    Those of an initial tree are of any size, and would make the result depend on the units of X.
+
+    Parameters
+    ----------
+    tree : Tree
+    scale : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    Tree
+    """
+    weights = tree.weights
+    with np.errstate(over="ignore"):
+        scaled = weights * scale
+        size = np.sqrt((scaled * scaled).sum(axis=1))
+    factor = 1.0 / np.where((size > 0.0) & np.isfinite(size), size, 1.0)
+    weights = sparse.diags_array(factor) @ weights if sparse.issparse(weights) else (
+        factor[:, None] * weights)
+    return tree.replace(weights=weights, thresholds=factor * tree.thresholds)
+
+
 def compact_weights(weights):
     """The weights, dense or sparse, whichever is faster in products.
 

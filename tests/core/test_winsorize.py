@@ -1,0 +1,142 @@
+"""Fences: their figures, and what they keep far values from doing."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from helpers import FORMS
+from ngdt import Tree
+from ngdt._core import winsorize as _winsorize
+from ngdt._core.scaling import MAX_SCALED, Scaling
+from ngdt._core.winsorize import REACH, SHARE, fences, winsorized
+from ngdt._training.problem import Problem
+from ngdt.losses import LogLoss, SquaredLoss
+
+
+def brute_force(x, median=None):
+    """Fences of one feature without weights, by sorted lists."""
+    if median is None:
+        median = np.median(x)
+    reach = []
+    for distance in (median - x[x < median], x[x > median] - median):
+        distance = np.sort(distance)
+        reach.append(distance[int(np.ceil(SHARE * len(distance))) - 1] if len(distance) else 0.0)
+    return median - REACH * reach[0], median + REACH * reach[1]
+
+
+def columns(elements):
+    return st.integers(1, 15).flatmap(lambda n: st.tuples(
+        arrays(np.float64, n, elements=elements), arrays(np.int64, n, elements=st.integers(0, 3))))
+
+
+@given(st.one_of(columns(st.integers(-3, 3).map(float)), columns(st.floats(-1e3, 1e3))))
+def test_fences_are_those_of_repeated_samples(column):
+    x, weight = column
+    weight[0] = max(weight[0], 1)
+    found = fences(x[:, None], weight.astype(float))
+    np.testing.assert_allclose(
+        np.concatenate(found), brute_force(np.repeat(x, weight)), rtol=1e-12, atol=1e-12)
+
+
+@given(columns(st.integers(-40, 40).map(float)))
+def test_the_median_of_sparse_data_is_zero(column):
+    x, weight = column
+    found = np.concatenate(fences(sparse.csr_array(x[:, None]), weight.astype(float)))
+    expected = brute_force(np.repeat(x, weight), 0.0)
+    for limit, other, sign in zip(found, expected, (-1.0, 1.0), strict=True):
+        # It is infinite where no value is beyond it.
+        if np.isinf(limit):
+            assert (sign * np.repeat(x, weight) <= max(sign * other, 0.0)).all()
+        else:
+            assert limit == other
+
+
+def test_fences_of_many_samples_are_those_of_some_of_them(monkeypatch):
+    X, weight = np.random.default_rng(0).normal(size=(5000, 3)), np.ones(5000)
+    every = np.array(fences(X, weight))
+    monkeypatch.setattr(_winsorize, "_MAX_SAMPLES", 1000)
+    monkeypatch.setattr(_winsorize, "_BLOCK_VALUES", 1000)
+    np.testing.assert_allclose(fences(X, weight), every, rtol=0.15)
+
+
+@FORMS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_winsorized_values_lie_between_the_fences(form, dtype):
+    X = np.random.default_rng(0).standard_cauchy((60, 3)).astype(dtype)
+    X[np.abs(X) < 0.3] = 0.0
+    low, high = fences(form(X), np.ones(60))
+    found = winsorized(form(X), low, high)
+    assert found.dtype == dtype
+    assert sparse.issparse(found) == sparse.issparse(form(X))
+    found = found.toarray() if sparse.issparse(found) else found
+    np.testing.assert_array_equal(found, np.clip(X, low.astype(dtype), high.astype(dtype)))
+    assert not np.array_equal(found, X)
+
+
+@FORMS
+def test_a_far_value_does_not_set_the_scale(form):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    before = Scaling.fit(form(X), np.ones(200), True)
+    assert before.low is None
+    X[7, 1] = 1e30
+    after = Scaling.fit(form(X), np.ones(200), True)
+    np.testing.assert_allclose(after.scale, before.scale, rtol=0.1)
+    np.testing.assert_allclose(after.center, before.center, atol=0.1)
+
+
+@FORMS
+def test_scaled_indicators_are_not_large(form):
+    X = np.zeros((1500, 3))
+    X[:1, 0] = X[:20, 1] = X[:700, 2] = 1.0
+    scaling = Scaling.fit(form(X), np.ones(1500), True)
+    Z = scaling.transform(form(X))
+    assert abs(Z).max() <= MAX_SCALED * (1 + 1e-12)
+    # Frequent ones are in units of their spread.
+    center = 0.0 if sparse.issparse(form(X)) else X[:, 2].mean()
+    assert scaling.scale[2] == pytest.approx(np.sqrt(np.mean((X[:, 2] - center) ** 2)))
+
+
+@pytest.mark.parametrize("size", [1e-310, 5e-324])
+def test_a_spread_that_is_no_normal_number_is_none(size):
+    scaling = Scaling.fit(np.array([[0.0], [size]]), np.ones(2), True)
+    assert scaling.scale == 1.0
+
+
+def problem_of(X, y, loss=None):
+    loss = LogLoss() if loss is None else loss
+    k = 2 if loss.is_classifier else 1
+    return Problem(X, loss.encode(y, k), loss, k, np.ones(len(X)))
+
+
+def test_a_problem_without_far_values_is_its_winsorized_one():
+    X = np.random.default_rng(0).uniform(size=(50, 2))
+    problem = problem_of(X, (X[:, 0] > 0.5).astype(int))
+    assert problem.winsorized is problem
+    X[3] = 50.0
+    problem = problem_of(X, (X[:, 0] > 0.5).astype(int))
+    near = problem.winsorized
+    assert near.X.max() < 50.0
+    assert near.winsorized is near
+    assert near.scaling.scale is problem.scaling.scale
+    # What is computed is shared, by copies with other seeds, too.
+    assert problem.replace(random_state=1).winsorized.data is near.data
+    assert problem.part(problem.sample_weight).winsorized.X is near.X
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
+def test_leaves_are_refitted_to_raw_samples(loss):
+    X = np.arange(9.0)[:, None]
+    X[8] = 100.0
+    y = np.repeat([0, 1, 0], [4, 4, 1])
+    problem = problem_of(X, y if loss.is_classifier else y[:, None].astype(float), loss)
+    limit = problem.scaling.high[0]
+    assert 7.0 < limit < 100.0
+    beyond = Tree([[1.0]], [0.5 * (limit + 100.0)], [~0], [~1], np.zeros((2, problem.n_outputs)))
+    found = problem.refit_moved(beyond)
+    assert found == problem.refit_leaves(beyond)
+    # No sample changes its side: the values are what training has made them.
+    within = beyond.replace(thresholds=[3.5])
+    assert problem.refit_moved(within) is within
