@@ -8,6 +8,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ngdt._core.scaling import power_of_two
+from ngdt._core.winsorize import fences, winsorized
 from ngdt._encoding.check_targets import as_labels
 from ngdt._encoding.columns import is_missing
 from ngdt._util.validation import check_finite, check_size_of_weights, error_prefix
@@ -144,7 +145,7 @@ class RegressionTargets:
     Attributes
     ----------
     center, scale : ndarray of shape (n_targets,)
-        Mean and standard deviation of each target; with a log link, zero and the mean.
+        Winsorized mean and standard deviation of each target; with a log link, zero and the mean.
     has_log_link : bool
         Whether the loss has a log link.
     """
@@ -179,6 +180,8 @@ class RegressionTargets:
         # In units of a power of two, squares do not overflow and nothing is rounded.
         unit = power_of_two(np.abs(y).max(axis=0))
         y = y / unit
+        if not loss.has_log_link:   # far targets do not set the unit
+            y = winsorized(y, *fences(y, sample_weight))
         center = np.average(y, axis=0, weights=sample_weight)
         if loss.has_log_link:
             return cls(np.zeros_like(center), unit * center, True)

@@ -154,6 +154,9 @@ class _Comparison:
         tree, n = self.init, len(self.trained.optimizers)
         if not isinstance(tree, Tree):
             timed = self.training.with_time(policy.INITIAL_TIME if n else 1.0)
+            # A greedy tree would spend its splits on far targets.
+            if n and timed.near_targets is not timed.y:
+                timed = timed.replace(y=timed.near_targets)
             tree = tree.initialize(timed.doing(1 / (1 + n), "initial tree"))
         self.initial_seconds = monotonic() - self.begin
         return tree

@@ -17,7 +17,7 @@ from ngdt._core.loss import Loss
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._core.tree import Tree
-from ngdt._core.winsorize import winsorized
+from ngdt._core.winsorize import fences, winsorized
 from ngdt._training.control import NO_CONTROL, Control
 
 # What is computed at first use, and the fields that it depends on.
@@ -263,17 +263,33 @@ class Problem:
 
     @property
     def winsorized(self) -> "Problem":
-        """The problem with far values moved to the fences of their features, as training reads it.
+        """The problem with far values moved to the fences, as training reads it.
 
-        The problem itself if no training sample has a far value.
+        Those of features and, if the loss is the squared error, of targets. The problem itself if
+        no training sample has a far value.
         """
-        scaling = self.scaling
-        if scaling.low is None:
-            return self
-        made = self.once("winsorized", lambda: self.replace(
-            X=winsorized(self.X, scaling.low, scaling.high)).knowing(
-                scaling=dataclasses.replace(scaling, low=None, high=None)))
-        return self.replace(X=made.X).sharing(made)
+        made = self.once("winsorized", self._winsorize)
+        return self if made is None else self.replace(X=made.X, y=made.y).sharing(made)
+
+    def _winsorize(self):
+        scaling, near = self.scaling, {}
+        if scaling.low is not None:
+            near["X"] = winsorized(self.X, scaling.low, scaling.high)
+        y = self.near_targets
+        if y is not self.y:
+            near["y"] = y
+        return self.replace(**near).knowing(
+            winsorized=None, scaling=dataclasses.replace(scaling, low=None, high=None)) if (
+                near) else None
+
+    @property
+    def near_targets(self) -> np.ndarray:
+        """The targets; of the squared error, those of training samples within their fences."""
+        if not self.loss.is_squared:
+            return self.y
+        low, high = fences(self.y, self.sample_weight)
+        near, training = winsorized(self.y, low, high), self.sample_weight > 0
+        return self.y if np.array_equal(near[training], self.y[training]) else near
 
     @property
     def splitter(self) -> Splitter:
@@ -431,7 +447,8 @@ class Problem:
         if near is self or tree.slopes is not None:
             return tree
         leaf, before = self.apply(tree, samples), near.apply(tree, samples)
-        moved = np.union1d(leaf[leaf != before], before[leaf != before])
+        is_moved = (leaf != before) | (self.y[samples] != near.y[samples]).any(axis=1)
+        moved = np.union1d(leaf[is_moved], before[is_moved])
         if len(moved) == 0:
             return tree
         values = tree.values.copy()

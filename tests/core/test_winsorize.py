@@ -13,7 +13,7 @@ from ngdt._core import winsorize as _winsorize
 from ngdt._core.scaling import MAX_SCALED, Scaling
 from ngdt._core.winsorize import REACH, SHARE, fences, winsorized
 from ngdt._training.problem import Problem
-from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.losses import AbsoluteLoss, HuberLoss, LogLoss, SquaredLoss
 
 
 def brute_force(x, median=None):
@@ -124,6 +124,18 @@ def test_a_problem_without_far_values_is_its_winsorized_one():
     # What is computed is shared, by copies with other seeds, too.
     assert problem.replace(random_state=1).winsorized.data is near.data
     assert problem.part(problem.sample_weight).winsorized.X is near.X
+
+
+def test_far_targets_of_squared_errors_are_winsorized():
+    X, y = np.random.default_rng(0).uniform(size=(2, 50, 1))
+    y[3] = 50.0
+    near = problem_of(X, y, SquaredLoss()).winsorized
+    assert near.X is X
+    assert y[np.arange(50) != 3].max() < near.y.max() < 10.0
+    assert near.winsorized is near
+    for loss in (AbsoluteLoss(), HuberLoss(1.0)):
+        problem = problem_of(X, y, loss)
+        assert problem.winsorized is problem
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
