@@ -29,7 +29,7 @@ from ngdt._forest.ensemble import Ensemble
 from ngdt._forest.out_of_bag import out_of_bag_predictions
 from ngdt._forest.pruned import held_out_samples, members, smaller_estimator
 from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, seeds_of
-from ngdt._forest.training import Growth, Recipe
+from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
 from ngdt._selection.candidates import candidate
 from ngdt._util.parallel import map_ranges
@@ -225,15 +225,14 @@ class ObliqueForest(TableEstimator):
         """Train a tree for each seed."""
         problem, linear_leaves = growth.problem, resolve_leaves(self, fitted["_table"])
         if not self._is_default:
-            recipe = self._recipe(problem, sampling, linear_leaves, fitted)
-            growth.add([(recipe, seed) for seed in seeds])
+            given = self._given(problem, sampling, linear_leaves, fitted)
+            growth.add([(given, sampling, seed) for seed in seeds])
             return
-        recipes = {each.name: Recipe(each, sampling) for each in forest_candidates(
-            problem, self.leaf, linear_leaves, sampling.n_columns)}
-        fitted["candidates_"] = compete(growth, recipes, seeds, fitted["candidates_"])
+        kinds = forest_candidates(problem, self.leaf, linear_leaves, sampling.n_columns)
+        fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
 
-    def _recipe(self, problem, sampling, linear_leaves, fitted):
-        """The recipe of each tree, as the parameters say."""
+    def _given(self, problem, sampling, linear_leaves, fitted):
+        """The candidate for all trees that the parameters say."""
         if is_auto(self.optimizer):
             optimizers = forest_candidates(
                 problem, self.leaf, linear_leaves, sampling.n_columns)[0].make.optimizers
@@ -247,7 +246,7 @@ class ObliqueForest(TableEstimator):
                 raise ValueError(
                     "init is a tree of all features: use max_features=None, or an initializer")
             init = fitted["_targets"].scale_leaf_values(init, problem.loss)
-        return Recipe(candidate("", init, tuple(optimizers)), sampling)
+        return candidate("", init, tuple(optimizers))
 
     def _estimators(self, trees, fitted):
         """The estimators of trained trees."""

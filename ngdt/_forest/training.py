@@ -21,22 +21,6 @@ from ngdt._util.stopped import Stopped
 POLL_SECONDS = 0.01
 
 
-@dataclass(frozen=True, eq=False)
-class Recipe:
-    """Way to make a tree: by a candidate, of samples and features that are drawn."""
-
-    candidate: Candidate
-    sampling: Sampling
-
-    def share(self, attributes, moments):
-        """Let a tree of another process have no copies of what all trees have."""
-        attributes |= {
-            "init": self.candidate.make.init,
-            "optimizer": list(self.candidate.make.optimizers) or None,
-            "_sample_summary": replace(attributes["_sample_summary"], **{
-                name: getattr(moments, name) for name in ("mean", "std", "low", "high")})}
-
-
 def stored(tree):
     """The tree as it is kept: with sparse weights where they save half of it.
 
@@ -51,36 +35,39 @@ class TrainedTree:
     """A tree of a forest."""
 
     attributes: dict    # fitted attributes and parameters of the estimator of the tree
+    kind: str           # name of its candidate
     interrupted: bool   # whether Ctrl-C ended its training
     was_cut: bool       # whether the deadline shortened it
     seconds: float
-    result: TrainingResult | None = None    # what the attributes were made of, for a checkpoint
-    recipe: Recipe | None = None            # None on the way from another process
+    result: TrainingResult | None   # what the attributes were made of, for a checkpoint
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Job:
-    """The training of a tree by a recipe; all draws depend on its seed."""
+    """The training of a tree; all draws depend on its seed."""
 
-    recipe: Recipe
+    candidate: Candidate
+    sampling: Sampling
     seed: int
     activity: Activity
     key: tuple[int, int]            # of its result in the checkpoint
     result: TrainingResult | None   # if the checkpoint has it
     is_stored: bool                 # whether there is a checkpoint
+    # What this process knows of the training, in one of its threads.
+    is_running: bool = False
+    tree: TrainedTree | None = None
 
-    def run(self, problem, fitted, log):
+    def run(self, problem, fitted):
         """Train the tree, and leave it where it is found after Ctrl-C or an error."""
-        log.begun.append(self)
-        tree = None
+        self.is_running = True
         try:
-            tree = self._train(problem, fitted)
+            self.tree = self._train(problem, fitted)
         finally:
-            log.ended.append((self, tree))
-        return tree
+            self.is_running = False
+        return self.tree
 
     def _train(self, problem, fitted):
-        begin, chain, sampling = monotonic(), self.recipe.candidate.make, self.recipe.sampling
+        begin, chain, sampling = monotonic(), self.candidate.make, self.sampling
         # Its own record of whether it was cut: other trees share the time, not the record.
         deadline = Deadline(problem.control.deadline.end)
         limits = [each for each in (problem.max_depth, chain.max_depth) if each is not None]
@@ -101,18 +88,8 @@ class _Job:
             "max_depth": problem.max_depth, "random_state": self.seed,
             "_draw": sampling.draw(problem.sample_weight)}
         # The result is several times as large as the attributes where weights are sparse.
-        return TrainedTree(attributes, interrupted, deadline.has_cut, monotonic() - begin,
-                           result if self.is_stored else None)
-
-
-class _Log:
-    """Jobs that threads of this process have begun, and ended, with their trees."""
-
-    def __init__(self):
-        self.begun, self.ended = [], []
-
-    def __reduce__(self):
-        return _Log, ()     # another process has its own
+        return TrainedTree(attributes, self.candidate.name, interrupted, deadline.has_cut,
+                           monotonic() - begin, result if self.is_stored else None)
 
 
 class Growth:
@@ -132,16 +109,16 @@ class Growth:
         return self.problem.control.deadline.has_cut or any(tree.was_cut for tree in self.trees)
 
     def add(self, plan, what="trees"):
-        """Train a tree for each recipe and seed of a plan.
+        """Train a tree for each candidate, sampling and seed of a plan.
 
         Trees are kept as soon as they are trained, until Ctrl-C, the deadline, or a callback, which
         is told what they are, ends this. Ctrl-C before the first raises KeyboardInterrupt.
         """
-        stop, log, control = Event(), _Log(), self.problem.control
+        stop, control = Event(), self.problem.control
         jobs, deadline = self._jobs(plan, stop), control.deadline
         # Other machines get the problem once, as it is the same for all trees.
         shared = self.problem.replace(n_jobs=1, control=Control(deadline))
-        calls = (delayed(job.run)(shared, self.fitted, log)
+        calls = (delayed(job.run)(shared, self.fitted)
                  for job in takewhile(self._has_time, jobs))
         self.tasks.begin_part(what, "tree", len(jobs))
         try:
@@ -150,7 +127,7 @@ class Growth:
                 for tree, job in zip(self._parallel()(calls), jobs, strict=False):
                     if deadline.is_stopped:
                         continue    # another thread had begun it
-                    self._add(tree, job.recipe)
+                    self._add(tree, job.candidate)
                     control.checkpoint.add(job.key, tree.result)
                     job.activity.finish()
                     if self.tasks.step(lambda: self.attributes(self.trees)):
@@ -159,15 +136,15 @@ class Growth:
         except KeyboardInterrupt:
             stop.set()
             if not self.trees:
-                self._add_first(log)
+                self._add_first(jobs)
             if not self.trees:
                 raise
             self.interrupted = not deadline.is_stopped
         except Exception:
             # Trees of other threads that wait for one before them.
-            for job, tree in log.ended:
-                if tree is not None and job.is_stored:
-                    control.checkpoint.add(job.key, tree.result)
+            for job in jobs:
+                if job.tree is not None:
+                    control.checkpoint.add(job.key, job.tree.result)
             raise
         finally:
             stop.set()
@@ -177,9 +154,9 @@ class Growth:
         activity = control.activity.part(control.activity.left, stop=stop)
         group, is_stored = control.checkpoint.next_group(), control.checkpoint is not NO_CHECKPOINT
         return [
-            _Job(recipe, seed, activity.part(1 / n, f"tree {k + 1} of {n}"), (group, k),
+            _Job(*each, activity.part(1 / n, f"tree {k + 1} of {n}"), (group, k),
                  control.checkpoint.known(TrainingResult, (group, k)), is_stored)
-            for k, (recipe, seed) in enumerate(plan)]
+            for k, each in enumerate(plan)]
 
     def _parallel(self):
         """The backend of joblib: trees one by one, unless it has them only all at once."""
@@ -188,21 +165,26 @@ class Growth:
             self.problem.n_jobs, prefer="threads", pre_dispatch="n_jobs", batch_size=1,
             return_as="generator" if backend.supports_return_generator else "list")
 
-    def _add(self, tree, recipe):
+    def _add(self, tree, candidate):
         """Keep a tree, unless Ctrl-C ended its training and there are others."""
         if not (tree.interrupted and self.trees):
-            recipe.share(tree.attributes, self.problem.moments)
-            self.trees.append(replace(tree, result=None, recipe=recipe))
+            # A tree of another process has copies of what all trees have.
+            tree.attributes.update(
+                init=candidate.make.init, optimizer=list(candidate.make.optimizers) or None,
+                _sample_summary=replace(tree.attributes["_sample_summary"], **{
+                    name: getattr(self.problem.moments, name)
+                    for name in ("mean", "std", "low", "high")}))
+            self.trees.append(replace(tree, result=None))
         if tree.interrupted:
             raise KeyboardInterrupt
 
-    def _add_first(self, log):
+    def _add_first(self, jobs):
         """Keep a tree that another thread has begun, once it has ended its training."""
-        while len(log.ended) < len(log.begun):
+        while any(job.is_running for job in jobs):
             sleep(POLL_SECONDS)
-        for job, tree in log.ended:
-            if tree is not None and not self.trees:
-                self._add(replace(tree, interrupted=False), job.recipe)
+        for job in jobs:
+            if job.tree is not None and not self.trees:
+                self._add(replace(job.tree, interrupted=False), job.candidate)
 
     def _has_time(self, job):
         """Return whether there is time for another tree."""

@@ -286,9 +286,9 @@ def test_changed_checkpoints(number):
 def test_results_are_returned_for_a_checkpoint_only(is_kept, path, monkeypatch):
     returned, add = [], Growth._add
 
-    def record(self, tree, recipe):
+    def record(self, tree, candidate):
         returned.append(tree.result is not None)
-        add(self, tree, recipe)
+        add(self, tree, candidate)
 
     monkeypatch.setattr(Growth, "_add", record)
     ObliqueForestRegressor(

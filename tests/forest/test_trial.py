@@ -11,11 +11,12 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 import ngdt._forest.base
+import ngdt._forest.trial
 from helpers import in_nightly, make_problem
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt._forest.candidates import candidate, forest_candidates
 from ngdt._forest.sampling import Sampling
-from ngdt._forest.trial import ErrorSums, _in_proportion, errors_of
+from ngdt._forest.trial import _in_proportion, error_models, errors_of, mean_best_counts
 from ngdt._selection import policy
 from ngdt.initializers import InfoGain, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, Optimizer, OptimizerResult
@@ -30,8 +31,9 @@ def random_case(seed, n_kinds=3, n_trees=4, n=30):
     return errors, random.random((n_trees, n)) < 0.5, random.random(n)
 
 
-def error_model(errors, outside, weight):
-    return ErrorSums.of(errors, outside, weight).model(np.ones(1))
+def error_model(errors, outside, weight, n_parts=1):
+    (model,) = error_models(errors, outside, weight, np.ones((1, n_parts)))
+    return model
 
 
 # --- the error model -----------------------------------------------------------------------------
@@ -40,7 +42,7 @@ def error_model(errors, outside, weight):
 @pytest.mark.parametrize("seed", range(5))
 def test_products_are_means_over_pairs_of_trees(seed):
     errors, outside, weight = random_case(seed)
-    model = ErrorSums.of(errors, outside, weight, 4).model(np.ones(4))
+    model = error_model(errors, outside, weight, 4)
     for i, j in product(range(3), repeat=2):
         total = pairs = square = single = 0.0
         for s, t, sample in product(range(4), range(4), range(30)):
@@ -94,11 +96,11 @@ def test_numbers_of_trees_are_means_over_weightings_of_the_samples():
     # Two kinds that are equally good, up to the chance of 60 samples, and a third one that is not.
     random = np.random.default_rng(0)
     level = np.array([1.0, 1.0, 8.0])[:, None, None, None] * random.normal(size=(3, 1, 60, 1))
-    sums = ErrorSums.of(level + 0.1 * random.normal(size=(3, 4, 60, 1)),
-                        np.ones((4, 60), dtype=bool), np.ones(60), 12)
-    counts = sums.mean_best_counts(40, np.random.RandomState(0))
-    weightings = np.random.RandomState(0).exponential(size=(20, 12))
-    each = np.array([sums.model(weight).best_counts(40) for weight in weightings])
+    models = error_models(
+        level + 0.1 * random.normal(size=(3, 4, 60, 1)), np.ones((4, 60), dtype=bool), np.ones(60),
+        random.exponential(size=(20, 12)))
+    counts = mean_best_counts(models, 40)
+    each = np.array([model.best_counts(40) for model in models])
     assert sum(counts) == 40
     assert counts[2] <= 2
     assert np.ptp(each[:, 0]) > 2
@@ -303,16 +305,16 @@ def test_errors_tell_how_good_a_forest_is(forest, kinds, iris):
 @BOTH
 def test_errors_are_those_of_samples_that_a_tree_is_not_trained_on(
         forest, kinds, iris, monkeypatch):
-    def of(errors, outside, weight, n_parts):
+    def judged(errors, outside, *weights):
         # Deep trees of random targets have little error on the samples that they saw.
         squares = np.square(errors[0]).sum(axis=2)
         assert (outside.sum(axis=0) == 2).all()     # two of the six trees, for a pair
         assert squares[~outside].mean() < 0.2 * squares[outside].mean()
-        found.append(original(errors, outside, weight, n_parts))
+        found.append(error_models(errors, outside, *weights))
         return found[-1]
 
-    found, original = [], ErrorSums.of
-    monkeypatch.setattr(ErrorSums, "of", of)
+    found = []
+    monkeypatch.setattr(ngdt._forest.trial, "error_models", judged)
     kinds(FINE)
     forest(8, random_state=0).fit(iris[0], np.random.default_rng(0).integers(3, size=150))
     assert len(found) == 1
@@ -446,7 +448,7 @@ def test_warm_start_completes_the_shares_of_a_forest_that_was_cut(
     """Kinds take turns, so the forest that was cut has trees of both."""
     kinds(*(candidate(name, RandomOblique(3), (Stopped(17),), max_depth=depth)
             for name, depth in (("one", 3), ("two", 4))))
-    monkeypatch.setattr(ErrorSums, "mean_best_counts", lambda *_: [12, 8])
+    monkeypatch.setattr(ngdt._forest.trial, "mean_best_counts", lambda *_: [12, 8])
     Stopped.calls = 0
     model = forest(20, warm_start=True, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C"):
