@@ -1,8 +1,8 @@
 """The default: candidates are compared on held-out samples, and the best is trained on all."""
 
 from functools import cached_property, partial
+from operator import itemgetter
 from time import monotonic
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -13,7 +13,7 @@ from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
 from ngdt._selection.candidates import candidate, default_candidates
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
-from ngdt._training.choice import Candidate, Choice, Fold, Rule, choose
+from ngdt._training.choice import Choice, Fold, Rule, choose
 from ngdt._training.folds import pruning_folds
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult
@@ -43,60 +43,58 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
     sample = sample.replace(control=sample.control.quiet()).doing(0.5, "comparing trees")
     model_tree = None if linear_leaves is None else ModelTree(
         features=linear_leaves.features, penalty=linear_leaves.penalty)
-    rule, choice, greedy, ranked, trained = (
-        _DefaultRule(candidates), Choice(candidates, []), None, [], [])
+    greedy = _GreedyTrees(sample, validation_fraction, model_tree, policy.PRUNING_TIME)
+    choice, rule = Choice(candidates, greedy.folds), _DefaultRule(candidates, problem.loss)
+    start = "initial" if any(each.make.init == "initial" for each in candidates) else "pruned"
+    ranked, trained, seconds = [], [], None
     try:
-        greedy = _GreedyTrees(sample, validation_fraction, model_tree, candidates)
-        choice = Choice(candidates, greedy.folds)
+        begin = monotonic()
+        getattr(greedy, start)      # made now, so that its time is known
+        # What they take on all samples, with the trees for which no fold is left out.
+        seconds = 2.0 * (monotonic() - begin) * (
+            len(problem.training_samples) / len(sample.training_samples))
         choose(choice, rule, greedy.deadline, problem.control.verbose > 1)
         sample.control.activity.finish()
         of_all = greedy if sample.X is problem.X else _GreedyTrees(
             problem, validation_fraction, model_tree)
-        ranked, seconds = rule.ranked(choice), greedy.seconds_for(problem)
+        ranked = rule.ranked(choice)
         for each in ranked[:policy.MAX_TRAININGS]:
             training = problem.doing(0.5, f"training {each.name} on all samples")
             # The greedy trees of all samples if there is time for them, else of the sample.
             trees = of_all if problem.control.deadline.fits(seconds) else greedy
-            trained.append(_Trained.of(problem, each, each.make(
+            trained.append(_judged(problem, each, each.make(
                 Fold(training, trees=partial(trees.tree, training, seconds)))))
-            has_failed = trained[-1].error > sum(choice.mean_error(each))
+            has_failed = trained[-1][0] > sum(choice.mean_error(each))
             if not has_failed or not problem.control.deadline.fits():
                 break
         return _best(problem, trained, choice)
     except KeyboardInterrupt as error:
-        if isinstance(error, Stopped) and (ranked or greedy is None):
-            trained.append(_Trained.of(problem, (ranked or candidates)[len(trained)], error))
-        elif greedy is None:
+        if isinstance(error, Stopped) and (ranked or seconds is None):
+            trained.append(_judged(problem, (ranked or candidates)[len(trained)], error))
+        elif seconds is None:
             raise
-        if greedy is not None:      # the best tree of the folds
+        if seconds is not None:     # the best tree of the folds
             first = (choice.ranked(choice.trees) or ranked or candidates)[0]
-            tree = choice.trees[first] if choice.trees else greedy.pruned_tree()
-            trained.append(_Trained.of(problem, first, Stopped(tree)))
+            tree = choice.trees[first] if choice.trees else greedy.any_tree()
+            trained.append(_judged(problem, first, Stopped(tree)))
         best = _best(problem, trained, choice)
         is_pruned = best.baseline_kept or not (choice.trees or ranked)
         raise Stopped(best.tree, best.history, best.candidates, is_pruned) from error
 
 
+def _judged(problem, candidate, result):
+    """Training error of a candidate that was trained on all samples, and what it was made of."""
+    samples = problem.training_samples
+    return np.average(problem.errors(result.tree, samples),
+                      weights=problem.sample_weight[samples]), candidate, result
+
+
 def _best(problem, trained, choice):
     """The result with the least training error."""
-    best = min(trained, key=lambda each: each.error)
+    _, candidate, result = min(trained, key=itemgetter(0))
     return TrainingResult(
-        enforce_limits(best.result.tree, problem), best.result.history or {"optimizer": []},
-        best.candidate.name in _BASELINES, choice.table(best.candidate))
-
-
-class _Trained(NamedTuple):
-    """A candidate after its training on all samples, and its training error."""
-
-    candidate: Candidate
-    result: TrainingResult | Stopped
-    error: float
-
-    @classmethod
-    def of(cls, problem, candidate, result):
-        samples = problem.training_samples
-        return cls(candidate, result, np.average(
-            problem.errors(result.tree, samples), weights=problem.sample_weight[samples]))
+        enforce_limits(result.tree, problem), result.history or {"optimizer": []},
+        candidate.name in _BASELINES, choice.table(candidate))
 
 
 class _GreedyTrees:
@@ -107,80 +105,61 @@ class _GreedyTrees:
     that the candidates are compared on, until `deadline`.
     """
 
-    def __init__(self, problem, fraction, model_tree, candidates=()):
-        samples, self.has_candidates = fold_samples_of(problem, fraction), bool(candidates)
+    def __init__(self, problem, fraction, model_tree, share=None):
+        samples = fold_samples_of(problem, fraction)
         n = len(samples)
         self.problem, self.model_tree = problem.doing(1 / (1 + n)), model_tree
+        self.share = share
         self.deadline = problem.control.deadline.share(
             policy.FOLDS_TIME if n > 1 else policy.COMPARISON_TIME)
-        self.folds = [Fold.without(problem.doing(1 / (1 + n), f"fold {k + 1} of {n}"), each,
-                                   partial(self._fold_tree, k)) for k, each in enumerate(samples)]
-        begin = monotonic()
-        if candidates:      # made now, so that its time is known
-            names = [each.make.init for each in candidates]
-            _ = self._initial if "initial" in names else self._pruned
-        self._seconds = monotonic() - begin
-
-    def seconds_for(self, problem):
-        """Seconds that the pruned trees of a larger problem take, with those of all samples."""
-        ratio = len(problem.training_samples) / len(self.problem.training_samples)
-        return 2.0 * ratio * self._seconds
-
-    def pruned_tree(self):
-        """The pruned tree that there is in any case."""
-        return self._fold_tree(0, "pruned") if self.folds else self._initial.initial_tree
-
-    def _prunings(self, problem):
-        share = policy.PRUNING_TIME if self.has_candidates else None
-        return CrossValidatedPruning(problem, InfoGain(), self.folds, share)
+        self.folds = [
+            Fold.without(problem.doing(1 / (1 + n), f"fold {k + 1} of {n}"), each,
+                         lambda name, k=k: getattr(self, name).fold_tree(k))
+            for k, each in enumerate(samples)]
 
     @cached_property
-    def _pruned(self):
-        return self._prunings(self.problem)
+    def pruned(self):
+        return CrossValidatedPruning(self.problem, InfoGain(), self.folds, self.share)
 
     @cached_property
-    def _initial(self):
-        if self._pruned.depth <= policy.MAX_TRAINED_DEPTH:
-            return self._pruned
-        return self._prunings(self.problem.replace(max_depth=policy.MAX_TRAINED_DEPTH))
+    def initial(self):
+        if self.pruned.depth <= policy.MAX_TRAINED_DEPTH:
+            return self.pruned.initial
+        limited = self.problem.replace(max_depth=policy.MAX_TRAINED_DEPTH)
+        return CrossValidatedPruning(limited, InfoGain(), self.folds, self.share).initial
 
     @cached_property
-    def _models(self):
+    def model(self):
         share = policy.FOLDS_MODEL_TIME if len(self.folds) > 1 else policy.MODEL_TIME
         return CrossValidatedModels(self.problem, self.folds, self.model_tree, share)
+
+    def any_tree(self):
+        """A tree that there is in any case."""
+        return self.pruned.fold_tree(0) if self.folds else self.initial.tree
 
     def tree(self, training, seconds, name):
         """The tree of a name for all samples, of which `training` is the problem.
 
         With `folds`, it takes so many seconds; with more of them, it takes longer.
         """
-        if name == "initial":
-            return self._initial.initial_tree
-        if name == "model":
-            return self._models.tree
         # A few folds compare trees well enough, but choose the size of one less well.
-        samples = pruning_folds(self.problem) if self.folds else []
+        samples = pruning_folds(self.problem) if self.folds and name == "pruned" else []
         if len(samples) <= len(self.folds) or not training.control.deadline.fits(
                 seconds * (len(samples) + 1) / (len(self.folds) + 1)):
-            return self._pruned.tree
+            return getattr(self, name).tree
         folds = [Fold.without(training, each) for each in samples]
         return CrossValidatedPruning(training, InfoGain(), folds).tree
-
-    def _fold_tree(self, k, name):
-        if name == "initial":
-            return self._initial.fold_initial_tree(k)
-        return (self._models if name == "model" else self._pruned).fold_tree(k)
 
 
 class _DefaultRule(Rule):
     """The rule of the default: how clear a lead has to be, and over whom."""
 
-    def __init__(self, candidates):
+    def __init__(self, candidates, loss):
         super().__init__(policy.MAX_LAG_SE)
         # Where all trees have linear leaves, a constant one is none of them.
-        self.has_chance = candidates[0].name == "pruned"
-        # The single leaf of each fold, and what the probabilities of candidates gain over it.
-        self.leaves, self.gains = {}, {}
+        self.has_chance = loss.is_classifier and candidates[0].name == "pruned"
+        # What the probabilities of candidates gain over the single leaf, on each fold.
+        self.leaf, self.gains = candidate("single leaf", SingleLeaf()), {}
 
     def stays(self, candidate):
         return candidate.name == "single leaf"
@@ -193,10 +172,8 @@ class _DefaultRule(Rule):
             choice.lead(choice.best(trained), choice.best(soft)) > policy.MAX_SOFT_LAG_SE)
 
     def tested(self, candidate, fold, tree):
-        if self.has_chance and fold.problem.loss.is_classifier:
-            if fold not in self.leaves:
-                self.leaves[fold] = SingleLeaf().initialize(fold.problem)
-            gains = fold.weight * _gains_over(self.leaves[fold], tree, fold)
+        if self.has_chance:
+            gains = fold.weight * _gains_over(fold.initial(self.leaf.make.init), tree, fold)
             self.gains.setdefault(candidate, []).append(gains)
 
     def ranked(self, choice):
@@ -204,11 +181,11 @@ class _DefaultRule(Rule):
         if not choice.trees:
             return choice.alive[-1:]
         best = choice.best(choice.alive)
-        if self.leaves and not self._beats_chance(best):
-            leaf = candidate("single leaf", SingleLeaf())
-            choice.candidates.append(leaf)
-            choice.errors[leaf] = [fold.errors(tree) for fold, tree in self.leaves.items()]
-            return [leaf]
+        if self.has_chance and not self._beats_chance(best):
+            choice.candidates.append(self.leaf)
+            choice.errors[self.leaf] = [fold.errors(fold.initial(self.leaf.make.init))
+                                        for fold in choice.folds[:len(self.gains[best])]]
+            return [self.leaf]
         for each in choice.alive:
             if self.stays(each) and choice.lead(best, each) <= policy.MIN_LEAF_GAIN_SE:
                 return [each]

@@ -320,7 +320,7 @@ def test_trained_trees_start_from_a_tree_of_depth_8_and_the_pruned_tree_has_no_s
     assert greedy.tree(given, 0.0, "pruned").max_depth > 8
     assert greedy.tree(given, 0.0, "initial").max_depth == 8
     shallow = _default._GreedyTrees(make_problem(X, y, max_depth=5), None, None)
-    assert shallow._pruned is shallow._initial
+    assert shallow.pruned._whole is shallow.initial._whole
 
 
 @pytest.mark.parametrize(("n", "n_folds"), [(999, 3), (1000, 10), (2000, 10), (2600, 1)])

@@ -165,8 +165,8 @@ def test_an_initial_tree_keeps_a_split(loss):
         problem, InfoGain(), without(problem, fold_samples(problem)))
     assert pruning.ccp_alpha > pruning.initial_alpha
     assert pruning.tree.n_leaves == 1
-    trees = [pruning.initial_tree, *(pruning.fold_initial_tree(k) for k in range(3))]
+    trees = [pruning.initial.tree, *(pruning.initial.fold_tree(k) for k in range(3))]
     assert min(tree.n_leaves for tree in trees) > 1
     nothing = make_problem(np.ones((30, 1)), np.arange(30) % 2, loss)
     assert CrossValidatedPruning(
-        nothing, InfoGain(), without(nothing, fold_samples(nothing))).initial_tree.n_leaves == 1
+        nothing, InfoGain(), without(nothing, fold_samples(nothing))).initial.tree.n_leaves == 1

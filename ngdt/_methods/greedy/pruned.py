@@ -1,6 +1,7 @@
 """Greedy trees whose size is chosen by cross-validated cost-complexity pruning, as in CART."""
 
-from functools import cached_property
+from copy import copy
+from functools import cache
 
 import numpy as np
 
@@ -91,6 +92,7 @@ class CrossValidatedPruning:
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, control=problem.control.quiet())
         self.init, self._parts = init, []
+        self._whole = cache(lambda: _Subtrees(self.problem, init))
         try:
             for part in self._grow(folds, share):
                 self._parts.append(part)
@@ -114,7 +116,7 @@ class CrossValidatedPruning:
 
     def _choose(self, parts, folds):
         """Choose `ccp_alpha` and `initial_alpha`."""
-        subtrees = parts[0] if len(folds) == 1 else self._whole
+        subtrees = parts[0] if len(folds) == 1 else self._whole()
         alphas = np.unique(subtrees.sequence.alphas)
         candidates = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
         total = sum(part.total_errors(fold.samples, fold.weight, candidates)
@@ -123,39 +125,33 @@ class CrossValidatedPruning:
         total = np.where(np.isnan(total), np.inf, total)
         rounding = ROUNDING * total.max(where=np.isfinite(total), initial=0.0)
         best = candidates[least(total, rounding)]
-        trees = parts if len(folds) == 1 else [*parts, self._whole]
+        trees = parts if len(folds) == 1 else [*parts, self._whole()]
         leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
         if not leaves_a_split.any():
             return float(best), 0.0
         total = np.where(leaves_a_split, total, np.inf)
         return float(best), float(candidates[least(total, rounding)])
 
-    @cached_property
-    def _whole(self):
-        return _Subtrees(self.problem, self.init)
-
-    @cached_property
+    @property
     def tree(self):
         """The pruned tree for all training samples."""
-        return self._whole.pruned(self.ccp_alpha)
+        return self._whole().pruned(self.ccp_alpha)
 
     @property
     def depth(self):
         """Depth before pruning: of the trees without each fold, or of the whole tree."""
-        return max(part.tree.max_depth for part in self._parts or [self._whole])
+        return max(part.tree.max_depth for part in self._parts or [self._whole()])
 
-    @cached_property
-    def initial_tree(self):
-        """The tree for all training samples, pruned to an initial tree."""
-        return self._whole.pruned(self.initial_alpha)
+    @property
+    def initial(self):
+        """The same trees, pruned to initial trees."""
+        initial = copy(self)
+        initial.ccp_alpha = self.initial_alpha
+        return initial
 
     def fold_tree(self, k):
         """The pruned tree without the samples of a fold."""
         return self._parts[k].pruned(self.ccp_alpha)
-
-    def fold_initial_tree(self, k):
-        """The tree without the samples of a fold, pruned to an initial tree."""
-        return self._parts[k].pruned(self.initial_alpha)
 
 
 class _Subtrees:
