@@ -36,10 +36,12 @@ def _class_candidates(problem, p, finish):
     oblique = RandomOblique(
         max(n_candidates, policy.MIN_CANDIDATES), min(policy.N_NONZERO, p))
     random, tao = RandomOblique(n_candidates, 1), TAO(C=1.0, max_passes=policy.N_PASSES)
-    found = [_soft_candidate(problem, p, random, finish)]
-    if _is_soft(problem) and not sparse.issparse(problem.X) and not _is_large(problem):
-        found.append(candidate("annealed, mixed", _soft_init(problem), (
-            _annealed(problem, p, mixing=policy.MIXING), *finish)))
+    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+        found = [_ssgd(random, finish)]
+    else:
+        found = [_annealed(problem, p, finish)]
+        if not sparse.issparse(problem.X) and not _is_large(problem):
+            found.append(_annealed(problem, p, finish, ", mixed", mixing=policy.MIXING))
     return [*found, candidate("tao", random, (tao, *finish), max_depth=policy.MAX_TRAINED_DEPTH),
             candidate("random oblique", oblique, finish), candidate("random", random, finish)]
 
@@ -51,8 +53,12 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
     # As many features as random forests try, but drawn with repetition.
     random = RandomOblique(min(p, policy.MAX_FEATURES), 1)
     tao = TAO(C=10.0, max_passes=policy.N_PASSES)
-    soft = _soft_candidate(problem, p, random, finish)
-    if leaf != "constant" and node_type(problem.loss) is not None and _is_soft(problem):
+    if problem.X.shape[1] > MAX_SOFT_FEATURES:
+        soft = _ssgd(random, finish)
+    elif leaf == "constant" or node_type(problem.loss) is None:
+        # The loss of regression is not bounded by q, and gained nothing by steeper routing.
+        soft = candidate("annealed", RandomComplete(), (Annealed(), *finish))
+    else:
         # Training fits the leaves itself, with penalties of its own.
         refit = (linear_leaves,) if leaf == "linear" or linear_leaves.penalty != "auto" else ()
         annealed = Annealed(
@@ -66,33 +72,23 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
     return found if leaf == "linear" else [*found, candidate("single leaf", SingleLeaf())]
 
 
-def _soft_candidate(problem, p, random, finish):
-    """Trees whose splits are all trained together by gradients, or from random trees by SSGD."""
-    if not _is_soft(problem):
-        return candidate("ssgd", random, (SSGD(), *finish), max_depth=policy.MAX_TRAINED_DEPTH)
-    if problem.loss.is_classifier:
-        return candidate("annealed", _soft_init(problem), (_annealed(problem, p), *finish))
-    # The loss of regression is not bounded by q, and gained nothing by steeper routing.
-    return candidate("annealed", RandomComplete(), (Annealed(), *finish))
+def _ssgd(random, finish):
+    """Random trees that are trained where soft training takes too long."""
+    return candidate("ssgd", random, (SSGD(), *finish), max_depth=policy.MAX_TRAINED_DEPTH)
 
 
-def _soft_init(problem):
-    """Complete trees, of more levels for many samples."""
-    depth = RandomComplete().depth(problem)
-    limit = policy.DEEP if problem.max_depth is None else min(policy.DEEP, problem.max_depth)
-    return RandomComplete(max(depth, limit) if _is_large(problem) else None)
-
-
-def _annealed(problem, p, mixing=0.0):
-    """Soft training of the trees for classes, of p columns each."""
-    steps, rate, weight_decay, n = "auto", "auto", "auto", len(problem.training_samples)
+def _annealed(problem, p, finish, what="", **options):
+    """Complete trees for classes, of p columns each, whose splits are all trained together."""
+    depth, n = None, len(problem.training_samples)
     if policy.EPOCHS * n > policy.MIN_STEPS * MAX_BATCH_SIZE:
-        steps = min(policy.MAX_STEPS, policy.EPOCHS * n // MAX_BATCH_SIZE)
+        options["steps"] = min(policy.MAX_STEPS, policy.EPOCHS * n // MAX_BATCH_SIZE)
     if _is_large(problem):
+        limit = policy.DEEP if problem.max_depth is None else min(policy.DEEP, problem.max_depth)
+        depth = max(RandomComplete().depth(problem), limit)
         rate = min(default_rate(problem.loss, p), policy.RATE / p**policy.RATE_POWER)
-        weight_decay = _weight_decay(problem, rate)
-    return Annealed(gamma=policy.GAMMA, q=policy.Q, learning_rate=rate,
-                    weight_decay=weight_decay, steps=steps, mixing=mixing)
+        options |= {"learning_rate": rate, "weight_decay": _weight_decay(problem, rate)}
+    annealed = Annealed(gamma=policy.GAMMA, q=policy.Q, **options)
+    return candidate(f"annealed{what}", RandomComplete(depth), (annealed, *finish))
 
 
 def _weight_decay(problem, rate, leaf="constant"):
@@ -102,8 +98,3 @@ def _weight_decay(problem, rate, leaf="constant"):
 
 def _is_large(problem):
     return len(problem.training_samples) >= policy.MANY_FOREST_SAMPLES
-
-
-def _is_soft(problem):
-    """Return whether soft training does not take too long."""
-    return problem.X.shape[1] <= MAX_SOFT_FEATURES

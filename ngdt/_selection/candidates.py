@@ -54,19 +54,21 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     Cs = policy.MANY_CS if not few else policy.FEWER_CS if linear or has_span else policy.FEW_CS
     found = [candidate("pruned", "pruned"), *map(_tao, Cs), *linear]
     if has_span or (is_wide(problem.X) and sparse.issparse(problem.X)):
+        # Each class has two to four leaves.
+        depth = min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
         steps = policy.FEW_STEPS if has_span else policy.WIDE_STEPS
-        return [*found, _soft(_wide_depth(problem), (Annealed(steps=steps),),
-                              (Annealed(steps=policy.FINAL_WIDE_STEPS),))]
+        return found + _soft(problem, [depth], (Annealed(steps=steps),),
+                             (Annealed(steps=policy.FINAL_WIDE_STEPS),))
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         return [*found, candidate("ssgd", InfoGain(), (SSGD(),))]
     depths = _soft_depths(problem, few)
     fold, last = (policy.FEW_STEPS, None) if few else (policy.FOLD_STEPS, (Annealed(),))
-    found += [_soft(depth, (Annealed(steps=fold),), last)
-              for depth in depths if not (linear and depth == 4)]
+    found += _soft(problem, [depth for depth in depths if not (linear and depth == 4)],
+                   (Annealed(steps=fold),), last)
     if not few and _has_pixels(problem) and (
             len(problem.training_samples) < policy.MAX_MIXED_SAMPLES):
         mixed = [(Annealed(steps=steps, mixing=policy.MIXING),) for steps in (fold, "auto")]
-        found.append(_soft(depths[-1], *mixed, what=", mixed"))
+        found += _soft(problem, depths[-1:], *mixed, what=", mixed")
     return found
 
 
@@ -77,11 +79,11 @@ def _has_pixels(problem):
 
 
 def _logistic_candidates(problem, leaf, linear_leaves):
-    is_auto = linear_leaves.penalty == "auto"
-    penalties = [1.0 / C for C in policy.LOGISTIC_CS] if is_auto else [linear_leaves.penalty]
-    *each_leaves, last = [
-        LinearLeaves(features=linear_leaves.features, penalty=penalty)
-        for penalty in (*penalties, policy.CLASS_PENALTY if is_auto else penalties[0])]
+    penalties = [linear_leaves.penalty] * 2
+    if linear_leaves.penalty == "auto":
+        penalties = [*(1.0 / C for C in policy.LOGISTIC_CS), policy.CLASS_PENALTY]
+    *each_leaves, last = [LinearLeaves(features=linear_leaves.features, penalty=penalty)
+                          for penalty in penalties]
     if not takes_models(problem):
         return [candidate("linear", "pruned", (last,))] if leaf == "linear" else []
     found = [candidate(f"logistic C={1.0 / leaves.penalty:g}", SingleLeaf(), (leaves,))
@@ -109,8 +111,7 @@ def _linear_candidates(problem, few, linear_leaves):
     depths = policy.LINEAR_DEPTHS[:1] if few else policy.LINEAR_DEPTHS
     found = [candidate("model tree", "model"),
              candidate("model tree, tao", "model", *_passes(10.0, *finish)),
-             *(_soft(depth, (annealed, *finish), what=", linear")
-               for depth in _allowed(depths, problem))]
+             *_soft(problem, depths, (annealed, *finish), what=", linear")]
     if not few and len(problem.training_samples) <= policy.MAX_TAUGHT_SAMPLES:
         found += _taught(problem, policy.TAUGHT_LINEAR_DEPTH, "linear", finish)
     return found
@@ -124,8 +125,7 @@ def _constant_candidates(problem, few):
         found.append(candidate("ssgd", InfoGain(), (SSGD(), *finish)))
     elif not few:
         tao = TAO(C=10.0, max_passes=policy.N_PASSES)
-        found += [_soft(depth, (Annealed(), tao, *finish), what=", tao")
-                  for depth in _allowed(policy.CONSTANT_DEPTHS, problem)]
+        found += _soft(problem, policy.CONSTANT_DEPTHS, (Annealed(), tao, *finish), what=", tao")
         if problem.loss.name in TAUGHT_LOSSES:
             found += _taught(problem, policy.TAUGHT_DEPTH, "constant")
     return found
@@ -136,8 +136,8 @@ def _taught(problem, depth, leaf, finish=()):
     annealed = Annealed(leaf=leaf, slope_penalty=TAUGHT_PENALTY)
     chain = annealed, TAO(C=10.0, max_passes=policy.N_PASSES), *finish
     what = {"constant": ", tao, taught", "linear": ", linear, tao, taught"}[leaf]
-    return [_soft(depth, chain, what=what, n_teachers=policy.N_TEACHERS)
-            for depth in _allowed((min(depth, problem.max_depth or depth),), problem)]
+    return _soft(problem, [min(depth, problem.max_depth or depth)], chain, what=what,
+                 n_teachers=policy.N_TEACHERS)
 
 
 def _tao(C, *finish, name="tao"):
@@ -149,15 +149,11 @@ def _passes(C, *finish):
     return [(TAO(C=C, max_passes=n), *finish) for n in (policy.FOLD_PASSES, policy.N_PASSES)]
 
 
-def _soft(depth, *chain, what="", **options):
-    """A complete tree whose splits are all trained together, by `Annealed`."""
-    name = f"annealed depth={depth}{what}"
-    return candidate(name, RandomComplete(max_depth=depth), *chain, **options)
-
-
-def _allowed(depths, problem):
+def _soft(problem, depths, *chain, what="", **options):
+    """Complete trees within the limit of depth, whose splits `Annealed` trains all together."""
     limit = np.inf if problem.max_depth is None else problem.max_depth
-    return [depth for depth in depths if depth <= limit]
+    return [candidate(f"annealed depth={depth}{what}", RandomComplete(max_depth=depth), *chain,
+                      **options) for depth in depths if depth <= limit]
 
 
 def _soft_depths(problem, few):
@@ -167,8 +163,3 @@ def _soft_depths(problem, few):
         largest = min(largest, max(
             policy.FEW_DEPTH, round(np.log2(policy.FEW_LEAVES * problem.n_outputs))))
     return [*(depth for depth in (2, 4) if depth < largest), largest]
-
-
-def _wide_depth(problem):
-    """Depth of the soft tree for wide data, with two to four leaves per class."""
-    return min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
