@@ -92,6 +92,7 @@ class CrossValidatedPruning:
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, control=problem.control.quiet())
         self.init, self._parts = init, []
+        # One tree for `initial` too, grown only if it is needed.
         self._whole = cache(lambda: _Subtrees(self.problem, init))
         try:
             for part in self._grow(folds, share):
