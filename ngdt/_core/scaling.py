@@ -22,10 +22,12 @@ _SIZE_RATIO = 4.0
 # features of the same influence, with ranges of 1 and 10: TAO had 97.0 % with one scale for both,
 # and 99.4 % with its own for each; with ranges of 1 and 100, 73.4 %.
 _MOST_RANGE, _LEAST_RANGE, _MANY = 2.0, 4.0, 50
-# Largest scaled value where each feature has its own scale, which it gives a floor. In units of its
-# standard deviation, the indicator of a few samples is far from zero: a weight that costs little
-# would decide what these samples are.
-MAX_SCALED = 10.0
+# Floors of the scale where each feature has its own: it is such that no scaled value is larger, and
+# for features of two values, at least a share of their distance. In units of its standard
+# deviation, an indicator of a few samples is far from zero: a weight that costs little would decide
+# what these are. Where 20 of 1500 values of a column of noise were missing, and half of them at
+# prediction, the default lost three points without the second floor, and half a point with it.
+MAX_SCALED, MIN_TWO_VALUED = 10.0, 0.25
 # Number of values that are copied at a time, so that X is never copied as a whole.
 _BLOCK_VALUES = 2**18
 
@@ -219,7 +221,12 @@ class Scaling:
             scale = np.full(len(scale), unit * np.sqrt(np.mean((scale / unit) ** 2)))
         else:
             reach = np.maximum(moments.high - mean, mean - moments.low)
-            scale = np.maximum(scale, reach / MAX_SCALED)
+            low, high = moments.mean - moments.low, moments.high - moments.mean
+            # For a range and a mean, a feature of two values has the largest variance.
+            is_two_valued = moments.std >= (1.0 - 1e-6) * np.sqrt(low) * np.sqrt(high)
+            floor = np.maximum(reach / MAX_SCALED, np.where(
+                is_two_valued, MIN_TWO_VALUED * (low + high), 0.0))
+            scale = np.maximum(scale, floor)
         # The mean of equal numbers may differ from them in the last digits. And kernels multiply by
         # the inverse of the scale, in the type of the data.
         tiny = float(np.finfo(X.dtype).tiny)

@@ -10,7 +10,7 @@ from scipy import sparse
 from helpers import FORMS
 from ngdt import Tree
 from ngdt._core import winsorize as _winsorize
-from ngdt._core.scaling import MAX_SCALED, Scaling
+from ngdt._core.scaling import MAX_SCALED, MIN_TWO_VALUED, Scaling
 from ngdt._core.winsorize import REACH, SHARE, fences, winsorized
 from ngdt._training.problem import Problem
 from ngdt.losses import AbsoluteLoss, HuberLoss, LogLoss, SquaredLoss
@@ -89,11 +89,13 @@ def test_a_far_value_does_not_set_the_scale(form):
 
 @FORMS
 def test_scaled_indicators_are_not_large(form):
-    X = np.zeros((1500, 3))
-    X[:1, 0] = X[:20, 1] = X[:700, 2] = 1.0
+    X = np.zeros((1500, 4))
+    X[:1, 0] = X[:20, 1] = X[:700, 2] = X[:20, 3] = 1.0
+    X[0, 3] = 2.0
     scaling = Scaling.fit(form(X), np.ones(1500), True)
     Z = scaling.transform(form(X))
     assert abs(Z).max() <= MAX_SCALED * (1 + 1e-12)
+    assert (scaling.scale[:2] == MIN_TWO_VALUED).all()
     # Frequent ones are in units of their spread.
     center = 0.0 if sparse.issparse(form(X)) else X[:, 2].mean()
     assert scaling.scale[2] == pytest.approx(np.sqrt(np.mean((X[:, 2] - center) ** 2)))
