@@ -125,6 +125,26 @@ def replacing(path, temporary=None):
         raise
 
 
+@contextmanager
+def writing(path):
+    """Open a binary file for a result (context manager): `replacing`, but for pipes and devices.
+
+    These, such as /dev/stdout, hold nothing that a failure could destroy, and are written to.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Yields
+    ------
+    file object
+    """
+    path = path_of_file("path", path)
+    is_special = path.exists() and not (path.is_file() or path.is_dir())
+    with open(path, "wb") if is_special else replacing(path) as file:
+        yield file
+
+
 def write(file, description, arrays, file_format=FORMAT):
     """Write a file. Equal contents make equal files.
 

@@ -2,6 +2,7 @@
 
 import pickle
 import time
+from pathlib import Path
 
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -9,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
+from ngdt._files.container import writing
 from ngdt.cli._errors import Mistake
 from ngdt.cli._options import add_output_argument, check_output, positive_int
 from ngdt.cli._pictures import pyplot
@@ -58,7 +60,8 @@ def _draw(tree, path):
     for ax in axes[len(drawn) : 3]:  # children of the root that are leaves
         ax.set_axis_off()
     plot_history(tree, ax=axes[3])
-    figure.savefig(path, dpi=120)
+    with writing(path) as file:
+        figure.savefig(file, format=Path(path).suffix[1:] or None, dpi=120)
     plt.close(figure)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ngdt._files.container import writing
 from ngdt.cli._errors import Mistake
 from ngdt.cli._options import add_output_argument, check_output
 
@@ -82,10 +83,11 @@ def write(content, output):
         content = content if content.endswith("\n") else f"{content}\n"
         if output is None:
             sys.stdout.write(content)
-        else:
-            Path(output).write_text(content, encoding="utf-8")
-    elif output is not None:
-        Path(output).write_bytes(content)
+            return
+        content = content.encode()
+    if output is not None:
+        with writing(output) as file:
+            file.write(content)
     elif sys.stdout.isatty():
         raise Mistake("this format is not text: give a file with --output FILE")
     else:

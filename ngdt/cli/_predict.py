@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import is_classifier
 
+from ngdt._files.container import writing
 from ngdt.cli._errors import Mistake, need
 from ngdt.cli._models import add_model_argument, load_model
 from ngdt.cli._options import add_output_argument, check_is_scored, check_output, labels
@@ -20,8 +21,12 @@ from ngdt.cli._scores import losses, score
 from ngdt.cli._tables import add_data_arguments, has_text_classes, samples_for
 
 HELP = "predict for the rows of a table"
-# Methods of a data frame that write it, by suffix.
-WRITERS = {".csv": "to_csv", ".parquet": "to_parquet", ".feather": "to_feather"}
+# How a data frame is written to a file, by suffix.
+WRITERS = {
+    ".csv": lambda frame, file: frame.to_csv(file, index=False),
+    ".parquet": lambda frame, file: frame.to_parquet(file),
+    ".feather": lambda frame, file: frame.to_feather(file),
+}
 
 
 def add_arguments(parser):
@@ -45,11 +50,11 @@ def run(arguments):
     frame = _predictions(model, data.X, arguments.proba)
     if suffix is None:
         frame.to_csv(sys.stdout, index=False)
-    elif suffix == ".csv":
-        frame.to_csv(arguments.output, index=False)
     else:
-        need("pyarrow", "to write Parquet and Arrow, ngdt needs", "ngdt[arrow]")
-        getattr(frame, WRITERS[suffix])(arguments.output)
+        if suffix != ".csv":
+            need("pyarrow", "to write Parquet and Arrow, ngdt needs", "ngdt[arrow]")
+        with writing(arguments.output) as file:
+            WRITERS[suffix](frame, file)
     if y is not None:
         lost = losses(y, frame["prediction"][is_known], classifies)
         found = score(y, lost, classifies)

@@ -8,6 +8,7 @@ from string import Template
 from ngdt._util.version import __version__
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._errors import Mistake
+from ngdt.cli._formats import write
 from ngdt.cli._models import choice, count, importances, size, summary
 from ngdt.cli._pictures import image, pyplot
 from ngdt.export import export_text
@@ -80,10 +81,10 @@ def write_report(path, data, task, n_folds, n_threads, results):
         f"trained {n_folds} times, without a fold of the rows each time, and tested on that fold. "
         f"{name} is that of all these predictions. No parameter was tuned.")
     by_name = {each.name: each for each in results}
-    Path(path).write_text(_PAGE.substitute(
+    write(_PAGE.substitute(
         title=title, description=description, table=_table(results),
         notes=_notes(results, n_threads), pictures=_pictures(results, by_name),
-        rules=_rules(by_name), version=__version__), encoding="utf-8")
+        rules=_rules(by_name), version=__version__), path)
 
 
 def _table(results):

@@ -4,9 +4,9 @@ import base64
 import hashlib
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 
+from ngdt._files.container import writing
 from ngdt._inspection.captions import captions_of
 from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
@@ -32,7 +32,7 @@ def export_html(
     model : Tree, fitted estimator or Pipeline
         As for `export_text`.
     path : str or path-like, default=None
-        File to write. None writes none.
+        File to write. An existing one is replaced when the new one is complete. None writes none.
     title : str, default="Decision tree"
     feature_names, class_names : sequence, default=None
         As for `export_text`.
@@ -76,7 +76,8 @@ def export_html(
         remarks=escaped(nodes.remarks()), script=script, hash=_hash(script),
         items="\n".join(_items(captions.tree, nodes, max_depth, unfolded))))
     if path is not None:
-        Path(path).write_text(page, encoding="utf-8")
+        with writing(path) as file:
+            file.write(page.encode())
     return page
 
 

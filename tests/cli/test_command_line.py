@@ -1,11 +1,13 @@
 """Commands: their output, their files, and one line on stderr for every mistake."""
 
 import io
+import os
 import re
 import subprocess
 import sys
 import warnings
 from base64 import b64decode
+from errno import ENOSPC
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -350,6 +352,40 @@ def test_compare(file, target, run, folder):
     if "matplotlib" in sys.modules:
         assert len(page.images) >= 3 - (target is None)
         assert all(each.startswith(b"\x89PNG") for each in page.images)
+
+
+@pytest.mark.parametrize("arguments", [
+    ["export", "wine.ngdt", "-o", "result.sql"], ["show", "wine.ngdt", "-o", "result.html"],
+    ["show", "wine.ngdt", "-o", "result.png"], ["explain", "wine.ngdt", "wine.csv", "-o",
+                                               "result.txt"],
+    ["predict", "wine.ngdt", "wine.csv", "-o", "result.csv"],
+    ["compare", "diabetes.svm", "--folds", "2", "--models", "linear", "-q", "-o", "result.htm"]])
+def test_results_before_are_kept_if_a_new_one_cannot_be_written(
+        arguments, mistake, folder, monkeypatch):
+    if arguments[-1].endswith("png"):
+        pytest.importorskip("matplotlib")
+    path = folder / arguments[-1]
+    path.write_text("old")
+
+    def fail(file):
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    assert "cannot be written (No space left" in mistake(*arguments)
+    assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+@pytest.mark.parametrize("arguments", [
+    ["predict", "wine.ngdt", "wine.csv"], ["export", "wine.ngdt", "-f", "sql"]])
+def test_results_are_written_to_pipes(arguments, run, tmp_path):
+    expected = run(*arguments).out
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        run(*arguments, "-o", str(pipe))
+        assert reader.stdout.read() == expected
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize(("estimator", "parameters", "expected"), [

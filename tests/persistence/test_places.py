@@ -85,7 +85,7 @@ def test_a_name_that_no_file_can_have(model, name):
         in_checkpoint(model, name)
 
 
-def errors_of_saving(model, paths, n_bytes):
+def errors_of_writing(write, model, paths, n_bytes):
     """Messages of a process that can write no file of more than so many bytes."""
     import resource
 
@@ -96,7 +96,7 @@ def errors_of_saving(model, paths, n_bytes):
             resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
             for path in paths:
                 try:
-                    ngdt.save(model, path)
+                    write(model, path)
                 except OSError as error:
                     messages.write(f"{error}\n")
         os._exit(0)
@@ -109,11 +109,12 @@ def errors_of_saving(model, paths, n_bytes):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork and limits")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_file_that_outgrows_the_disk(tmp_path):
+@pytest.mark.parametrize("write", [ngdt.save, ngdt.export.export_html])
+def test_a_file_that_outgrows_the_disk(tmp_path, write):
     old, new = (tmp_path / f"{name}.ngdt" for name in ("old", "new"))
     old.write_text("old")
     model = ObliqueTreeClassifier(4, optimizer=None).fit(X, X[:, 0] > X[:, 1])
-    messages = errors_of_saving(model, (old, new), 1000)
+    messages = errors_of_writing(write, model, (old, new), 1000)
     for path, message in zip((old, new), messages, strict=True):
         assert "cannot be written (File too large)" in message
         assert message.endswith(f"{str(path)!r}")
