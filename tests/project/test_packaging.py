@@ -29,6 +29,7 @@ def test_version_is_the_same_everywhere():
     [
         "python -m pip install . && ngdt demo",
         'python -m pip install -e ".[test]" && python -m pytest',
+        'python -m pip install ".[docs]" && sphinx-build docs docs/_build/html',
     ],
 )
 def test_readme_has_the_commands(command):
