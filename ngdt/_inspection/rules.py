@@ -77,6 +77,11 @@ class CategoryRule:
     is_left: bool
     other: str | None = None
 
+    @property
+    def is_negation(self):
+        """True if the condition of the left child says what samples are not."""
+        return not self.is_left and self.other is None
+
     def text(self, left):
         """The condition that samples of the left or of the right child meet."""
         is_in = self.is_left == left
@@ -122,6 +127,24 @@ def category_rule_of(captions, node):
     is_left = bool(threshold < unknown)
     listed = [each for each, score in scores.items() if (score <= threshold) == is_left]
     return CategoryRule(name, listed, is_left) if listed else None
+
+
+def right_first(captions):
+    """The nodes whose right child is written and drawn first, as the one that "yes" leads to.
+
+    Their rules list the categories that go right, and of the left child could only say what its
+    samples are not.
+
+    Parameters
+    ----------
+    captions : Captions
+
+    Returns
+    -------
+    frozenset of int
+    """
+    rules = (category_rule_of(captions, node) for node in range(captions.tree.n_internal))
+    return frozenset(node for node, rule in enumerate(rules) if rule and rule.is_negation)
 
 
 def _boolean_rule(captions, feature, weights, threshold):

@@ -86,6 +86,23 @@ def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
                      rule.missing_is_left is left)
 
 
+def first_condition(captions, node, n_terms=None, digits=None):
+    """Make the condition of the child that is written first.
+
+    Parameters
+    ----------
+    captions, node, n_terms, digits
+        As for `condition_of`.
+
+    Returns
+    -------
+    Condition
+    """
+    rule = category_rule_of(captions, node)
+    is_left = rule is None or not rule.is_negation
+    return condition_of(captions, node, n_terms, digits, left=is_left)
+
+
 def missing_in_sums(captions):
     """Values of missing numbers in the sums of splits and linear leaves.
 

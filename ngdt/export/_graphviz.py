@@ -7,9 +7,11 @@ from scipy.special import softmax
 
 from ngdt._core.structure import child_ids
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import place_between
 from ngdt.export._characters import writable
-from ngdt.export._conditions import condition_of, leaf_text
+from ngdt.export._conditions import first_condition, leaf_text
 from ngdt.export._model import leaf_values
 from ngdt.export._text import check_counts
 from ngdt.export._traversal import traverse
@@ -25,7 +27,7 @@ def export_graphviz(
 ):
     """Export a tree as a graph in the DOT language.
 
-    Parameters have the names of `sklearn.tree.export_graphviz`. The left branch of a split is for
+    Parameters have the names of `sklearn.tree.export_graphviz`. The first branch of a split is for
     samples that meet its condition. ``graphviz.Source(text)`` of the package graphviz draws the
     graph in a notebook, ``dot -Tsvg`` in a terminal.
 
@@ -77,15 +79,19 @@ def export_graphviz(
     }
     """
     check_counts(max_depth=max_depth, n_terms=n_terms, digits=digits)
-    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    captions = without_constants(
+        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
     tree, counts = captions.tree, captions.n_node_samples
     colors = _leaf_colors(captions) if filled else None
     children, lines, leaves = child_ids(tree).tolist(), [], []
-    for type_, item, _ in traverse(tree, max_depth):
+    reversed_nodes = right_first(captions)
+    for node in reversed_nodes:
+        children[node].reverse()
+    for type_, item, _ in traverse(tree, max_depth, reversed_nodes):
         # Leaves are numbered after the nodes, as in the counts.
         number, name, fill, text = item, f"node {item}", "", "..."
         if type_ == "split":
-            text = str(condition_of(captions, item, n_terms, digits))
+            text = str(first_condition(captions, item, n_terms, digits))
             lines += _edges(item, children[item])
         elif type_ == "leaf":
             number, name = tree.n_internal + item, f"leaf {item}"

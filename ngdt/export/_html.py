@@ -8,6 +8,8 @@ from string import Template
 
 from ngdt._files.container import writing
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.rules import right_first
 from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
 from ngdt.export._text import check_counts
@@ -68,13 +70,14 @@ def export_html(
     In a notebook, ``IPython.display.HTML(export_html(tree))`` shows it.
     """
     check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth, unfolded=unfolded)
-    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    captions = without_constants(
+        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
     nodes = NodeHtml(captions, n_terms, digits)
     script = _file("_tree.js")
     page = writable(Template(_file("_tree.html")).substitute(
         title=escaped(title), summary=escaped(_summary(captions)), key=nodes.key(),
         remarks=escaped(nodes.remarks()), script=script, hash=_hash(script),
-        items="\n".join(_items(captions.tree, nodes, max_depth, unfolded))))
+        items="\n".join(_items(captions, nodes, max_depth, unfolded))))
     if path is not None:
         with writing(path) as file:
             file.write(page.encode())
@@ -98,10 +101,11 @@ def _summary(captions):
     return f"{leaves}, depth {tree.max_depth}{samples}"
 
 
-def _items(tree, nodes, max_depth, unfolded):
+def _items(captions, nodes, max_depth, unfolded):
     """The items of the tree, line by line."""
     answer = None
-    for type_, item, depth in traverse(tree, max_depth):
+    for type_, item, depth in traverse(
+            captions.tree, max_depth, right_first(captions)):
         if type_ == "split":
             is_open = unfolded is None or depth < unfolded
             expanded = f' aria-expanded="{"true" if is_open else "false"}"'

@@ -8,7 +8,7 @@ from ngdt._core.structure import sums_below
 from ngdt._inspection.leaf_formulas import formula_of, has_log_odds, log_odds_of
 from ngdt._inspection.rules import SIGNS, category_rule_of, factor, hidden_terms, rule_of, terms_of
 from ngdt._util.numbers import format_number, place_between
-from ngdt.export._conditions import condition_of, leaf_lines
+from ngdt.export._conditions import first_condition, leaf_lines
 from ngdt.plotting._style import class_colors
 
 _MOST_CLASSES = 8       # that a leaf lists
@@ -35,7 +35,7 @@ class NodeHtml:
     def split(self, node):
         """A split: its rule, the samples, and the predictions for them."""
         captions = self._captions
-        condition = condition_of(captions, node, self._n_terms, self._digits)
+        condition = first_condition(captions, node, self._n_terms, self._digits)
         rule, terms = _text_of(condition), ""
         if category_rule_of(captions, node) is None:
             of_node = rule_of(captions, node, self._n_terms, self._digits)

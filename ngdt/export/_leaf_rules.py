@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.path_constants import without_constants
 from ngdt.export._characters import writable
 from ngdt.export._conditions import condition_of, leaf_text
 from ngdt.export._text import UNCERTAIN, check_counts
@@ -84,7 +85,8 @@ def export_rules(
     if petal length (cm) > 2.45 and petal width (cm) > 1.75: virginica (0.965) [46]
     """
     check_counts(n_terms=n_terms, digits=digits)
-    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    captions = without_constants(
+        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
     counts, rules = captions.n_node_samples, []
     for leaf, path in paths(captions.tree):
         conditions = _nearest(

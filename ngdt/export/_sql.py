@@ -101,14 +101,18 @@ class _Writer:
     def __init__(self, tree, columns):
         self._tree, self._columns = tree, columns
         self._values, self._is_linear = leaf_values(tree)
+        self._conditions = [
+            condition(columns, tree.dense_weights([node])[0], float(tree.thresholds[node]))
+            for node in range(tree.n_internal)]
 
     def case(self, leaf):
         """Nested ``CASE`` expression; the function `leaf` writes the values of leaves."""
         lines = []
-        for type_, item, depth in traverse(self._tree):
+        right_first = [node for node, (_, is_left) in enumerate(self._conditions) if not is_left]
+        for type_, item, depth in traverse(self._tree, right_first=frozenset(right_first)):
             text = {"else": "ELSE", "end": "END"}.get(type_)
             if type_ == "split":
-                text = f"CASE WHEN {self._condition(item)} THEN"
+                text = f"CASE WHEN {self._conditions[item][0]} THEN"
             elif type_ == "leaf":
                 text = leaf(item)
             lines.append("    " * (depth + 1) + text)
@@ -117,10 +121,6 @@ class _Writer:
             lines = [
                 f"    CASE WHEN {any_missing(never_missing)} THEN NULL ELSE", *lines, "    END"]
         return "\n".join(lines)
-
-    def _condition(self, node):
-        (weights,) = self._tree.dense_weights([node])
-        return condition(self._columns, weights, float(self._tree.thresholds[node]))
 
     def value(self, leaf, output):
         """Prediction of a leaf for an output."""

@@ -13,7 +13,7 @@ _ALWAYS = {True: "1 = 1", False: "1 = 0"}
 
 
 def condition(columns, weights, threshold):
-    """Condition for the left child of a split; for other rows, it is false or NULL.
+    """Condition for a child of a split; for other rows, it is false or NULL.
 
     Parameters
     ----------
@@ -23,17 +23,17 @@ def condition(columns, weights, threshold):
 
     Returns
     -------
-    str
+    text : str
+    is_left : bool
+        Whether the child is the left one: that of the categories that can be listed.
     """
     used = [column for column in columns if column.is_used(weights)]
     if not used:
-        return _ALWAYS[threshold >= 0]
-    if len(used) == 1:
-        of_one = _number_condition if isinstance(used[0], NumberColumn) else _category_condition
-        text = of_one(used[0], weights, threshold)
-        if text is not None:
-            return text
-    return f"{weighted_sum(used, weights)} <= {literal(threshold)}"
+        return _ALWAYS[threshold >= 0], True
+    if len(used) == 1 and not isinstance(used[0], NumberColumn):
+        return _category_condition(used[0], weights, threshold)
+    text = None if len(used) > 1 else _number_condition(used[0], weights, threshold)
+    return text or f"{weighted_sum(used, weights)} <= {literal(threshold)}", True
 
 
 def weighted_sum(columns, weights, constant=None):
@@ -149,17 +149,18 @@ def _number(column):
 
 
 def _category_condition(column, weights, threshold):
-    """Condition for a split on categories; it lists the side without unknown categories."""
+    """Condition for the side without unknown categories, which it lists, and the side."""
     name, (terms, missing, other) = quoted(column.name), column.terms(weights)
     others_are_left, missing_is_left = other <= threshold, missing <= threshold
     listed = [
         category for category, term in terms.items() if (term <= threshold) != others_are_left]
+    is_left = not others_are_left
     if listed:
-        text = f"{name} {'NOT ' * others_are_left}IN ({', '.join(map(literal, listed))})"
-        return f"{text} OR {name} IS NULL" if missing_is_left else text
+        text = f"{name} IN ({', '.join(map(literal, listed))})"
+        return (f"{text} OR {name} IS NULL" if missing_is_left == is_left else text), is_left
     if missing_is_left == others_are_left:
-        return _ALWAYS[others_are_left]
-    return f"{name} IS {'' if missing_is_left else 'NOT '}NULL"
+        return _ALWAYS[others_are_left], True
+    return f"{name} IS NULL", is_left
 
 
 def _number_term(column, weights):

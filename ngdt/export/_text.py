@@ -3,9 +3,11 @@
 from numbers import Integral
 
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import format_number
 from ngdt.export._characters import writable
-from ngdt.export._conditions import condition_of, leaf_lines, missing_in_sums
+from ngdt.export._conditions import first_condition, leaf_lines, missing_in_sums
 from ngdt.export._traversal import traverse
 
 # Significant digits of means.
@@ -32,6 +34,9 @@ def export_text(
     probabilities. A formula that shows all its features gives the prediction of the tree for each
     training sample, up to half a unit in the last of `digits` digits of the range of all
     predictions.
+
+    Terms that the path to a leaf decides, such as a category that it rules out, are part of the
+    first number. The condition of a split on categories lists them, whichever child they lead to.
 
     If a column had missing numbers in training, conditions on it say which way samples without a
     number go, and a last line has the means that replace missing numbers in sums.
@@ -97,12 +102,13 @@ def export_text(
             virginica (0.965)
     """
     check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth)
-    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    captions = without_constants(
+        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
     lines = []
-    for type_, item, depth in traverse(captions.tree, max_depth):
+    for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
         texts = {"else": ["else:"], "cut": ["..."]}.get(type_, [])
         if type_ == "split":
-            condition = condition_of(captions, item, n_terms, digits)
+            condition = first_condition(captions, item, n_terms, digits)
             texts = [f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"]
         elif type_ == "leaf":
             texts = leaf_lines(captions, item, n_terms, digits)

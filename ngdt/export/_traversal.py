@@ -9,7 +9,7 @@ class Item(NamedTuple):
     Attributes
     ----------
     type : {"split", "else", "end", "leaf", "cut"}
-        A split comes before its left subtree, "else" between the two, and "end" after the right
+        A split comes before its first subtree, "else" between the two, and "end" after the second
         one. "cut" stands for a subtree that is left out.
     id : int
         Id of the node or the leaf.
@@ -22,7 +22,7 @@ class Item(NamedTuple):
     depth: int
 
 
-def traverse(tree, max_depth=None):
+def traverse(tree, max_depth=None, right_first=frozenset()):
     """Traverse a tree depth-first, left before right.
 
     Parameters
@@ -30,6 +30,8 @@ def traverse(tree, max_depth=None):
     tree : Tree
     max_depth : int or None, default=None
         Levels of splits to traverse.
+    right_first : collection of int, default=frozenset()
+        Nodes whose right child comes before the left one.
 
     Yields
     ------
@@ -42,10 +44,11 @@ def traverse(tree, max_depth=None):
         yield item
         type_, node, depth = item
         if type_ == "split":
-            left, right = (
-                _item(child[node], depth + 1, max_depth)
-                for child in (tree.children_left, tree.children_right))
-            stack += [Item("end", node, depth), right, Item("else", node, depth), left]
+            sides = tree.children_left, tree.children_right
+            first, second = (
+                _item(side[node], depth + 1, max_depth)
+                for side in (reversed(sides) if node in right_first else sides))
+            stack += [Item("end", node, depth), second, Item("else", node, depth), first]
 
 
 def _item(child, depth, max_depth):

@@ -128,7 +128,7 @@ class Contents:
         captions, digits = self.captions, self.options.precision
         of_categories = category_rule_of(captions, node)
         if of_categories is not None:
-            return [Text(_wrapped(of_categories.text(left=True)))]
+            return [Text(_wrapped(of_categories.text(left=not of_categories.is_negation)))]
         rule = rule_of(captions, node, _N_TERMS, digits)
         if rule.is_condition:
             return [Text(_wrapped(condition_text(captions, rule)))]

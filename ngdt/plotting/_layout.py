@@ -1,20 +1,23 @@
 """Positions of the nodes of a tree in a plot."""
 
 
-def children(tree, node):
-    """Left and right child of a node.
+def children(tree, node, right_first=frozenset()):
+    """Children of a node, from left to right in the plot.
 
     Parameters
     ----------
     tree : Tree
     node : int
+    right_first : collection of int, default=frozenset()
+        Nodes whose right child is drawn on the left.
 
     Returns
     -------
     tuple of (int, int)
         Ids as in the tree: >= 0 for an internal node, ~leaf for a leaf.
     """
-    return int(tree.children_left[node]), int(tree.children_right[node])
+    left, right = int(tree.children_left[node]), int(tree.children_right[node])
+    return (right, left) if node in right_first else (left, right)
 
 
 def depths(tree, max_depth):
@@ -39,7 +42,7 @@ def depths(tree, max_depth):
     return depth
 
 
-def centers(tree, depth, width, gap):
+def centers(tree, depth, width, gap, right_first=frozenset()):
     """Horizontal positions of nodes: as near to each other as their widths allow.
 
     A node is above the middle of its two children, and subtrees do not overlap.
@@ -53,6 +56,8 @@ def centers(tree, depth, width, gap):
         Width of each node.
     gap : float
         Least distance between neighbours.
+    right_first : collection of int, default=frozenset()
+        As for `children`.
 
     Returns
     -------
@@ -63,7 +68,8 @@ def centers(tree, depth, width, gap):
     for item in reversed(depth):
         half, below = width[item] / 2, []
         if _is_parent(tree, depth, item):
-            left, right = (outline.pop(child) for child in children(tree, item))
+            left, right = (
+                outline.pop(child) for child in children(tree, item, right_first))
             apart[item] = gap + max(
                 end - begin for (_, end), (begin, _) in zip(left, right, strict=False))
             below = _joined(left, right, apart[item] / 2)
@@ -72,7 +78,7 @@ def centers(tree, depth, width, gap):
     center = {root: -min(begin for begin, _ in outline[root])}
     for item in depth:
         if item in apart:
-            left, right = children(tree, item)
+            left, right = children(tree, item, right_first)
             center[left], center[right] = (
                 center[item] + side * apart[item] / 2 for side in (-1, 1))
     return center

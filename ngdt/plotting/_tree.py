@@ -6,6 +6,8 @@ import numpy as np
 
 from ngdt._core.structure import sums_below
 from ngdt._inspection.captions import captions_of, leaves_and_samples
+from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.rules import right_first
 from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, Options, mean_images
 from ngdt.plotting._key import Key
@@ -28,11 +30,12 @@ def plot_tree(
 
     Parameters have the names of `sklearn.tree.plot_tree`. A split on a single column is written as
     a condition. Another one is a list of terms, weight times feature in the units of the table, and
-    the number that their sum must not exceed. Samples that meet the condition take the left branch,
-    "yes". The bar of a term is as long as its effect, the absolute weight times the standard
-    deviation of the feature; it points to the side to which larger values lead. Rules that show all
-    terms have as many digits as `ngdt.export.export_text` writes, as long as they fit; otherwise
-    numbers are rounded, and the limit is written as "about".
+    the number that their sum must not exceed. Samples that meet the condition take the branch on
+    the left, "yes"; a split on categories lists them, whichever child they lead to. The bar of a
+    term is as long as its effect, the absolute weight times the standard deviation of the feature;
+    it points to the side to which larger values lead. Rules that show all terms have as many digits
+    as `ngdt.export.export_text` writes, as long as they fit; otherwise numbers are rounded, and the
+    limit is written as "about".
 
     Below the rule are the number of training samples, and the mean prediction for them: the shares
     of the classes, or a value. A leaf has the most probable class with its probability, and a bar
@@ -109,7 +112,8 @@ def plot_tree(
     ['yes', 'no', 'income ≤ 0.5', 'no', '88.1 %', 'yes', '88.1 %', 'no', 'yes']
     """
     plt = import_pyplot()
-    captions = captions_of(model, feature_names=feature_names, class_names=class_names, X=X)
+    captions = without_constants(
+        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
     check_shape(shape, captions.tree.n_features)
     _check(max_depth, label, precision, ax, fontsize)
     images = None if shape is None or X is None else mean_images(
@@ -150,7 +154,8 @@ class _Plan:
         self._n_leaves = sums_below(self._tree, np.ones(self._tree.n_leaves))
         self._boxes = {item: self._box(item) for item in self._depth}
         widths = {item: box.width for item, box in self._boxes.items()}
-        self._center = centers(self._tree, self._depth, widths, _BOX_GAP)
+        self._right_first = right_first(contents.captions)
+        self._center = centers(self._tree, self._depth, widths, _BOX_GAP, self._right_first)
         self._top, bottom = self._tops()
         tree_width = max(x + widths[item] / 2 for item, x in self._center.items())
         self._key = Key.of(contents, self._depth, max(tree_width, _LEAST_KEY_WIDTH))
@@ -191,7 +196,8 @@ class _Plan:
 
     def _draw_branches(self, ax, node, bottom, fontsize, has_answers):
         x, end = self._center[node], self._top[self._depth[node] + 1]
-        for child, answer in zip(children(self._tree, node), ("yes", "no"), strict=True):
+        for child, answer in zip(
+                children(self._tree, node, self._right_first), ("yes", "no"), strict=True):
             child_x = self._center[child]
             ax.plot([x, child_x], [bottom, end], color=GREY, linewidth=1, zorder=0)
             if has_answers:

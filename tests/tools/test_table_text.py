@@ -7,8 +7,16 @@ from hypothesis import strategies as st
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.rules import category_rule_of
-from ngdt.export import export_html, export_rules, export_sklearn, export_text
+from ngdt.export import (
+    export_graphviz,
+    export_html,
+    export_rules,
+    export_sklearn,
+    export_sql,
+    export_text,
+)
 
 pd = pytest.importorskip("pandas")
 
@@ -80,10 +88,42 @@ def test_rules_of_two_categories_are_those_of_the_tree(extra, name, threshold, s
 def test_conditions_name_categories(weights, threshold, left, right):
     model = fitted()
     model.tree_ = Tree([weights], [threshold], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
-    assert export_text(model).startswith(f"if {left}:\n")
-    assert category_rule_of(captions_of(model), 0).text(left=False) == right
-    assert export_text(model, feature_names=["town", "a"]).startswith(
-        f"if {left.replace('city', 'town')}:\n")
+    rule = category_rule_of(captions_of(model), 0)
+    assert [rule.text(left=True), rule.text(left=False)] == [left, right]
+    # What they are comes first, and what they are not is the other branch.
+    first, second = ("0", "1") if "not" in right else ("1", "0")
+    condition = right if "not" in left else left
+    text = f"if {condition}:\n    {first} (0.731)\nelse:\n    {second} (0.731)"
+    assert export_text(model) == text
+    assert export_text(model, feature_names=["town", "a"]) == text.replace("city", "town")
+
+
+def test_no_condition_is_a_negation_that_an_else_negates_again():
+    random, n = np.random.default_rng(0), 300
+    frame = pd.DataFrame({"city": random.choice([*CITIES, None], n), "own": random.random(n) < 0.5})
+    y = (frame["city"] == "Rome") & frame["own"] | frame["city"].isna()
+    model = ObliqueTreeClassifier(3, optimizer=None).fit(frame, y)
+    assert "city is not Rome" in str(export_rules(model))     # the left child
+    lines = export_text(model).splitlines()
+    assert "city is Rome" in "".join(lines)
+    texts = [export_text(model), export_html(model), export_graphviz(model), export_sql(model)]
+    assert not any("is not" in text or "NOT" in text for text in texts)
+    # Each prediction is behind its own conditions, in all of them.
+    for city in (*CITIES, None):
+        for own in (True, False):
+            row = pd.DataFrame({"city": [city], "own": [own]})
+            (expected,) = model.predict(row)
+            assert read_text(lines, {"city": city, "own": own}).startswith(f"{expected} (")
+
+
+def read_text(lines, row):
+    """The leaf that a reader of nested conditions finds for a row."""
+    if not lines[0].startswith("if "):
+        return lines[0]
+    middle = lines.index("else:")
+    is_met = reads(lines[0].removeprefix("if ").rstrip(":"), row)
+    below = lines[1:middle] if is_met else lines[middle + 1:]
+    return read_text([line.removeprefix("    ") for line in below], row)
 
 
 def test_sums_name_categories_and_gaps():
@@ -99,7 +139,7 @@ def test_sums_name_categories_and_gaps():
 def test_codes_are_written_as_numbers():
     X = np.column_stack([np.arange(60) % 3, np.arange(60.0)])
     model = ObliqueTreeClassifier(1, optimizer=None, categorical_features=[0]).fit(X, X[:, 0] == 2)
-    assert export_text(model).startswith("if x0 is not 2:")
+    assert export_text(model).startswith("if x0 is 2:")
 
 
 def test_linear_leaves_name_categories_and_gaps():
@@ -110,6 +150,49 @@ def test_linear_leaves_name_categories_and_gaps():
     assert export_text(model, X=frame) == (
         "51 + 1 * (age - 50) - 4 * (city = Rome) + 2 * (age is missing)\n"
         "# in sums, a missing number counts as its mean: age 50")
+
+
+def trained_with_linear_leaves(frame, y):
+    return ObliqueTreeRegressor(3, init="model_tree", optimizer=None, leaf="linear").fit(frame, y)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_linear_leaves_have_no_terms_that_the_path_decides(seed):
+    random, n = np.random.default_rng(seed), 300
+    frame = pd.DataFrame({
+        "city": random.choice([*CITIES, None], n), "age": random.integers(20, 70, n).astype(float),
+        "own": random.random(n) < 0.5})
+    frame.loc[random.random(n) < 0.2, "age"] = np.nan
+    y = np.where(frame["city"] == "Rome", 9.0, 0.1 * frame["age"].fillna(90)) * (
+        1 + 2 * frame["own"]) + random.normal(size=n)
+    model = trained_with_linear_leaves(frame, y)
+    captions = captions_of(model)
+    folded = without_constants(captions)
+    X = model.encode(frame)
+    np.testing.assert_allclose(folded.tree.predict(X), captions.tree.predict(X), rtol=1e-9)
+    leaves = model.apply(frame)
+    dropped = captions.tree.slopes.any(axis=1) & ~folded.tree.slopes.any(axis=1)
+    assert dropped.any()
+    for leaf, feature in np.argwhere(dropped):
+        assert len(np.unique(X[leaves == leaf, feature])) <= 1
+    for leaf, rule in zip(range(model.get_n_leaves()), export_rules(model), strict=True):
+        assert rule.leaf == leaf
+        for city in CITIES:
+            said = {f"city is {city}", f"city is not {city}"} & set(rule.conditions)
+            assert not said or f"city = {city}" not in rule.prediction
+
+
+def test_terms_that_may_still_vary_are_kept():
+    frame = pd.DataFrame({"city": CITIES * 10, "age": np.arange(30.0)})
+    model = ObliqueTreeRegressor(1, optimizer=None).fit(frame, np.arange(30.0))
+    slopes = [[[0.0, 1.0, 2.0, 4.0]], [[1.0, 1.0, 2.0, 4.0]]]
+    # Lima or Oslo go left, as do unknown cities; Rome goes right.
+    model.tree_ = Tree([[0, 0, 0, 1]], [0.5], [~0], [~1], [[1.0], [1.0]], slopes=slopes)
+    assert export_text(model).splitlines()[1::2] == [
+        "    5 + 1 * age", "    1 + 2 * (city = Oslo) + 1 * (city = Lima)"]
+    # A sum with a number decides nothing.
+    model.tree_ = Tree([[1, 0, 0, 1]], [0.5], [~0], [~1], [[1.0], [1.0]], slopes=slopes)
+    assert export_text(model).count("4 * (city = Rome)") == 2
 
 
 def reads(condition, row):
@@ -163,7 +246,7 @@ def test_bools_are_written_as_bools():
     assert f"own {before} to {not before}: " in explanation
     frame["own"] = frame["own"].astype("boolean").mask(frame.index % 7 == 0)
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["own"].fillna(False))
-    assert export_text(model).startswith("if own is not True:\n")
+    assert export_text(model).startswith("if own is True:\n")
     linear = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(
         frame, frame["own"].fillna(True) * 2.0 + frame["x"])
     assert " * own " in export_text(linear)

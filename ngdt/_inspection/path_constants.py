@@ -1,0 +1,92 @@
+"""Terms of linear leaves that the path to the leaf decides, such as a category it rules out."""
+
+from dataclasses import replace
+
+import numpy as np
+
+
+def without_constants(captions):
+    """Captions of the same tree whose linear leaves have no term that is constant on their path.
+
+    The constants are added to the values of the leaves. A column of categories or bools is in one
+    of a few states, and splits on this column alone say in which ones a sample of the leaf may be.
+
+    Parameters
+    ----------
+    captions : Captions
+
+    Returns
+    -------
+    Captions
+    """
+    tree = captions.tree
+    if tree.slopes is None or not tree.n_internal:
+        return captions
+    columns = _columns(captions)
+    values, slopes = tree.values.copy(), tree.slopes.copy()
+    for leaf, allowed in _allowed_states(tree, columns):
+        for column, is_allowed in allowed.items():
+            features, states = columns[column]
+            states = states[is_allowed]
+            if not len(states):     # no sample comes here
+                continue
+            decided = (states == states[0]).all(axis=0)
+            features = features[decided]
+            values[leaf] += slopes[leaf][:, features] @ states[0, decided]
+            slopes[leaf][:, features] = 0.0
+    tree = tree.replace(values=values, slopes=slopes, ranges=tree.ranges)
+    summary = captions.summary
+    return replace(
+        captions, tree=tree, summary=None if summary is None else replace(summary, tree=tree))
+
+
+def _columns(captions):
+    """The features of each column, and their values in each state; NaN for any number."""
+    members = {}
+    for j in range(captions.tree.n_features):
+        column = j if captions.features is None else captions.features[j].column
+        members.setdefault(column, []).append(j)
+    columns = {}
+    for column, features in members.items():
+        if not captions.is_number(features[0]):
+            # An unknown category has none of the features.
+            states = np.vstack([np.eye(len(features)), np.zeros(len(features))])
+        else:
+            present = [[0.0], [1.0]] if features[0] in captions.booleans else [[np.nan]]
+            states = np.pad(present, ((0, 0), (0, len(features) - 1)))
+            if features[0] in captions.fill:
+                states = np.vstack([states, [captions.fill[features[0]], 1.0]])
+        columns[column] = np.array(features), states
+    return columns
+
+
+def _allowed_states(tree, columns):
+    """Each leaf, and masks of the states of the columns that the splits above it use alone."""
+    column_of = np.empty(tree.n_features, dtype=np.intp)
+    for column, (features, _) in columns.items():
+        column_of[features] = column
+    stack = [(0, {})]
+    while stack:    # a chain may be deeper than Python's recursion limit
+        node, allowed = stack.pop()
+        if node < 0:
+            yield ~node, allowed
+            continue
+        weights = tree.dense_weights([node])[0]
+        used = set(column_of[np.flatnonzero(weights)].tolist())
+        column = used.pop() if len(used) == 1 else None
+        for is_left in (True, False):
+            below = allowed
+            if column is not None:
+                features, states = columns[column]
+                before = allowed.get(column, np.ones(len(states), dtype=bool))
+                goes = _goes(states, weights[features], tree.thresholds[node], is_left)
+                below = allowed | {column: before & goes}
+            children = tree.children_left if is_left else tree.children_right
+            stack.append((int(children[node]), below))
+
+
+def _goes(states, weights, threshold, is_left):
+    """Whether a sample in a state may go to a side."""
+    used = np.flatnonzero(weights)
+    scores = states[:, used] @ weights[used]
+    return np.isnan(scores) | ((scores <= threshold) == is_left)
