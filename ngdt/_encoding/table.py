@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ngdt._core.scaling import power_of_two
+from ngdt._core.scaling import power_of_two, row_blocks
 from ngdt._encoding.categories import MIN_SAMPLES, Categories
 from ngdt._encoding.columns import column_indices
 from ngdt._util.numbers import format_number, percent
@@ -21,6 +21,8 @@ _MAX_DENSE_BYTES = 2**28
 # Number of categories that a warning names; share of unknown values in a column above which there
 # is one.
 _MAX_SHOWN, _UNKNOWN_SHARE = 5, 0.05
+# Number of values that are looked at together.
+_BLOCK_VALUES = 2**18
 
 
 class Feature(NamedTuple):
@@ -111,6 +113,9 @@ class Table:
         Whether the encoded table is a CSR matrix.
     booleans : tuple of int
         Columns of numbers whose values are bools.
+    whole : tuple of int
+        Columns of numbers whose values are whole, where they are known. Files of earlier versions
+        have none.
     """
 
     names: tuple
@@ -121,6 +126,7 @@ class Table:
     categories: tuple
     is_sparse: bool
     booleans: tuple = ()
+    whole: tuple = ()
 
     @classmethod
     def fit(cls, raw, names, categorical, sample_weight):
@@ -149,7 +155,8 @@ class Table:
             for values, j in zip(raw.categories, categorical, strict=True))
         gaps = np.flatnonzero(np.minimum(n_gaps, n_others) >= MIN_SAMPLES)
         table = cls(tuple(names), numeric, categorical, fill, gaps, categories,
-                    sparse.issparse(raw.numbers), raw.booleans)
+                    sparse.issparse(raw.numbers), raw.booleans,
+                    tuple(numeric[_whole_columns(raw.numbers, present)].tolist()))
         return replace(table, is_sparse=table.is_sparse or table._is_better_sparse(raw.numbers))
 
     @property
@@ -351,6 +358,25 @@ def _count_gaps(numbers, present):
         is_gap = np.isnan(values) & np.repeat(present, stored_per_sample(numbers))
         return np.bincount(numbers.indices[is_gap], minlength=n_columns)
     return np.count_nonzero(np.isnan(numbers[present]), axis=0)
+
+
+def _whole_columns(numbers, present):
+    """Columns whose numbers are whole, or missing, in the samples that are present."""
+    if sparse.issparse(numbers):
+        is_split = _is_split(numbers.data) & np.repeat(present, stored_per_sample(numbers))
+        return np.setdiff1d(np.arange(numbers.shape[1]), numbers.indices[is_split])
+    columns = np.arange(numbers.shape[1])
+    for rows in row_blocks((len(numbers), max(1, len(columns))), _BLOCK_VALUES):
+        if not len(columns):    # as soon as after the first rows of most tables
+            break
+        block = numbers[rows] if len(columns) == numbers.shape[1] else numbers[rows, columns]
+        columns = columns[~(_is_split(block) & present[rows, None]).any(axis=0)]
+    return columns
+
+
+def _is_split(values):
+    """Return whether numbers have digits after the point; infinity and NaN have none."""
+    return (np.floor(values) != values) & ~np.isnan(values)
 
 
 def _mean(values, sample_weight):

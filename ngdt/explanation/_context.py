@@ -53,6 +53,8 @@ class Context:
         Labels of the classes; None for regression.
     mean, std, low, high : ndarray of shape (n_features,)
         Of the encoded features, over the training samples.
+    is_whole : ndarray of bool, shape (n_features,)
+        The features that were whole numbers there.
     """
 
     captions: Captions
@@ -62,6 +64,7 @@ class Context:
     std: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    is_whole: np.ndarray
 
     @classmethod
     def of(cls, models, captions):
@@ -77,10 +80,13 @@ class Context:
         summaries = [model._sample_summary for model in models]
         mean, std = (np.mean([getattr(each, name) for each in summaries], axis=0)
                      for name in ("mean", "std"))
+        table = models[0]._table
         return cls(
-            captions, models[0]._table.features, getattr(models[0], "classes_", None), mean, std,
+            captions, table.features, getattr(models[0], "classes_", None), mean, std,
             np.min([each.low for each in summaries], axis=0),
-            np.max([each.high for each in summaries], axis=0))
+            np.max([each.high for each in summaries], axis=0),
+            np.array([each.kind == "number" and each.column in table.whole
+                      for each in table.features]))
 
     @cached_property
     def is_binary(self):

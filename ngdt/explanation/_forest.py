@@ -19,6 +19,7 @@ from ngdt.explanation._contributions import (
 )
 from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import class_goal, range_goal
+from ngdt.explanation._regions import whole_values
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import change_lines, term_lines
 
@@ -78,6 +79,7 @@ class ForestExplanation(Explanation):
         """The smallest change of each single column that changes the prediction.
 
         They are exact: the decisions of all trees change at finitely many values of a column.
+        Numbers that were whole in training change to whole ones.
         Leaves have to be constant.
 
         Parameters
@@ -111,7 +113,8 @@ class ForestExplanation(Explanation):
 
         return changes_of_one_column(
             Columns.of(context, self._row, fixed), partial(self._predict, goal),
-            partial(nearest_on_axes, self._trees, meets, context.std, limits=limits))
+            partial(nearest_on_axes, self._trees, meets, context.std, limits=limits,
+                    is_whole=context.is_whole))
 
     def _predict(self, goal, points):
         outputs = self._mean(np.ascontiguousarray(points))
@@ -243,7 +246,7 @@ def _votes(context, outputs):
     return dict(Counter(context.classes[outputs.argmax(axis=1)].tolist()).most_common())
 
 
-def nearest_on_axes(trees, meets, unit, x, features, limits):
+def nearest_on_axes(trees, meets, unit, x, features, limits, is_whole=None):
     """The nearest points that differ from a sample in one feature and meet a goal.
 
     Leaves are constant: nothing changes between two boundaries. Each is tried itself, as a sample
@@ -260,22 +263,24 @@ def nearest_on_axes(trees, meets, unit, x, features, limits):
     features : ndarray of int
     limits : tuple of (ndarray, ndarray), or of (float, float)
         Least and largest values of the features. A sample beyond them may stay where it is.
+    is_whole : ndarray of bool, shape (n_features,), default=None
+        As for `Regions`: the features that change to whole numbers.
 
     Returns
     -------
     dict
         New value by feature, for those of which some value meets the goal.
     """
-    if meets(x[None])[0]:
-        return {int(feature): float(x[feature]) for feature in features}
     scores = [tree.scores(x[None])[0] for tree in trees]
     errors = [_rounding_errors(tree, np.abs(x) + unit) for tree in trees]
     low, high = (np.broadcast_to(end, x.shape) for end in limits)
     low, high, found = np.minimum(low, x), np.maximum(high, x), {}
     for feature in features.tolist():
-        values = np.unique(np.concatenate([
+        values = np.unique(np.concatenate([x[[feature]], *(
             _boundaries(tree, feature, score, error, x[feature])
-            for tree, score, error in zip(trees, scores, errors, strict=True)]))
+            for tree, score, error in zip(trees, scores, errors, strict=True))]))
+        if is_whole is not None and is_whole[feature]:
+            values = whole_values(values, x[feature])
         values = values[(low[feature] <= values) & (values <= high[feature])]
         values = values[np.argsort(np.abs(values - x[feature]), kind="stable")]
         for begin in range(0, len(values), _GROUP):

@@ -17,6 +17,8 @@ from ngdt._core.structure import paths
 
 # Distances from a boundary that are tried, in units of the rounding error of the sum.
 _MARGINS = (0.0, 1.0, 16.0, 256.0, 4096.0, 65536.0)
+# Lengths of steps that are tried where features have to be whole, in units of the shortest one.
+_LENGTHS = np.linspace(1.0, 3.0, 41)
 # Polytopes that are farther than this many times their most distant half-space count as empty.
 _FARTHEST = 1e7
 # Half-spaces that reach beyond a point by this many times the distance to others are no limit.
@@ -110,10 +112,13 @@ class Regions:
         Size of the features, such as their standard deviations.
     low, high : float or ndarray of shape (n_features,), default=-inf and inf
         Limits of the points. A sample beyond them may stay where it is.
+    is_whole : ndarray of bool, shape (n_features,), default=None
+        The features that change to whole numbers. None stands for none.
     """
 
-    def __init__(self, tree, goal, unit, low=-np.inf, high=np.inf):
+    def __init__(self, tree, goal, unit, low=-np.inf, high=np.inf, is_whole=None):
         self.tree, self.goal, self.unit, self.low, self.high = tree, goal, unit, low, high
+        self.is_whole = np.zeros(tree.n_features, dtype=bool) if is_whole is None else is_whole
 
     def predict(self, points):
         """Leaves and outputs of points, and whether they meet the goal.
@@ -187,9 +192,13 @@ class Regions:
         point = x.copy()
         for margin in _MARGINS:
             (step,) = region.steps(x, np.array([feature]), margin)
-            point[feature] = x[feature] + step
-            if np.isfinite(point[feature]) and self.predict(point[None])[2][0]:
-                return float(point[feature])
+            values = np.array([x[feature] + step])
+            if self.is_whole[feature]:
+                values = whole_values(values, x[feature])
+            for value in values[np.isfinite(values)].tolist():
+                point[feature] = value
+                if self.predict(point[None])[2][0]:
+                    return value
         return None
 
     def nearest(self, x, scale):
@@ -216,6 +225,13 @@ class Regions:
                 point, distance = self._nearest_in(region, x, scale)
                 if distance < least:
                     best, least = point, distance
+        free = np.flatnonzero(scale)
+        if self.is_whole[free].any():   # a single number may be rounded by less than several
+            for feature, value in self.nearest_on_axes(x, free).items():
+                distance = abs(value - x[feature]) / scale[feature]
+                if distance < least:
+                    best, least = x.copy(), float(distance)
+                    best[feature] = value
         return best, least
 
     def _bounds(self, x, scale):
@@ -236,10 +252,49 @@ class Regions:
             step = project(region.A, region.room(x, margin), scale, *self._limits(x))
             if step is None:
                 continue
-            point, moved = x + step, scale > 0
-            if np.isfinite(point).all() and self.predict(point[None])[2][0]:
-                return point, float(np.linalg.norm((point - x)[moved] / scale[moved]))
+            points = self._rounded(x, step)
+            points = points[np.isfinite(points).all(axis=1)]
+            points = points[self.predict(points)[2]] if len(points) else points
+            if len(points):
+                moved = scale > 0
+                distance = np.linalg.norm((points - x)[:, moved] / scale[moved], axis=1)
+                nearest = distance.argmin()
+                return points[nearest], float(distance[nearest])
         return None, np.inf
+
+    def _rounded(self, x, step):
+        """The end of a step, or points near it whose whole features are whole.
+
+        A rounded point may have left the region. So there are several, on and behind the end of the
+        step, and one whose features are all rounded away from the sample.
+        """
+        moves = self.is_whole & (step != 0)
+        if not moves.any():
+            return (x + step)[None]
+        points = x + _LENGTHS[:, None] * step
+        points[:, moves] = np.rint(points[:, moves])
+        farthest = x + step
+        farthest[moves] = np.where(step > 0, np.ceil(farthest), np.floor(farthest))[moves]
+        low, high = self._limits(x)
+        return np.clip(np.vstack([points, farthest]), x + low, x + high)
+
+
+def whole_values(values, x):
+    """The whole numbers next to a number, and those at or beyond some values, seen from it.
+
+    Parameters
+    ----------
+    values : ndarray
+    x : float
+
+    Returns
+    -------
+    ndarray
+        Ascending by the distance from `x`.
+    """
+    whole = np.unique(np.concatenate([
+        np.where(values > x, np.ceil(values), np.floor(values)), [np.floor(x), np.ceil(x)]]))
+    return whole[np.argsort(np.abs(whole - x), kind="stable")]
 
 
 def project(A, b, scale, low=-np.inf, high=np.inf):

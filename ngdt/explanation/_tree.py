@@ -102,10 +102,10 @@ class TreeExplanation(Explanation):
     def changes_of_one_column(self, target=None, fixed=(), within_range=True):
         """The smallest change of each single column that changes the prediction.
 
-        They are exact: the decisions of a tree change at finitely many values of a column. A
-        category changes to any other one of the training samples, and so does a number that has
-        two values there, such as False and True. A missing number is replaced by the number nearest
-        to the mean.
+        They are exact: the decisions of a tree change at finitely many values of a column. Numbers
+        that were whole in training change to whole ones. A category changes to any other one of the
+        training samples, and so does a number that has two values there, such as False and True. A
+        missing number is replaced by the number nearest to the mean.
 
         Parameters
         ----------
@@ -132,8 +132,9 @@ class TreeExplanation(Explanation):
         """The smallest change of all numbers together that changes the prediction.
 
         It is the shortest one in standard deviations of the training samples: the nearest point of
-        all leaves with another prediction, which are polytopes. Categories, missing values and
-        columns with one or two values in training stay as they are.
+        all leaves with another prediction, which are polytopes. Of numbers that were whole in
+        training, it is rounded to whole ones, if the prediction is another there, too. Categories,
+        missing values and columns with one or two values in training stay as they are.
 
         Parameters
         ----------
@@ -151,9 +152,10 @@ class TreeExplanation(Explanation):
     def _search(self, target, fixed, within_range):
         """The columns that may change, and the regions to be reached."""
         context = self._context
-        limits = (context.low, context.high) if within_range else ()
+        limits = {"low": context.low, "high": context.high} if within_range else {}
         return (Columns.of(context, self._row, fixed),
-                Regions(context.captions.tree, self._goal(target), context.std, *limits))
+                Regions(context.captions.tree, self._goal(target), context.std, **limits,
+                        is_whole=context.is_whole))
 
     def _predict(self, regions, samples):
         _, outputs, is_met = regions.predict(samples)

@@ -188,8 +188,10 @@ def _(table: Table):
         and all(isinstance(each, Categories) for each in table.categories),
         "categories", "the Categories of each categorical column")
     require(isinstance(table.is_sparse, bool), "is_sparse", "True or False")
-    require(isinstance(table.booleans, tuple) and set(table.booleans) <= set(numeric.tolist()),
-            "booleans", "columns of numbers")
+    for name in ("booleans", "whole"):
+        columns = getattr(table, name)
+        require(isinstance(columns, tuple) and set(columns) <= set(numeric.tolist()),
+                name, "columns of numbers")
 
 
 @check.register

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 
 from explained import model_of
 from helpers import random_children
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.explanation import _regions
 from ngdt.explanation._regions import project
 from ngdt.testing.strategies import problems
@@ -273,7 +274,8 @@ def test_samples_next_to_a_boundary(x, exponent):
 @pytest.mark.parametrize("weight", [1.0, -2.0])
 def test_a_sample_on_a_boundary_at_zero(weight):
     """Sample at zero, where the size of the numbers does not give the size of a step."""
-    model = model_of(Tree([[weight]], [0.0], [~0], [~1], np.eye(2)), np.arange(-3.0, 3.0)[:, None])
+    tree = Tree([[weight]], [0.0], [~0], [~1], np.eye(2))
+    model = model_of(tree, np.arange(-3.0, 3.0)[:, None] * 1.1)
     (explanation,) = model.explain([[0.0]])
     for change in [*explanation.changes_of_one_column(), explanation.smallest_change()]:
         assert model.predict(change.sample[None])[0] == 1
@@ -322,7 +324,7 @@ def test_ranges_of_logits_are_refused():
 
 def test_classes_that_tie():
     model = model_of(Tree(np.empty((0, 1)), [], [], [], [[1.0, 1.0]], slopes=[[[1.0], [2.0]]]),
-                     np.arange(-3.0, 3.0)[:, None])
+                     np.arange(-3.0, 3.0)[:, None] * 1.1)
     (explanation,) = model.explain([[0.0]])
     assert explanation.prediction.value == 0
     assert [*explanation.leaf_terms] == ["0 against 1"]
@@ -351,6 +353,69 @@ def test_numbers_with_two_values_change_from_one_to_the_other():
         change = explanation.smallest_change()
         assert change is None or [*change.values] == ["age"]
     assert n_changes > 10
+
+
+def table_of_guests(n=300):
+    """Whole numbers, one of them with gaps, and a number that is not whole."""
+    random = np.random.default_rng(0)
+    nights = np.where(random.random(n) < 0.2, np.nan, random.integers(0, 14, n))
+    X = np.column_stack([random.integers(1, 6, n), nights, random.normal(60, 20, n)])
+    return X, X[:, 0] * 1.3 + np.nan_to_num(nights, nan=6.0) * 0.3 - X[:, 2] * 0.04 > 2.5
+
+
+@pytest.mark.parametrize("make", [
+    lambda: ObliqueTreeClassifier(3, init="co2", optimizer=None, random_state=0),
+    lambda: ObliqueTreeClassifier(1, init="model_tree", optimizer=None, leaf="linear"),
+    lambda: ObliqueForestClassifier(5, max_depth=3, optimizer=None, random_state=0)])
+def test_numbers_that_were_whole_in_training_change_to_whole_ones(make):
+    X, y = table_of_guests()
+    model = make().fit(X, y)
+    n_whole, n_other = 0, 0
+    for x, explanation in zip(X[:60], model.explain(X[:60]), strict=True):
+        changes = explanation.changes_of_one_column()
+        if hasattr(explanation, "smallest_change"):
+            changes.append(explanation.smallest_change())
+        for change in changes:
+            changed = x.copy()
+            for name, value in change.values.items():
+                changed[int(name[1:])] = value
+                n_other += name == "x2"
+                if name != "x2":
+                    n_whole += 1
+                    assert value == round(value)
+                    assert float(change.texts[name]) == value
+            assert model.predict(changed[None])[0] == change.prediction.value
+            assert change.prediction.value != explanation.prediction.value
+    assert n_whole
+    assert n_other
+
+
+def test_no_nearer_whole_number_leads_to_another_class():
+    X, y = table_of_guests()
+    model = ObliqueTreeClassifier(3, init="co2", optimizer=None, random_state=0).fit(X, y)
+    n_found = 0
+    for x, explanation in zip(X[:60], model.explain(X[:60]), strict=True):
+        found = {name: value for change in explanation.changes_of_one_column()
+                 for name, value in change.values.items()}
+        others = np.repeat(x[None], 5, axis=0)
+        others[:, 0] = np.arange(1.0, 6.0)
+        differs = model.predict(others) != explanation.prediction.value
+        assert differs.any() == ("x0" in found)
+        if "x0" in found:
+            n_found += 1
+            distances = np.abs(others[differs, 0] - x[0])
+            assert abs(found["x0"] - x[0]) == distances.min()
+    assert n_found
+
+
+def test_whole_columns_are_those_without_a_fraction_in_training():
+    X, y = table_of_guests()
+    X[0, 0], weight = 2.5, np.ones(len(X))
+    for of_row, whole in ((1.0, (1,)), (0.0, (0, 1))):
+        weight[0] = of_row
+        for table in (X, sparse.csr_matrix(X)):
+            model = ObliqueTreeClassifier(1, optimizer=None).fit(table, y, sample_weight=weight)
+            assert model._table.whole == whole
 
 
 def test_the_nearest_point_is_found_without_scipys_nnls_as_well(monkeypatch):

@@ -311,7 +311,8 @@ def test_long_names_are_not_repeated(tmp_path):
     table["arguments"] |= {
         "names": {"tuple": ["x" * 100_000]}, "numeric": indices,
         "categorical": table["arguments"]["numeric"], "gaps": indices,
-        "fill": {"array": ["float64", 0, 0, [0]]}, "categories": {"tuple": [{"object": 0}]}}
+        "fill": {"array": ["float64", 0, 0, [0]]}, "categories": {"tuple": [{"object": 0}]},
+        "whole": {"tuple": []}}
     for each in objects:
         if "attributes" in each:
             each["attributes"]["encoded_feature_names_"] = categories
