@@ -15,9 +15,17 @@ from ngdt.export._html_nodes import NodeHtml, escaped
 from ngdt.export._text import check_counts
 from ngdt.export._traversal import traverse
 
+# What folds, and how.
+_KEYS = """\
+<p class="quiet"><kbd>↑</kbd> <kbd>↓</kbd> move, <kbd>→</kbd> unfolds, <kbd>←</kbd> folds or
+goes up, <kbd>Enter</kbd> folds and unfolds, <kbd>Home</kbd> <kbd>End</kbd> go to the first and the
+last node.
+<button type="button" id="unfold">Unfold all</button>
+<button type="button" id="fold">Fold all</button></p>"""
+
 
 def export_html(
-    model, path=None, *, title="Decision tree", feature_names=None, class_names=None, n_terms=10,
+    model, path=None, *, title=None, feature_names=None, class_names=None, n_terms=10,
     digits=None, max_depth=None, unfolded=3, X=None,
 ):
     """Export a tree as a page of HTML whose branches fold.
@@ -35,7 +43,8 @@ def export_html(
         As for `export_text`.
     path : str or path-like, default=None
         File to write. An existing one is replaced when the new one is complete. None writes none.
-    title : str, default="Decision tree"
+    title : str, default=None
+        None takes "Decision tree" or, for a tree of one leaf, what it is.
     feature_names, class_names : sequence, default=None
         As for `export_text`.
     n_terms : int or None, default=10
@@ -75,7 +84,9 @@ def export_html(
     nodes = NodeHtml(captions, n_terms, digits)
     script = _file("_tree.js")
     page = writable(Template(_file("_tree.html")).substitute(
-        title=escaped(title), summary=escaped(_summary(captions)), key=nodes.key(),
+        title=escaped(_title(captions.tree) if title is None else title),
+        summary=escaped(_summary(captions)), key=nodes.key(),
+        keys=_KEYS if captions.tree.n_internal else "",
         remarks=escaped(nodes.remarks()), script=script, hash=_hash(script),
         items="\n".join(_items(captions, nodes, max_depth, unfolded))))
     if path is not None:
@@ -92,6 +103,12 @@ def _file(name):
 def _hash(script):
     """Hash by which a browser runs this script, and no script that a name may contain."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _title(tree):
+    if tree.n_internal:
+        return "Decision tree"
+    return "Single leaf" if tree.slopes is None or not tree.slopes.any() else "Linear model"
 
 
 def _summary(captions):

@@ -80,23 +80,28 @@ class NodeHtml:
 
     def remarks(self):
         """Remarks on the bars, as text."""
-        effect = "" if self._captions.summary is None else " × standard deviation"
-        remark = (
-            "Samples that meet a condition go to “yes”. A bar beside a term is its effect, "
-            f"|weight|{effect}, to the right where larger values lead to “no”")
-        if self._captions.tree.slopes is None:
-            return f"{remark}."
-        if self._captions.class_names is None:
-            remark += " or, in a linear leaf, raise the prediction"
-        elif has_log_odds(self._captions):
-            remark += f" or, in a linear leaf, raise the odds of {self._captions.class_names[1]}"
-        else:
-            remark += (
-                ". A linear leaf has a score for each class; softmax of the scores gives the "
-                "probabilities")
-        shown = "prediction at the mean" if self._captions.class_names is None else (
-            "mean probabilities")
-        return f"{remark}. A linear leaf has the {shown} of its samples."
+        captions, tree = self._captions, self._captions.tree
+        is_linear, has_odds = tree.slopes is not None and tree.slopes.any(), has_log_odds(captions)
+        of_scores = is_linear and captions.class_names is not None and not has_odds
+        leads = ["lead to “no”"] if tree.n_internal else []
+        if is_linear and not of_scores:
+            raised = f"the odds of {captions.class_names[1]}" if has_odds else "the prediction"
+            leads.append(f"{'in a linear leaf, ' if tree.n_internal else ''}raise {raised}")
+        remarks = ["Samples that meet a condition go to “yes”"] if tree.n_internal else []
+        if leads:
+            effect = "" if captions.summary is None else " × standard deviation"
+            remarks.append(f"A bar beside a term is its effect, |weight|{effect}, to the right "
+                           f"where larger values {' or, '.join(leads)}")
+        of_leaf = "A linear leaf" if tree.n_internal else "The model"
+        if of_scores:
+            remarks.append(f"{of_leaf} has a score for each class; softmax of the scores gives the "
+                           "probabilities")
+        if is_linear:
+            shown = "prediction at the mean" if captions.class_names is None else (
+                "mean probabilities")
+            remarks.append(f"{of_leaf} has the {shown} of its samples" if tree.n_internal else
+                           f"What is written first is the {shown} of the samples")
+        return ". ".join(remarks or ["All samples have the same prediction"]) + "."
 
     # --- elements
 

@@ -56,5 +56,5 @@ function expandAll(open) {
   for (const item of items) expand(item, open);
   focus(items[0]);
 }
-document.getElementById("unfold").addEventListener("click", () => expandAll(true));
-document.getElementById("fold").addEventListener("click", () => expandAll(false));
+document.getElementById("unfold")?.addEventListener("click", () => expandAll(true));
+document.getElementById("fold")?.addEventListener("click", () => expandAll(false));

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.export import export_html, export_text
@@ -212,3 +213,21 @@ def test_the_page_in_a_browser(browser, page, tmp_path):
     assert messages == []
     assert requests == [file.as_uri()]
     context.close()
+
+
+def test_a_page_of_one_leaf_speaks_of_no_conditions(iris):
+    X, y = iris
+    constant = ObliqueTreeClassifier(0, optimizer=None).fit(X, y)
+    linear = ObliqueTreeClassifier(0, optimizer=None, leaf="linear")
+    split = ObliqueTreeClassifier(1, optimizer=None).fit(X, y)
+    for model, title in ((constant, "Single leaf"), (linear.fit(X, y), "Linear model"),
+                         (clone(linear).fit(X[:100], y[:100]), "Linear model"),
+                         (ObliqueTreeRegressor(0, optimizer=None, leaf="linear").fit(X, X[:, 0]),
+                          "Linear model"), (split, "Decision tree")):
+        page = Page(export_html(model))
+        assert page.text.strip().startswith(title)
+        ids = [attributes.get("id") for _, attributes in page.tags]
+        for word in ("condition", "unfold", "fold", "“no”", "linear leaf"):
+            assert (word in page.text) == (model is split and word != "linear leaf"), word
+        assert ("fold" in ids) == (model is split)
+        assert export_html(model, title="Mine").count("<title>Mine</title>") == 1
