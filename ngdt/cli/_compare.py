@@ -1,7 +1,8 @@
 """Compare trees, forests and models of scikit-learn on a table.
 
-All models are trained and tested on the same folds, with default parameters. The report says how
-accurate they are, how large, and how fast.
+All models, or those of --models, are trained and tested on the same folds, with default parameters.
+The report says how accurate they are, how large, and how fast. For classes, it also has the AUC of
+two classes or the log loss of more.
 
   ngdt compare titanic.csv --target survived -o report.html
 """
@@ -32,7 +33,7 @@ from ngdt.cli._options import (
     task_of,
 )
 from ngdt.cli._report import write_report
-from ngdt.cli._scores import Score, interval, losses, score
+from ngdt.cli._scores import Score, interval, losses, probability_score, probability_scores, score
 from ngdt.cli._tables import add_data_arguments, training_data
 
 HELP = "compare models on a table, in an HTML report"
@@ -48,6 +49,8 @@ class Result:
     ----------
     name : str
     score : Score
+    of_probabilities : dict of str to float
+        The score of the probabilities of classes, by its name. Empty for regression.
     lead : tuple of float or None
         Its score minus that of the first model, and the interval. None for the first.
     n_leaves : int or None
@@ -62,6 +65,7 @@ class Result:
 
     name: str
     score: Score
+    of_probabilities: dict
     lead: tuple | None
     n_leaves: int | None
     n_bytes: int
@@ -106,9 +110,9 @@ def run(arguments):
         for name in names:
             model = CONTENDERS[name].make(task, X, arguments)
             part = activity.part(1 / len(names), name)
-            lost[name] = _cross_validated(model, X, y, folds, task, part)
+            lost[name], probable = _cross_validated(model, X, y, folds, task, part)
             part.at(len(folds) / (len(folds) + 1), "on all rows")
-            results.append(_result(name, model, X, y, task, lost))
+            results.append(_result(name, model, X, y, task, lost, probable))
             part.finish()
     print(_table(results))
     for each in results:
@@ -130,14 +134,17 @@ def _folds(X, y, task, arguments):
 
 
 def _cross_validated(model, X, y, folds, task, activity):
-    """Loss of the prediction for each row, by the model that has not seen it."""
-    lost = np.empty(len(y))
+    """Loss of each row, by the model that has not seen it, and scores of the probabilities."""
+    lost, probable, classes = np.empty(len(y)), np.empty(len(y)), np.unique(y)
     for k, (train, test) in enumerate(folds):
         activity.at(k / (len(folds) + 1), f"fold {k + 1} of {len(folds)}")
         fitted, _ = _trained(model, X, y, train)
         rows = X.iloc[test] if hasattr(X, "iloc") else X[test]
         lost[test] = losses(y[test], fitted.predict(rows), task == "classification")
-    return lost
+        if task == "classification":
+            probable[test] = probability_scores(
+                y[test], fitted.predict_proba(rows), fitted.classes_, classes)
+    return lost, probable
 
 
 def _trained(model, X, y, train):
@@ -153,11 +160,12 @@ def _no_score(estimator, X, y):
     return 0.0
 
 
-def _result(name, model, X, y, task, lost):
+def _result(name, model, X, y, task, lost, probable):
     model, seconds = _trained(model, X, y, np.arange(len(y)))
     classifies, first = task == "classification", next(iter(lost))
     return Result(
         name, score(y, lost[name], classifies),
+        probability_score(y, probable) if classifies else {},
         None if name == first else _lead(y, lost[first], lost[name], classifies),
         CONTENDERS[name].leaves(model), n_bytes(model), seconds, _microseconds(model, X), model)
 
@@ -183,10 +191,11 @@ def _microseconds(model, X):
 def _table(results):
     """The results as text."""
     score_name = results[0].score.name
-    rows = [("", score_name, "leaves", "size", "seconds", "µs a row")]
+    rows = [("", score_name, *results[0].of_probabilities, "leaves", "size", "seconds", "µs a row")]
     rows += [(
-        each.name, str(each.score), "-" if each.n_leaves is None else str(each.n_leaves),
-        size(each.n_bytes), f"{each.seconds:.2f}", f"{each.microseconds:.2f}") for each in results]
+        each.name, str(each.score), *(f"{value:.3f}" for value in each.of_probabilities.values()),
+        "-" if each.n_leaves is None else str(each.n_leaves), size(each.n_bytes),
+        f"{each.seconds:.2f}", f"{each.microseconds:.2f}") for each in results]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(
         [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(

@@ -23,6 +23,15 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help shows how)\n")
 
+    def parse_args(self, args=None, namespace=None):
+        """Add a hint at the closest option of the command."""
+        arguments, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            wrong = [each for each in unknown if each.startswith("-")]
+            hint = did_you_mean(wrong[0].partition("=")[0], arguments.options) if wrong else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f'.{hint}'}")
+        return arguments
+
     def _check_value(self, action, value):
         """Add a hint at the closest choice."""
         try:
@@ -50,7 +59,8 @@ def make_parser():
             name, help=module.HELP, description=module.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter)
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
+        options = [name for action in command._actions for name in action.option_strings]
+        command.set_defaults(run=module.run, options=options)
     return parser
 
 

@@ -56,7 +56,9 @@ $rules
 _NOTES = Template("""<ul class="note">$described</ul>
 <p class="note">Intervals of accuracies are Wilson's; those of R2 and of differences are percentiles
 of a bootstrap of the rows. They say how far chance in these rows could move a score, not how it
-would vary with other training rows. To compare two models, take the column of differences: models
+would vary with other training rows. AUC is the area under the ROC curve
+(1 is best); the log loss is the mean of minus the logarithm of the probability of the true class
+(0 is best). To compare two models, take the column of differences: models
 err on the same rows, so that a difference is known better than the scores. If its interval contains
 0, these rows do not tell whether the model is better than the $first. Size is that of the model as
 a pickle. Training is that on all rows. Times are wall time on the machine that made this report,
@@ -90,13 +92,14 @@ def write_report(path, data, task, n_folds, n_threads, results):
 def _table(results):
     first = results[0]
     heads = ["", f"{first.score.name} (95 % interval)", f"minus {first.name} (95 % interval)",
-             "leaves", "size", "training, s", "a row, µs"]
+             *first.of_probabilities, "leaves", "size", "training, s", "a row, µs"]
     lines = "".join(f"<th>{head}</th>" for head in heads)
     rows = [f"<tr>{lines}</tr>"]
     for each in results:
-        cells = [each.name, str(each.score), _lead(each), "–" if each.n_leaves is None else
-                 str(each.n_leaves), size(each.n_bytes), f"{each.seconds:.2f}",
-                 f"{each.microseconds:.2f}"]
+        cells = [each.name, str(each.score), _lead(each),
+                 *(f"{value:.3f}" for value in each.of_probabilities.values()),
+                 "–" if each.n_leaves is None else str(each.n_leaves), size(each.n_bytes),
+                 f"{each.seconds:.2f}", f"{each.microseconds:.2f}"]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     return f"<table>{''.join(rows)}</table>"
 
@@ -172,8 +175,6 @@ def _sizes(results):
     sizes = [each.n_bytes / 1000 for each in results]
     for each in results:
         ax.plot(each.n_bytes / 1000, each.score.value, "o", color=_color(each))
-        ax.annotate(each.name, (each.n_bytes / 1000, each.score.value), xytext=(6, 4),
-                    textcoords="offset points")
     ax.set(xlabel="size, kB", ylabel=results[0].score.name)
     ax.margins(x=0.2, y=0.2)
     ratio = max(sizes) / min(sizes)
@@ -185,7 +186,22 @@ def _sizes(results):
         ax.set_xlim(0, 1.2 * max(sizes))
     ax.xaxis.set_major_formatter("{x:g}")
     _frame(ax)
+    figure.draw_without_rendering()     # so that the places of the labels are known
+    boxes = []
+    for each in results:
+        boxes.append(_labelled(ax, each.name, (each.n_bytes / 1000, each.score.value), boxes))
     return figure
+
+
+def _labelled(ax, name, point, boxes):
+    """Write a name beside a point, off the boxes of other names; return its own."""
+    label = ax.annotate(name, point, xytext=(6, 4), textcoords="offset points")
+    for k in range(2 * len(boxes) + 2):     # above and below, farther and farther away
+        label.set_position((6, 4 + (-1) ** k * 13 * ((k + 1) // 2)))
+        box = label.get_window_extent()
+        if not any(box.overlaps(other) for other in boxes):
+            break
+    return box
 
 
 def _importances(model):

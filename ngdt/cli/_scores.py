@@ -5,6 +5,7 @@ from inspect import signature
 
 import numpy as np
 from scipy.stats import binomtest, bootstrap
+from sklearn.metrics import roc_auc_score
 
 # Number of samples of the bootstrap, and how many are drawn at a time: memory.
 N_RESAMPLES, BATCH = 999, 20
@@ -80,6 +81,52 @@ def score(y, lost, classifies):
         return 1.0 - lost.mean(axis=axis) / y.var(axis=axis)
 
     return Score("R2", *interval(r2, (lost, np.asarray(y, dtype=np.float64))))
+
+
+def probability_scores(y, probabilities, known, classes):
+    """What the probabilities of each sample add to the score of `probability_score`.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+    probabilities : ndarray of shape (n_samples, n_known)
+    known : ndarray of shape (n_known,)
+        The classes that the model was trained on, sorted; it gives others no probability.
+    classes : ndarray of shape (n_classes,)
+        All classes, sorted.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The probability of the second of two classes, or the log loss.
+    """
+    wanted = np.full(len(y), classes[1]) if len(classes) == 2 else np.asarray(y)
+    place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
+    found = np.where(
+        known[place] == wanted, np.take_along_axis(probabilities, place[:, None], 1)[:, 0], 0.0)
+    if len(classes) == 2:
+        return found
+    return -np.log(found.clip(min=np.finfo(np.float64).eps))
+
+
+def probability_score(y, of_samples):
+    """Area under the ROC curve for two classes, the mean log loss for more.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+    of_samples : ndarray of shape (n_samples,)
+        As `probability_scores` returns it.
+
+    Returns
+    -------
+    dict of str to float
+        The score, by its name.
+    """
+    classes = np.unique(y)
+    if len(classes) == 2:
+        return {"AUC": float(roc_auc_score(y == classes[1], of_samples))}
+    return {"log loss": float(of_samples.mean())}
 
 
 def interval(statistic, data):

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_diabetes, load_wine
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 import ngdt
 from ngdt._core.scaling import Scaling
@@ -27,7 +27,7 @@ from ngdt.cli._models import choice
 from ngdt.cli._options import task_of
 from ngdt.cli._pictures import pyplot
 from ngdt.cli._report import _sizes
-from ngdt.cli._scores import losses, score
+from ngdt.cli._scores import losses, probability_score, probability_scores, score
 from ngdt.deep import DeepTreeClassifier
 from ngdt.deep._structure import score_tree
 from ngdt.export import export_text
@@ -346,9 +346,14 @@ def test_compare(file, target, run, folder):
     # What the default chose.
     assert [line.split()[0] for line in rest] == ["tree:"] * (target is not None)
     assert all(line.removeprefix("tree: ") in report for line in rest)
-    assert page.cells[::7] == models
-    for line, score_cell in zip(rows, page.cells[1::7], strict=True):
+    n_cells = 7 + (target is not None)
+    assert page.cells[::n_cells] == models
+    for line, score_cell in zip(rows, page.cells[1::n_cells], strict=True):
         assert score_cell in line
+    if target:
+        assert printed[0].split()[:3] == ["accuracy", "log", "loss"]
+        for line, loss_cell in zip(rows, page.cells[3::n_cells], strict=True):
+            assert f" {loss_cell} " in line
     if "matplotlib" in sys.modules:
         assert len(page.images) >= 3 - (target is None)
         assert all(each.startswith(b"\x89PNG") for each in page.images)
@@ -415,6 +420,20 @@ def test_axes_of_sizes_have_plain_numbers():
         assert all(float(tick.get_text()) >= 0 for tick in ticks)
         assert all(low < n / 1000 < high for n in sizes)
         pyplot().close(figure)
+
+
+def test_scores_of_probabilities_are_those_of_scikit_learn():
+    random = np.random.default_rng(0)
+    for classes, name, expected in ((np.array(["a", "b"]), "AUC", None), (np.arange(4), "log loss",
+                                                                         log_loss)):
+        y = random.choice(classes, 50)
+        proba = random.dirichlet(np.ones(len(classes)), 50)
+        found = probability_score(y, probability_scores(y, proba, classes, classes))
+        wanted = roc_auc_score(y, proba[:, 1]) if expected is None else expected(y, proba)
+        assert found == {name: pytest.approx(wanted)}
+    # A fold without a class: it has no probability.
+    found = probability_scores(np.arange(3), np.full((3, 2), 0.5), np.array([0, 2]), np.arange(3))
+    np.testing.assert_allclose(found, -np.log([0.5, np.finfo(float).eps, 0.5]))
 
 
 def test_intervals_cover_the_truth():
@@ -487,6 +506,26 @@ def test_mistakes_are_one_line(arguments, message, mistake):
     if "-o x.png" in arguments:
         pytest.importorskip("matplotlib")
     assert message in mistake(*arguments.split())
+
+
+def test_options_that_do_not_exist_have_a_hint(mistake):
+    for option in (["--rows", "1"], ["--rows=1"]):
+        line = mistake("explain", "wine.ngdt", "wine.csv", *option)
+        assert f"unrecognized arguments: {' '.join(option)}. Did you mean '--row'?" in line
+    assert "Did you mean" not in mistake("show", "wine.ngdt", "--xyz")
+
+
+def test_labels_of_the_picture_of_sizes_do_not_overlap():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    scores = [0.95, 0.9502, 0.9501, 0.7, 0.95]
+    results = [SimpleNamespace(name=f"model {k}", n_bytes=1000 + k, score=SimpleNamespace(
+        value=value, name="accuracy")) for k, value in enumerate(scores)]
+    figure = _sizes(results)
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    pyplot.close(figure)
+    assert len(boxes) == 5
+    for k, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:k])
 
 
 def test_columns_that_are_missing_are_named(mistake, frame, folder):
