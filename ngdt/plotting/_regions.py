@@ -94,16 +94,17 @@ def _draw_classes(ax, model, X, y, value, place):
     from matplotlib.colors import ListedColormap
     from matplotlib.lines import Line2D
 
-    colors = class_colors(10)    # they repeat
-    style = {"cmap": ListedColormap(colors), "vmin": 0, "vmax": 9}
-    ax.imshow(np.searchsorted(model.classes_, value) % 10, alpha=0.4, **place, **style)
+    colors = class_colors(len(model.classes_))
+    style = {"cmap": ListedColormap(colors), "vmin": -0.5, "vmax": len(colors) - 0.5}
+    ax.imshow(np.searchsorted(model.classes_, value), alpha=0.4, **place, **style)
     if y is not None:
-        ax.scatter(X[:, 0], X[:, 1], c=np.searchsorted(model.classes_, y) % 10, s=9,
+        ax.scatter(X[:, 0], X[:, 1], c=np.searchsorted(model.classes_, y), s=9,
                    edgecolors="white", linewidths=0.3, **style)
-    if len(model.classes_) <= 10:
+    if len(colors) == len(set(colors)):
         keys = [Line2D([], [], color=color, label=f"class {label}", marker="o", linestyle="",
                        markersize=4)
                 for color, label in zip(colors, model.classes_, strict=False)]
-        legend = ax.legend(handles=keys, loc="upper right", fontsize=8, handletextpad=0.1)
+        legend = ax.legend(handles=keys, loc="upper right", fontsize=8, handletextpad=0.1,
+                           ncols=1 + (len(keys) > 10))
         for text in legend.get_texts():
             text.set_parse_math(False)

@@ -7,14 +7,17 @@ RED, BLUE = "#b2182b", "#2166ac"
 DIRECTIONS = {BLUE: "negative weight: left", RED: "positive weight: right"}
 # Frames and lines, and bars whose side shows their sign.
 GREY, DARK = "0.7", "0.35"
-# Ten colours that the colour-blind can distinguish, by Matthew Petroff (arXiv:2107.02270).
+# Ten colours that the colour-blind can distinguish, by Matthew Petroff (arXiv:2107.02270), and the
+# same with half of the light.
 _CLASS_COLORS = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70",
-    "#717581", "#92dadd")
+    "#717581", "#92dadd",
+    "#20486d", "#805407", "#5e1000", "#4a5251", "#42165b", "#54362c", "#743200", "#5c5638",
+    "#383a40", "#496d6e")
 
 
 def class_colors(n_classes):
-    """A colour for each class; they repeat from the eleventh class on.
+    """A colour for each class; they repeat from the 21st class on.
 
     Parameters
     ----------

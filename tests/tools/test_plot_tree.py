@@ -224,7 +224,7 @@ def test_a_chain_deeper_than_the_recursion_limit():
 
 
 def test_the_colours_of_classes_differ():
-    assert len(set(class_colors(10))) == 10
+    assert len(set(class_colors(20))) == 20
     assert class_colors(12)[:10] == class_colors(10)
 
 
