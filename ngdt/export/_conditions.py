@@ -164,7 +164,7 @@ def leaf_lines(captions, leaf, n_terms=None, digits=None):
         return [f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"]
     if is_linear and has_log_odds(captions):
         (text,) = leaf_texts(log_odds_of(captions), leaf, n_terms, digits)
-        return [f"log-odds of {names[1]}: {text}"]
+        return [f"log-odds of {names[1]} against {names[0]}: {text}"]
     texts = leaf_texts(captions, leaf, n_terms, digits)
     if names is not None:
         return [f"score of {name}: {text}" for name, text in zip(names, texts, strict=True)]

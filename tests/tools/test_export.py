@@ -456,8 +456,8 @@ def test_log_odds_of_two_classes():
     logits = fitted.tree_.predict(X)
     expected = logits[:, 1] - logits[:, 0]
     lines = export_text(fitted, n_terms=None, digits=4)
-    assert lines.count("log-odds of 1: ") == fitted.get_n_leaves()
-    found = predictions_by(lines.replace("log-odds of 1: ", ""), X)[:, 0]
+    assert lines.count("log-odds of 1 against 0: ") == fitted.get_n_leaves()
+    found = predictions_by(lines.replace("log-odds of 1 against 0: ", ""), X)[:, 0]
     assert np.abs(found - expected).max() <= 0.5e-4 * 2 * np.ptp(expected)
 
 
