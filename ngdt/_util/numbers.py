@@ -8,8 +8,10 @@ _MAX_DIGITS = 17
 # Precision of decimal contexts. Each call makes its own: that of the user may have any precision,
 # and operations write flags into a context, so that threads must not share one.
 _PRECISION = 50
-# Numbers with an exponent of ten in this range are written without it.
+# Numbers with an exponent of ten in this range are written without it, and so are whole numbers,
+# such as days and ids, up to the largest one that has a float64 of its own.
 _PLAIN_EXPONENTS = range(-4, 7)
+_LARGEST_WHOLE = 2**53
 
 
 def exact(value):
@@ -67,7 +69,8 @@ def format_number(number, digits=3):
     Parameters
     ----------
     number : float or Decimal
-        A Decimal is written with all its digits, but for zeros at the end.
+        A Decimal is written with all its digits, but for zeros at the end; a whole one with these,
+        too.
     digits : int, default=3
         Significant digits of a float.
 
@@ -80,13 +83,19 @@ def format_number(number, digits=3):
     --------
     >>> [format_number(number) for number in (2019.5, 0.00012, 1.5e-7, -0.0, 1e300)]
     ['2020', '0.00012', '1.5e-7', '0', '1e+300']
+    >>> format_number(Decimal("2.018013e+7")), format_number(20180130.0)
+    ('20180130', '2.02e+7')
     """
+    is_rounded = False
     if not isinstance(number, Decimal):
         if not isfinite(number):
             return str(float(number))
-        number = shortest(number, digits)
+        value, number = float(number), shortest(number, digits)
+        is_rounded = float(number) != value
     if number == 0:
         return "0"
+    if not is_rounded and abs(number) <= _LARGEST_WHOLE and number == number.to_integral_value():
+        return f"{number.to_integral_value():f}"
     number = Context(prec=_PRECISION).normalize(number)
     is_plain = number.adjusted() in _PLAIN_EXPONENTS or (
         0 < number.adjusted() < len(number.as_tuple().digits))
