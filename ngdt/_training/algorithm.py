@@ -160,7 +160,7 @@ class Progress:
     def until_interrupted(self):
         """Context manager: Ctrl-C ends the block instead of raising KeyboardInterrupt.
 
-        At the deadline of the problem, `report` ends it.
+        At the deadline of the problem, `report` and `look` end it.
         """
         self._in_block = True
         try:
@@ -171,6 +171,14 @@ class Progress:
             pass
         finally:
             self._in_block = False
+
+    def look(self):
+        """Look at the clock within a long epoch.
+
+        If the deadline has passed, this ends the block of `until_interrupted`.
+        """
+        if self._in_block and not self.control.deadline.fits():
+            raise _OutOfTime
 
     def report(self, metrics, state=None):
         """Add an epoch to the history, print its metrics, and call the callback.
@@ -199,16 +207,16 @@ class Progress:
             self.control.callback({
                 "optimizer": self._optimizer, "epoch": self._epoch, "epochs": self._epochs,
                 **metrics})
-        checkpoint, deadline = self.control.checkpoint, self.control.deadline
-        if deadline.is_stopped:     # by a callback, which another fit may not have
+        checkpoint = self.control.checkpoint
+        if self.control.deadline.is_stopped:    # by a callback, which another fit may not have
             checkpoint.end()
         # At the end, too: other runs may follow in the same step.
         if state is not None and (self._epoch == self._epochs or checkpoint.is_due):
             checkpoint.keep(self._run, {
                 "epoch": self._epoch, "state": state(),
                 "history": {name: list(column) for name, column in self.history.items()}})
-        if self._in_block and self._epoch < self._epochs and not deadline.fits():
-            raise _OutOfTime
+        if self._epoch < self._epochs:
+            self.look()
 
     def result(self, tree, *, converged=False):
         """The result of the run.

@@ -1,5 +1,9 @@
 """GTO against double loops: objective, gradient, segments, linear programs, and the descent."""
 
+from signal import SIGINT, pthread_kill
+from threading import Event, Timer, main_thread
+from time import perf_counter
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -15,6 +19,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.winsorize import fences, winsorized
 from ngdt._methods.linear_programs import greedy_lp as _greedy_lp
 from ngdt._methods.linear_programs import gto as _gto
+from ngdt._methods.linear_programs import linear_program as _program
 from ngdt._methods.linear_programs.gto import _FrankWolfe
 from ngdt._methods.linear_programs.linear_program import warn_of_size
 from ngdt._methods.linear_programs.multilinear import Multilinear
@@ -192,6 +197,7 @@ def test_each_linear_program_is_solved(form):
     start = GreedyLP().initialize(problem.replace(max_leaf_nodes=4))
     run = _FrankWolfe(GTO(), start, problem)
     X = run.X.toarray() if sparse.issparse(run.X) else run.X
+    run.planes = run.initial_planes()
     left, right = prices = run.program.gradient(run._hinges(run.planes))
     goal = run._solve(prices)
     n, p = X.shape
@@ -210,7 +216,7 @@ def test_figures_are_those_of_the_tree_of_the_iteration():
     problem = noisy()
     start = GreedyLP().initialize(problem.replace(max_leaf_nodes=4))
     run = _FrankWolfe(GTO(max_iter=1), start, problem)
-    planes = run.planes.copy()
+    planes = run.initial_planes()
     history = run.run().history
     scaled = np.asarray(run.X)
     paths, leaf_class = paths_of(start), start.values.argmax(axis=1)
@@ -332,7 +338,7 @@ def test_programs_that_take_minutes_are_announced(monkeypatch):
     start = GreedyLP().initialize(problem.replace(max_leaf_nodes=3))
     assert asked == [("GreedyLP", [30], 2)]
     run = _FrankWolfe(GTO(), start, problem)
-    prices = run.program.gradient(run._hinges(run.planes))
+    prices = run.program.gradient(run._hinges(run.initial_planes()))
     GTO(max_iter=2).optimize(start, problem)
     (who, sizes, p), = asked[1:]
     assert (who, p) == ("GTO", 2)
@@ -355,3 +361,56 @@ def test_a_tree_too_large_for_the_product_is_refused():
 def test_bad_parameters_are_named(parameters, name):
     with pytest.raises(ValueError, match=name):
         ObliqueTreeClassifier(optimizer=GTO(**parameters)).fit([[0.0], [1.0]], [0, 1])
+
+
+# --- programs that take long ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def endless(monkeypatch):
+    """Linear programs that end after a test."""
+    event = Event()
+    monkeypatch.setattr(_program, "linprog", lambda *_, **__: event.wait(60))
+    monkeypatch.setattr(_program, "_LONG_SECONDS", 0.0)
+    yield
+    event.set()
+
+
+@pytest.mark.parametrize("parameters", [
+    {"init": "info_gain", "optimizer": "gto", "n_jobs": 1},
+    {"init": "info_gain", "optimizer": "gto", "n_jobs": 2},
+    {"init": "greedy_lp", "optimizer": None}], ids=str)
+def test_no_program_outlasts_the_deadline(parameters, endless):
+    problem = noisy()
+    model = ObliqueTreeClassifier(2, **parameters, max_time=0.4, validation_fraction=None)
+    before = perf_counter()
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model.fit(problem.X, problem.y[:, 0])
+    assert perf_counter() - before < 2.0
+    assert model.n_iter_ == 0
+    assert model.score(problem.X, problem.y[:, 0]) > 0.6
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_does_not_wait_for_a_program(n_jobs, endless):
+    problem = noisy()
+    model = ObliqueTreeClassifier(
+        2, init="info_gain", optimizer="gto", n_jobs=n_jobs, validation_fraction=None)
+    timer = Timer(0.4, pthread_kill, [main_thread().ident, SIGINT])
+    before = perf_counter()
+    timer.start()
+    with pytest.warns(ConvergenceWarning, match="interrupted after 0"):
+        model.fit(problem.X, problem.y[:, 0])
+    assert perf_counter() - before < 2.0
+    assert model.score(problem.X, problem.y[:, 0]) > 0.6
+
+
+def test_a_long_program_gives_what_it_gives_at_once(monkeypatch):
+    X, label = load_iris(return_X_y=True)
+    prices = [np.where(side, 1.0, 0.0) for side in (label == 1, label != 1)]
+    at_once = _program.place_plane(X, *prices)
+    monkeypatch.setattr(_program, "_LONG_SECONDS", 0.0)
+    np.testing.assert_array_equal(_program.place_plane(X, *prices), at_once)
+    monkeypatch.setattr(_program, "linprog", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        _program.place_plane(X, *prices)

@@ -84,6 +84,7 @@ class LPSplitter(RefinedSplitter):
 
     def __init__(self, problem):
         super().__init__(problem)
+        self.deadline = problem.control.deadline
         self.label = problem.y[:, 0].astype(np.intp)
         self.scaling = problem.scaling
         # Planes are found on winsorized samples, and cut on raw ones.
@@ -102,7 +103,7 @@ class LPSplitter(RefinedSplitter):
         plane = place_plane(
             self.scaled[samples],
             np.where(right, 0.0, sample_weight / sample_weight[~right].sum()),
-            np.where(right, sample_weight / sample_weight[right].sum(), 0.0))
+            np.where(right, sample_weight / sample_weight[right].sum(), 0.0), self.deadline)
         if plane is None:
             return None
         weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])

@@ -11,6 +11,7 @@ from ngdt._methods.linear_programs.linear_program import distinct, place_plane, 
 from ngdt._methods.linear_programs.multilinear import Multilinear
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult, Progress
+from ngdt._training.control import Deadline
 from ngdt._util.parallel import Threads
 
 # Factors by which the initial planes are scaled. The hinge errors require a margin of 1.
@@ -90,7 +91,7 @@ class GTO(Optimizer):
                 "'ssgd' or 'tao'")
 
     def _optimize(self, tree, problem):
-        if tree.n_internal == 0:
+        if tree.n_internal == 0 or not problem.control.deadline.fits():
             return OptimizerResult(tree)
         return _FrankWolfe(self, tree, distinct(problem)).run()
 
@@ -103,13 +104,14 @@ class _FrankWolfe:
         self.scaling = problem.scaling
         self.X = self.scaling.transform(problem.X)
         self.program = Multilinear(tree, problem.y[:, 0].astype(np.intp), problem.sample_weight)
-        self.planes = self._initial_planes()    # weights and threshold of each node
+        self.planes = None      # weights and threshold of each node
         self.best = np.inf, None
         self.progress = Progress(params, problem, params.max_iter)
 
     def run(self):
         converged = False
         with self.progress.until_interrupted():
+            self.planes = self.initial_planes()
             for iteration in range(self.params.max_iter):
                 if self._iterate(iteration):
                     converged = True
@@ -127,6 +129,7 @@ class _FrankWolfe:
         if iteration == 0:
             warn_of_size("GTO", np.count_nonzero(prices, axis=(0, 1)), self.X.shape[1])
         target = self._solve(prices)
+        self.progress.look()
         gain = (prices * (hinges - self._hinges(target))).sum(axis=(0, 1))
         # A plane that is optimal already, to the tolerance of the solver, stays as it is.
         target = np.where(gain[:, None] > 0.0, target, self.planes)
@@ -141,15 +144,19 @@ class _FrankWolfe:
     def _hinges(self, planes):
         return self.program.hinges(self.X @ planes[:, :-1].T - planes[:, -1])
 
-    def _initial_planes(self):
+    def initial_planes(self):
         """The planes of the initial tree, scaled by the factor with the smallest objective."""
         tree = self.tree.densify()
         planes = np.column_stack(self.scaling.to_scaled(tree.weights, tree.thresholds))
         scores = np.abs(self.X @ planes[:, :-1].T - planes[:, -1]).mean(axis=0)
         normalised = planes / np.where(scores == 0.0, 1.0, scores)[:, None]
-        with np.errstate(over="ignore", invalid="ignore"):
-            scaled = [factor * each for each in (planes, normalised) for factor in _SCALES]
-            objectives = [self.program.objective(self._hinges(each)) for each in scaled]
+        scaled, objectives = [], []
+        for each in (planes, normalised):
+            for factor in _SCALES:
+                self.progress.look()
+                with np.errstate(over="ignore", invalid="ignore"):
+                    scaled.append(factor * each)
+                    objectives.append(self.program.objective(self._hinges(scaled[-1])))
         best = np.nanargmin(objectives)
         if not np.isfinite(objectives[best]):
             raise ValueError(
@@ -160,8 +167,15 @@ class _FrankWolfe:
     def _solve(self, prices):
         """Optimal planes for these prices; the current plane where all prices are zero."""
         left, right = prices
+        # One that ends the programs of all threads, and nothing else.
+        deadline = Deadline(self.progress.control.deadline.end)
         with Threads(self.problem.n_jobs) as threads:
-            found = threads.map(partial(place_plane, self.X), left.T.copy(), right.T.copy())
+            try:
+                found = threads.map(partial(place_plane, self.X, deadline=deadline),
+                                    left.T.copy(), right.T.copy())
+            except KeyboardInterrupt:
+                deadline.stop()
+                raise
         return np.stack([
             plane if new is None else new for plane, new in zip(self.planes, found, strict=True)])
 

@@ -1,16 +1,23 @@
 """Linear program for one plane, and its data."""
 
 import warnings
+from concurrent.futures import Future, wait
+from threading import Thread
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
+
+from ngdt._training.control import NO_DEADLINE
 
 # Price, relative to the largest one, up to which the solver does not distinguish it from zero.
 _NEGLIGIBLE_PRICE = 1e-12
 # Price, relative to the largest one, from which a bound is well above the tolerance of the solver.
 _MIN_DUAL_PRICE = 1e-5
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+# Estimated seconds of a program from which Ctrl-C and the deadline do not wait for its end, and
+# seconds between two looks at the deadline.
+_LONG_SECONDS, _LOOK_SECONDS = 0.05, 0.02
 
 
 def distinct(problem):
@@ -38,18 +45,20 @@ def distinct(problem):
         X.eliminate_zeros()
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         content = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in ends]
+        keys = np.empty(len(samples), dtype=object)
+        keys[:] = list(zip(y[:, 0].tolist(), content, strict=True))
     else:
         X += 0.0    # makes -0.0 the same as 0.0
-        content = [sample.tobytes() for sample in X]
-    keys = np.empty(len(samples), dtype=object)
-    keys[:] = [(label, key) for label, key in zip(y[:, 0].tolist(), content, strict=True)]
+        # The bytes of numbers that are not negative have their order if the highest is the first.
+        keys = np.hstack([each.view(np.uint8) for each in (y[:, :1].astype(">f8"), X)])
+        keys = keys.view(f"V{keys.shape[1]}")[:, 0]
     _, first, merged = np.unique(keys, return_index=True, return_inverse=True)
     return problem.replace(
         X=X[first], y=y[first], validation_weight=None,
         sample_weight=np.bincount(merged.ravel(), weights=problem.sample_weight[samples]))
 
 
-def place_plane(X, left, right):
+def place_plane(X, left, right, deadline=NO_DEADLINE):
     """Plane with the least sum of hinge errors: robust linear programming.
 
     Minimises ``sum(left * max(0, 1 + s) + right * max(0, 1 - s))`` over all scores
@@ -62,11 +71,14 @@ def place_plane(X, left, right):
     left, right : ndarray of float64, shape (n_samples,)
         Price of the hinge error of each sample where it should be on the left, or on the right. Not
         negative. A sample may have both.
+    deadline : Deadline
+        By default, there is none.
 
     Returns
     -------
     ndarray of shape (n_features + 1,), or None
-        Weights, followed by the threshold. None if all prices are zero, or if the solver fails.
+        Weights, followed by the threshold. None if all prices are zero, if the solver fails, or if
+        it is not done at the deadline.
 
     Notes
     -----
@@ -79,15 +91,15 @@ def place_plane(X, left, right):
     price = np.concatenate([left, right])
     largest = price.max(initial=0.0)
     paid = np.flatnonzero(price > _NEGLIGIBLE_PRICE * largest)
-    if len(paid) == 0:
+    if len(paid) == 0 or not deadline.fits():
         return None
     n, price = len(left), price[paid] / largest
     # Error of price k: max(0, 1 + signed[k] @ plane)
     signed = sparse.csr_array(sparse.hstack(
         [sparse.csr_array(X[paid % n]), -np.ones((len(paid), 1))]).multiply(
             np.where(paid < n, 1.0, -1.0)[:, None]))
-    plane = _solve_dual(signed, price) if price.min() > _MIN_DUAL_PRICE else None
-    return _solve_primal(signed, price) if plane is None else plane
+    plane = _solve(_dual, signed, price, deadline) if price.min() > _MIN_DUAL_PRICE else None
+    return _solve(_primal, signed, price, deadline) if plane is None else plane
 
 
 def warn_of_size(who, n_prices, n_features):
@@ -102,8 +114,7 @@ def warn_of_size(who, n_prices, n_features):
     n_features : int
     """
     equations = n_features + 1
-    # Measured: 15 000 prices and 17 equations took 0.9 s, 7000 and 257 took 36 s.
-    seconds = 6e-7 * sum(n_prices) * equations**1.6
+    seconds = sum(_seconds(n, equations) for n in n_prices)
     if seconds > 60:
         warnings.warn(
             f"{who} solves linear programs of up to {max(n_prices)} variables and {equations} "
@@ -111,20 +122,51 @@ def warn_of_size(who, n_prices, n_features):
             "on one core", UserWarning, stacklevel=2)
 
 
-def _solve_dual(signed, price):
+def _seconds(n_prices, equations):
+    """Seconds that a program takes, estimated."""
+    # Measured: 15 000 prices and 17 equations took 0.9 s, 7000 and 257 took 36 s.
+    return 6e-7 * n_prices * equations**1.6
+
+
+def _solve(program, signed, price, deadline):
+    """Plane of a program, or None if there is none at the deadline."""
+    if not deadline.fits():
+        return None
+    if _seconds(*signed.shape) < _LONG_SECONDS:
+        return program(signed, price, None)
+    # Nothing can interrupt the solver. Where it is not waited for, its thread ends by itself. The
+    # interpreter waits for that when it exits: a daemon thread in C++ would abort the process.
+    future, seconds = Future(), deadline.left if deadline.is_set else None
+    Thread(target=_fulfil, args=(future, program, signed, price, seconds)).start()
+    while not wait([future], _LOOK_SECONDS).done:
+        if not deadline.fits():
+            return None
+    return future.result()
+
+
+def _fulfil(future, program, *arguments):
+    """Give a future the result of a program, or its error."""
+    try:
+        future.set_result(program(*arguments))
+    except Exception as error:
+        future.set_exception(error)
+
+
+def _dual(signed, price, seconds):
     """Maximise the sum of 0 <= a <= price, subject to ``a @ signed = 0``."""
     solved = linprog(
         -np.ones(len(price)), A_eq=signed.T.tocsc(), b_eq=np.zeros(signed.shape[1]),
-        bounds=np.column_stack([np.zeros(len(price)), price]), method="highs", options=_TOLERANCES)
+        bounds=np.column_stack([np.zeros(len(price)), price]), method="highs",
+        options={**_TOLERANCES, "time_limit": seconds})
     return solved.eqlin.marginals if solved.status == 0 else None
 
 
-def _solve_primal(signed, price):
+def _primal(signed, price, seconds):
     """Minimise ``price @ u``, subject to ``u >= 1 + signed @ plane`` and ``u >= 0``."""
     n, n_weights = signed.shape
     solved = linprog(
         np.concatenate([np.zeros(n_weights), price / price.min()]),
         A_ub=sparse.hstack([signed, sparse.diags_array(np.full(n, -1.0))]).tocsc(),
-        b_ub=np.full(n, -1.0),
-        bounds=[(None, None)] * n_weights + [(0, None)] * n, method="highs", options=_TOLERANCES)
+        b_ub=np.full(n, -1.0), bounds=[(None, None)] * n_weights + [(0, None)] * n,
+        method="highs", options={**_TOLERANCES, "time_limit": seconds})
     return solved.x[:n_weights] if solved.status == 0 else None
