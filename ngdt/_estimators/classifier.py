@@ -40,8 +40,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     max_depth : int, None or "auto", default="auto"
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
         limit, and "auto" none where trees compete by default: pruning chooses the size of the
-        greedy ones. Elsewhere, "auto" is 8, or the depth that gives each class 32 leaves if that is
-        larger; "random_complete" makes no deeper trees. A tree given as `init` keeps its depth.
+        greedy ones. Elsewhere, "auto" is 8, or the depth that gives each class 32 leaves, but no
+        more leaves than samples, if that is larger; "random_complete" makes no deeper trees. A tree
+        given as `init` keeps its depth.
     min_samples_split : int or float, default=2
         Least number of training samples of a node that is split; a float is a share of all samples.
         Sample weights do not count, as in scikit-learn.

@@ -105,20 +105,23 @@ static void slots(int n)
 {
     const int k = 1 + n % 20;
     float *p = shares(n), *left = floats(n), *right = floats(n), *node = floats(n), *out = floats(n);
-    float *table = floats(k), *sums = floats(k), *reach = shares(n);
+    float *table = floats(k), *sums = floats(k), *reach = shares(n), *mean = floats(k);
+    double prior[20] = {1.0};
     int32_t *label = integers(n, k);
     ngdt_lerp(p, left, right, n, out);
     ngdt_cut(0.01f, reach, n, p);
     ngdt_backward_node(2.0f, p, n, node, left, right);
     ngdt_gather(table, label, n, out);
     ngdt_sum_by_label(label, out, n, k, sums);
+    ngdt_move_means(0.1, 2.0, sums, table, k, mean);
+    ngdt_probabilities(1.0, prior, mean, k, table);
     ngdt_subtract_huber(1.0f, left, n, out);
     ngdt_huber_gradient(1.0f, right, n, left);
     ngdt_sigmoid(3.0f, n, out);
     ngdt_exp_neg(1.0f, n, p);
     ngdt_adam_step(&(ngdt_adam){0.1f, 0.9f, 0.9f, 0.99f, 1e-8f}, node, n, out, left, p);
     ngdt_adam_wait(&(ngdt_wait){0.9f, 0.1f, 0.9f, 0.99f, 1e-8f}, n, out, left, p);
-    void *all[] = {p, left, right, node, out, table, sums, reach, label};
+    void *all[] = {p, left, right, node, out, table, sums, reach, label, mean};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }

@@ -52,10 +52,26 @@ def test_depth_of_random_complete(problem, own, of_problem, depth):
     assert RandomComplete(own).initialize(problem.replace(max_depth=of_problem)).max_depth == depth
 
 
+def several(problem, n_outputs, n_copies):
+    """A problem of many classes with so many copies of each sample."""
+    return problem.replace(max_depth=None, n_outputs=n_outputs, validation_weight=None, **{
+        name: np.repeat(values, n_copies, axis=0) for name, values in (
+            ("X", problem.X), ("y", problem.y), ("sample_weight", np.ones(len(problem.y))))})
+
+
 def test_many_classes_get_more_levels(problem):
-    many = problem.replace(max_depth=None, n_outputs=32)      # 32 leaves each
+    many = several(problem, 32, 7)      # 32 leaves each
     assert RandomComplete().initialize(many).max_depth == 10
     assert RandomComplete().initialize(many.replace(max_depth=9)).max_depth == 9
+
+
+def test_many_classes_get_no_more_leaves_than_samples(problem):
+    assert RandomComplete().initialize(several(problem, 1000, 1)).max_depth == 8
+    many = several(problem, 1000, 7)
+    assert len(many.y) == 1050
+    assert RandomComplete().initialize(many).max_depth == 10
+    few = many.replace(sample_weight=np.where(np.arange(1050) < 500, 1.0, 0.0))
+    assert RandomComplete().initialize(few).max_depth == 9
 
 
 @pytest.mark.parametrize(("own", "of_problem"), [(21, 3), (-1, 3), (2.5, 3)])

@@ -26,7 +26,8 @@ class RandomComplete(Initializer):
     ----------
     max_depth : int or None, default=None
         Depth of the tree. None is the `max_depth` of the estimator, but at most 8, or the depth
-        that gives each class 32 leaves if that is larger. Deeper trees were not more accurate.
+        that gives each class 32 leaves, but no more leaves than samples, if that is larger. Deeper
+        trees were not more accurate.
 
     Examples
     --------
@@ -79,4 +80,5 @@ def default_depth(problem):
     int
     """
     classes = problem.n_outputs if problem.loss.is_classifier else 1
-    return max(_DEFAULT_DEPTH, round(np.log2(_LEAVES_PER_CLASS * classes)))
+    n_samples = np.count_nonzero(problem.sample_weight)
+    return max(_DEFAULT_DEPTH, round(np.log2(min(_LEAVES_PER_CLASS * classes, n_samples))))

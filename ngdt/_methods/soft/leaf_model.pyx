@@ -30,6 +30,10 @@ cdef extern from "soft.h" nogil:
         const float *table, const int32_t *label, Py_ssize_t n, float *out) noexcept
     void ngdt_sum_by_label(const int32_t *label, const float *x, Py_ssize_t n, int k,
                            float *sums) noexcept
+    void ngdt_move_means(double rate, double total, const float *sums, const float *p,
+                         Py_ssize_t n, float *mean) noexcept
+    void ngdt_probabilities(double weight, const double *prior, const float *mean, Py_ssize_t n,
+                            float *p) noexcept
     void ngdt_subtract_huber(float limit, const float *e, Py_ssize_t n, float *out) noexcept
     float ngdt_huber_gradient(
         float limit, const float *grad_value, Py_ssize_t n, float *e) noexcept
@@ -158,20 +162,13 @@ cdef class Categorical(OnlineEM):
 
     cdef void update(
             self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil:
-        cdef int c
-        for c in range(self.n_classes):
-            # The density depends on the class only: times it here, once.
-            self._mean[leaf, c] += <float> (rate * (
-                self.sums[leaf, c] * self._parameters[leaf, c] / total - self._mean[leaf, c]))
+        # The density depends on the class only: times it here, once.
+        ngdt_move_means(rate, total, &self.sums[leaf, 0], &self._parameters[leaf, 0],
+                        self.n_classes, &self._mean[leaf, 0])
 
     cdef void m_step(self, int leaf) noexcept nogil:
-        cdef double total = self.prior_weight
-        cdef int c
-        for c in range(self.n_classes):
-            total += self._mean[leaf, c]
-        for c in range(self.n_classes):
-            self._parameters[leaf, c] = <float> (
-                (self._mean[leaf, c] + self.prior_weight * self.prior[c]) / total)
+        ngdt_probabilities(self.prior_weight, &self.prior[0], &self._mean[leaf, 0],
+                           self.n_classes, &self._parameters[leaf, 0])
 
 
 cdef class Gaussian(OnlineEM):

@@ -148,6 +148,23 @@ CLONES void ngdt_sum_by_label(const int32_t *restrict label, const float *restri
         sums[label[b]] += x[b];
 }
 
+CLONES void ngdt_move_means(double rate, double total, const float *restrict sums,
+                            const float *restrict p, ptrdiff_t n, float *restrict mean)
+{
+    for (ptrdiff_t c = 0; c < n; c++)
+        mean[c] += (float)(rate * (sums[c] * p[c] / total - mean[c]));
+}
+
+CLONES void ngdt_probabilities(double weight, const double *restrict prior,
+                               const float *restrict mean, ptrdiff_t n, float *restrict p)
+{
+    double total = weight;
+    for (ptrdiff_t c = 0; c < n; c++)
+        total += mean[c];
+    for (ptrdiff_t c = 0; c < n; c++)
+        p[c] = (float)((mean[c] + weight * prior[c]) / total);
+}
+
 CLONES void ngdt_subtract_huber(float limit, const float *restrict e, ptrdiff_t n,
                                 float *restrict out)
 {

@@ -72,6 +72,13 @@ void ngdt_gather(const float *table, const int32_t *label, ptrdiff_t n, float *o
 /* sums[c] += sum of x[b] over all b with label[b] == c, for 0 <= c < k */
 void ngdt_sum_by_label(const int32_t *label, const float *x, ptrdiff_t n, int k, float *sums);
 
+/* Moves the running mean of each class by the share `rate` towards sums * p / total. */
+void ngdt_move_means(double rate, double total, const float *sums, const float *p, ptrdiff_t n,
+                     float *mean);
+/* Probabilities of classes whose prior counts as much as `weight`. */
+void ngdt_probabilities(double weight, const double *prior, const float *mean, ptrdiff_t n,
+                        float *p);
+
 /* out[b] -= rho(e[b]), the Huber loss: e^2 up to the limit, and then linear. */
 void ngdt_subtract_huber(float limit, const float *e, ptrdiff_t n, float *out);
 /* e[b] = -grad_value[b] rho'(e[b]), the gradient in a prediction of which e is the residual; returns
