@@ -1,3 +1,4 @@
+from libc.float cimport DBL_MAX
 from libc.stdint cimport int32_t, int64_t
 
 from ngdt._core.samples cimport Sample, Samples
@@ -46,11 +47,14 @@ cdef class FlatTree:
     cdef inline void predict_linear(self, const Sample *x, int leaf, double *out) noexcept nogil:
         # Prediction of a linear leaf; x multiplies dense weights.
         cdef int k, row
+        cdef double value
         for k in range(self.n_outputs):
             row = leaf * self.n_outputs + k
-            out[k] = self._values[leaf, k] + x.dot(x.values, x.indices, x.n, &self._slopes[row, 0])
+            value = self._values[leaf, k] + x.dot(x.values, x.indices, x.n, &self._slopes[row, 0])
+            # Differences of logits have to be finite, too. In this order, NaN of a sum that
+            # overflows becomes the lower end.
+            out[k] = min(max(-0.5 * DBL_MAX, value), 0.5 * DBL_MAX)
             if self._has_ranges:
-                # In this order, NaN of a sum that overflows becomes the lower end.
                 out[k] = min(max(self._ranges[row, 0], out[k]), self._ranges[row, 1])
 
     cdef inline int leaf_below(self, const Sample *x, int node) noexcept nogil:

@@ -41,6 +41,8 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
     return np.nan_to_num(node_means(tree, outputs, np.asarray(n_samples_at_leaf)))
 
 
+# Largest term of a split: sums of them are finite.
+_LARGEST_TERM = 1e300
 # Number of points between the mean of a leaf and a sample at which probabilities are evaluated.
 _N_POINTS = 32
 
@@ -115,6 +117,7 @@ def contributions(tree, values, leaf, x, mean, std):
         change = values[children[node, int(side > 0)]] - values[node]
         features = np.flatnonzero(w)
         terms = side * w[features] * (x[features] - mean[features])
+        terms = np.clip(terms, -_LARGEST_TERM, _LARGEST_TERM)
         share = np.maximum(terms, 0.0)
         if not share.any():
             share = effects(w[features], std[features])

@@ -185,6 +185,8 @@ class ForestExplanation(Explanation):
             for a, b in zip(np.ravel(low), np.ravel(high), strict=True))
 
 
+# Sums over values near the largest number may be infinite, which is what is then shown.
+@np.errstate(over="ignore", invalid="ignore")
 def explain_forest(forest, X, feature_names=None):
     """Explain the predictions of a forest.
 

@@ -78,6 +78,9 @@ class WeightedSum:
         """
         features = np.flatnonzero(weights)
         contributions = weights[features] * (x[features] - mean[features])
+        # Of infinite ones, neither the sum nor the base would be a number.
+        limit = 0.5 * np.finfo(np.float64).max / max(1, len(features))
+        contributions = np.clip(contributions, -limit, limit)
         return cls._named(names, features, x, mean, weights[features], contributions, total)
 
     @classmethod

@@ -211,6 +211,8 @@ class TreeExplanation(Explanation):
             for each in self.path] + [None] * len(self.leaf_terms)
 
 
+# Sums over values near the largest number may be infinite, which is what is then shown.
+@np.errstate(over="ignore", invalid="ignore")
 def explain_tree(model, X, feature_names=None):
     """Explain the predictions of the tree of an estimator.
 

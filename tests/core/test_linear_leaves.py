@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from helpers import make_problem, oblique_problem, serves, short
-from ngdt import ObliqueTreeRegressor, Tree
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.structure import constant_predictions
 from ngdt._core.tree_arrays import checked_arrays
@@ -131,6 +131,26 @@ def test_sums_that_overflow(X, expected):
     tree = STUMP.replace(values=STUMP.values, slopes=[[[0.0, 0.0]], [[1e300, -1e300]]],
                          ranges=STUMP.ranges)
     assert tree.predict(X).tolist() == [[expected]]
+
+
+@pytest.mark.parametrize("model", [
+    ObliqueTreeClassifier(random_state=0),
+    ObliqueForestClassifier(3, leaf="linear", optimizer=None, random_state=0)])
+@pytest.mark.filterwarnings("error")
+def test_probabilities_of_logits_that_overflow(model):
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    model.fit(X, (X[:, 0] + X[:, 1] > 0).astype(int))
+    trees = getattr(model, "estimators_", [model])
+    assert any(each.tree_.slopes is not None for each in trees)
+    far = 1e308 * np.array([[1, 1, 1, 1], [-1, -1, -1, -1], [1, -1, 1, 0]])
+    proba = model.predict_proba(far)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert (proba >= 0.0).all()
+    assert proba[0, 1] > 0.5 > proba[1, 1]
+    assert not np.isnan(model.predict_log_proba(far)).any()
+    explained = model.explain(far)
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert "nan" not in str(explained)
 
 
 def test_linear_leaves_need_the_samples():
