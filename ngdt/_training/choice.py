@@ -101,7 +101,9 @@ class Choice:
         if not errors:
             return MeanError(np.nan, np.nan)
         weight = np.concatenate([fold.weight for fold in self.folds[:len(errors)]])
-        errors = np.concatenate(errors)
+        # By a power of two, which rounds nothing: squares of large weights overflow.
+        unit = np.ldexp(1.0, np.frexp(weight.max())[1] - 1)
+        weight, errors = weight / unit, np.concatenate(errors) / unit
         mean = errors.sum() / weight.sum()
         return MeanError(mean, np.sqrt(((errors - mean * weight) ** 2).sum()) / weight.sum())
 

@@ -32,6 +32,18 @@ def test_balanced_class_weight_counts_by_sample_weight(iris):
 
 
 @BOTH
+@pytest.mark.parametrize("unit", [2.0**600, 2.0**1000], ids=["2**600", "2**1000"])
+@pytest.mark.filterwarnings("error")
+def test_errors_of_large_weights_have_squares(estimator, unit):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] > 0.1).astype(int)
+    large, larger = (estimator(leaf="constant", random_state=0).fit(X, y, np.full(60, weight))
+                     for weight in (2.0**100, unit))
+    np.testing.assert_equal(larger.candidates_, large.candidates_)
+    np.testing.assert_array_equal(larger.predict(X), large.predict(X))
+
+
+@BOTH
 def test_samples_of_no_weight_take_no_part(estimator, iris):
     X, y = iris
     weight = np.ones(len(y))
