@@ -315,6 +315,13 @@ def test_leaves_that_no_point_reaches_keep_their_values():
     assert tree.values[2].tolist() == [7.0, 0.0]
 
 
+@pytest.mark.filterwarnings("error")
+def test_scores_that_are_almost_zero():
+    X, y = load_iris(return_X_y=True)
+    model = ObliqueTreeClassifier(2, optimizer=GTO(max_iter=3), standardize=False)
+    assert model.fit(1e-312 * X, y).score(1e-312 * X, y) > 0.5
+
+
 def test_a_tree_of_one_leaf_stays():
     tree = Tree(np.empty((0, 2)), [], [], [], [[0.0, 1.0]])
     assert GTO().optimize(tree, make_problem(np.eye(2), [0, 1])).tree is tree

@@ -149,7 +149,8 @@ class _FrankWolfe:
         tree = self.tree.densify()
         planes = np.column_stack(self.scaling.to_scaled(tree.weights, tree.thresholds))
         scores = np.abs(self.X @ planes[:, :-1].T - planes[:, -1]).mean(axis=0)
-        normalised = planes / np.where(scores == 0.0, 1.0, scores)[:, None]
+        with np.errstate(over="ignore"):
+            normalised = planes / np.where(scores == 0.0, 1.0, scores)[:, None]
         scaled, objectives = [], []
         for each in (planes, normalised):
             for factor in _SCALES:
