@@ -18,7 +18,7 @@ REACH, SHARE = 5.0, 0.75
 # read them.
 _MAX_SAMPLES = 10_000
 # Number of values that are sorted at a time.
-_BLOCK_VALUES = 2**20
+_BLOCK_VALUES = 2**17
 
 
 def fences(X, sample_weight):

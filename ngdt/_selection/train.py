@@ -109,7 +109,7 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
         if problem.control.verbose:
             print("[selection] the trained tree was not clearly better than "
                   f"{comparison.name}, which is kept")
-        kept = initial if isinstance(comparison.baseline, Tree) else comparison.baseline_tree()
+        kept = initial if is_worse else comparison.baseline_tree()
         return TrainingResult(enforce_limits(kept, problem) if limit else kept, history, True)
     except KeyboardInterrupt as error:
         found = getattr(error, "tree", None) if tree is None else tree
@@ -154,10 +154,11 @@ class _Comparison:
         tree, n = self.init, len(self.trained.optimizers)
         if not isinstance(tree, Tree):
             timed = self.training.with_time(policy.INITIAL_TIME if n else 1.0)
+            timed = timed.doing(1 / (1 + n), "initial tree")
+            near = timed.near_targets if n else timed.y
             # A greedy tree would spend its splits on far targets.
-            if n and timed.near_targets is not timed.y:
-                timed = timed.replace(y=timed.near_targets)
-            tree = tree.initialize(timed.doing(1 / (1 + n), "initial tree"))
+            tree = tree.initialize(timed) if near is timed.y else timed.refit_leaves(
+                tree.initialize(timed.replace(y=near)))
         self.initial_seconds = monotonic() - self.begin
         return tree
 

@@ -212,7 +212,6 @@ class TreeExplanation(Explanation):
 
 
 # Sums over values near the largest number may be infinite, which is what is then shown.
-@np.errstate(over="ignore", invalid="ignore")
 def explain_tree(model, X, feature_names=None):
     """Explain the predictions of the tree of an estimator.
 
@@ -228,6 +227,11 @@ def explain_tree(model, X, feature_names=None):
     -------
     Explanations
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _explain_rows(model, X, feature_names)
+
+
+def _explain_rows(model, X, feature_names):
     captions = captions_of(model, feature_names=feature_names)
     context, (X, rows) = Context.of([model], captions), encoded_rows(model, X)
     data = captions.tree.samples_of(X)
