@@ -57,6 +57,10 @@ def path_of_file(parameter, given):
     -------
     Path
     """
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(
+            f"{parameter} must be the path of a file, a str or os.PathLike, got an object of type "
+            f"{type(given).__name__}{': decode it by os.fsdecode' * isinstance(given, bytes)}")
     with error_prefix(parameter):
         path = Path(given)
         if b"\0" in os.fsencode(path):      # fails for text that no system can encode

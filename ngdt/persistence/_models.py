@@ -1,7 +1,8 @@
 """Save a model to a file, and load it."""
 
 import os
-from typing import Any
+from contextlib import nullcontext
+from typing import IO, Any
 
 from sklearn.base import BaseEstimator
 
@@ -14,7 +15,7 @@ from ngdt.persistence._registry import MODELS
 _PICKLES = (b"\x80", b"x", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"]\x00")
 
 
-def save(model: Any, path: str | os.PathLike) -> None:
+def save(model: Any, path: str | os.PathLike | IO[bytes]) -> None:
     """Save a model to a file that :func:`~ngdt.load` reads.
 
     The file holds numbers and text, and no code: see :ref:`saving`. An existing file is replaced
@@ -29,8 +30,9 @@ def save(model: Any, path: str | os.PathLike) -> None:
         It is saved with its parameters and fitted attributes. `callback` and `checkpoint` are
         saved as None, and so are functions that make networks. An estimator of `ngdt.dask` is saved
         as the one of the same name in ngdt.
-    path : str or os.PathLike
-        Path of the file, such as "model.ngdt". No suffix is added.
+    path : str, os.PathLike or file object
+        Path of the file, such as "model.ngdt", to which no suffix is added, or a binary file that
+        is open for writing, such as `io.BytesIO`.
 
     Raises
     ------
@@ -69,15 +71,15 @@ def save(model: Any, path: str | os.PathLike) -> None:
             f"{type(model).__name__}. "
             "Save what ngdt trained in it, such as pipeline[-1] or search.best_estimator_, or save "
             "all of it by skops.io.dump or joblib.dump")
-    path = path_of_file("path", path)
+    opened = nullcontext(path) if hasattr(path, "write") else replacing(path_of_file("path", path))
     _check_parameters(model)
     writer = Writer()
     writer.add(model, type(model).__name__)
-    with replacing(path) as file:
+    with opened as file:
         write(file, {"ngdt": __version__, "objects": writer.objects}, writer.arrays)
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike | IO[bytes]) -> Any:
     """Load a model from a file that :func:`~ngdt.save` wrote.
 
     No file runs code, and the model takes no more memory than the file in proportion. All that is
@@ -85,7 +87,8 @@ def load(path: str | os.PathLike) -> Any:
 
     Parameters
     ----------
-    path : str or os.PathLike
+    path : str, os.PathLike or file object
+        Path of the file, or a binary file that is open for reading, which is read to its end.
 
     Returns
     -------
@@ -115,8 +118,7 @@ def load(path: str | os.PathLike) -> Any:
     ...     ngdt.load(Path(folder) / "tree.ngdt") == tree
     True
     """
-    path = path_of_file("path", path)
-    data = path.read_bytes()
+    data = path.read() if hasattr(path, "read") else path_of_file("path", path).read_bytes()
     try:
         return _loaded(data)
     except (InvalidModelFile, MemoryError):

@@ -1,5 +1,6 @@
 """Models that are saved and loaded are the same."""
 
+import io
 import os
 import pickle
 import stat
@@ -306,10 +307,25 @@ def test_kinds_of_paths(tmp_path, model, kind):
 
 @pytest.mark.parametrize("path", [3, None, b"model"])
 def test_other_paths_are_refused(model, path):
-    with pytest.raises(TypeError, match="path: "):
-        ngdt.save(model, path)
-    with pytest.raises(TypeError, match="path: "):
-        ngdt.load(path)
+    for action in (lambda: ngdt.save(model, path), lambda: ngdt.load(path)):
+        with pytest.raises(TypeError, match="path must be the path of a file") as error:
+            action()
+        assert str(error.value).endswith(
+            "type bytes: decode it by os.fsdecode" if isinstance(path, bytes) else
+            f"type {type(path).__name__}")
+
+
+def test_files_that_are_open(tmp_path, model):
+    stream = io.BytesIO()
+    ngdt.save(model, stream)
+    ngdt.save(model, tmp_path / "model")
+    assert stream.getvalue() == (tmp_path / "model").read_bytes()
+    stream.seek(0)
+    assert_same(ngdt.load(stream), model)
+    with open(tmp_path / "model", "rb") as file:
+        assert_same(ngdt.load(file), model)
+    with pytest.raises(ngdt.persistence.InvalidModelFile, match="is no valid model file"):
+        ngdt.load(stream)       # at its end
 
 
 def test_errors_of_the_disk_stay_what_they_are(tmp_path, model):
