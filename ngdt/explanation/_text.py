@@ -3,7 +3,7 @@
 import operator
 from math import isnan
 
-from ngdt._inspection.rules import category_rule_of
+from ngdt._inspection.rules import category_rule_of, rule_of
 from ngdt._util.numbers import format_number, format_value, shortest, whole_digits
 from ngdt.explanation._context import DIGITS
 
@@ -73,18 +73,20 @@ def _decision(explanation, decision, n_terms):
         condition = rule.text(left=not decision.is_right)
         return [f"node {decision.node}: {side}, {condition}; {otherwise}"]
     if len(terms.names) == 1:
-        condition = _condition(captions.tree.thresholds[decision.node], decision)
+        condition = _condition(captions, decision)
         return [f"node {decision.node}: {side}, {condition} ({far}); {otherwise}"]
     where = "above" if decision.is_right else "below"
     return [f"node {decision.node}: {side}, {_number(abs(decision.margin))} {where} the threshold "
             f"({far}); {otherwise}", *term_lines(terms, n_terms)]
 
 
-def _condition(threshold, decision):
-    """A split on one feature: its value and a limit.
+def _condition(captions, decision):
+    """A split on one feature: its value and a limit, that of the text of the tree.
 
-    All numbers on this side of the limit that is written go the way of the sample.
+    Where the sample lies between this and the threshold, all numbers on its side of the limit that
+    is written go its way.
     """
+    threshold = captions.tree.thresholds[decision.node]
     (name,), (value,), (weight,) = (
         decision.terms.names, decision.terms.values, decision.terms.weights)
     sign = {(True, True): ">", (True, False): "<", (False, True): "<=", (False, False): ">="}[
@@ -97,6 +99,10 @@ def _condition(threshold, decision):
 
     exact_limit = threshold / weight
     limit = shortest(exact_limit, whole_digits(exact_limit, DIGITS), fits)
+    rule = rule_of(captions, decision.node)
+    if captions.summary is not None and rule.is_condition and holds(
+            value, float(rule.comparison[1])):
+        limit = rule.comparison[1]
     written = shortest(
         value, whole_digits(value, decimals=1), lambda number: holds(number, float(limit)))
     return f"{name} = {format_number(written)} {sign} {format_number(limit)}"

@@ -18,6 +18,7 @@ from ngdt import (
     ObliqueTreeRegressor,
     Tree,
 )
+from ngdt.export import export_text
 from ngdt.plotting import plot_explanation
 from ngdt.testing.strategies import dyadics, problems
 
@@ -143,6 +144,16 @@ def test_names_of_columns_can_be_given(iris, estimator):
         model.explain(X[:1], feature_names=["a"])
 
 
+def test_limits_are_those_of_the_text_of_the_tree():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = ObliqueTreeClassifier(3, optimizer=None).fit(X, X[:, 0] * X[:, 1] > 0.2)
+    text = export_text(model)
+    for explanation in model.explain(X[:40]):
+        said = re.findall(r"(x\d) = \S+ (?:<=|>) (\S+) \(", str(explanation))
+        assert said
+        assert all(f"if {name} <= {limit}:" in text for name, limit in said)
+
+
 def test_the_whole_text():
     X = np.array([[0.0, 0.0], [4.0, 2.0], [2.0, 4.0], [2.0, 2.0]])
     tree = Tree([[1.0, 2.0], [0.0, 1.0]], [7.0, 1.5], [1, ~0], [~2, ~1],
@@ -173,7 +184,7 @@ def test_values_are_those_of_the_table(plt):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, year > 2019)
     forest = ObliqueForestClassifier(3, init="random", max_depth=1, optimizer=None, random_state=0)
     forest.fit(frame, year > 2019)
-    for row, text in ((7, "year = 2019 <= 2019 "), (8, "year = 2020 > 2019.5 ")):
+    for row, text in ((7, "year = 2019 <= 2019 "), (8, "year = 2020 > 2019 ")):
         explanation = tree.explain(frame[row:row + 1])[0]
         assert text in str(explanation)
         (change,) = explanation.changes_of_one_column()
