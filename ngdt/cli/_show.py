@@ -33,7 +33,8 @@ def _text(model, arguments):
     if is_forest(model) and arguments.tree is None:
         return _forest(model)
     tree = tree_of(model, arguments.tree)
-    rules = export_text(tree, n_terms=arguments.terms, max_depth=arguments.max_depth)
+    rules = export_text(tree, n_terms=arguments.terms, max_depth=arguments.max_depth,
+                        show_weights=True)
     # Of a competition of the defaults, no tree is what the user asked for.
     remark = "\nthe baseline: the tree of the optimizer was not clearly better" * (
         tree.baseline_kept_ and not tree.candidates_)

@@ -17,7 +17,7 @@ UNCERTAIN = "  # rounding of the sum decides for some samples"
 
 def export_text(
     model, *, feature_names=None, class_names=None, n_terms=5, digits=None, max_depth=None,
-    X=None,
+    show_weights=False, X=None,
 ):
     """Export a tree as text: nested conditions.
 
@@ -64,6 +64,8 @@ def export_text(
         are rounded, and a sample near a threshold may go another way.
     max_depth : int or None, default=None
         Levels of splits to write. None writes all.
+    show_weights : bool, default=False
+        Write the number of training samples of each leaf in brackets, if it is known.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples, as `model` reads them. None takes those of the
         last call of `fit` or `partial_fit`.
@@ -112,6 +114,8 @@ def export_text(
             texts = [f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"]
         elif type_ == "leaf":
             texts = leaf_lines(captions, item, n_terms, digits)
+            if show_weights and captions.n_node_samples is not None:
+                texts[-1] += f" [{captions.n_node_samples[captions.tree.n_internal + item]}]"
         lines += ["    " * depth + text for text in texts]
     means = missing_in_sums(captions)
     if means:

@@ -260,7 +260,8 @@ def test_a_sum_of_forests(run, frame, folder):
         rf"sum of \d forests? with {n_trees} trees, \d+ leaves, depth 2, for regression", printed)
     assert "feature importances" in printed
     last = model.estimators_[-1].estimators_[-1]
-    assert export_text(last) in run("show", "boosted.ngdt", "--tree", str(n_trees)).out
+    printed = run("show", "boosted.ngdt", "--tree", str(n_trees)).out
+    assert export_text(last, show_weights=True) in printed
     predictions = run("predict", "boosted.ngdt", "wine.csv").out.split()[1:]
     expected = model.predict(frame[model.feature_names_in_])
     np.testing.assert_allclose(np.array(predictions, float), expected)

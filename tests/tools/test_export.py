@@ -168,6 +168,15 @@ def test_names_are_those_of_the_data_frame(iris):
     assert re.match("if [cd] <= ", export_text(tree))
 
 
+def test_numbers_of_samples(iris):
+    model = ObliqueTreeClassifier(2, optimizer=None).fit(iris.data, iris.target)
+    plain, counted = export_text(model), export_text(model, show_weights=True)
+    counts = re.findall(r" \[(\d+)\]$", counted, re.M)
+    assert list(map(int, counts)) == model.n_node_samples[model.tree_.n_internal:].tolist()
+    assert re.sub(r" \[\d+\]$", "", counted, flags=re.M) == plain
+    assert export_text(model.tree_, show_weights=True) == export_text(model.tree_)
+
+
 def test_values_of_all_targets(iris):
     tree = ObliqueTreeRegressor(0, optimizer=None).fit(iris.data, iris.data[:, :2])
     assert export_text(tree, digits=3) == "5.84, 3.06"
