@@ -13,6 +13,7 @@ from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
     factor,
     hidden_terms,
+    one_line,
     round_weights,
     terms_of,
 )
@@ -66,7 +67,7 @@ class Formula:
 
 def _difference(captions, feature, center):
     if center:
-        name = captions.feature_names[feature]
+        name = one_line(captions.feature_names[feature])
         return f"({name} {'-' if center > 0 else '+'} {format_number(abs(center))})"
     return factor(captions, feature)
 

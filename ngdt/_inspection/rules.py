@@ -3,6 +3,7 @@
 A rule that shows all its features sends each sample of the summary as the tree does.
 """
 
+import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from ngdt._util.numbers import exact, percent, shortest
 DEFAULT_DIGITS = 3
 # How plots and pages write the relation of a condition.
 SIGNS = {"<=": "≤", ">=": "≥"}
+_LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +86,13 @@ class CategoryRule:
 
     def text(self, left):
         """The condition that samples of the left or of the right child meet."""
-        is_in = self.is_left == left
+        is_in, column = self.is_left == left, one_line(self.column)
         if self.other is not None and not is_in:
-            return f"{self.column} is {self.other}"
-        if len(self.categories) == 1:
-            return f"{self.column} {'is' if is_in else 'is not'} {self.categories[0]}"
-        return f"{self.column} {'in' if is_in else 'not in'} {{{', '.join(self.categories)}}}"
+            return f"{column} is {self.other}"
+        categories = [one_line(each) for each in self.categories]
+        if len(categories) == 1:
+            return f"{column} {'is' if is_in else 'is not'} {categories[0]}"
+        return f"{column} {'in' if is_in else 'not in'} {{{', '.join(categories)}}}"
 
 
 def category_rule_of(captions, node):
@@ -210,6 +213,17 @@ def hidden_terms(captions, effect, n_terms):
     return f"{text} ({percent(float(effect[n_terms:].sum() / effect.sum()))} of the effect)"
 
 
+def one_line(name):
+    """A name in one line that can be seen: an empty one is quoted, and line breaks are escaped.
+
+    Examples
+    --------
+    >>> print(one_line("age"), one_line(""), one_line("income\\nin euros"))
+    age "" income\\nin euros
+    """
+    return _LINE_BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode(), name) or '""'
+
+
 def factor(captions, feature):
     """The name of a feature as it is written in a term: that of a condition is in parentheses.
 
@@ -222,7 +236,7 @@ def factor(captions, feature):
     -------
     str
     """
-    name = captions.feature_names[feature]
+    name = one_line(captions.feature_names[feature])
     return name if captions.is_number(feature) else f"({name})"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ngdt._encoding.columns import column_indices
+from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import exact, format_number, format_value, shortest, whole_digits
 from ngdt.explanation._context import DIGITS, Prediction, Row
 
@@ -54,7 +55,7 @@ class Change:
         -------
         str
         """
-        parts = [f"{name} {_written(self.before[name], text)} to {text}"
+        parts = [f"{one_line(name)} {_written(self.before[name], text)} to {text}"
                  for name, text in [*self.texts.items()][:n_terms]]
         if n_terms is not None and len(self.texts) > n_terms:
             parts.append(f"{len(self.texts) - n_terms} more")

@@ -3,7 +3,7 @@
 import operator
 from math import isnan
 
-from ngdt._inspection.rules import category_rule_of, rule_of
+from ngdt._inspection.rules import category_rule_of, one_line, rule_of
 from ngdt._util.numbers import format_number, format_value, shortest, whole_digits
 from ngdt.explanation._context import DIGITS
 
@@ -105,7 +105,7 @@ def _condition(captions, decision):
         limit = rule.comparison[1]
     written = shortest(
         value, whole_digits(value, decimals=1), lambda number: holds(number, float(limit)))
-    return f"{name} = {format_number(written)} {sign} {format_number(limit)}"
+    return f"{one_line(name)} = {format_number(written)} {sign} {format_number(limit)}"
 
 
 def term_lines(terms, n_terms):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._inspection.leaf_formulas import has_log_odds, leaf_texts, log_odds_of
-from ngdt._inspection.rules import category_rule_of, factor, rule_of
+from ngdt._inspection.rules import category_rule_of, factor, one_line, rule_of
 from ngdt._util.numbers import format_number
 
 # Relations of conditions for the left child, and their opposites for the right child.
@@ -74,7 +74,7 @@ def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
         return Condition(of_categories.text(left=left))
     rule = rule_of(captions, node, n_terms, digits)
     if rule.is_condition:
-        subject = captions.feature_names[rule.features[0]]
+        subject = one_line(captions.feature_names[rule.features[0]])
         relation, limit = rule.comparison
     else:
         terms = " ".join(
@@ -157,6 +157,7 @@ def leaf_lines(captions, leaf, n_terms=None, digits=None):
         One, or one for each class.
     """
     tree, names = captions.tree, captions.class_names
+    names = None if names is None else [one_line(name) for name in names]
     is_linear = tree.slopes is not None and tree.slopes[leaf].any()
     if names is not None and not is_linear:
         values = tree.values[leaf]

@@ -15,6 +15,7 @@ from ngdt._inspection.rules import (
     category_rule_of,
     factor,
     hidden_terms,
+    one_line,
     rule_of,
     terms_of,
 )
@@ -321,7 +322,7 @@ def condition_text(captions, rule):
     """Condition for the left child, from a rule on a single feature."""
     (feature,), (relation, limit) = rule.features, rule.comparison
     missing = " or missing" if rule.missing_is_left else ""
-    return (f"{captions.feature_names[feature]} {SIGNS[relation]}{_FIXED_SPACE}"
+    return (f"{one_line(captions.feature_names[feature])} {SIGNS[relation]}{_FIXED_SPACE}"
             f"{_minus(format_number(limit))}{missing}")
 
 

@@ -115,3 +115,19 @@ def test_characters_that_cannot_be_written(character):
         text.encode()
     with pytest.raises(ValueError, match=rf"holds {re.escape(ascii(character))}, which SQL"):
         export_sql(model)
+
+
+def test_names_stay_in_their_line():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"": random.normal(size=200), "a\nb": random.normal(size=200)})
+    frame["c\u2028d"] = random.choice(["Rome\nOslo", "Lima"], 200)
+    y = np.where(frame["a\nb"] > 0, "yes\nor", "no")
+    y[frame[""] > 1], y[frame["c\u2028d"] == "Lima"] = "maybe", "no"
+    model = ObliqueTreeClassifier(3, optimizer=None).fit(frame, y)
+    lines = export_text(model).splitlines()
+    assert all(re.match(r" *(if .*:|else:|.* \(\S+\))$", line) for line in lines)
+    text = "\n".join(lines)
+    for part in ("a\\nb <= ", '"" <= ', "c\\u2028d is ", "yes\\nor ("):
+        assert part in text
+    for rule in export_rules(model):
+        assert len(str(rule).splitlines()) == 1

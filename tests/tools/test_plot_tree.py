@@ -408,7 +408,7 @@ def test_huge_values_and_names_of_several_lines(iris):
     model = ObliqueTreeRegressor(2, optimizer=None).fit(X, y)
     model.tree_ = Tree([[0.0, 0.0, 1.0, 0.0]], [2.0], [~0], [~1], [[-1.7e308], [1.7e308]])
     found = texts(plot_tree(model, X=X, filled=True, feature_names=["a", "b", "c\nd", "e"]))
-    assert {"c d ≤ 2", "−1.7e+308", "1.7e+308"} <= set(found)
+    assert {"c\\nd ≤ 2", "−1.7e+308", "1.7e+308"} <= set(found)
 
 
 def test_subtrees_of_images_have_their_frequent_classes(all_digits):
