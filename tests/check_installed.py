@@ -26,8 +26,8 @@ def check_archives(sdist, wheel):
     headers = {name for name in source if name.startswith("ngdt/") and name.endswith(".pxd")}
     stubs = {name for name in source if name.startswith("ngdt/") and name.endswith(".pyi")}
     for files in (source, installed):
-        missing = {"ngdt/py.typed", "ngdt/_core/loss.pxd", "ngdt/_core/loss.pyi"} | headers | stubs
-        missing -= files
+        missing = {"ngdt_command.py", "ngdt/py.typed", "ngdt/_core/loss.pxd", "ngdt/_core/loss.pyi"}
+        missing = (missing | headers | stubs) - files
         assert not missing, f"not shipped: {sorted(missing)}"
         generated = {f"{name}.c" for name in modules} & files
         assert not generated, f"generated files shipped: {sorted(generated)}"

@@ -1,5 +1,6 @@
 """Commands: their output, their files, and one line on stderr for every mistake."""
 
+import contextlib
 import io
 import os
 import re
@@ -10,6 +11,7 @@ from base64 import b64decode
 from errno import ENOSPC
 from html.parser import HTMLParser
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +20,7 @@ from sklearn.datasets import dump_svmlight_file, load_diabetes, load_wine
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 import ngdt
+import ngdt_command
 from ngdt._core.scaling import Scaling
 from ngdt._encoding.targets import ClassTargets
 from ngdt.cli import main
@@ -642,6 +645,28 @@ def test_every_command_has_help(capsys):
             main([name, "--help"])
         assert error.value.code == 0
         assert f"usage: ngdt {name}" in capsys.readouterr().out
+
+
+def test_ctrl_c_while_modules_are_imported(tmp_path):
+    (tmp_path / "ngdt").mkdir()
+    (tmp_path / "ngdt" / "__init__.py").write_text("")
+    (tmp_path / "ngdt" / "cli.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)")
+    command = Path(ngdt_command.__file__)
+    (tmp_path / command.name).write_text(command.read_text(encoding="utf-8"), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", "import ngdt_command; ngdt_command.main()"], cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+        check=False)
+    assert (done.returncode, done.stderr) == (130, "ngdt: interrupted\n")
+
+
+def test_the_command_runs_as_installed(run, folder, monkeypatch):
+    expected = run("show", "wine.ngdt").out
+    monkeypatch.setattr(sys, "argv", ["ngdt", "show", "wine.ngdt"])
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert ngdt_command.main() == 0
+    assert printed.getvalue() == expected
 
 
 def test_a_closed_pipe_is_no_error(folder):
