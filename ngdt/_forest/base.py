@@ -385,6 +385,18 @@ class ObliqueForest(TableEstimator):
         ends = np.cumsum([0, *(tree.n_internal for tree in trees)])
         return sparse.hstack(paths, format="csr"), ends
 
+    def __len__(self):
+        """Number of trees."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        """The estimator of a tree, or a list of those of a slice."""
+        return self.estimators_[index]
+
+    def __iter__(self):
+        """The estimators of the trees, one after the other."""
+        return iter(self.estimators_)
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "estimators_")
 

@@ -96,6 +96,15 @@ def test_all_losses(loss, optimizer, diabetes):
 
 
 @BOTH
+def test_a_forest_is_a_sequence_of_its_estimators(forest, iris):
+    model = greedy(forest).fit(*iris)
+    assert len(model) == 4
+    assert list(model) == model.estimators_
+    assert model[-1] is model.estimators_[3]
+    assert model[1:3] == model.estimators_[1:3]
+
+
+@BOTH
 def test_leaves_and_paths(forest, iris):
     X, y = iris
     model = greedy(forest).fit(X, y)
