@@ -8,8 +8,6 @@ it were on it. Trees are trees of raw features, and split far values as they spl
 import numpy as np
 from scipy import sparse
 
-from ngdt._util.validation import stored_per_sample
-
 # On each side of the median, the fence is `REACH` times as far from it as `SHARE` of the values:
 # up to a quarter of them may be anywhere without moving it. A normal distribution has its fences at
 # 5.8 standard deviations, and of an exponential one they leave out 0.05 %.
@@ -33,9 +31,7 @@ def fences(X, sample_weight):
         Samples of weight 0 are ignored.
     """
     if sparse.issparse(X):
-        weight = np.repeat(sample_weight, stored_per_sample(X))
-        return tuple(sign * _reach_from_zero(sign * X.data, X.indices, weight, X.shape[1])
-                     for sign in (-1.0, 1.0))
+        return _sparse_fences(sparse.csc_array(X), sample_weight)
     samples = np.flatnonzero(sample_weight > 0)
     if len(samples) > _MAX_SAMPLES:
         samples = samples[np.linspace(0, len(samples) - 1, _MAX_SAMPLES).astype(np.intp)]
@@ -75,26 +71,30 @@ def _fences_of_rows(values, weight):
                 (median + REACH * np.maximum(right - median, 0.0))[:, 0])
 
 
-def _reach_from_zero(values, columns, weight, p):
-    """Fences of sparse features above zero; infinite where no value is far."""
-    least, most = np.full(p, np.inf), np.zeros(p)
-    used = (weight > 0) & (values > 0)
-    np.minimum.at(least, columns[used], values[used])
-    np.maximum.at(most, columns[used], values[used])
+def _sparse_fences(X, sample_weight):
+    """Fences of sparse features, by columns; infinite where no value can be far."""
+    low, high = np.full(X.shape[1], -np.inf), np.full(X.shape[1], np.inf)
+    stored = np.flatnonzero(np.diff(X.indptr))
+    starts, size = X.indptr[stored], np.abs(X.data)
+    least, most = np.minimum.reduceat(size, starts), np.maximum.reduceat(size, starts)
     with np.errstate(over="ignore"):
-        used &= (most > REACH * least)[columns]
-    found = np.full(p, np.inf)
-    values, columns, weight = values[used], columns[used], weight[used]
-    order = np.lexsort((values, columns))
-    values, reached = values[order].astype(np.float64), np.cumsum(weight[order])
-    total = np.bincount(columns, weight, minlength=p)
-    present = np.flatnonzero(total)
-    total = total[present]
-    before = np.cumsum(total) - total
-    place = np.searchsorted(reached, before + SHARE * total)
-    with np.errstate(over="ignore"):
-        found[present] = REACH * values[np.minimum(place, len(values) - 1)]
-    return found
+        for j in stored[most > REACH * least]:
+            place = slice(X.indptr[j], X.indptr[j + 1])
+            values, weight = X.data[place], sample_weight[X.indices[place]]
+            low[j] = -REACH * _quantile(-values, weight)
+            high[j] = REACH * _quantile(values, weight)
+    return low, high
+
+
+def _quantile(values, weight):
+    """Number that is not less than `SHARE` of the positive values; infinite without any."""
+    used = (values > 0) & (weight > 0)
+    values, weight = values[used], weight[used]
+    if len(values) == 0:
+        return np.inf
+    order = np.argsort(values)
+    reached = np.cumsum(weight[order])
+    return float(values[order[np.searchsorted(reached, SHARE * reached[-1])]])
 
 
 def winsorized(X, low, high):

@@ -51,6 +51,17 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
     assert not fitted.baseline_kept_
 
 
+def test_three_rows_with_gross_errors_do_not_ruin_the_tree(all_digits):
+    (X, y), scores = all_digits, []
+    gross = X.copy()
+    gross[[3, 400, 900], ::2] += 1000.0 * X.std()
+    for each in (X, gross):
+        model = classifier(validation_fraction=None).fit(
+            da.from_array(each[:1300], chunks=(500, 64)), da.from_array(y[:1300], chunks=500))
+        scores.append(model.score(X[1300:], y[1300:]))
+    assert scores[1] >= scores[0] - 0.02
+
+
 @pytest.mark.parametrize("optimizer", [SSGD(epochs=15), SGD(epochs=15)], ids=str)
 def test_sgd_is_as_accurate_as_in_memory(optimizer, digits_in_parts, all_digits):
     X, y = all_digits
