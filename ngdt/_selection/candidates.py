@@ -38,12 +38,10 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
 
 def takes_models(problem):
     """Return whether linear models of all features compete in the leaves."""
-    p = problem.X.shape[1]
-    if p > policy.MAX_MODEL_FEATURES:
-        return False
-    few = len(problem.training_samples) < policy.MANY_SAMPLES
-    return not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= (
-        policy.FEW_COEFFICIENTS if few else policy.MANY_COEFFICIENTS)
+    few, p = len(problem.training_samples) < policy.MANY_SAMPLES, problem.X.shape[1]
+    most = policy.FEW_COEFFICIENTS if few else policy.MANY_COEFFICIENTS
+    return p <= policy.MAX_MODEL_FEATURES and (
+        not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= most)
 
 
 def _class_candidates(problem, few, leaf, linear_leaves):

@@ -1,8 +1,8 @@
 """The default: candidates are compared on held-out samples, and the best is trained on all."""
 
 from functools import cached_property, partial
-from operator import itemgetter
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -13,7 +13,7 @@ from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
 from ngdt._selection.candidates import candidate, default_candidates
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
-from ngdt._training.choice import Choice, Fold, Rule, choose
+from ngdt._training.choice import Candidate, Choice, Fold, Rule, choose
 from ngdt._training.folds import pruning_folds
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult
@@ -30,13 +30,11 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
                  seconds_per_sample=0.0):
     """Choose between the default candidates, and train the winner on all samples.
 
-    A given fraction replaces the folds of `fold_samples`. Without any, the last candidate wins. Of
-    large data, only some of the samples are compared on; with a deadline, how many depends on the
-    time that it takes to read one. The problem has no validation samples.
-
-    Returns a `TrainingResult` with the `Choice.table`: mean errors are shares of misclassified
-    samples, or losses of standardised targets. Ctrl-C raises Stopped, with the best tree of the
-    folds, or the winner as far as it has been trained if that is better.
+    A given fraction replaces the folds of `fold_samples`. Without any, the last candidate wins.
+    Some samples of large data decide; with a deadline, as many as there is time to read. Mean
+    errors in `Choice.table` are shares of misclassified samples, or losses of standardised targets.
+    Ctrl-C raises Stopped, with the best tree of the folds, or the winner as far as it has been
+    trained if that is better. The problem has no validation samples.
     """
     candidates = default_candidates(problem, leaf, linear_leaves)
     sample = sample_to_compare_on(problem, len(candidates) * seconds_per_sample)
@@ -64,7 +62,7 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
             trees = of_all if problem.control.deadline.fits(seconds) else greedy
             trained.append(_judged(problem, each, each.make(
                 Fold(training, trees=partial(trees.tree, training, seconds)))))
-            has_failed = trained[-1][0] > sum(choice.mean_error(each))
+            has_failed = trained[-1].error > sum(choice.mean_error(each))
             if not has_failed or not problem.control.deadline.fits():
                 break
         return _best(problem, trained, choice)
@@ -82,34 +80,39 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
         raise Stopped(best.tree, best.history, best.candidates, is_pruned) from error
 
 
+class _Trained(NamedTuple):
+    """A candidate after its training on all samples."""
+
+    error: float    # on these samples
+    candidate: Candidate
+    result: TrainingResult | Stopped
+
+
 def _judged(problem, candidate, result):
-    """Training error of a candidate that was trained on all samples, and what it was made of."""
     samples = problem.training_samples
-    return np.average(problem.errors(result.tree, samples),
-                      weights=problem.sample_weight[samples]), candidate, result
+    errors, weight = problem.errors(result.tree, samples), problem.sample_weight[samples]
+    return _Trained(np.average(errors, weights=weight), candidate, result)
 
 
 def _best(problem, trained, choice):
     """The result with the least training error."""
-    _, candidate, result = min(trained, key=itemgetter(0))
+    best = min(trained, key=lambda each: each.error)
     return TrainingResult(
-        enforce_limits(result.tree, problem), result.history or {"optimizer": []},
-        candidate.name in _BASELINES, choice.table(candidate))
+        enforce_limits(best.result.tree, problem), best.result.history or {"optimizer": []},
+        best.candidate.name in _BASELINES, choice.table(best.candidate))
 
 
 class _GreedyTrees:
     """The greedy trees that candidates are, or start from: of all samples and without each fold.
 
-    By name, "pruned" is the pruned greedy tree, "initial" the same of a depth of at most 8 with at
-    least one split, and "model" the model tree. They are made when asked for. `folds` are those
-    that the candidates are compared on, until `deadline`.
+    "pruned" is the pruned greedy tree, "initial" the same of at most 8 levels with a split, "model"
+    the model tree; made when asked for. Until `deadline`, candidates are compared on `folds`.
     """
 
     def __init__(self, problem, fraction, model_tree, share=None):
         samples = fold_samples_of(problem, fraction)
         n = len(samples)
-        self.problem, self.model_tree = problem.doing(1 / (1 + n)), model_tree
-        self.share = share
+        self.problem, self.model_tree, self.share = problem.doing(1 / (1 + n)), model_tree, share
         self.deadline = problem.control.deadline.share(
             policy.FOLDS_TIME if n > 1 else policy.COMPARISON_TIME)
         self.folds = [
@@ -214,8 +217,7 @@ def _is_soft_linear(candidate):
 def _gains_over(leaf, tree, fold):
     """Gain of probabilities over those of a single leaf, shape (2, n_samples).
 
-    What they save of the squared error, and half of what a small step towards them would save,
-    relative to its size: that of a tree that is too sure may be positive where the first is not.
+    What they save of the squared error, and half of what a small step towards them would save.
     """
     problem, samples = fold.problem, fold.samples
     labels = np.eye(problem.n_outputs)[problem.y[samples, 0].astype(np.intp)]
