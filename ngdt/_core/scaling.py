@@ -203,12 +203,12 @@ class Scaling:
         moments = Moments.of(X, sample_weight) if moments is None else moments
         low, high = fences(X, sample_weight)
         if not (np.any(moments.low < low) or np.any(moments.high > high)):
-            return cls.by(moments, X, standardize)
+            return cls.of_moments(moments, X, standardize)
         moments = Moments.of(winsorized(X, low, high), sample_weight)
-        return replace(cls.by(moments, X, standardize), low=low, high=high)
+        return replace(cls.of_moments(moments, X, standardize), low=low, high=high)
 
     @classmethod
-    def by(cls, moments, X, standardize):
+    def of_moments(cls, moments, X, standardize):
         """Scaling by the moments of samples, without fences; parameters are those of `fit`."""
         mean, scale = moments.mean, moments.std
         if sparse.issparse(X):

@@ -155,7 +155,7 @@ class _Comparison:
         if not isinstance(tree, Tree):
             timed = self.training.with_time(policy.INITIAL_TIME if n else 1.0)
             timed = timed.doing(1 / (1 + n), "initial tree")
-            near = timed.near_targets if n else timed.y
+            near = timed.winsorized_targets if n else timed.y
             # A greedy tree would spend its splits on far targets.
             tree = tree.initialize(timed) if near is timed.y else timed.refit_leaves(
                 tree.initialize(timed.replace(y=near)))
@@ -178,11 +178,10 @@ class _Comparison:
         problem, optimizers = self.training, self.trained.optimizers
         if not optimizers or optimizers[0].regularizes:
             return False
-        found, given = (
-            [weight @ problem.errors(each, np.arange(len(weight), dtype=np.int32))
-             for weight in (problem.sample_weight, problem.validation_weight) if weight is not None]
-            for each in (tree, initial))
-        return found[0] > given[0] and found[-1] >= given[-1]
+        every = np.arange(len(problem.y), dtype=np.int32)
+        saved = problem.errors(initial, every) - problem.errors(tree, every)
+        weight, validation = problem.sample_weight, problem.validation_weight
+        return weight @ saved < 0.0 and (validation is None or validation @ saved <= 0.0)
 
     def gain(self, initial, tree):
         """Gain of the trained tree over the baseline in standard errors.

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ngdt._core.scaling import power_of_two
 from ngdt._training.folds import problem_without
 from ngdt._training.problem import Problem, standard_errors_saved
 from ngdt._training.size_limits import enforce_limits
@@ -101,8 +102,7 @@ class Choice:
         if not errors:
             return MeanError(np.nan, np.nan)
         weight = np.concatenate([fold.weight for fold in self.folds[:len(errors)]])
-        # By a power of two, which rounds nothing: squares of large weights overflow.
-        unit = np.ldexp(1.0, np.frexp(weight.max())[1] - 1)
+        unit = power_of_two(weight.max())   # squares of large weights overflow
         weight, errors = weight / unit, np.concatenate(errors) / unit
         mean = errors.sum() / weight.sum()
         return MeanError(mean, np.sqrt(((errors - mean * weight) ** 2).sum()) / weight.sum())

@@ -275,15 +275,16 @@ class Problem:
         scaling, near = self.scaling, {}
         if scaling.low is not None:
             near["X"] = winsorized(self.X, scaling.low, scaling.high)
-        y = self.near_targets
+        y = self.winsorized_targets
         if y is not self.y:
             near["y"] = y
+        if not near:
+            return None
         return self.replace(**near).knowing(
-            winsorized=None, scaling=dataclasses.replace(scaling, low=None, high=None)) if (
-                near) else None
+            winsorized=None, scaling=dataclasses.replace(scaling, low=None, high=None))
 
     @property
-    def near_targets(self) -> np.ndarray:
+    def winsorized_targets(self) -> np.ndarray:
         """The targets; of the squared error, those of training samples within their fences."""
         if not self.loss.is_squared:
             return self.y

@@ -60,7 +60,7 @@ class RowSpan:
             return problem.replace(X=self.X, standardize=False)
         found = problem.replace(X=self.X, standardize="global")
         # Coordinates have no fences: the first samples have large ones.
-        return found.knowing(scaling=Scaling.by(found.moments, self.X, "global"))
+        return found.knowing(scaling=Scaling.of_moments(found.moments, self.X, "global"))
 
     @staticmethod
     def fits(problem):
