@@ -209,7 +209,7 @@ def _holds_strings(values, name, described):
 
 
 def _way_out(value):
-    """What a cell holds that is neither a number nor a string, and what to do."""
+    """Description of what a cell holds that is neither a number nor a string, and what to do."""
     if isinstance(value, TIMES) or type(value).__name__ == "Period":
         return "dates or times. Convert it to numbers, such as the year, or the days since a date"
     kind = f"cells of type {type(value).__name__}"

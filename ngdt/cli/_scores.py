@@ -84,7 +84,7 @@ def score(y, lost, classifies):
 
 
 def probability_scores(y, probabilities, known, classes):
-    """What the probabilities of each sample add to the score of `probability_score`.
+    """Scores of the samples by their probabilities, as `probability_score` takes them.
 
     Parameters
     ----------

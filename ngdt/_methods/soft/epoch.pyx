@@ -55,7 +55,7 @@ NOT_MIXED = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
 
 
 cdef class SoftWorker(Worker):
-    """Memory of one thread: for gradients, and for numbers of the mini-batch.
+    """Buffers of one thread: gradients, and statistics of the mini-batch.
 
     Parameters
     ----------
