@@ -28,12 +28,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
     optimizers (`optimizer`). By default, several trees compete on samples that they were not
-    trained on, and the best one is trained on all samples: the greedy tree pruned by cost
-    complexity, trees with few weights that tree alternating optimization makes of it
-    (Carreira-Perpiñán & Tavallali, 2018), complete trees that route softly while routing becomes
-    hard, after Hehn et al. (2020), and logistic regression, alone or in the leaves of a greedy
-    tree. `candidates_` has their errors. So the result may be a linear model, as a tree of a single
-    leaf, or an ordinary pruned tree; ``leaf="constant"`` leaves the linear models out.
+    trained on, and the winner is trained on all: trees with few weights that tree alternating
+    optimization makes of the greedy tree (Carreira-Perpiñán & Tavallali, 2018), which are
+    preferred; the greedy tree itself, pruned by cost complexity; and complete trees that route
+    softly while routing becomes hard, after Hehn et al. (2020). `candidates_` has their errors. The
+    rule is in the user guide, "What is trained by default".
 
     Parameters
     ----------
@@ -81,11 +80,12 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         the result with the baseline; below 20 000 samples three folds replace that comparison,
         except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
         is compared. A tree given as `init` is no baseline.
-    leaf : {"auto", "constant", "linear"}, default="auto"
+    leaf : {"auto", "constant", "linear"}, default="constant"
         What a leaf predicts: constant probabilities, or those of a logistic regression, whose
-        logits are weighted sums of the features. "auto" lets both compete by default, and is
-        "constant" where `init` or `optimizer` is given. With "linear",
-        :class:`ngdt.optimizers.LinearLeaves` comes after the given optimizers.
+        logits are weighted sums of the features. "auto" lets both compete by default, where a
+        linear model alone, a tree of one leaf, is preferred; it is "constant" where `init` or
+        `optimizer` is given. With "linear", :class:`ngdt.optimizers.LinearLeaves` comes after the
+        given optimizers.
     leaf_features : {"auto", "all", "path"} or array-like, default="auto"
         What linear leaves use: all features, those that the tree splits by, or columns that are
         given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
@@ -153,10 +153,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     candidates_ : dict of lists
         One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
         else empty. ``candidate`` is its name, ``error`` the share of misclassified samples among
-        those that it was not trained on, ``standard_error`` that of this share, ``n_folds`` the
-        number of folds after which it left the race or won, and ``chosen`` whether it won. Only
-        errors of the same ``n_folds`` can be compared. A last entry ``single leaf`` is there where
-        no tree was better than chance.
+        those that it was not trained on, ``standard_error`` that of this share, ``log_loss`` that
+        of its probabilities, ``lead`` how many standard errors of the difference it is better than
+        the first one, ``leaves`` the mean number of leaves, ``n_folds`` the number of folds after
+        which it left the race or won, and ``chosen`` whether it won. Only errors of the same
+        ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or
@@ -213,7 +214,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
         loss: str | Loss | None = None,
         validation_fraction: float | Literal["auto"] | None = "auto",
-        leaf: Literal["auto", "constant", "linear"] = "auto",
+        leaf: Literal["auto", "constant", "linear"] = "constant",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
         leaf_penalty: float | Literal["auto"] = "auto",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,

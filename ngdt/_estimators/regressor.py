@@ -20,14 +20,14 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
 
     All splits and leaves of an initial tree (`init`) are improved together by one or more
     optimizers (`optimizer`). By default, several trees compete on samples that they were not
-    trained on, and the best one is trained on all samples: the greedy tree pruned by cost
-    complexity; a greedy tree with a ridge regression in each leaf, and what tree alternating
-    optimization makes of it (Carreira-Perpiñán & Tavallali, 2018); and complete trees that route
-    softly while routing becomes hard, with linear leaves or, for more than 128 features and from
-    2000 samples on, with constant ones. So the result may be ridge regression, as a single linear
-    leaf, or an ordinary pruned tree. If none is clearly better than the mean of y, the tree is a
-    single constant leaf. `candidates_` has the errors. With ``leaf="constant"`` or ``"linear"``,
-    more trees of that kind compete.
+    trained on, and the winner is trained on all: a greedy tree with a ridge regression in each
+    leaf, and what tree alternating optimization makes of it (Carreira-Perpiñán & Tavallali, 2018),
+    which is preferred; a complete tree with linear leaves that routes softly while routing becomes
+    hard; and the greedy tree pruned by cost complexity. Where linear leaves are not wanted or take
+    too long, trees with constant leaves compete. A linear model alone, a tree of one leaf, wins
+    only if it is clearly better than the best tree with splits, and the mean of y if no tree is
+    clearly better. `candidates_` has the errors. The rule is in the user guide, "What is trained by
+    default".
 
     Parameters
     ----------
@@ -142,9 +142,10 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
         else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
         trained on (the loss of the standardised targets; the squared error is in units of the
-        variance of y), ``standard_error`` that of the mean, ``n_folds`` the number of folds after
-        which it left the race or won, and ``chosen`` whether it won. Only errors of the same
-        ``n_folds`` can be compared.
+        variance of y), ``standard_error`` that of the mean, ``lead`` how many standard errors of
+        the difference it is better than the first one, ``leaves`` the mean number of leaves,
+        ``n_folds`` the number of folds after which it left the race or won, and ``chosen`` whether
+        it won. Only errors of the same ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or

@@ -4,11 +4,12 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.scaling import MAX_SOFT_FEATURES
+from ngdt._forest import policy
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.linear_leaves.models import node_type
 from ngdt._methods.soft.annealed import MAX_BATCH_SIZE, default_decay, default_rate
-from ngdt._selection import policy
 from ngdt._selection.candidates import candidate, takes_models
+from ngdt._selection.policy import MAX_TRAINED_DEPTH, MIXING, N_PASSES
 from ngdt.initializers import RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed
 
@@ -35,14 +36,14 @@ def _class_candidates(problem, p, finish):
     n_candidates = max(1, round(np.sqrt(p)))
     oblique = RandomOblique(
         max(n_candidates, policy.MIN_CANDIDATES), min(policy.N_NONZERO, p))
-    random, tao = RandomOblique(n_candidates, 1), TAO(C=1.0, max_passes=policy.N_PASSES)
+    random, tao = RandomOblique(n_candidates, 1), TAO(C=1.0, max_passes=N_PASSES)
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found = [_ssgd(random, finish)]
     else:
         found = [_annealed(problem, p, finish)]
         if not sparse.issparse(problem.X) and not _is_large(problem):
-            found.append(_annealed(problem, p, finish, ", mixed", mixing=policy.MIXING))
-    return [*found, candidate("tao", random, (tao, *finish), max_depth=policy.MAX_TRAINED_DEPTH),
+            found.append(_annealed(problem, p, finish, ", mixed", mixing=MIXING))
+    return [*found, candidate("tao", random, (tao, *finish), max_depth=MAX_TRAINED_DEPTH),
             candidate("random oblique", oblique, finish), candidate("random", random, finish)]
 
 
@@ -52,7 +53,7 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
         policy.N_REGRESSION_CANDIDATES, min(policy.N_REGRESSION_NONZERO, p))
     # As many features as random forests try, but drawn with repetition.
     random = RandomOblique(min(p, policy.MAX_FEATURES), 1)
-    tao = TAO(C=10.0, max_passes=policy.N_PASSES)
+    tao = TAO(C=10.0, max_passes=N_PASSES)
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         soft = _ssgd(random, finish)
     elif leaf == "constant" or node_type(problem.loss) is None:
@@ -66,7 +67,7 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
             weight_decay=_weight_decay(problem, default_rate(problem.loss, p), "linear"))
         soft = candidate("annealed, linear", RandomComplete(), (annealed, tao, *refit),
                          max_depth=policy.MAX_LINEAR_DEPTH)
-    found = [candidate("tao", oblique, (tao, *finish), max_depth=policy.MAX_TRAINED_DEPTH), soft,
+    found = [candidate("tao", oblique, (tao, *finish), max_depth=MAX_TRAINED_DEPTH), soft,
              candidate("random oblique", oblique, finish), candidate("random", random, finish)]
     # Next to others, a single leaf draws their predictions towards the mean.
     return found if leaf == "linear" else [*found, candidate("single leaf", SingleLeaf())]
@@ -74,7 +75,7 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
 
 def _ssgd(random, finish):
     """Random trees that are trained where soft training takes too long."""
-    return candidate("ssgd", random, (SSGD(), *finish), max_depth=policy.MAX_TRAINED_DEPTH)
+    return candidate("ssgd", random, (SSGD(), *finish), max_depth=MAX_TRAINED_DEPTH)
 
 
 def _annealed(problem, p, finish, what="", **options):

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import softmax
 
+from ngdt._forest import policy
 from ngdt._forest.training import Growth
-from ngdt._selection import policy
+from ngdt._selection.policy import MANY_SAMPLES
 from ngdt._selection.sample import draw
 from ngdt._training.folds import fold_samples
 
@@ -71,7 +72,7 @@ def _can_compare(problem):
 def _train_some(growth, kinds, sampling, seeds):
     """Train a few trees of each kind: their `Growth`, and the samples held out of each seed."""
     whole, n_trees = growth.problem, len(seeds)
-    many = len(whole.training_samples) >= policy.MANY_SAMPLES
+    many = len(whole.training_samples) >= MANY_SAMPLES
     seeds = seeds[:policy.N_TRIAL_OF_MANY if many else policy.N_TRIAL]
     problem = draw(whole, min(
         policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // whole.X.shape[1]))

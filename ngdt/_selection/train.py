@@ -10,7 +10,7 @@ from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.annealed import Annealed
 from ngdt._selection import policy
-from ngdt._training.choice import Candidate, Choice, Fold, Rule, choose
+from ngdt._training.choice import MIN_LEAD, Candidate, Choice, Fold, choose
 from ngdt._training.folds import N_FOLDS, hold_out, problem_without, strata_of
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
@@ -104,7 +104,7 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
         gain = comparison.gain(initial, tree)
         # Where nothing else decides, training samples do, unless a method is wanted as it is.
         is_worse = gain == np.inf and validation_fraction and comparison.is_worse(initial, tree)
-        if gain > policy.MIN_GAIN_SE and not is_worse:
+        if gain > MIN_LEAD and not is_worse:
             return TrainingResult(tree, history)
         if problem.control.verbose:
             print("[selection] the trained tree was not clearly better than "
@@ -198,9 +198,10 @@ class _Comparison:
             self.compared_tree = enforce_limits(baseline, self.problem)
             samples = np.flatnonzero(self.test_weight).astype(np.int32)
             fold = Fold(self.problem, samples, self.test_weight[samples])
-            gain = standard_errors_saved(fold.errors(self.compared_tree), fold.errors(tree))
+            gain = standard_errors_saved(
+                fold.score(self.compared_tree).error, fold.score(tree).error)
         # A gain that is not positive needs no folds: the bias favours the trained tree.
-        is_unsure = self.test_weight is None or 0 < gain <= policy.SELECTION_BIAS_SE
+        is_unsure = self.test_weight is None or 0 < gain <= policy.SELECTION_BIAS
         if self.has_folds and is_unsure and deadline.fits(N_FOLDS * self.seconds):
             gain = self._cross_validated_gain()
         return gain
@@ -220,7 +221,7 @@ class _Comparison:
                 1 / (1 + N_FOLDS), f"checking against {self.name}, fold {k + 1} of {N_FOLDS}")
             folds.append(Fold(problem_without(part, test), test, self.whole.sample_weight[test]))
         trained, baseline = Candidate("", self.trained), Candidate("", Chain(self.baseline))
-        choice = Choice([trained, baseline], folds)
-        choose(choice, Rule(policy.STOP_FOLDS_SE), self.whole.control.deadline)
-        # Without time for the baseline, the trained tree is taken to be better.
-        return choice.lead(trained, baseline) if choice.errors[baseline] else np.inf
+        choice = Choice([baseline, trained], folds)
+        choose(choice, self.whole.control.deadline)
+        # Without time for the other one, the trained tree is taken to be better.
+        return choice.lead(trained) if choice.scores[trained] else np.inf

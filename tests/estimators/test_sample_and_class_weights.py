@@ -39,7 +39,9 @@ def test_errors_of_large_weights_have_squares(estimator, unit):
     y = (X[:, 0] > 0.1).astype(int)
     large, larger = (estimator(leaf="constant", random_state=0).fit(X, y, np.full(60, weight))
                      for weight in (2.0**100, unit))
-    np.testing.assert_equal(larger.candidates_, large.candidates_)
+    # But for the log loss: the heavier a leaf, the surer it is.
+    for name in larger.candidates_.keys() - {"log_loss"}:
+        np.testing.assert_equal(larger.candidates_[name], large.candidates_[name])
     np.testing.assert_array_equal(larger.predict(X), large.predict(X))
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import ngdt._training.folds
 from helpers import in_nightly
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
-from ngdt._selection import policy
+from ngdt._forest import policy
 from ngdt.optimizers import TAO, Annealed
 
 # Nothing is drawn in those of FIXED: a weight of k is the same as k samples there. In those of

@@ -14,10 +14,10 @@ import ngdt._forest.base
 import ngdt._forest.trial
 from helpers import in_nightly, make_problem
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt._forest import policy
 from ngdt._forest.candidates import candidate, forest_candidates
 from ngdt._forest.sampling import Sampling
 from ngdt._forest.trial import _in_proportion, error_models, errors_of, mean_best_counts
-from ngdt._selection import policy
 from ngdt.initializers import InfoGain, RandomComplete, RandomOblique
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, Optimizer, OptimizerResult
 
@@ -242,7 +242,7 @@ def test_default_kinds_of_few_columns(forest, max_features, diabetes):
 
 
 def test_few_columns_of_a_tree_set_its_learning_rate(iris, monkeypatch):
-    monkeypatch.setattr("ngdt._selection.policy.MANY_FOREST_SAMPLES", 150)
+    monkeypatch.setattr("ngdt._forest.policy.MANY_FOREST_SAMPLES", 150)
     X = np.hstack([iris[0]] * 10)
 
     def rate(X, max_features=None):

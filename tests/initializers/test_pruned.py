@@ -90,6 +90,41 @@ def test_the_choice_is_that_of_the_definition(name, loss, limits, init, n_folds)
     assert_allclose(errors, expected[best])
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_folds", [1, 4])
+def test_an_initial_tree_is_larger_where_its_probabilities_are_better(n_folds, seed):
+    """Of larger subtrees with a standard error more errors, the one with the best Brier score."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(200, 3))
+    y = (random.random(200) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
+    weight = random.choice([0.0, 1.0, 2.0], len(y))
+    problem = make_problem(X, y, LogLoss(), weight, max_depth=4)
+    folds = folds_of(problem, 4)[:n_folds]
+    pruning = CrossValidatedPruning(problem, InfoGain(), without(problem, folds))
+    whole = problem if n_folds > 1 else without(problem, folds)[0].problem
+    found = []
+    for alpha in candidates_of(InfoGain().initialize(whole), whole):
+        trees = [enforce_limits(InfoGain().initialize(part.problem),
+                                part.problem.replace(ccp_alpha=alpha))
+                 for part in without(problem, folds)]
+        if min(tree.n_leaves for tree in trees) == 1 or (n_folds > 1 and enforce_limits(
+                InfoGain().initialize(problem), problem.replace(ccp_alpha=alpha)).n_leaves == 1):
+            continue
+        errors = square = 0.0
+        for tree, test in zip(trees, folds, strict=True):
+            p = np.exp(problem.predictions(tree, test))
+            errors += weight[test] @ (p.argmax(axis=1) != y[test])
+            square += weight[test] @ ((p - np.eye(2)[y[test]])**2).sum(axis=1)
+        found.append((alpha, errors, square))
+    alphas, errors, squares = np.array(found).T
+    best = np.flatnonzero(errors == errors.min())[-1]
+    tested = weight[np.concatenate(folds)]
+    share = errors.min() / tested.sum()
+    close = errors <= errors.min() + tested.sum() * np.sqrt(share * (1 - share) / len(tested))
+    squares[~close | (np.arange(len(alphas)) > best)] = np.inf
+    assert_allclose(pruning.initial_alpha, alphas[np.argmin(squares)])
+
+
 @pytest.mark.parametrize(("name", "loss", "theirs"), [
     ("cancer", LogLoss(), DecisionTreeClassifier(criterion="entropy", max_features=1.0)),
     ("diabetes", SquaredLoss(), DecisionTreeRegressor())], ids=["cancer", "diabetes"])

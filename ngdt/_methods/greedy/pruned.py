@@ -7,7 +7,7 @@ import numpy as np
 
 from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
-from ngdt._training.choice import Fold, least
+from ngdt._training.choice import Fold, Score, least
 from ngdt._training.folds import pruning_folds
 from ngdt._training.size_limits import collapsed, enforce_limits
 from ngdt._util.stopped import Stopped
@@ -84,8 +84,9 @@ class CrossValidatedPruning:
         The alpha with the least error; of equal ones, the largest. 0 stands for the whole tree,
         infinity for a single leaf.
     initial_alpha : float
-        The same among the alphas that leave each tree a split, for initial trees: optimizers cannot
-        do anything with a single leaf.
+        The same for initial trees: among the alphas that leave each tree a split, since optimizers
+        cannot do anything with a single leaf. For classes, a smaller one, if the errors are about
+        the same and the probabilities of the larger trees are better.
     """
 
     def __init__(self, problem, init, folds, share=None):
@@ -120,18 +121,22 @@ class CrossValidatedPruning:
         subtrees = parts[0] if len(folds) == 1 else self._whole()
         alphas = np.unique(subtrees.sequence.alphas)
         candidates = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
-        total = sum(part.total_errors(fold.samples, fold.weight, candidates)
-                    for part, fold in zip(parts, folds, strict=True))
+        error, square = sum(part.totals(fold.samples, fold.weight, candidates)
+                            for part, fold in zip(parts, folds, strict=True))
         # Errors of targets and weights of very different size may overflow.
-        total = np.where(np.isnan(total), np.inf, total)
-        rounding = ROUNDING * total.max(where=np.isfinite(total), initial=0.0)
-        best = candidates[least(total, rounding)]
+        error = np.where(np.isnan(error), np.inf, error)
+        rounding = ROUNDING * error.max(where=np.isfinite(error), initial=0.0)
+        best = candidates[least(error, rounding)]
         trees = parts if len(folds) == 1 else [*parts, self._whole()]
         leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
         if not leaves_a_split.any():
             return float(best), 0.0
-        total = np.where(leaves_a_split, total, np.inf)
-        return float(best), float(candidates[least(total, rounding)])
+        error = np.where(leaves_a_split, error, np.inf)
+        initial = least(error, rounding)
+        if self.problem.loss.is_classifier:
+            weight = np.concatenate([fold.weight for fold in folds])
+            initial = _larger(initial, error, square, weight)
+        return float(best), float(candidates[initial])
 
     @property
     def tree(self):
@@ -155,6 +160,18 @@ class CrossValidatedPruning:
         return self._parts[k].pruned(self.ccp_alpha)
 
 
+def _larger(best, error, square, weight):
+    """Index of a larger subtree than the best one, if its probabilities are better.
+
+    Its errors are the least but for a standard error. The least error may be that of two leaves,
+    where a class is nowhere certain, and says nothing then of how likely it is.
+    """
+    share = error[best] / weight.sum()
+    deviation = weight.sum() * np.sqrt(share * (1.0 - share) / len(weight))
+    is_close = error[:best + 1] <= error[best] + deviation
+    return least(np.where(is_close, square[:best + 1], np.inf))
+
+
 class _Subtrees:
     """The tree of an initializer within the limits of a problem, and all its subtrees.
 
@@ -171,23 +188,25 @@ class _Subtrees:
                         problem.sample_weight[samples], problem.loss)
         self.sequence = pruning_sequence(self.tree, *self.reached)
 
-    def total_errors(self, samples, weight, ccp_alphas):
-        """Sum of the weighted errors on some samples for each of some alphas."""
+    def totals(self, samples, weight, ccp_alphas):
+        """Sums of the errors, and squared errors, on some samples for each of some alphas."""
         problem, sequence = self.problem, self.sequence
         values, next_step = sequence.fit_values(*self.reached), sequence.next_step()
         leaf = problem.apply(self.tree, samples)
-        error = weight * problem.errors(self.tree, samples, leaf)
-        change = np.zeros(len(sequence.nodes) + 1)      # before the first step, then by each step
-        change[0] = error.sum()
+        score = np.array(Score.of(
+            problem, problem.predictions(self.tree, samples, leaf), samples, weight)[:2])
+        change = np.zeros((2, len(sequence.nodes) + 1))     # before the first step, then by each
+        change[:, 0] = score.sum(axis=1)
         # All samples go up the tree together; those whose predictions do not change drop out.
         step = next_step[self.tree.n_internal + leaf]
         while (going := step >= 0).any():
             step, samples, weight, before = (
-                array[going] for array in (step, samples, weight, error))
-            error = weight * problem.prediction_errors(values[step], samples)
-            np.add.at(change, step + 1, error - before)
+                array[..., going] for array in (step, samples, weight, score))
+            score = np.array(Score.of(problem, values[step], samples, weight)[:2])
+            for sums, more in zip(change, score - before, strict=True):
+                np.add.at(sums, step + 1, more)
             step = next_step[sequence.nodes[step]]
-        return np.cumsum(change)[sequence.n_steps(ccp_alphas)]
+        return np.cumsum(change, axis=1)[:, sequence.n_steps(ccp_alphas)]
 
     def pruned(self, ccp_alpha):
         """The tree pruned with one alpha."""

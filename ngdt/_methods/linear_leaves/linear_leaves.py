@@ -22,7 +22,7 @@ from ngdt._training.size_limits import enforce_limits
 # Penalties that are tried by "auto", for regression and for classes, which take longer. With an
 # infinite one, leaves are constant.
 _PENALTIES = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0, np.inf])
-_CLASS_PENALTIES = np.array([1.0, 10.0, 100.0, np.inf])
+_CLASS_PENALTIES = np.array([0.1, 1.0, 10.0, 100.0, np.inf])
 # Number of samples by which the penalty is chosen.
 _MAX_SAMPLES = 20_000
 # Largest number of features that leaves use by default: a model costs its cube.
