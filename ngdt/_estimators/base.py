@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._pprint import _EstimatorPrettyPrinter
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,6 +31,7 @@ from ngdt._estimators.resolve import (
     warn_of_slopes,
 )
 from ngdt._estimators.run import running
+from ngdt._estimators.summary import kind_of, tree_summary
 from ngdt._methods.greedy.pruned import Pruned
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
@@ -139,6 +141,8 @@ class ObliqueTree(TableEstimator):
         tasks = FitTasks(self, X, y, sample_weight)
         with running(self, self.max_time, tasks, self.callback) as run:
             self._train(run, X, y, sample_weight)
+        if self.verbose:
+            print(f"[ngdt] {self.summary()}")
         return run.warn()
 
     def _train(self, run, X, y, sample_weight):
@@ -330,6 +334,32 @@ class ObliqueTree(TableEstimator):
         check_is_fitted(self)
         return explain_tree(self, X, feature_names)
 
+    @property
+    def kind_(self) -> str:
+        """What the tree is, such as "pruned greedy tree" or "linear model"."""
+        check_is_fitted(self)
+        return kind_of(self)
+
+    def summary(self) -> str:
+        """Say what the tree is, why it was chosen, and which errors others had.
+
+        Returns
+        -------
+        str
+            A paragraph: the kind of the tree (`kind_`), its size, and what `candidates_` or
+            `baseline_kept_` tell.
+        """
+        check_is_fitted(self)
+        return tree_summary(self)
+
+    def __repr__(self, N_CHAR_MAX=700):
+        text = super().__repr__(N_CHAR_MAX)
+        if not self.__sklearn_is_fitted__():
+            return text
+        n_leaves = self.tree_.n_leaves
+        leaves = f", {n_leaves} leaves" if n_leaves > 1 else ""
+        return f"<{text}: {self.kind_}{leaves}>"
+
     def _trees(self):
         return [self.tree_]
 
@@ -374,3 +404,8 @@ class ObliqueTree(TableEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "tree_")
+
+
+# scikit-learn finds by the method how to break the lines of parameters, in pipelines too.
+_EstimatorPrettyPrinter._dispatch[ObliqueTree.__repr__] = (
+    _EstimatorPrettyPrinter._pprint_estimator)

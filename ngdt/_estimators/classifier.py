@@ -145,6 +145,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     tree_ : Tree
         The tree. A leaf value is an unnormalised log-probability per class; with linear leaves,
         slopes times the features are added to it.
+    kind_ : str
+        What the tree is: "single leaf" or "linear model", if it has one leaf, without or with
+        slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
+        tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
+        See `summary`.
     history_ : dict of lists
         One entry per epoch. `optimizer` is the name of the optimizer. The other columns are
         metrics, NaN where the optimizer does not record them.

@@ -23,12 +23,13 @@ from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin
 from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count
+from ngdt._estimators.summary import ShowsSummary
 from ngdt._training.problem import Problem
 from ngdt._util.validation import check_weight
 from ngdt.explanation._shapley import shapley_values
 
 
-class TableEstimator(CallbackSupportMixin, ChecksParameters, BaseEstimator):
+class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseEstimator):
     """Base class of estimators that are trained on encoded tables.
 
     `ClassifierData` and `RegressorData` add what depends on the task.

@@ -132,6 +132,11 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         categories. See `encode`.
     tree_ : Tree
         The tree. Leaf values are in the units of y.
+    kind_ : str
+        What the tree is: "single leaf" or "linear model", if it has one leaf, without or with
+        slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
+        tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
+        See `summary`.
     history_ : dict of lists
         One entry per epoch. `optimizer` is the name of the optimizer. The other columns are
         metrics, NaN where the optimizer does not record them. Losses are those of the standardised

@@ -24,6 +24,7 @@ from ngdt._estimators.callbacks import FitTasks
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import is_auto, resolve_init, resolve_leaves, resolve_optimizers
 from ngdt._estimators.run import running
+from ngdt._estimators.summary import forest_summary
 from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
 from ngdt._forest.out_of_bag import out_of_bag_predictions
@@ -156,6 +157,8 @@ class ObliqueForest(TableEstimator):
         tasks = FitTasks(self, X, y, sample_weight)
         with running(self, self.max_time, tasks) as run:
             self._train(run, X, y, sample_weight)
+        if self.verbose:
+            print(f"[ngdt] {self.summary()}")
         return run.warn()
 
     def _train(self, run, X, y, sample_weight):
@@ -300,6 +303,17 @@ class ObliqueForest(TableEstimator):
         """The samples of a table, encoded as the trees read them."""
         check_is_fitted(self)
         return Samples(self._table.transform(self._read(X)))
+
+    def summary(self) -> str:
+        """Say which trees the forest has, and how many leaves.
+
+        Returns
+        -------
+        str
+            A paragraph, with the kinds of the trees (`ObliqueTreeClassifier.kind_`).
+        """
+        check_is_fitted(self)
+        return forest_summary(self)
 
     def _trees(self):
         return [estimator.tree_ for estimator in self.estimators_]

@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.scaling import power_of_two
 from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.resolve import resolve_loss
+from ngdt._estimators.summary import ShowsSummary
 from ngdt._forest.regressor import ObliqueForestRegressor
+from ngdt._util.numbers import count, format_number
 from ngdt._util.validation import check_weight
 
 # Share of the trees of the first forest. With half or with 0.6 of them, the error on held-out
@@ -22,7 +24,7 @@ from ngdt._util.validation import check_weight
 FIRST_SHARE = 0.6
 
 
-class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
+class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, BaseEstimator):
     """A forest, and a second one that is trained on what the first leaves over.
 
     The first forest predicts each training sample by the trees that did not draw it. The second is
@@ -233,6 +235,23 @@ class ObliqueBoostingRegressor(ChecksParameters, RegressorMixin, BaseEstimator):
         *others, last = self.estimators_
         return last.predict_quantiles(X, quantiles) + sum(
             each.predict(X)[:, np.newaxis] for each in others)
+
+    def summary(self) -> str:
+        """Say how many trees and leaves there are, and what the second forest gained.
+
+        Returns
+        -------
+        str
+            A paragraph. Where there is one forest, it is that of the forest.
+        """
+        check_is_fitted(self)
+        if len(self.estimators_) == 1:
+            return self.estimators_[0].summary()
+        trees = [tree.tree_ for forest in self.estimators_ for tree in forest.estimators_]
+        n_leaves, (before, after) = sum(tree.n_leaves for tree in trees), self.oob_errors_
+        return (f"Sum of {count(len(self.estimators_), 'forest')} with {count(len(trees), 'tree')} "
+                f"and {count(n_leaves, 'leaf', 'leaves')} in all. The second lowered the "
+                f"out-of-bag squared error from {format_number(before)} to {format_number(after)}.")
 
     def get_nbytes(self) -> int:
         """Size of the forests when they are stored.

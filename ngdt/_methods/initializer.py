@@ -1,6 +1,7 @@
 """Base class of all initializers."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from ngdt._core.greedy.builder import GrownTree
 from ngdt._core.tree import Tree
@@ -14,6 +15,9 @@ class Initializer(Algorithm):
 
     A subclass implements `_initialize`. It may use the public members of `Problem` and `Tree`.
     """
+
+    # What a tree is called that is left as the initializer made it.
+    noun: ClassVar[str] = "initial tree"
 
     def initialize(self, problem: Problem) -> Tree:
         """Make the initial tree.

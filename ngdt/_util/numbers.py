@@ -152,6 +152,29 @@ def percent(share):
     return "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
+def count(n, one, many=None):
+    """A number of things.
+
+    Parameters
+    ----------
+    n : int
+    one : str
+        What one of them is called.
+    many : str, default=None
+        What several are called. None adds an s.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> count(2, "column"), count(1, "leaf", "leaves")
+    ('2 columns', '1 leaf')
+    """
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
 def place_between(value, low, high):
     """Place of a value between two others: 0 at the lower one, 1 at the higher one."""
     # Halved, as the difference may overflow.

@@ -10,6 +10,7 @@ from ngdt._files.container import writing
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.rules import right_first
+from ngdt._util.numbers import count
 from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
 from ngdt.export._text import check_counts
@@ -113,7 +114,7 @@ def _title(tree):
 
 def _summary(captions):
     tree, counts = captions.tree, captions.n_node_samples
-    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
+    leaves = count(tree.n_leaves, "leaf", "leaves")
     samples = "" if counts is None else f", {counts[0]} samples"
     return f"{leaves}, depth {tree.max_depth}{samples}"
 

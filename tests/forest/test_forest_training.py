@@ -161,7 +161,8 @@ def test_messages(iris, capsys, monkeypatch):
     model.fit(*iris)
     assert capsys.readouterr().out == ""
     model.set_params(verbose=1).fit(*iris)      # in less time than between two lines
-    assert re.fullmatch(r"\[ngdt\] done in \d+\.\d s\n", capsys.readouterr().out)
+    assert re.fullmatch(
+        r"\[ngdt\] done in \d+\.\d s\n\[ngdt\] Forest of 4 trees .*\n", capsys.readouterr().out)
     monkeypatch.setattr(ngdt._estimators.display, "INTERVAL", 0.0)
     model.fit(*iris)
     lines = capsys.readouterr().out.splitlines()

@@ -41,7 +41,7 @@ def test_history_printed_lines_and_callback_agree(name, capsys):
     history = fit(optimizer, callback=seen.append, verbose=2).history_
     assert list(history) == ["optimizer", *optimizer.metrics]
     assert {len(column) for column in history.values()} == {len(seen)}
-    *lines, _ = capsys.readouterr().out.splitlines()     # the last says how long it took
+    *lines, _, _ = capsys.readouterr().out.splitlines()  # how long it took, and what came out
     step = type(optimizer).__name__
     for number, (progress, line) in enumerate(zip(seen, lines, strict=True)):
         assert progress.pop("optimizer") == history["optimizer"][number] == step

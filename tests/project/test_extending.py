@@ -155,7 +155,7 @@ def test_an_optimizer_of_your_own(hill_climbing, median_tree, estimator, form, i
         assert metrics == {"epoch": number + 1, "epochs": 4} | {
             name: column[number] for name, column in history.items()}
     assert len(seen) == 4
-    *lines, _ = capsys.readouterr().out.splitlines()
+    *lines, _, _ = capsys.readouterr().out.splitlines()
     if fitted.baseline_kept_:
         assert lines.pop().startswith("[selection] the trained tree was not clearly better")
     assert [line.split("  ")[0] for line in lines] == [

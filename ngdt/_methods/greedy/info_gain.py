@@ -53,6 +53,7 @@ class InfoGain(Initializer):
     """
 
     name = "info_gain"
+    noun = "greedy tree"
 
     # Whether wide data are screened. Features that are useless alone may help oblique splits.
     _screens: ClassVar[bool] = True

@@ -52,6 +52,7 @@ class Pruned(Initializer):
     """
 
     name = "pruned"
+    noun = "pruned greedy tree"
     is_stochastic = True
 
     def _initialize(self, problem):

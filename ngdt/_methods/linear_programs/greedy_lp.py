@@ -53,6 +53,7 @@ class GreedyLP(InfoGain):
     """
 
     name = "greedy_lp"
+    noun = "greedy oblique tree"
     _screens = False
 
     def check(self, problem):

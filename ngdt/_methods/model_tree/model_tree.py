@@ -72,6 +72,7 @@ class ModelTree(Initializer):
     """
 
     name = "model_tree"
+    noun = "model tree"
     is_stochastic = True
 
     _parameter_constraints: ClassVar[dict] = {

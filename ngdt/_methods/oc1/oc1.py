@@ -61,6 +61,7 @@ class OC1(InfoGain):
     """
 
     name = "oc1"
+    noun = "greedy oblique tree"
     _screens = False
 
     _parameter_constraints: ClassVar[dict] = {

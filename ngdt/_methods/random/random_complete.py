@@ -41,6 +41,7 @@ class RandomComplete(Initializer):
     """
 
     name = "random_complete"
+    noun = "random tree"
 
     _parameter_constraints: ClassVar[dict] = {
         "max_depth": [Interval(Integral, 0, 20, closed="both"), None],

@@ -56,6 +56,7 @@ class RandomOblique(InfoGain):
     """
 
     name = "random"
+    noun = "random tree"
     _screens = False
 
     _parameter_constraints: ClassVar[dict] = {

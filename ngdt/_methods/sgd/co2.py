@@ -38,6 +38,7 @@ class CO2(InfoGain):
     """
 
     name = "co2"
+    noun = "greedy oblique tree"
     _screens = False
     is_stochastic = True    # the splits are found on random mini-batches
 

@@ -74,6 +74,7 @@ class SoftGreedy(Initializer):
     """
 
     name = "soft_greedy"
+    noun = "greedy oblique tree"
     is_stochastic = True    # the stumps are trained on random mini-batches
 
     _parameter_constraints: ClassVar[dict] = {

@@ -1,0 +1,317 @@
+"""What a fit returned, in words: the kind of a tree, summaries, and how notebooks show them."""
+
+import html
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import ngdt
+from ngdt import (
+    ObliqueBoostingRegressor,
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    Tree,
+)
+from ngdt.initializers import INITIALIZERS, InfoGain, Initializer, RandomComplete
+from ngdt.optimizers import TAO, Annealed, Optimizer, OptimizerResult
+
+GOLDEN = Path(__file__).parents[1] / "persistence/golden"
+IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
+GREEDY = ObliqueTreeClassifier(2, optimizer=None).fit(*IRIS)
+
+
+class Doubled(Optimizer):
+    """Records nothing, and returns the tree, or one that is wrong for all samples."""
+
+    def __init__(self, factor=2.0):
+        self.factor = factor
+
+    def _optimize(self, tree, problem):
+        return OptimizerResult(tree.replace(values=self.factor * tree.values))
+
+
+class OneSplit(Initializer):
+    def _initialize(self, problem):
+        weights = np.eye(1, problem.X.shape[1])
+        return problem.refit_leaves(
+            Tree(weights, [5.8], [~0], [~1], np.zeros((2, problem.n_outputs))))
+
+
+def fitted(**parameters):
+    return ObliqueTreeClassifier(2, random_state=0).set_params(**parameters).fit(*IRIS)
+
+
+def regression(**parameters):
+    return ObliqueTreeRegressor(2, random_state=0).set_params(**parameters).fit(*DIABETES)
+
+
+# -- kinds -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("parameters", "kind"), [
+    ({"max_depth": 0, "optimizer": None}, "single leaf"),
+    ({"max_depth": 0, "optimizer": None, "leaf": "linear"}, "linear model"),
+    ({"optimizer": "tao"}, "tree trained as a whole by TAO"),
+    ({"optimizer": [TAO(), "linear_leaves"]},
+     "tree trained as a whole by TAO, with linear leaves"),
+    ({"optimizer": "ssgd", "validation_fraction": None}, "tree trained as a whole by SSGD"),
+    ({"optimizer": [Annealed(steps=20), TAO()], "validation_fraction": None},
+     "tree trained as a whole by Annealed and TAO"),
+    ({"optimizer": [TAO(), Doubled()]}, "tree trained as a whole by TAO and Doubled"),
+    ({"init": GREEDY.tree_, "optimizer": "tao"}, "tree trained as a whole by TAO"),
+    ({"optimizer": None}, "greedy tree"),
+    ({"optimizer": None, "leaf": "linear", "validation_fraction": None},
+     "greedy tree, with linear leaves"),
+    ({"optimizer": "regrow"}, "greedy tree"),
+    ({"init": "pruned", "optimizer": None}, "pruned greedy tree"),
+    ({"init": InfoGain(), "optimizer": None}, "greedy tree"),
+    ({"init": RandomComplete(), "optimizer": None}, "random tree"),
+    ({"init": OneSplit(), "optimizer": None}, "initial tree"),
+    ({"init": GREEDY.tree_, "optimizer": None}, "given tree"),
+    ({"init": GREEDY, "optimizer": None}, "given tree"),
+    ({"init": DecisionTreeClassifier(max_depth=2).fit(*IRIS), "optimizer": None}, "given tree"),
+    # What is kept is the pruned tree by default, and else the initial one.
+    ({"optimizer": Doubled(-1.0), "validation_fraction": 0.3}, "pruned greedy tree"),
+    ({"init": "oc1", "optimizer": Doubled(-1.0), "validation_fraction": 0.3},
+     "greedy oblique tree"),
+    ({"init": GREEDY, "optimizer": Doubled(-1.0)}, "given tree"),
+], ids=str)
+def test_kind(parameters, kind):
+    assert fitted(**parameters).kind_ == kind
+
+
+@pytest.mark.parametrize(("name", "noun"), [
+    ("co2", "greedy oblique tree"), ("greedy_lp", "greedy oblique tree"),
+    ("info_gain", "greedy tree"), ("model_tree", "model tree"), ("oc1", "greedy oblique tree"),
+    ("pruned", "pruned greedy tree"), ("random", "random tree"),
+    ("random_complete", "random tree"), ("soft_greedy", "greedy oblique tree")])
+def test_every_initializer_has_a_noun(name, noun):
+    assert INITIALIZERS[name].noun == noun
+
+
+def test_a_model_tree_says_nothing_of_its_linear_leaves():
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (300, 2))
+    y = np.where(X[:, 0] < 0.0, 3.0 * X[:, 1], 5.0 - 3.0 * X[:, 1])
+    model = ObliqueTreeRegressor(1, init="model_tree", optimizer=None).fit(X, y)
+    assert model.tree_.slopes.any()
+    assert model.kind_ == "model tree"
+
+
+@pytest.mark.parametrize(("chosen", "kind"), [
+    ("pruned, shrunk", "pruned greedy tree"), ("linear", "pruned greedy tree"),
+    ("model tree", "model tree"),
+    # Ctrl-C leaves a tree of the folds, without its history.
+    ("model tree, tao", "tree trained as a whole by TAO"),
+    ("annealed depth=4, linear, tao", "tree trained as a whole by Annealed and TAO")])
+def test_kind_of_a_candidate_that_recorded_nothing(chosen, kind):
+    model = fitted(optimizer=None).set_params(optimizer="auto")
+    model.candidates_ = {"candidate": ["pruned", chosen], "chosen": [False, True]}
+    assert model.kind_ == kind
+
+
+def test_the_default_tree_has_the_kind_of_what_won():
+    model = ObliqueTreeClassifier(2, leaf="constant", random_state=0).fit(*IRIS)
+    names = set(model.history_["optimizer"])
+    assert model.kind_ == (f"tree trained as a whole by {names.pop()}" if names else
+                           "pruned greedy tree")
+
+
+def test_a_tree_that_the_user_put_there_is_given():
+    model = fitted(optimizer="tao")
+    model.tree_ = GREEDY.tree_
+    assert model.kind_ == "given tree"
+    assert repr(model).endswith(": given tree, 3 leaves>")
+
+
+def test_unfitted_estimators_have_no_kind_and_no_summary():
+    for model in (ObliqueTreeClassifier(), ObliqueForestClassifier(), ObliqueBoostingRegressor()):
+        with pytest.raises(NotFittedError):
+            model.summary()
+        assert not hasattr(model, "kind_")
+
+
+def test_models_of_earlier_versions_have_a_kind_and_a_summary():
+    old = ngdt.load(GOLDEN / "regressor-1.ngdt")
+    assert old.kind_ == "greedy tree, with linear leaves"
+    assert ngdt.load(GOLDEN / "forest-1.ngdt").summary() == (
+        "Forest of 2 trees with 14 leaves in all: tree trained as a whole by Annealed (2).")
+    model = pickle.loads(pickle.dumps(fitted(optimizer="tao")))
+    del model.candidates_, model._sample_summary
+    assert model.kind_ == "tree trained as a whole by TAO"
+    assert model.summary().startswith("Tree trained as a whole by TAO: ")
+
+
+# -- summaries -------------------------------------------------------------------------------------
+
+
+TABLE = {
+    "candidate": ["pruned", "tao C=0.1", "tao C=1", "annealed depth=2"],
+    "error": [0.12, 0.041, 0.08, 0.06], "standard_error": [0.02, 0.014, 0.01, 0.01],
+    "n_folds": [1, 3, 3, 3], "chosen": [False, True, False, False]}
+
+
+def competed(model, **columns):
+    model.candidates_ = {name: column for name, column in (TABLE | columns).items()
+                         if column is not None}
+    return model.summary().partition(". ")[2]
+
+
+@pytest.mark.parametrize(("columns", "text"), [
+    ({}, "It was chosen of 4 candidates, as no other erred less on the held-out samples of 3 "
+         "folds. It misclassified 4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % "
+         "(on 1 fold) and the best other, annealed depth=2, 6.0 %."),
+    ({"error": [0.12, 0.041, 0.08, 0.04]},
+     "It was chosen of 4 candidates, as no other was clearly better on the held-out samples of 3 "
+     "folds. It misclassified 4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % (on 1 "
+     "fold) and the best other, annealed depth=2, 4.0 %."),
+    # One fold, another column, and a candidate that was not tested.
+    ({"n_folds": [1, 1, 0, 1], "error": [0.12, 0.041, np.nan, 0.06], "leaves": [5, 3, 2, 4]},
+     "It was chosen of 3 candidates, as no other erred less on held-out samples. It misclassified "
+     "4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % and the best other, annealed "
+     "depth=2, 6.0 %."),
+    ({"standard_error": None, "n_folds": None},
+     "It was chosen of 4 candidates, as no other erred less on held-out samples. It misclassified "
+     "4.1 %, the pruned greedy tree 12.0 % and the best other, annealed depth=2, 6.0 %."),
+    ({"error": [np.nan] * 4}, "It was not compared with other trees."),
+    ({"error": None}, "It was not compared with other trees."),
+    ({"chosen": None}, ""),
+])
+def test_summary_of_a_competition(columns, text):
+    assert competed(fitted(optimizer="tao"), **columns) == text
+
+
+def test_summary_of_a_pruned_tree_that_won():
+    text = competed(fitted(optimizer=None, init="pruned"), chosen=[True, False, False, False],
+                    n_folds=[3, 3, 3, 3])
+    assert text.endswith(
+        "It misclassified 12.0 % (standard error 2.0 %) and the best other, tao C=0.1, 4.1 %.")
+
+
+@pytest.mark.parametrize(("loss", "unit"), [
+    (None, ", where the mean of y has 1."), ("absolute_error", ", in the loss of standardised "
+                                                               "targets.")])
+def test_errors_of_regression_have_a_unit(loss, unit):
+    text = competed(regression(optimizer="tao", loss=loss))
+    assert text.endswith(
+        "Its error was 0.041 (standard error 0.014), that of the pruned greedy tree 0.12 (on 1 "
+        f"fold) and that of the best other, annealed depth=2, 0.06{unit}")
+
+
+@pytest.mark.parametrize(("parameters", "text"), [
+    ({"optimizer": None}, "Greedy tree: 3 leaves, depth 2, 2 nonzero weights."),
+    ({"max_depth": 0, "optimizer": None}, "Single leaf."),
+    ({"optimizer": Doubled(-1.0), "validation_fraction": 0.3},
+     "The pruned greedy tree was kept: training by Doubled was not clearly better on held-out "
+     "samples."),
+    ({"optimizer": Doubled(-1.0), "validation_fraction": 0.3, "init": "oc1"},
+     "The initial tree was kept: training by Doubled was not clearly better on held-out samples."),
+    ({"optimizer": Doubled(-1.0), "init": GREEDY},
+     "The initial tree was kept: training by Doubled was not clearly better."),
+])
+def test_summary_of_named_methods(parameters, text):
+    assert fitted(**parameters).summary().endswith(text)
+
+
+def test_summary_counts_slopes():
+    model = fitted(max_depth=0, optimizer=None, leaf="linear")
+    n = np.count_nonzero(model.tree_.slopes)
+    assert model.summary() == f"Linear model: {n} nonzero weights."
+
+
+def test_summary_of_the_default_has_the_errors_of_candidates():
+    model = ObliqueTreeClassifier(2, leaf="constant", random_state=0).fit(*IRIS)
+    error = model.candidates_["error"][model.candidates_["chosen"].index(True)]
+    assert f"It misclassified {100 * error:.1f} % " in model.summary()
+    assert f"of {len(model.candidates_['candidate'])} candidates" in model.summary()
+
+
+def test_summary_of_forests():
+    model = ObliqueForestClassifier(
+        3, max_depth=2, init="random", optimizer=None, random_state=0).fit(*IRIS)
+    n_leaves = sum(tree.get_n_leaves() for tree in model)
+    assert model.summary() == (
+        f"Forest of 3 trees with {n_leaves} leaves in all: random tree (3).")
+    model.candidates_ = {"candidate": ["a", "b"], "error": [0.1, 0.2], "n_trees": [3, 0]}
+    assert model.summary().endswith(
+        " A trial on held-out samples chose of 2 candidates how many trees there are of each.")
+
+
+def test_summary_of_a_forest_counts_the_kinds_of_its_trees():
+    model = ObliqueForestClassifier(
+        2, max_depth=2, init="random", optimizer=None, random_state=0).fit(*IRIS)
+    model.estimators_ += [fitted(optimizer="tao")]
+    assert model.summary().endswith(": random tree (2), tree trained as a whole by TAO (1).")
+
+
+def test_summary_of_boosting():
+    forest = ObliqueForestRegressor(6, max_depth=2, optimizer=None)
+    model = ObliqueBoostingRegressor(forest, random_state=0).fit(*DIABETES)
+    model.estimators_, model.oob_errors_ = 2 * [model.estimators_[0]], [4000.0, 3000.0]
+    n_trees = 2 * len(model.estimators_[0])
+    assert model.summary().startswith(f"Sum of 2 forests with {n_trees} trees and ")
+    assert model.summary().endswith(
+        " The second lowered the out-of-bag squared error from 4000 to 3000.")
+    del model.estimators_[1]
+    assert model.summary() == model.estimators_[0].summary()
+
+
+@pytest.mark.parametrize("model", [
+    ObliqueTreeClassifier(2, optimizer="tao"), ObliqueForestClassifier(2, optimizer=None)])
+def test_fit_ends_with_the_summary(model, capsys):
+    model = clone(model).set_params(verbose=1, random_state=0).fit(*IRIS)
+    assert capsys.readouterr().out.endswith(f"\n[ngdt] {model.summary()}\n")
+
+
+# -- how they are shown ----------------------------------------------------------------------------
+
+
+def test_repr():
+    model = ObliqueTreeClassifier(2, optimizer="tao")
+    assert repr(model) == "ObliqueTreeClassifier(max_depth=2, optimizer='tao')"
+    assert repr(model.fit(*IRIS)) == (
+        "<ObliqueTreeClassifier(max_depth=2, optimizer='tao'): tree trained as a whole by TAO, "
+        "3 leaves>")
+    assert repr(fitted(max_depth=0, optimizer=None)).endswith(": single leaf>")
+
+
+def test_repr_breaks_lines_where_scikit_learn_does():
+    model = fitted(optimizer="tao", min_samples_leaf=3, validation_fraction=None)
+    text = repr(clone(model))
+    assert text.count("\n") == 1
+    assert repr(model).startswith(f"<{text}: ")
+    pipeline = make_pipeline(StandardScaler(), clone(model))
+    before = repr(pipeline)
+    assert max(map(len, before.splitlines())) <= 80
+    assert repr(pipeline.fit(*IRIS)) == before
+
+
+def test_pages_of_notebooks_end_with_the_summary():
+    model = fitted(optimizer="tao")
+    for page in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
+        assert page.endswith(f"<p>{model.summary()}</p>")
+    assert "<p>Tree" not in clone(model)._repr_html_()
+    with config_context(display="text"):
+        assert model._repr_mimebundle_() == {"text/plain": repr(model)}
+    assert "max_depth" in make_pipeline(model)._repr_html_()
+    forest = ObliqueForestClassifier(2, optimizer=None).fit(*IRIS)
+    assert forest._repr_html_().endswith(f"<p>{forest.summary()}</p>")
+
+
+def test_pages_escape_names():
+    model = fitted(optimizer="tao")
+    competed(model, candidate=["pruned", "<b>", "a", "<i>&"])
+    assert "<i>&" in model.summary()
+    page = model._repr_html_()
+    assert page.endswith(f"<p>{html.escape(model.summary())}</p>")
+    assert "<i>&" not in page
