@@ -1,6 +1,7 @@
 """Problems, trees and checks that the tests of several modules share."""
 
 import os
+import re
 import threading
 import time
 
@@ -12,6 +13,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 from ngdt._training.problem import Problem
+from ngdt.export import export_text
 from ngdt.losses import LOSSES, LogLoss, SquaredLoss
 from ngdt.optimizers import SGD, EndToEnd, LinearLeaves
 from ngdt.testing.strategies import trees
@@ -215,3 +217,11 @@ def assert_other_threads_run(epoch):
         over.set()
         thread.join()
     assert inside >= 3
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+def rules_text(model, **options):
+    """`export_text` without the comment that says what the tree of an estimator is."""
+    return re.sub(r"\A# .*\n", "", export_text(model, **options))

@@ -9,6 +9,7 @@ from string import Template
 from ngdt._files.container import writing
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import count
 from ngdt.export._characters import writable
@@ -45,7 +46,8 @@ def export_html(
     path : str or path-like, default=None
         File to write. An existing one is replaced when the new one is complete. None writes none.
     title : str, default=None
-        None takes "Decision tree" or, for a tree of one leaf, what it is.
+        None takes what the tree is (`ObliqueTreeClassifier.kind_`) or, for a `Tree`, "Decision
+        tree", "Single leaf" or "Linear model".
     feature_names, class_names : sequence, default=None
         As for `export_text`.
     n_terms : int or None, default=10
@@ -85,7 +87,7 @@ def export_html(
     nodes = NodeHtml(captions, n_terms, digits)
     script = _file("_tree.js")
     page = writable(Template(_file("_tree.html")).substitute(
-        title=escaped(_title(captions.tree) if title is None else title),
+        title=escaped(_title(model, captions.tree) if title is None else title),
         summary=escaped(_summary(captions)), key=nodes.key(),
         keys=_KEYS if captions.tree.n_internal else "",
         remarks=escaped(nodes.remarks()), script=script, hash=_hash(script),
@@ -106,7 +108,10 @@ def _hash(script):
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _title(tree):
+def _title(model, tree):
+    kind = getattr(unwrap(model)[1], "kind_", None)
+    if kind is not None:
+        return f"{kind[0].upper()}{kind[1:]}"
     if tree.n_internal:
         return "Decision tree"
     return "Single leaf" if tree.slopes is None or not tree.slopes.any() else "Linear model"

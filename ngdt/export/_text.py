@@ -2,8 +2,11 @@
 
 from numbers import Integral
 
+from ngdt._estimators.base import ObliqueTree
+from ngdt._estimators.summary import headline
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import format_number
 from ngdt.export._characters import writable
@@ -73,7 +76,8 @@ def export_text(
     Returns
     -------
     str
-        A line for each condition, each ``else`` and each leaf. A leaf is written as its most
+        A line for each condition, each ``else`` and each leaf, after a comment that says what the
+        tree of an estimator is (`ObliqueTreeClassifier.kind_`). A leaf is written as its most
         probable class, with the probability, or for regression as its values or formulas, one for
         each target. Formulas of several classes have a line each.
 
@@ -95,6 +99,7 @@ def export_text(
     >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None)
     >>> tree = tree.fit(iris.data, iris.target_names[iris.target])
     >>> print(export_text(tree, feature_names=iris.feature_names))
+    # greedy tree: 3 leaves, depth 2
     if petal length (cm) <= 2.45:
         setosa (0.987)
     else:
@@ -106,7 +111,8 @@ def export_text(
     check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth)
     captions = without_constants(
         captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
-    lines = []
+    estimator = unwrap(model)[1]
+    lines = [f"# {headline(estimator)}"] if isinstance(estimator, ObliqueTree) else []
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
         texts = {"else": ["else:"], "cut": ["..."]}.get(type_, [])
         if type_ == "split":

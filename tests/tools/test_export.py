@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from helpers import rules_text
 from ngdt import (
     ObliqueForestClassifier,
     ObliqueTreeClassifier,
@@ -50,13 +51,13 @@ def leaves_by(text, X):
 @given(problems())
 def test_numbers_are_exact_without_samples(problem):
     tree, X = with_leaf_numbers(problem.tree), problem.X
-    assert leaves_by(export_text(tree, n_terms=None), X) == tree.apply(X).tolist()
+    assert leaves_by(rules_text(tree, n_terms=None), X) == tree.apply(X).tolist()
 
 
 @given(problems(n_samples=st.integers(1, 8)), st.integers(1, 4))
 def test_the_text_sends_each_sample_as_the_tree(problem, digits):
     tree, X = with_leaf_numbers(problem.tree), problem.X
-    text = export_text(tree, n_terms=None, digits=digits, X=X)
+    text = rules_text(tree, n_terms=None, digits=digits, X=X)
     assert "#" not in text      # sums of these numbers are exact
     assert leaves_by(text, X) == tree.apply(X).tolist()
 
@@ -71,7 +72,7 @@ def test_splits_that_touch_a_sample(digits, offset):
         weights = rng.normal(size=5)
         products = Tree([weights], [0.0], [~0], [~1], np.eye(2)).scores(X)[:, 0]
         tree = Tree([weights], [rng.choice(products)], [~0], [~1], np.eye(2))
-        text = export_text(tree, n_terms=None, digits=digits, X=X)
+        text = rules_text(tree, n_terms=None, digits=digits, X=X)
         assert "#" not in text
         condition = text.splitlines()[0].removeprefix("if ").removesuffix(":")
         goes_left = eval(condition, {f"x{j}": x for j, x in enumerate(X.T)})
@@ -130,8 +131,8 @@ def test_the_text_of_a_fitted_tree_sends_each_training_sample_as_the_tree(data, 
     tree = data.draw(trees_through_samples(X))
     fitted = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, np.arange(X.shape[0]))
     fitted.tree_ = with_leaf_numbers(fitted.tree_)
-    for text in (export_text(fitted, n_terms=None, digits=digits, X=X),
-                 export_text(replaced_values(fitted), n_terms=None, digits=digits)):
+    for text in (rules_text(fitted, n_terms=None, digits=digits, X=X),
+                 rules_text(replaced_values(fitted), n_terms=None, digits=digits)):
         if "#" in text:
             event("a sum is decided by rounding")
             assert narrowest_gap(fitted.tree_, X) < 1e-12
@@ -151,35 +152,46 @@ def iris():
     return load_iris()
 
 
+def test_the_text_of_an_estimator_begins_with_what_it_is(iris):
+    tree = ObliqueTreeClassifier(2, optimizer="tao").fit(iris.data, iris.target)
+    comment = "# tree trained as a whole by TAO: 3 leaves, depth 2\n"
+    assert export_text(tree) == comment + rules_text(tree)
+    assert export_text(make_pipeline(StandardScaler(), tree).fit(iris.data, iris.target)
+                       ).startswith(comment)
+    assert export_text(tree.tree_).startswith("if ")
+    leaf = ObliqueTreeClassifier(0, optimizer=None).fit(iris.data, iris.target)
+    assert export_text(leaf).startswith("# single leaf\n")
+
+
 def test_names_and_probabilities(iris):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(iris.data, iris.target_names[iris.target])
     proba = tree.predict_proba(iris.data[[0, 50]]).max(axis=1)
-    text = export_text(tree, feature_names=iris.feature_names, digits=4)
+    text = rules_text(tree, feature_names=iris.feature_names, digits=4)
     assert re.fullmatch(
         r"if petal (length|width) \(cm\) <= [\d.]+:\n"
         rf"    setosa \({proba[0]:.4g}\)\nelse:\n    versicolor \({proba[1]:.4g}\)", text)
-    assert "A (" in export_text(tree, class_names=["A", "B", "C"])
+    assert "A (" in rules_text(tree, class_names=["A", "B", "C"])
 
 
 def test_names_are_those_of_the_data_frame(iris):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(iris.data, columns=["a", "b", "c", "d"])
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(X, iris.target)
-    assert re.match("if [cd] <= ", export_text(tree))
+    assert re.match("if [cd] <= ", rules_text(tree))
 
 
 def test_numbers_of_samples(iris):
     model = ObliqueTreeClassifier(2, optimizer=None).fit(iris.data, iris.target)
-    plain, counted = export_text(model), export_text(model, show_weights=True)
+    plain, counted = rules_text(model), rules_text(model, show_weights=True)
     counts = re.findall(r" \[(\d+)\]$", counted, re.M)
     assert list(map(int, counts)) == model.n_node_samples[model.tree_.n_internal:].tolist()
     assert re.sub(r" \[\d+\]$", "", counted, flags=re.M) == plain
-    assert export_text(model.tree_, show_weights=True) == export_text(model.tree_)
+    assert rules_text(model.tree_, show_weights=True) == rules_text(model.tree_)
 
 
 def test_values_of_all_targets(iris):
     tree = ObliqueTreeRegressor(0, optimizer=None).fit(iris.data, iris.data[:, :2])
-    assert export_text(tree, digits=3) == "5.84, 3.06"
+    assert rules_text(tree, digits=3) == "5.84, 3.06"
 
 
 @pytest.mark.parametrize(("weights", "threshold", "text"), [
@@ -193,15 +205,15 @@ def test_values_of_all_targets(iris):
 def test_conditions(weights, threshold, text):
     tree = Tree([weights], [threshold], [~0], [~1], [[0.0], [1.0]])
     for form in (tree, tree.sparsify()):
-        assert export_text(form, n_terms=2).splitlines() == [text, "    0", "else:", "    1"]
+        assert rules_text(form, n_terms=2).splitlines() == [text, "    0", "else:", "    1"]
 
 
 def test_a_chain_deeper_than_the_recursion_limit():
     m = 2 * sys.getrecursionlimit()
     tree = Tree(np.ones((m, 1)), np.zeros(m), ~np.arange(m), np.r_[np.arange(1, m), ~m],
                 np.arange(m + 1.0)[:, None])
-    assert export_text(tree).count("else:") == m
-    assert export_text(tree, max_depth=1) == "if x0 <= 0:\n    0\nelse:\n    ..."
+    assert rules_text(tree).count("else:") == m
+    assert rules_text(tree, max_depth=1) == "if x0 <= 0:\n    0\nelse:\n    ..."
 
 
 @pytest.mark.parametrize("arguments", [
@@ -211,14 +223,14 @@ def test_wrong_arguments(iris, arguments):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(iris.data, iris.target)
     (name,) = arguments
     with pytest.raises(ValueError, match=f"^{name} must be"):
-        export_text(tree, **arguments)
+        rules_text(tree, **arguments)
 
 
 def test_wrong_models(iris):
     fitted = DecisionTreeClassifier().fit(iris.data, iris.target)
     with pytest.raises(TypeError, match=r"convert it by Tree.from_sklearn"):
-        export_text(fitted)
-    assert export_text(Tree.from_sklearn(fitted)).startswith("if x")
+        rules_text(fitted)
+    assert rules_text(Tree.from_sklearn(fitted)).startswith("if x")
 
 
 def test_the_tree_of_a_search_is_written_with_its_names(iris):
@@ -226,7 +238,7 @@ def test_the_tree_of_a_search_is_written_with_its_names(iris):
     X = pandas.DataFrame({"a": iris.data[:, 2], "b": [f"w{width}" for width in iris.data[:, 3]]})
     search = TAOPathCV(ObliqueTreeClassifier(1, optimizer="tao"), Cs=[1.0], cv=2)
     search.fit(X, iris.target)
-    assert export_text(search) == export_text(search.estimator_)
+    assert rules_text(search) == rules_text(search.estimator_)
 
 
 @pytest.mark.parametrize("export", [export_c, export_json, export_sql])
@@ -243,34 +255,34 @@ def test_programs_get_no_pipeline_that_transforms_columns(export, iris):
 def test_forests_have_no_text(iris):
     forest = ObliqueForestClassifier(2, optimizer=None).fit(iris.data, iris.target)
     with pytest.raises(TypeError, match=r"single tree, got Oblique.* such as estimators_\[0\]$"):
-        export_text(forest)
+        rules_text(forest)
 
 
 def test_a_year_is_written_as_a_year():
     X = np.arange(1990.0, 2030.0)[:, None]
     tree = ObliqueTreeRegressor(1, optimizer=None).fit(X, X[:, 0] >= 2020)
-    assert export_text(tree).startswith("if x0 <= 2019:\n")
-    assert export_text(tree.tree_).startswith("if x0 <= 2019.5:\n")
-    assert export_text(tree.tree_, X=X).startswith("if x0 <= 2019:\n")
-    assert export_text(tree.tree_, digits=2).startswith("if x0 <= 2000:\n")
+    assert rules_text(tree).startswith("if x0 <= 2019:\n")
+    assert rules_text(tree.tree_).startswith("if x0 <= 2019.5:\n")
+    assert rules_text(tree.tree_, X=X).startswith("if x0 <= 2019:\n")
+    assert rules_text(tree.tree_, digits=2).startswith("if x0 <= 2000:\n")
 
 
 def test_leaves_that_differ_look_different():
     X = np.arange(40.0)[:, None]
     tree = ObliqueTreeRegressor(2, optimizer=None).fit(X, 2000 + X[:, 0])
-    values = re.findall(r"^ +([\d.]+)$", export_text(tree), re.M)
+    values = re.findall(r"^ +([\d.]+)$", rules_text(tree), re.M)
     np.testing.assert_allclose(np.array(values, dtype=float), tree.tree_.values[:, 0], atol=0.03)
 
 
 def test_an_estimator_keeps_the_summary_of_its_tree_only(iris):
     tree = ObliqueTreeClassifier(2, optimizer=None).fit(iris.data, iris.target)
-    text = export_text(tree)
-    assert export_text(pickle.loads(pickle.dumps(tree))) == text
+    text = rules_text(tree)
+    assert rules_text(pickle.loads(pickle.dumps(tree))) == text
     before = tree.tree_
     tree.tree_ = before.replace(weights=1.1 * before.weights)
-    assert export_text(tree) == export_text(tree.tree_, class_names=tree.classes_)
+    assert rules_text(tree) == rules_text(tree.tree_, class_names=tree.classes_)
     tree.tree_ = before
-    assert export_text(tree) == text
+    assert rules_text(tree) == text
 
 
 SPREAD = np.array([1.0, 1e3, 1e-3, 1.0])
@@ -286,9 +298,9 @@ def four_features():
 
 def test_the_largest_effects_are_written_first(four_features):
     X, fitted = four_features
-    for text in (export_text(fitted), export_text(fitted.tree_, X=X)):
+    for text in (rules_text(fitted), rules_text(fitted.tree_, X=X)):
         assert re.findall(r"x\d", text) == ["x1", "x3", "x0", "x2"]
-    assert re.findall(r"x\d", export_text(fitted.tree_)) == ["x2", "x3", "x0", "x1"]
+    assert re.findall(r"x\d", rules_text(fitted.tree_)) == ["x2", "x3", "x0", "x1"]
     assert np.argsort(-fitted.feature_importances_).tolist() == [1, 3, 0, 2]
 
 
@@ -297,17 +309,17 @@ def test_the_hidden_share_of_the_effect_is_stated(four_features, n_terms):
     X, fitted = four_features
     effect = np.sort(np.abs(fitted.tree_.weights[0]) * X.std(axis=0))[::-1]
     share = 100 * effect[n_terms:].sum() / effect.sum()
-    text = export_text(fitted, n_terms=n_terms)
+    text = rules_text(fitted, n_terms=n_terms)
     assert f" + {4 - n_terms} more ({share:.0f} % of the effect) <= 0.1:" in text
-    assert f" + {4 - n_terms} more <= 0.1:" in export_text(fitted.tree_, n_terms=n_terms)
-    assert "more" not in export_text(fitted, n_terms=4)
+    assert f" + {4 - n_terms} more <= 0.1:" in rules_text(fitted.tree_, n_terms=n_terms)
+    assert "more" not in rules_text(fitted, n_terms=4)
 
 
 def test_a_share_of_nearly_nothing():
     X = np.random.default_rng(0).normal(size=(100, 2)) * [1.0, 1e-5]
     tree = Tree([[1.0, 1.0]], [0.0], [~0], [~1], np.eye(2))
-    assert "+ 1 more (under 1 % of the effect)" in export_text(tree, X=X, n_terms=1)
-    constant = export_text(tree, X=np.ones((3, 2)), n_terms=1)
+    assert "+ 1 more (under 1 % of the effect)" in rules_text(tree, X=X, n_terms=1)
+    constant = rules_text(tree, X=np.ones((3, 2)), n_terms=1)
     assert "+ 1 more <= 0" in constant      # no feature has an effect
 
 
@@ -315,7 +327,7 @@ def test_a_split_within_rounding_errors_is_marked():
     X = np.array([[1.0, 1.0], [1.0 + 2 * np.finfo(float).eps, 1.0]])
     tree = Tree([[1.0, 1.0]], [2.0], [~0], [~1], np.eye(2))
     assert tree.apply(X).tolist() == [0, 1]
-    text = export_text(tree, X=X)
+    text = rules_text(tree, X=X)
     assert text.startswith("if 1 * x0 + 1 * x1 <= 2:  # rounding of the sum decides")
 
 
@@ -368,7 +380,7 @@ def predictions_by(text, X):
 def test_formulas_are_exact_without_samples(problem):
     tree, X = problem.tree, problem.X
     np.testing.assert_allclose(
-        predictions_by(export_text(tree, n_terms=None), X), tree.predict(X), rtol=1e-14,
+        predictions_by(rules_text(tree, n_terms=None), X), tree.predict(X), rtol=1e-14,
         atol=1e-14)
 
 
@@ -401,7 +413,7 @@ def test_formulas_predict_for_each_training_sample_as_the_tree(data, digits):
     span = np.where(span > 0, span, np.abs(predictions).max(axis=0))
     dense = np.abs(X if isinstance(X, np.ndarray) else X.toarray()).astype(float)
     sums = np.abs(tree.values).max() + (np.abs(tree.slopes) @ dense.max(axis=0)).max()
-    text = export_text(fitted, n_terms=None, digits=digits, X=X)
+    text = rules_text(fitted, n_terms=None, digits=digits, X=X)
     if "#" in text:
         return      # the split, not the leaf, is in doubt
     error = np.abs(predictions_by(text, X) - predictions).max(axis=0)
@@ -424,21 +436,21 @@ def years():
 
 def test_differences_from_round_numbers_near_the_mean(years):
     tree, X = years
-    assert export_text(tree, X=X) == (
+    assert rules_text(tree, X=X) == (
         "35.3 + 2 * (x0 - 2015) + 10 * (x1 - 0.5) - 0.01 * (x2 + 30), within [0, 100]")
-    assert export_text(tree) == "-4000 + 10 * x1 + 2 * x0 - 0.01 * x2, within [0, 100]"
+    assert rules_text(tree) == "-4000 + 10 * x1 + 2 * x0 - 0.01 * x2, within [0, 100]"
 
 
 def test_hidden_terms_are_at_their_mean(years):
     tree, X = years
-    text = export_text(tree, X=X, n_terms=1)
+    text = rules_text(tree, X=X, n_terms=1)
     effect = np.abs(tree.slopes[0, 0]) * X.std(axis=0)
     share = 100 * effect[1:].sum() / effect.sum()
     constant, rest = text.split(" ", 1)
     assert rest == f"+ 2 * (x0 - 2015) + 2 more ({share:.0f} % of the effect), within [0, 100]"
     at = np.array([2015.0, *X.mean(axis=0)[1:]])
     assert float(constant) == pytest.approx(-4000 + tree.slopes[0, 0] @ at, abs=0.02)
-    assert export_text(tree, n_terms=1) == "-4000 + 10 * x1 + 2 more, within [0, 100]"
+    assert rules_text(tree, n_terms=1) == "-4000 + 10 * x1 + 2 more, within [0, 100]"
 
 
 def test_leaves_of_trees_with_linear_leaves():
@@ -448,10 +460,10 @@ def test_leaves_of_trees_with_linear_leaves():
                 ranges=[[[0.0, 5.0], [0.0, 5.0]], [[0.0, 5.0], [0.0, 5.0]]])
     fitted = ObliqueTreeRegressor(optimizer=None).fit(X, np.zeros((20, 2)))
     fitted.tree_ = tree
-    assert export_text(fitted, X=X).splitlines() == [
+    assert rules_text(fitted, X=X).splitlines() == [
         "if x0 <= 0:", "    1, 2", "else:", "    -7 - 2 * (x0 - 5), within [0, 5]; 5"]
     # Of a tree alone, outputs are those of classes.
-    assert export_text(tree).splitlines()[1:] == [
+    assert rules_text(tree).splitlines()[1:] == [
         "    1 (0.731)", "else:", "    score of 0: 3 - 2 * x0, within [0, 5]",
         "    score of 1: 5"]
 
@@ -464,7 +476,7 @@ def test_log_odds_of_two_classes():
     assert fitted.tree_.slopes is not None
     logits = fitted.tree_.predict(X)
     expected = logits[:, 1] - logits[:, 0]
-    lines = export_text(fitted, n_terms=None, digits=4)
+    lines = rules_text(fitted, n_terms=None, digits=4)
     assert lines.count("log-odds of 1 against 0: ") == fitted.get_n_leaves()
     found = predictions_by(lines.replace("log-odds of 1 against 0: ", ""), X)[:, 0]
     assert np.abs(found - expected).max() <= 0.5e-4 * 2 * np.ptp(expected)
@@ -473,7 +485,7 @@ def test_log_odds_of_two_classes():
 def test_logits_of_three_classes():
     iris = load_iris()
     fitted = ObliqueTreeClassifier(0, leaf="linear", random_state=0).fit(iris.data, iris.target)
-    parts = re.split(r"\n|: ", export_text(fitted, n_terms=None, digits=4))
+    parts = re.split(r"\n|: ", rules_text(fitted, n_terms=None, digits=4))
     assert parts[::2] == ["score of 0", "score of 1", "score of 2"]
     logits = fitted.tree_.predict(iris.data)
     found = np.array([[value_of(formula, x) for formula in parts[1::2]] for x in iris.data])
@@ -482,12 +494,12 @@ def test_logits_of_three_classes():
 
 def test_a_constant_of_zero_is_not_written():
     tree = Tree(np.empty((0, 1)), [], [], [], [[0.0]], slopes=[[[-2.0]]])
-    assert export_text(tree) == "- 2 * x0"
-    assert export_text(tree.replace(values=[[0.0]], slopes=[[[0.0]]])) == "0"
+    assert rules_text(tree) == "- 2 * x0"
+    assert rules_text(tree.replace(values=[[0.0]], slopes=[[[0.0]]])) == "0"
 
 
 def test_an_estimator_keeps_the_means_of_linear_leaves(years):
     tree, X = years
     fitted = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, tree.predict(X))
     assert fitted.tree_.slopes is not None
-    assert export_text(fitted) == export_text(fitted.tree_, X=X)
+    assert rules_text(fitted) == rules_text(fitted.tree_, X=X)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt.export import export_html, export_text
+from ngdt.export import export_html
 
 HOSTILE = ["<script>alert(1)</script>", 'a" onclick="b', "$title & &amp;", "'</li></ul>"]
 VOID = {"meta"}
@@ -65,7 +66,7 @@ def test_each_node_is_an_item_of_the_tree(classifier, page):
     assert [item["aria-expanded"] for item in items if "aria-expanded" in item] == [
         "true"] + ["false"] * (tree.n_internal - 1)
     # What a screen reader says are the rules of the text.
-    text = export_text(classifier, feature_names=HOSTILE, n_terms=10)
+    text = rules_text(classifier, feature_names=HOSTILE, n_terms=10)
     said = [re.sub(r"^(yes|no): |; \d+ samples? .*", "", item["aria-label"]) for item in items]
     assert said == [
         re.sub(r"^(?!if )", "leaf: ", line.strip().removesuffix(":"))
@@ -223,7 +224,7 @@ def test_a_page_of_one_leaf_speaks_of_no_conditions(iris):
     for model, title in ((constant, "Single leaf"), (linear.fit(X, y), "Linear model"),
                          (clone(linear).fit(X[:100], y[:100]), "Linear model"),
                          (ObliqueTreeRegressor(0, optimizer=None, leaf="linear").fit(X, X[:, 0]),
-                          "Linear model"), (split, "Decision tree")):
+                          "Linear model"), (split, "Greedy tree")):
         page = Page(export_html(model))
         assert page.text.strip().startswith(title)
         ids = [attributes.get("id") for _, attributes in page.tags]

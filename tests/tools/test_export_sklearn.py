@@ -8,8 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
+from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt.export import export_sklearn, export_text
+from ngdt.export import export_sklearn
 from ngdt.testing.strategies import problems
 
 
@@ -32,7 +33,7 @@ def test_estimators_predict_the_same(iris):
     np.testing.assert_array_equal(estimator.tree_.n_node_samples, model[-1].n_node_samples)
     assert estimator.get_depth() == model[-1].get_depth()
     # Names have the units of the table.
-    condition = export_text(model, n_terms=2, digits=3).splitlines()[0].removeprefix("if ")
+    condition = rules_text(model, n_terms=2, digits=3).splitlines()[0].removeprefix("if ")
     assert names[0].replace(" - ", " <= ").startswith(condition.split(" <= ")[0].replace(
         " - ", " <= "))
     for targets in (y, np.c_[y, -y]):

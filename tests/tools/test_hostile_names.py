@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, plotting
 from ngdt.export import (
     export_c,
@@ -15,7 +16,6 @@ from ngdt.export import (
     export_html,
     export_rules,
     export_sql,
-    export_text,
 )
 
 NAMES = [
@@ -105,7 +105,7 @@ def test_characters_that_cannot_be_written(character):
         X[:, 1] > 0, f"{character}Rome", f"{character}Oslo")})
     label = np.array([f"{character}no", "yes"])[(X[:, 0] + (X[:, 1] > 0) > 0.5) * 1]
     model = ObliqueTreeClassifier(2, optimizer=None).fit(frame, label)
-    for export in (export_text, export_graphviz, export_html, export_rules):
+    for export in (rules_text, export_graphviz, export_html, export_rules):
         found = export(model)
         text = found if isinstance(found, str) else "\n".join(map(str, found))
         assert character not in text
@@ -124,7 +124,7 @@ def test_names_stay_in_their_line():
     y = np.where(frame["a\nb"] > 0, "yes\nor", "no")
     y[frame[""] > 1], y[frame["c\u2028d"] == "Lima"] = "maybe", "no"
     model = ObliqueTreeClassifier(3, optimizer=None).fit(frame, y)
-    lines = export_text(model).splitlines()
+    lines = rules_text(model).splitlines()
     assert all(re.match(r" *(if .*:|else:|.* \(\S+\))$", line) for line in lines)
     text = "\n".join(lines)
     for part in ("a\\nb <= ", '"" <= ', "c\\u2028d is ", "yes\\nor ("):

@@ -17,10 +17,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.pipelines import units_of
-from ngdt.export import export_graphviz, export_rules, export_text
+from ngdt.export import export_graphviz, export_rules
 
 
 def table(n=80):
@@ -96,7 +97,7 @@ def test_units_of_tables_with_gaps_and_categories(case):
     X, y = table_with_gaps()
     X, steps = ENCODED[case](X)
     model = make_pipeline(*steps, ObliqueTreeClassifier(1, optimizer=None)).fit(X, y)
-    found = re.match(r"if income <= (\d+):", export_text(model))
+    found = re.match(r"if income <= (\d+):", rules_text(model))
     assert found
     assert 19000 < int(found[1]) < 21000
     # A tree of several terms, as it would be without the scalers.
@@ -135,7 +136,7 @@ def test_limits_of_linear_leaves_are_those_of_the_pipeline():
     far = X.mean(axis=0) + 5 * (X - X.mean(axis=0))
     expected = pipeline.predict(far)
     np.testing.assert_allclose(captions_of(pipeline).tree.predict(far)[:, 0], expected)
-    assert export_text(pipeline).count("within [") == 2
+    assert rules_text(pipeline).count("within [") == 2
     assert expected.max() <= pipeline[-1].tree_.ranges.max()    # some samples are beyond them
 
 
@@ -144,15 +145,15 @@ def test_names_pass_through_the_steps(iris):
     X = pandas.DataFrame(iris[0], columns=["a", "b", "c", "d"])
     tree = ObliqueTreeClassifier(1, optimizer=None)
     scaled = make_pipeline(StandardScaler(), tree).fit(X, iris[1])
-    alone = export_text(tree.fit(X, iris[1]))
+    alone = rules_text(tree.fit(X, iris[1]))
     assert re.match("if [cd] <= ", alone)
     scaled = make_pipeline(StandardScaler(), tree).fit(X, iris[1])
-    assert export_text(scaled) == alone     # the same split, in the same units
+    assert rules_text(scaled) == alone     # the same split, in the same units
     nested = make_pipeline(make_pipeline(StandardScaler()), scaled)
     search = GridSearchCV(nested, {"pipeline-2__standardscaler__with_mean": [True]}, cv=2)
-    assert export_text(search.fit(X, iris[1])) == alone
+    assert rules_text(search.fit(X, iris[1])) == alone
     squares = make_pipeline(PolynomialFeatures(), StandardScaler(), tree).fit(X, iris[1])
-    assert re.match(r"if ([abcd]\^2|[abcd]|[abcd] [abcd]) <= ", export_text(squares))
+    assert re.match(r"if ([abcd]\^2|[abcd]|[abcd] [abcd]) <= ", rules_text(squares))
     nameless = make_pipeline(FunctionTransformer(), tree).fit(*iris)
-    assert re.match("if x[23] <= ", export_text(nameless))
+    assert re.match("if x[23] <= ", rules_text(nameless))
     assert "samples = 150" in export_graphviz(scaled)

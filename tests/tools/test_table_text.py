@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from helpers import rules_text
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.path_constants import without_constants
@@ -15,7 +16,6 @@ from ngdt.export import (
     export_rules,
     export_sklearn,
     export_sql,
-    export_text,
 )
 
 pd = pytest.importorskip("pandas")
@@ -94,8 +94,8 @@ def test_conditions_name_categories(weights, threshold, left, right):
     first, second = ("0", "1") if "not" in right else ("1", "0")
     condition = right if "not" in left else left
     text = f"if {condition}:\n    {first} (0.731)\nelse:\n    {second} (0.731)"
-    assert export_text(model) == text
-    assert export_text(model, feature_names=["town", "a"]) == text.replace("city", "town")
+    assert rules_text(model) == text
+    assert rules_text(model, feature_names=["town", "a"]) == text.replace("city", "town")
 
 
 def test_no_condition_is_a_negation_that_an_else_negates_again():
@@ -104,9 +104,9 @@ def test_no_condition_is_a_negation_that_an_else_negates_again():
     y = (frame["city"] == "Rome") & frame["own"] | frame["city"].isna()
     model = ObliqueTreeClassifier(3, optimizer=None).fit(frame, y)
     assert "city is not Rome" in str(export_rules(model))     # the left child
-    lines = export_text(model).splitlines()
+    lines = rules_text(model).splitlines()
     assert "city is Rome" in "".join(lines)
-    texts = [export_text(model), export_html(model), export_graphviz(model), export_sql(model)]
+    texts = [rules_text(model), export_html(model), export_graphviz(model), export_sql(model)]
     assert not any("is not" in text or "NOT" in text for text in texts)
     # Each prediction is behind its own conditions, in all of them.
     for city in (*CITIES, None):
@@ -130,16 +130,16 @@ def test_sums_name_categories_and_gaps():
     frame = pd.DataFrame({"city": CITIES * 10, "age": [np.nan, 1.0, 2.0] * 10})
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(30) % 2)
     model.tree_ = Tree([[1, 2, 0, 0, -4.0]], [1.5], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
-    assert export_text(model).startswith(
+    assert rules_text(model).startswith(
         "if - 4 * (city = Rome) + 2 * (age is missing) + 1 * age <= 1.5:")
     with pytest.raises(ValueError, match="feature_names must be a sequence of 2 names"):
-        export_text(model, feature_names=list("abcde"))
+        rules_text(model, feature_names=list("abcde"))
 
 
 def test_codes_are_written_as_numbers():
     X = np.column_stack([np.arange(60) % 3, np.arange(60.0)])
     model = ObliqueTreeClassifier(1, optimizer=None, categorical_features=[0]).fit(X, X[:, 0] == 2)
-    assert export_text(model).startswith("if x0 is 2:")
+    assert rules_text(model).startswith("if x0 is 2:")
 
 
 def test_linear_leaves_name_categories_and_gaps():
@@ -147,7 +147,7 @@ def test_linear_leaves_name_categories_and_gaps():
     model = ObliqueTreeRegressor(0, optimizer=None).fit(frame, np.arange(30.0))
     model.tree_ = Tree(
         np.empty((0, 5)), [], [], [], [[1.0]], slopes=[[[1.0, 2.0, 0.0, 0.0, -4.0]]])
-    assert export_text(model, X=frame) == (
+    assert rules_text(model, X=frame) == (
         "51 + 1 * (age - 50) - 4 * (city = Rome) + 2 * (age is missing)\n"
         "# in sums, a missing number counts as its mean: age 50")
 
@@ -188,11 +188,11 @@ def test_terms_that_may_still_vary_are_kept():
     slopes = [[[0.0, 1.0, 2.0, 4.0]], [[1.0, 1.0, 2.0, 4.0]]]
     # Lima or Oslo go left, as do unknown cities; Rome goes right.
     model.tree_ = Tree([[0, 0, 0, 1]], [0.5], [~0], [~1], [[1.0], [1.0]], slopes=slopes)
-    assert export_text(model).splitlines()[1::2] == [
+    assert rules_text(model).splitlines()[1::2] == [
         "    5 + 1 * age", "    1 + 2 * (city = Oslo) + 1 * (city = Lima)"]
     # A sum with a number decides nothing.
     model.tree_ = Tree([[1, 0, 0, 1]], [0.5], [~0], [~1], [[1.0], [1.0]], slopes=slopes)
-    assert export_text(model).count("4 * (city = Rome)") == 2
+    assert rules_text(model).count("4 * (city = Rome)") == 2
 
 
 def reads(condition, row):
@@ -239,17 +239,17 @@ def test_bools_are_written_as_bools():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"own": random.random(80) < 0.5, "x": random.normal(size=80)})
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["own"] & (frame["x"] > -1))
-    assert export_text(model).startswith("if own is False:\n")
+    assert rules_text(model).startswith("if own is False:\n")
     explanation = str(model.explain(frame[:1])[0])
     before = bool(frame["own"][0])
     assert f"own is {before};" in explanation
     assert f"own {before} to {not before}: " in explanation
     frame["own"] = frame["own"].astype("boolean").mask(frame.index % 7 == 0)
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["own"].fillna(False))
-    assert export_text(model).startswith("if own is True:\n")
+    assert rules_text(model).startswith("if own is True:\n")
     linear = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(
         frame, frame["own"].fillna(True) * 2.0 + frame["x"])
-    assert " * own " in export_text(linear)
+    assert " * own " in rules_text(linear)
 
 
 def test_rules_need_a_number_if_one_of_their_conditions_does():
@@ -272,4 +272,4 @@ def test_rules_need_a_number_if_one_of_their_conditions_does():
     bools = ObliqueTreeClassifier(1, optimizer=None).fit(
         pd.DataFrame({"own": own}), [each is True for each in own])
     bools.tree_ = Tree([[2.0, 3.0]], [1.0], [~0], [~1], np.eye(2))
-    assert export_text(bools).startswith("if own is False:\n")
+    assert rules_text(bools).startswith("if own is False:\n")
