@@ -20,9 +20,10 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
 from threadpoolctl import threadpool_limits
 
 from ngdt._estimators.display import watching
+from ngdt._util.numbers import count
 from ngdt.cli._contenders import CONTENDERS, n_bytes
 from ngdt.cli._errors import Mistake
-from ngdt.cli._models import choice, count, size
+from ngdt.cli._models import size
 from ngdt.cli._options import (
     add_output_argument,
     add_training_arguments,
@@ -116,8 +117,8 @@ def run(arguments):
             part.finish()
     print(_table(results))
     for each in results:
-        if each.name == "tree" and choice(each.model):
-            print(f"tree: {choice(each.model)}")
+        if each.name == "tree":
+            print(f"tree: {each.model.summary()}")
     write_report(arguments.output, data, task, len(folds), n_threads, results)
     print(f"wrote {arguments.output}")
 

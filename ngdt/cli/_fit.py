@@ -10,8 +10,9 @@ from pathlib import Path
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
+from ngdt._util.numbers import count
 from ngdt.cli._errors import Mistake
-from ngdt.cli._models import count, size, summary
+from ngdt.cli._models import size
 from ngdt.cli._options import (
     add_output_argument,
     add_training_arguments,
@@ -62,7 +63,7 @@ def run(arguments):
     estimator.fit(X_train, y_train)
     save(estimator, arguments.output)
     n_bytes = Path(arguments.output).stat().st_size
-    say(f"{arguments.output}: {summary(estimator)}, {size(n_bytes)}")
+    say(f"{arguments.output}: {size(n_bytes)}")
     if y_test is not None:
         lost = losses(y_test, estimator.predict(X_test), is_classifier(estimator))
         found = score(y_test, lost, is_classifier(estimator))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.tree import Tree
 from ngdt._forest import ObliqueBoostingRegressor
 from ngdt._forest.base import ObliqueForest
+from ngdt._util.numbers import count
 from ngdt._util.validation import did_you_mean
 from ngdt.cli._errors import Mistake
 from ngdt.cli._options import FILES
@@ -124,8 +125,8 @@ def n_leaves(model):
     return sum(each.tree_.n_leaves for each in estimators_of(model))
 
 
-def summary(model):
-    """A description of a model in one line.
+def task(model):
+    """What a model is for, in a sentence.
 
     Parameters
     ----------
@@ -135,52 +136,8 @@ def summary(model):
     -------
     str
     """
-    trees = [each.tree_ for each in estimators_of(model)]
-    depth = max(tree.max_depth for tree in trees)
-    kind = f"{n_leaves(model)} {'leaves' if n_leaves(model) > 1 else 'leaf'}"
-    kind = f"{count(len(trees), 'tree')}, {kind}" if is_forest(model) else f"tree of {kind}"
-    if isinstance(model, ObliqueBoostingRegressor):
-        kind = f"sum of {count(len(model.estimators_), 'forest')} with {kind}"
-    elif is_forest(model):
-        kind = f"forest of {kind}"
-    task = count(len(model.classes_), "class", "es") if is_classifier(model) else "regression"
-    linear = any(tree.slopes is not None for tree in trees)
-    return (f"{kind}{', linear' if linear else ''}, depth {depth}, for {task}, "
-            f"{count(model.n_features_in_, 'column')}")
-
-
-def choice(model):
-    """The candidate of the default that a tree is, in one line.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    str or None
-        None if none competed, and for a forest.
-    """
-    found = getattr(model, "candidates_", None)
-    if not found or is_forest(model):
-        return None
-    tree = model.tree_
-    if tree.n_leaves > 1:
-        what = f"{tree.n_leaves} leaves, depth {tree.max_depth}"
-        if tree.slopes is not None:
-            what += ", a linear model in each leaf"
-    elif tree.slopes is None:
-        what = "one leaf, the same prediction for all rows"
-    else:
-        kind = "logistic" if is_classifier(model) else "ridge"
-        what = f"one leaf, {kind} regression"
-    name = found["candidate"][found["chosen"].index(True)]
-    return f"{what} (chosen of {len(found['chosen'])} candidates: {name})"
-
-
-def count(n, what, plural="s"):
-    """A number of things, such as "2 columns"."""
-    return f"{n} {what}{'' if n == 1 else plural}"
+    what = count(len(model.classes_), "class", "classes") if is_classifier(model) else "regression"
+    return f"It is for {what}, {count(model.n_features_in_, 'column')}."
 
 
 def size(n_bytes):

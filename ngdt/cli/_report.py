@@ -5,11 +5,12 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from ngdt._util.numbers import count
 from ngdt._util.version import __version__
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._errors import Mistake
 from ngdt.cli._formats import write
-from ngdt.cli._models import choice, count, importances, size, summary
+from ngdt.cli._models import importances, size
 from ngdt.cli._pictures import image, pyplot
 from ngdt.export import export_text
 from ngdt.plotting import plot_tree
@@ -114,16 +115,15 @@ def _lead(result):
 
 def _notes(results, n_threads):
     described = "".join(
-        f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}{_choice(each)}</li>"
+        f"<li><b>{each.name}</b>: {CONTENDERS[each.name].what}{_summary(each)}</li>"
         for each in results)
     return _NOTES.substitute(
         described=described, first=results[0].name, threads=count(n_threads, "thread"))
 
 
-def _choice(result):
-    """The choice of the default that was trained on all rows."""
-    text = choice(result.model) if result.name == "tree" else None
-    return f". On all rows: {escape(text)}" if text else ""
+def _summary(result):
+    """What came out of the default on all rows."""
+    return f". On all rows: {escape(result.model.summary())}" if result.name == "tree" else ""
 
 
 def _pictures(results, by_name):
@@ -138,8 +138,7 @@ def _pictures(results, by_name):
         if tree.get_n_leaves() > 1:
             found += ["<h2>The tree</h2>", _figure(
                 plot_tree(tree, max_depth=_DEPTH).figure,
-                f"{summary(tree).capitalize()}, trained on all rows. Up to {_DEPTH} levels are "
-                "drawn.")]
+                f"{tree.summary()} Trained on all rows; up to {_DEPTH} levels are drawn.")]
     for name in ("forest", "tree"):
         if name in by_name and importances(by_name[name].model):
             found.append(_figure(

@@ -16,7 +16,7 @@ from ngdt.cli._models import (
     importances,
     is_forest,
     load_model,
-    summary,
+    task,
     tree_of,
 )
 from ngdt.cli._options import positive_int
@@ -35,10 +35,7 @@ def _text(model, arguments):
     tree = tree_of(model, arguments.tree)
     rules = export_text(tree, n_terms=arguments.terms, max_depth=arguments.max_depth,
                         show_weights=True)
-    # Of a competition of the defaults, no tree is what the user asked for.
-    remark = "\nthe baseline: the tree of the optimizer was not clearly better" * (
-        tree.baseline_kept_ and not tree.candidates_)
-    return f"{summary(tree)}{remark}\n\n{rules}"
+    return f"{tree.summary()} {task(tree)}\n\n{rules}"
 
 
 def _forest(model):
@@ -47,7 +44,7 @@ def _forest(model):
     width = max((len(name) for name, _ in found), default=0)
     lines = [f"{name:<{width}} {100 * share:5.1f} %" for name, share in found]
     return "\n".join([
-        summary(model), "", "feature importances:", *lines, "",
+        f"{model.summary()} {task(model)}", "", "feature importances:", *lines, "",
         f"--tree 1 to --tree {len(estimators_of(model))} show a tree."])
 
 
