@@ -336,7 +336,10 @@ class ObliqueTree(TableEstimator):
 
     @property
     def kind_(self) -> str:
-        """What the tree is, such as "pruned greedy tree" or "linear model"."""
+        """What the tree is: "single leaf" or "linear model", if it has one leaf, without or with
+        slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
+        tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
+        """
         check_is_fitted(self)
         return kind_of(self)
 

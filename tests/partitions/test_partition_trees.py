@@ -49,6 +49,8 @@ def test_as_accurate_as_in_memory(fitted, all_digits):
         max_depth=5, optimizer=Annealed(steps=120), random_state=0).fit(X, y)
     assert fitted.score(X, y) > alone.score(X, y) - 0.02
     assert not fitted.baseline_kept_
+    assert fitted.kind_ == fitted.in_memory().kind_ == "tree trained as a whole by Annealed"
+    assert fitted.summary() == fitted.in_memory().summary()
 
 
 def test_three_rows_with_gross_errors_do_not_ruin_the_tree(all_digits):
