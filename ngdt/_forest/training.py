@@ -116,7 +116,6 @@ class Growth:
         """
         stop, control = Event(), self.problem.control
         jobs, deadline = self._jobs(plan, stop), control.deadline
-        _ = self.problem.winsorized     # made once, as all trees share it
         # Other machines get the problem once, as it is the same for all trees.
         shared = self.problem.replace(n_jobs=1, control=Control(deadline))
         calls = (delayed(job.run)(shared, self.fitted)

@@ -7,6 +7,7 @@ the public members of this module, so that algorithms of other packages can do t
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,21 @@ _DEPENDS_ON = {
     "winsorized": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
     "row_span": {"X", "sample_weight", "standardize"},
     "screen": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
+    "whole": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
 }
 # What is small enough to be sent to other processes with the problem.
 _SENT = ("moments", "scaling")
+
+
+class _Computed(dict):
+    """What `Problem.once` has made, and a lock: threads that need the same wait for the first."""
+
+    def __init__(self, *args, **computed):
+        super().__init__(*args, **computed)
+        self.lock = RLock()
+
+    def __reduce__(self):
+        return type(self), (dict(self),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +116,7 @@ class Problem:
 
     def __post_init__(self):
         # What `once` has made. Copies share what does not depend on the replaced fields.
-        object.__setattr__(self, "_computed", {})
+        object.__setattr__(self, "_computed", _Computed())
 
     def replace(self, **changes) -> "Problem":
         """A copy with some fields replaced.
@@ -122,7 +135,8 @@ class Problem:
         outdated = {name for name, fields in _DEPENDS_ON.items() if fields & changes.keys()}
         computed = self._computed
         if outdated:
-            computed = {name: value for name, value in computed.items() if name not in outdated}
+            computed = _Computed({
+                name: value for name, value in computed.items() if name not in outdated})
         object.__setattr__(copy, "_computed", computed)
         return copy
 
@@ -145,9 +159,9 @@ class Problem:
         """
         shared = {"moments": self.moments, "scaling": self.scaling}
         if features is None:
-            part, shared["data"] = self.replace(sample_weight=sample_weight), self.data
-            if self.winsorized is not self:
-                shared["winsorized"] = self.winsorized.part(sample_weight)
+            part = self.replace(sample_weight=sample_weight)
+            # Its winsorized X is that of the whole, made once, and only if a tree reads it.
+            shared |= {"data": self.data, "whole": self}
         else:
             X = self.X[:, features]
             part = self.replace(
@@ -168,7 +182,7 @@ class Problem:
         Problem
         """
         copy = dataclasses.replace(self)
-        object.__setattr__(copy, "_computed", {**self._computed, **computed})
+        object.__setattr__(copy, "_computed", _Computed(self._computed, **computed))
         return copy
 
     def sharing(self, other: "Problem") -> "Problem":
@@ -219,7 +233,7 @@ class Problem:
     def __getstate__(self):
         # Kernels stay behind: they are made anew where the copy is used.
         sent = {name: value for name, value in self._computed.items() if name in _SENT}
-        return {**vars(self), "_computed": sent}
+        return {**vars(self), "_computed": _Computed(sent)}
 
     def __sizeof__(self):
         # By its size, joblib's backend for Dask decides to send it to a worker once for all trees.
@@ -241,7 +255,9 @@ class Problem:
         object
         """
         if name not in self._computed:
-            self._computed[name] = make()
+            with self._computed.lock:
+                if name not in self._computed:
+                    self._computed[name] = make()
         return self._computed[name]
 
     @property
@@ -272,6 +288,10 @@ class Problem:
         return self if made is None else self.replace(X=made.X, y=made.y).sharing(made)
 
     def _winsorize(self):
+        whole = self._computed.get("whole")
+        if whole is not None:
+            near = whole.winsorized
+            return None if near is whole else near.part(self.sample_weight)
         scaling, near = self.scaling, {}
         if scaling.low is not None:
             near["X"] = winsorized(self.X, scaling.low, scaling.high)

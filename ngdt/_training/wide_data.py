@@ -199,9 +199,7 @@ def row_span(problem):
     -------
     RowSpan or None
     """
-    problem = problem.winsorized
-    return problem.once(
-        "row_span", lambda: RowSpan(problem) if RowSpan.fits(problem) else None)
+    return _made(problem, "row_span", RowSpan)
 
 
 def screen(problem):
@@ -215,8 +213,15 @@ def screen(problem):
     -------
     Screen or None
     """
-    problem = problem.winsorized
-    return problem.once("screen", lambda: Screen(problem) if Screen.fits(problem) else None)
+    return _made(problem, "screen", Screen)
+
+
+def _made(problem, name, space):
+    """The space of a problem without far values, made once; None where it does not fit."""
+    if not space.fits(problem):
+        return None
+    near = problem.winsorized
+    return near.once(name, lambda: space(near))
 
 
 _SPACES = {"row_span": row_span, "screen": screen}

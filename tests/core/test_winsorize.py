@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+import ngdt._training.problem
 from helpers import FORMS
-from ngdt import Tree
+from ngdt import ObliqueForestClassifier, Tree
 from ngdt._core import winsorize as _winsorize
 from ngdt._core.scaling import MAX_SCALED, MIN_TWO_VALUED, Scaling
 from ngdt._core.winsorize import REACH, SHARE, fences, winsorized
 from ngdt._training.problem import Problem
 from ngdt.losses import AbsoluteLoss, HuberLoss, LogLoss, SquaredLoss
+from ngdt.optimizers import SSGD
 
 
 def brute_force(x, median=None):
@@ -126,6 +128,20 @@ def test_a_problem_without_far_values_is_its_winsorized_one():
     # What is computed is shared, by copies with other seeds, too.
     assert problem.replace(random_state=1).winsorized.data is near.data
     assert problem.part(problem.sample_weight).winsorized.X is near.X
+
+
+def test_a_forest_winsorizes_only_what_its_trees_read(monkeypatch):
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    X[3] = 50.0
+    y = (X[:, 0] > 0.5).astype(int)
+    calls = []
+    monkeypatch.setattr(ngdt._training.problem, "winsorized", lambda X, low, high: (
+        calls.append(X) or winsorized(X, low, high)))
+    forest = ObliqueForestClassifier(4, optimizer=None, init="info_gain", n_jobs=2, random_state=0)
+    forest.fit(X, y)
+    assert not calls
+    forest.set_params(optimizer=SSGD(epochs=1)).fit(X, y)
+    assert len(calls) == 1      # for all trees, whatever thread comes first
 
 
 def test_far_targets_of_squared_errors_are_winsorized():
