@@ -63,6 +63,16 @@ def test_nor_regression():
     assert gross >= clean - 0.03
 
 
+@pytest.mark.parametrize("params", [
+    {"init": "model_tree", "optimizer": None}, {"max_depth": 1, "optimizer": "linear_leaves"}])
+def test_linear_leaves_learn_what_they_predict_in_a_long_tail(params):
+    X = np.exp(1.5 * np.random.default_rng(3).normal(size=(600, 2)))
+    y = X @ [1.0, 0.5]
+    tree = ObliqueTreeRegressor(random_state=0, **params).fit(X[:300], y[:300])
+    # Within fences that cut the tail, 0.85.
+    assert tree.score(X[300:], y[300:]) >= 0.95
+
+
 @pytest.mark.parametrize("optimizer", ["tao", SSGD(epochs=30), Annealed(steps=300)])
 def test_three_targets_do_not_turn_the_splits(optimizer):
     X, y = make_friedman1(700, noise=1.0, random_state=0)
