@@ -218,7 +218,9 @@ class Scaling:
             standardize = "global" if share(moments, X) else True
         if standardize == "global":
             unit = power_of_two(scale.max(initial=0.0))
-            scale = np.full(len(scale), unit * np.sqrt(np.mean((scale / unit) ** 2)))
+            # Constant features have no part in it.
+            squares = (scale[scale > 0] / unit) ** 2
+            scale = np.full(len(scale), unit * np.sqrt(squares.sum() / max(1, len(squares))))
         else:
             reach = np.maximum(moments.high - mean, mean - moments.low)
             low, high = moments.mean - moments.low, moments.high - moments.mean

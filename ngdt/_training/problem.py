@@ -271,6 +271,15 @@ class Problem:
         return self.once("moments", lambda: Moments.of(self.X, self.sample_weight))
 
     @property
+    def varying(self) -> np.ndarray:
+        """Indices of the features that are not constant; all features where all are constant.
+
+        Draws for each of these are the same with and without further, constant columns.
+        """
+        varying = np.flatnonzero(self.moments.low < self.moments.high)
+        return varying if len(varying) else np.arange(self.X.shape[1])
+
+    @property
     def scaling(self) -> Scaling:
         """The scaling in which split weights are trained, measured on the training samples."""
         return self.once("scaling", lambda: Scaling.fit(

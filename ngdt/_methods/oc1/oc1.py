@@ -84,6 +84,8 @@ class OC1Splitter(RefinedSplitter):
         super().__init__(problem)
         self.n_restarts, self.n_jumps = n_restarts, n_jumps
         self.n_features = problem.X.shape[1]
+        # A step along a constant feature would be one of the threshold.
+        self.moved = np.append(problem.varying, self.n_features).astype(np.int32)
         self.scaling = _coarse(problem.scaling)
         self.descent = Descent(self.splitter, self.scaling.center, self.scaling.scale)
         self.random = np.random.default_rng(problem.random_state)
@@ -96,14 +98,14 @@ class OC1Splitter(RefinedSplitter):
         for restart in range(self.n_restarts + 1):
             if restart:
                 initial = self.cut(
-                    samples, self._random_hyperplane(self.n_features)[0], min_samples_leaf)
+                    samples, self._random_hyperplane(self.moved[:-1])[0], min_samples_leaf)
             found = initial and self._descend(samples, initial, min_samples_leaf)
             if found and found.gain > best.gain * (1 + ROUNDING):
                 best = found
         return best
 
-    def _random_hyperplane(self, n_weights):
-        """A random unit vector in scaled space, of the weights or of weights and threshold.
+    def _random_hyperplane(self, coefficients):
+        """A random unit vector in scaled space, of some weights and perhaps the threshold.
 
         Returns
         -------
@@ -112,8 +114,8 @@ class OC1Splitter(RefinedSplitter):
         scaled : ndarray of shape (n_features + 1,)
             Weights and threshold in scaled space.
         """
-        unit = unit_vectors(self.random, n_weights)
-        scaled = np.append(unit, np.zeros(self.n_features + 1 - n_weights))
+        scaled = np.zeros(self.n_features + 1)
+        scaled[coefficients] = unit_vectors(self.random, len(coefficients))
         weights, thresholds = self.scaling.to_raw(scaled[None, :-1], scaled[-1:])
         return weights[0], thresholds[0], scaled
 
@@ -132,11 +134,11 @@ class OC1Splitter(RefinedSplitter):
         return self.cut(samples, weights[0], min_samples_leaf)
 
     def _descend_once(self):
-        coefficients = self.random.permutation(self.n_features + 1).astype(np.int32)
+        coefficients = self.random.permutation(self.moved)
         return self.descent.descend(coefficients, self.random.random(len(coefficients)))
 
     def _jump(self, samples):
-        weights, threshold, scaled = self._random_hyperplane(self.n_features + 1)
+        weights, threshold, scaled = self._random_hyperplane(self.moved)
         return self.descent.jump(scaled, self.data.project(samples, weights) - threshold)
 
 

@@ -53,11 +53,10 @@ class RandomComplete(Initializer):
     def _initialize(self, problem):
         depth = self.depth(problem)
         random = np.random.default_rng(problem.random_state)
-        m, p = 2**depth - 1, problem.X.shape[1]
-        planes = random.normal(size=(m, p + 1))
+        planes = random_planes(problem, random, 2**depth - 1)
         planes /= np.linalg.norm(planes, axis=1, keepdims=True)
-        weights, thresholds = problem.scaling.to_raw(planes[:, :p], -planes[:, p])
-        values = np.zeros((m + 1, problem.n_outputs))
+        weights, thresholds = problem.scaling.to_raw(planes[:, :-1], -planes[:, -1])
+        values = np.zeros((2**depth, problem.n_outputs))
         tree = Tree(weights, thresholds, *complete_children(depth), values)
         return problem.refit_leaves(tree)
 
@@ -67,6 +66,25 @@ class RandomComplete(Initializer):
             return self.max_depth
         largest = default_depth(problem)
         return largest if problem.max_depth is None else min(problem.max_depth, largest)
+
+
+def random_planes(problem, random, n_planes):
+    """Normal weights of the scaled features that vary, and a constant; zeros for the others.
+
+    Parameters
+    ----------
+    problem : Problem
+    random : numpy Generator or RandomState
+    n_planes : int
+
+    Returns
+    -------
+    ndarray of shape (n_planes, n_features + 1)
+    """
+    drawn = np.append(problem.varying, problem.X.shape[1])
+    planes = np.zeros((n_planes, problem.X.shape[1] + 1))
+    planes[:, drawn] = random.normal(size=(n_planes, len(drawn)))
+    return planes
 
 
 def default_depth(problem):

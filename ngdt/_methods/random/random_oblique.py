@@ -106,10 +106,12 @@ class RandomObliqueBuilder:
     """Builder of trees with the best of several random directions at each node."""
 
     def __init__(self, problem, n_candidates, n_nonzero):
-        self.splitter, self.scale, self.n_nonzero = (
-            problem.splitter, problem.scaling.scale, n_nonzero)
+        self.splitter, self.scale = problem.splitter, problem.scaling.scale
+        self.varying = problem.varying.astype(np.int32)
+        self.n_nonzero = min(n_nonzero, len(self.varying))
         self.directions = random_directions(
-            np.random.default_rng(problem.random_state), n_candidates, len(self.scale), n_nonzero)
+            np.random.default_rng(problem.random_state), n_candidates, len(self.varying),
+            self.n_nonzero)
 
     def __call__(self, samples, limits):
         """Grow a tree, as `ngdt._core.greedy.builder.build` does.
@@ -129,6 +131,7 @@ class RandomObliqueBuilder:
             limits.min_samples_split, limits.min_samples_leaf,
             least_gain(self.splitter.weight[samples], limits))
         for features, vectors in self.directions:
+            features = self.varying[features]
             weights = vectors / self.scale[features]
             # With a deadline, the time is checked after each node.
             step = 1 if limits.control.deadline.is_set else len(features)

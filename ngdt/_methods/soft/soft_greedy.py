@@ -153,7 +153,7 @@ class SoftStumpSplitter(RefinedSplitter):
     def __init__(self, optimizer, problem, n_attempts, draw_features):
         super().__init__(problem)
         self.optimizer, self.n_attempts = optimizer, n_attempts
-        self.draw_features = draw_features
+        self.draw_features, self.varying = draw_features, problem.varying
         self.unit_weight, self.scaling = unit_weight(problem), problem.scaling
         # Planes are found on winsorized samples, and cut on raw ones.
         self.problem = problem.winsorized.replace(
@@ -183,7 +183,7 @@ class SoftStumpSplitter(RefinedSplitter):
         if len(samples) < _MIN_THREADED_SAMPLES:
             problem = problem.replace(n_jobs=1)
         p = problem.X.shape[1]
-        used = np.arange(p) if self.draw_features is None else self.draw_features(random)
+        used = self.varying if self.draw_features is None else self.draw_features(random)
         direction = np.zeros(p)
         direction[used] = random.normal(size=len(used))
         direction /= np.linalg.norm(direction)

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from ngdt._core.structure import complete_children
 from ngdt._core.tree import Tree
+from ngdt._methods.random.random_complete import random_planes
 from ngdt._util.stopped import Stopped
 
 _DEPTH = 4
@@ -70,13 +71,15 @@ def _with_synthetic(problem, random):
     They have the targets of the training samples. Sparse data and many samples get none.
     """
     samples, p = problem.training_samples, problem.X.shape[1]
+    varying = problem.varying
     limit = min(_MAX_SYNTHETIC, _MAX_SYNTHETIC_VALUES // p)
     copies = min(_N_COPIES, limit // len(samples))
     if copies == 0 or sparse.issparse(problem.X):
         return problem
     parts = [problem.X]
     for _ in range(copies):
-        swapped = random.random_sample((len(samples), p)) < _SWAPPED
+        swapped = np.zeros((len(samples), p), bool)
+        swapped[:, varying] = random.random_sample((len(samples), len(varying))) < _SWAPPED
         parts.append(np.where(
             swapped, problem.X[random.permutation(samples)], problem.X[samples]))
     n, validation = problem.X.shape[0], problem.validation_weight
@@ -90,9 +93,8 @@ def _with_synthetic(problem, random):
 
 def _random_tree(problem, random):
     """A complete tree of random splits, whose leaves are those of least loss."""
-    m, p = 2**_DEPTH - 1, problem.X.shape[1]
-    planes = random.normal(size=(m, p + 1))
-    weights, thresholds = problem.scaling.to_raw(planes[:, :p], -planes[:, p])
-    values = np.zeros((m + 1, problem.n_outputs))
+    planes = random_planes(problem, random, 2**_DEPTH - 1)
+    weights, thresholds = problem.scaling.to_raw(planes[:, :-1], -planes[:, -1])
+    values = np.zeros((2**_DEPTH, problem.n_outputs))
     tree = Tree(weights, thresholds, *complete_children(_DEPTH), values)
     return problem.refit_leaves(tree)

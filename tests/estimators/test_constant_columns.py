@@ -1,0 +1,53 @@
+"""Columns of one value: they change neither draws nor scales."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from ngdt import ObliqueTreeClassifier, Problem
+from ngdt._methods.soft.teachers import _random_tree, _with_synthetic
+from ngdt.initializers import OC1, RandomOblique, SoftGreedy
+from ngdt.losses import SquaredLoss
+from ngdt.optimizers import SGD, TAO, Annealed, EndToEnd
+
+X, Y = load_iris(return_X_y=True)
+# At the end, and by fours: products in float32 are added up in the same order.
+WITH_CONSTANTS = np.column_stack((X, np.zeros((len(X), 4)), np.full((len(X), 4), 7.0)))
+
+
+@pytest.mark.parametrize("params", [
+    {"init": "random_complete", "optimizer": None},
+    {"init": RandomOblique(n_candidates=3, n_nonzero=2), "optimizer": None},
+    {"init": RandomOblique(n_candidates=3), "optimizer": None},
+    {"init": OC1(n_restarts=2), "optimizer": None},
+    {"init": SoftGreedy(stump=EndToEnd(epochs=2)), "optimizer": None},
+    {"init": "model_tree", "optimizer": None},
+    # The default rate depends on the number of features.
+    {"optimizer": Annealed(steps=50, learning_rate=0.05)},
+    {"optimizer": EndToEnd(epochs=2)},
+    {"optimizer": TAO()},
+    {"optimizer": SGD(epochs=3)}], ids=str)
+def test_constant_columns_change_nothing(params):
+    tree, other = (ObliqueTreeClassifier(
+        3, validation_fraction=None, random_state=0, **params).fit(data, Y).tree_.densify()
+        for data in (X, WITH_CONSTANTS))
+    np.testing.assert_allclose(other.weights[:, :4], tree.weights, rtol=1e-5)
+    assert not other.weights[:, 4:].any()
+    np.testing.assert_array_equal(other.apply(WITH_CONSTANTS), tree.apply(X))
+
+
+def test_nor_what_teachers_draw():
+    drawn = []
+    for data in (X, WITH_CONSTANTS):
+        problem = Problem(data, Y[:, None].astype(float), SquaredLoss(), 1, np.ones(len(X)))
+        random = np.random.RandomState(0)
+        drawn.append((_with_synthetic(problem, random).X[:, :4],
+                      _random_tree(problem, random).thresholds))
+    for with_constants, without in zip(*reversed(drawn), strict=True):
+        np.testing.assert_allclose(with_constants, without, rtol=1e-12)
+
+
+def test_a_table_of_constants_is_drawn_for():
+    for init in ("random_complete", "random", "oc1", "soft_greedy"):
+        tree = ObliqueTreeClassifier(2, init=init, optimizer=None, random_state=0)
+        assert tree.fit(np.ones((4, 2)), [0, 0, 0, 1]).predict(np.ones((1, 2))) == 0
