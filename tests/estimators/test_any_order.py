@@ -41,6 +41,7 @@ from ngdt import (
     TAOPathCV,
 )
 from ngdt._methods.linear_leaves.logistic import LogisticNode
+from ngdt._training.control import NO_CONTROL
 from ngdt.export import (
     export_c,
     export_graphviz,
@@ -475,7 +476,9 @@ def test_linear_leaves_of_weights_that_round_to_zero():
 def test_linear_leaves_of_samples_that_are_far_away(n_copies):
     Z, y = np.array([[1e200], [0.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0], [1.0]])
     Z = np.repeat(Z, n_copies, axis=1)
-    data = SimpleNamespace(features=np.arange(n_copies), weight=np.ones(4), y=y, read=lambda _: Z)
+    data = SimpleNamespace(
+        features=np.arange(n_copies), weight=np.ones(4), y=y, read=lambda _: Z,
+        problem=SimpleNamespace(control=NO_CONTROL))
     found = LogisticNode(data, np.arange(4)).fit(
         np.zeros((1, 2)), np.zeros((1, 2, n_copies)), [1.0], is_drawn=True)
     assert all(np.isfinite(each).all() for each in found)

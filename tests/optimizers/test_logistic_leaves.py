@@ -217,3 +217,28 @@ def test_other_losses_are_refused():
         ObliqueTreeClassifier(1, loss=BoundedLoss(), optimizer=LinearLeaves()).fit(X, y)
     with pytest.raises(ValueError, match="minimise the squared loss"):
         ObliqueTreeRegressor(1, loss="huber", optimizer=LinearLeaves()).fit(X, y)
+
+
+def test_many_classes_without_samples_in_a_node_share_a_step(monkeypatch):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 3)), random.integers(8, size=200)
+    y[X[:, 0] > 0] %= 3
+    problem = Problem(X, y[:, None].astype(float), LogLoss(), 8, np.ones(200))
+    tree = Tree([[1.0, 0.0, 0.0]], [0.0], [~0], [~1], np.zeros((2, 8)))
+    data, samples = ScaledSamples(problem, np.arange(3)), problem.training_samples
+    monkeypatch.setattr(logistic, "_MANY_CLASSES", 8)
+    models = fit_models(tree, data, samples, problem.apply(tree, samples), np.array([2.0]))
+    (root, _, leaf), (_, _, value) = models.slopes[:, 0], models.values[:, 0]
+    step = np.column_stack((leaf - root, value - models.values[0, 0]))
+    np.testing.assert_allclose(step[3:], np.broadcast_to(step[3], (5, 4)), atol=1e-12)
+    # Of all steps that absent classes share, it has the least loss.
+    here = samples[X[:, 0] > 0]
+    Z = np.column_stack((data.read(here), np.ones(len(here))))
+    logits = models.values[0, 0] + data.read(here) @ root.T
+
+    def loss(flat):
+        step = flat.reshape(4, 4)[[0, 1, 2, 3, 3, 3, 3, 3]]
+        own = log_softmax(logits + Z @ step.T, axis=1)[np.arange(len(here)), y[here]]
+        return -own.sum() + 0.5 * ([2.0, 2.0, 2.0, 1.0] * step**2).sum()
+
+    assert loss(step[:4].ravel()) <= minimize(loss, np.zeros(16)).fun + 1e-6

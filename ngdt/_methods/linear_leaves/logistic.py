@@ -28,6 +28,9 @@ _MAX_SAMPLES, _MAX_VALUES = 20_000, 10_000_000
 _LARGEST = 1e30
 # Largest number of features whose products are used for the direction of steps.
 _MAX_WHITENED = 500
+# Number of classes from which those without samples in a node share one step from the model above.
+# With 500 classes, most nodes have samples of a few.
+_MANY_CLASSES = 50
 # Gradient at which a model is good enough, in standard errors of the coefficients, and limit of the
 # number of steps.
 TOLERANCE, _MAX_STEPS = 2e-2, 100
@@ -93,9 +96,28 @@ class LogisticNode:
 
         It minimises the sum of the log loss and half of its squares times `ridge`.
         """
-        n, n_classes = logits.shape
-        Z = np.column_stack([Z, np.ones(n)])
+        n_classes = logits.shape[1]
         contrast = np.array([[-0.5], [0.5]]) if n_classes == 2 else np.eye(n_classes)
+        if n_classes < _MANY_CLASSES:
+            return self._minimise(Z, logits, self.y, ridge, contrast)
+        present, y = np.unique(self.y, return_inverse=True)
+        is_absent = np.ones(n_classes, bool)
+        is_absent[present] = False
+        if is_absent.sum() < 2:
+            return self._minimise(Z, logits, self.y, ridge, contrast)
+        # They make one class, and the squares of its step count as often as there are of them.
+        logits = np.column_stack([logits[:, present], _log_of_sum(logits[:, is_absent])])
+        contrast = np.eye(len(present) + 1)
+        contrast[-1, -1] /= np.sqrt(is_absent.sum())
+        found = self._minimise(Z, logits, y, ridge, contrast)
+        step = np.empty((len(found), n_classes))
+        step[:, present], step[:, is_absent] = found[:, :-1], found[:, -1:]
+        return step
+
+    def _minimise(self, Z, logits, y, ridge, contrast):
+        """`_step` for labels y, from what `contrast` turns into the step of each class."""
+        n = len(logits)
+        Z = np.column_stack([Z, np.ones(n)])
         every, weight = np.arange(n), self.weight
         whiten = _whitening(Z, weight, logits, ridge)
         # Rows are classes: NumPy adds up long rows in less time than many short ones.
@@ -106,17 +128,23 @@ class LogisticNode:
             scores = (contrast @ step) @ Z.T
             scores += start
             scores -= scores.max(axis=0)
-            own = scores[self.y, every]
+            own = scores[y, every]
             p = np.exp(scores, out=scores)
             total = p.sum(axis=0)
             loss = weight @ (np.log(total) - own) + 0.5 * ridge @ (step * step).sum(axis=0)
             p *= weight / total
-            p[self.y, every] -= weight
+            p[y, every] -= weight
             gradient = contrast.T @ (p @ Z) + ridge * step
             return loss, (gradient @ whiten).ravel()
 
+        def look(_):
+            if not deadline.fits():
+                raise StopIteration     # the model is what has been reached
+
+        deadline = self.data.problem.control.deadline
         found = minimize(
             objective, np.zeros(Z.shape[1] * contrast.shape[1]), jac=True, method="L-BFGS-B",
+            callback=look if deadline.is_set else None,
             options={"gtol": TOLERANCE, "ftol": 0.0, "maxiter": _MAX_STEPS})
         return whiten @ (contrast @ found.x.reshape(contrast.shape[1], -1)).T
 
@@ -132,6 +160,12 @@ def _log_probabilities(logits):
     """Logarithm of the softmax of each row; for small arrays, faster than that of SciPy."""
     log_p = logits - logits.max(axis=1, keepdims=True)
     return log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+
+
+def _log_of_sum(logits):
+    """Logarithm of the sum of the exponentials of each row, shape (n, 1)."""
+    largest = logits.max(axis=1, keepdims=True)
+    return largest + np.log(np.exp(logits - largest).sum(axis=1, keepdims=True))
 
 
 def _whitening(Z, weight, logits, ridge):
