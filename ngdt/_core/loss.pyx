@@ -18,6 +18,9 @@ from ngdt._util.validation import check_number, error_prefix
 
 from libc.math cimport INFINITY, exp, log, pow
 
+# Relative difference up to which the weights of two classes in a leaf are equal but for rounding.
+_TIE = 1e-13
+
 
 cdef class Loss:
     """Base class: loss of leaf values against a target y.
@@ -372,12 +375,23 @@ cdef class LogLoss(Loss):
         cell = np.asarray(leaf, dtype=np.intp) * n_outputs + y[:, 0].astype(np.intp)
         count = np.bincount(cell, weights=sample_weight, minlength=n_leaves * n_outputs)
         count = count.reshape(n_leaves, n_outputs)
+        of_all = count.sum(axis=0)
         # A leaf without weight predicts the shares of all samples.
-        count[count.sum(axis=1) == 0] = count.sum(axis=0)
+        count[count.sum(axis=1) == 0] = of_all
+        # Of the most frequent classes of a leaf, the one that is most frequent among all samples.
+        is_top = count >= (1.0 - _TIE) * count.max(axis=1, keepdims=True)
+        best = np.where(is_top, of_all, -1.0).argmax(axis=1)[:, None]
         # One pseudo-sample is shared by the classes: one for each of many classes would outweigh a
         # small leaf.
         count += self.pseudo_count / n_outputs
-        return np.log(count / count.sum(axis=1, keepdims=True))
+        values = np.log(count / count.sum(axis=1, keepdims=True))
+        # It is predicted, even where the pseudo-sample outweighs all others.
+        largest = values.max(axis=1, keepdims=True)
+        is_other = values.argmax(axis=1)[:, None] != best
+        np.put_along_axis(
+            values, best, np.where(is_other, largest + 0.01 * _TIE, np.take_along_axis(
+                values, best, axis=1)), axis=1)
+        return values
 
     def __reduce__(self):
         return type(self), (self.pseudo_count,)

@@ -15,6 +15,8 @@ from ngdt._util.validation import check_finite, check_size_of_weights, error_pre
 
 # Largest rounding error of a leaf value, relative to the mean of the targets that is added to it.
 ROUNDING = 1e-13
+# How much more a class of all samples weighs than one of none, with balanced weights.
+_TIE_BREAK = 1e-10
 
 
 def check_classes(classes):
@@ -110,6 +112,8 @@ class ClassTargets:
             # Classes of weight zero are not counted: they have no samples to give weight to.
             with np.errstate(over="ignore"):
                 by_class = total.sum() / np.count_nonzero(total) / np.where(total == 0, 1, total)
+            # Of classes that balance each other in a leaf, it predicts the more frequent one.
+            by_class = by_class * (1.0 + _TIE_BREAK * total / total.sum())
         else:
             with error_prefix("class_weight"):
                 by_class = compute_class_weight(

@@ -12,6 +12,8 @@ from sklearn.utils import check_array
 CHECK_X_PARAMS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 TINY = np.finfo(np.float64).tiny
+# Largest sum of weights, whose product with its logarithm does not overflow.
+_MOST_WEIGHT = 1e305
 TOO_LARGE = "holds an integer beyond the largest float64, 1.8e308: divide all by a large number"
 
 
@@ -235,9 +237,10 @@ def check_size_of_weights(name, weight):
         Not negative, not all zero.
     """
     with np.errstate(over="ignore"):
-        if not np.isfinite(weight.sum()):
+        if not weight.sum() <= _MOST_WEIGHT:
             raise ValueError(
-                f"{name} must have a finite sum: divide the weights by the largest of them")
+                f"{name} must have a finite sum, of at most {_MOST_WEIGHT:g}: divide the weights "
+                "by the largest of them")
     if weight.max() < TINY:
         raise ValueError(
             f"{name} must not be below {TINY:.2g} for every sample: divide the weights by the "

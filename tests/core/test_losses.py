@@ -423,3 +423,13 @@ def test_other_threads_run_while_a_loss_is_measured(method):
         return lambda: getattr(LogLoss(), method)(values, y)
 
     assert_other_threads_run(epoch)
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), LogLoss(1e-3), BoundedLoss()])
+def test_of_equally_frequent_classes_a_leaf_predicts_that_of_most_samples(loss):
+    y = np.array([0, 1, 2, 0, 1, 2, 2, 1, 1, 0])
+    leaf = np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2])
+    values = loss.fit_leaves(leaf, loss.encode(y, 3), np.ones(10), 3, 3)
+    # Overall, 1 is the most frequent; in the second leaf, 2 is.
+    assert_array_equal(values.argmax(axis=1), [1, 2, 1])
+    assert_allclose(values[0], np.log(1 / 3), rtol=1e-14)

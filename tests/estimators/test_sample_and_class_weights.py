@@ -64,6 +64,7 @@ def test_samples_of_no_weight_take_no_part(estimator, iris):
     ([-1.0] + [1.0] * 149, "sample_weight must not be negative"),
     ([0.0] * 150, "sample_weight must not be zero"),
     ([1e307] * 150, "sample_weight must have a finite sum"),
+    ([1e305] * 150, "a finite sum, of at most 1e\\+305"),
     ([1e-310] * 150, "sample_weight must not be below 2.2e-308 for every sample"),
     (["heavy"] * 150, "sample_weight: could not convert"),
     ([np.nan] * 150, "sample_weight contains NaN"),
@@ -85,3 +86,20 @@ def test_bad_weights_are_refused(estimator, iris, weight, message):
 def test_bad_class_weights_are_refused(iris, class_weight, message):
     with pytest.raises(ValueError, match=message):
         ObliqueTreeClassifier(class_weight=class_weight).fit(*iris)
+
+
+def test_of_balanced_classes_that_cannot_be_told_apart_the_frequent_one_is_predicted():
+    y = np.repeat([0, 1, 2], [300, 603, 7])
+    X = np.zeros((len(y), 1))
+    tree = ObliqueTreeClassifier(class_weight="balanced").fit(X, y)
+    assert (tree.predict(X) == 1).all()
+    np.testing.assert_allclose(tree.predict_proba(X), 1 / 3, rtol=1e-9)
+
+
+def test_tiny_weights_leave_the_order_of_the_classes(iris):
+    X, y = iris
+    trees = [ObliqueTreeClassifier(3, optimizer=None).fit(X, y, np.full(len(y), weight))
+             for weight in (1.0, 1e-20)]
+    np.testing.assert_array_equal(trees[1].predict(X), trees[0].predict(X))
+    np.testing.assert_array_equal(
+        trees[1].predict_proba(X).argmax(axis=1), trees[1].predict(X))

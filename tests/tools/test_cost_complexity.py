@@ -73,7 +73,13 @@ def test_pruned_trees_are_those_of_scikit_learn(name, weighted):
         if loss == "squared":
             assert_allclose(ours.values, theirs.values, atol=1e-9)
         else:       # the values of new leaves have a pseudo-count
-            assert_array_equal(ours.predict(X).argmax(axis=1), theirs.predict(X).argmax(axis=1))
+            found, expected = ours.predict(X), theirs.predict(X)
+            # Of tied classes, theirs takes the first one, ours the more frequent one.
+            second, first = np.sort(expected, axis=1).T[-2:]
+            is_clear = first > second + 1e-9
+            assert alpha or is_clear.mean() > 0.9
+            assert_array_equal(
+                found.argmax(axis=1)[is_clear], expected.argmax(axis=1)[is_clear])
 
 
 # --- definition -----------------------------------------------------------------------------------
