@@ -312,6 +312,12 @@ def leaf_ranges(tree):
     return tree.ranges
 
 
+def finite_ranges(tree, dtype):
+    """`leaf_ranges` for exports: differences of predictions are finite, as in the kernels."""
+    limit = 0.5 * np.finfo(dtype).max
+    return np.clip(leaf_ranges(tree), -limit, limit)
+
+
 def reach_probabilities(tree, scores, gamma):
     """Probability that soft routing takes each sample to each leaf: (n_samples, n_leaves)."""
     n, m = scores.shape

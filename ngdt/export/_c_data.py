@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._core.structure import leaf_ranges
+from ngdt._core.structure import finite_ranges
 from ngdt._core.tree_arrays import SPARSE_SHARE
 from ngdt.export._model import leaf_values
 
@@ -60,7 +60,8 @@ class CData:
         self._columns += map(str, columns.tolist() * is_sparse)
 
     def _add_leaves(self, tree, as_probabilities):
-        (values, is_linear), ranges = leaf_values(tree), leaf_ranges(tree)
+        values, is_linear = leaf_values(tree)
+        ranges = finite_ranges(tree, TYPES[self._dtype])
         if as_probabilities:
             values = np.where(is_linear[:, None], values, softmax(values, axis=1))
         self._values += (_braces(self._numbers(row)) for row in values)

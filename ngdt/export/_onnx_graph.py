@@ -6,7 +6,7 @@ The operators mean the same from opset 13 on.
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from ngdt._core.structure import leaf_ranges
+from ngdt._core.structure import finite_ranges
 from ngdt._inspection.rules import exact_limit
 from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
 from ngdt.export._model import leaf_values
@@ -65,7 +65,8 @@ class GraphBuilder:
         products = self._add("MatMul", [x, self._numbers(slopes.T)])
         shape = self._constant(np.array([-1, len(slopes) // k, k]))
         linear = self._add("Add", [self._add("Reshape", [products, shape]), values])
-        low, high = np.moveaxis(np.concatenate([leaf_ranges(tree) for tree in trees]), 2, 0)
+        low, high = np.moveaxis(np.concatenate([
+            finite_ranges(tree, self._numpy_type) for tree in trees]), 2, 0)
         linear = self._add("Max", [linear, self._numbers(low)])
         linear = self._add("Min", [linear, self._numbers(high)])
         indices = self._add("Unsqueeze", [leaves, self._constant(np.array([2]))])

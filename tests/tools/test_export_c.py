@@ -234,3 +234,13 @@ def test_numbers_beyond_float_are_refused():
     tree = Tree([[1e39]], [0.0], [~0], [~1], [[0.0], [1.0]])
     with pytest.raises(ValueError, match="too large for float: use dtype='double'"):
         export_c(tree, dtype="float")
+
+
+def test_logits_that_overflow_are_cut_as_in_python(folder, iris):
+    model = with_linear_leaves(fitted(ObliqueTreeClassifier, *iris, max_depth=1))
+    model.tree_ = model.tree_.replace(
+        values=model.tree_.values, slopes=np.full((2, 3, 4), [[[9.0], [-9.0], [8.0]]]))
+    X = np.full((1, 4), 1e308)
+    compiled = Compiled([model], folder)
+    assert model.predict_proba(X)[0, 1] == 0.0
+    np.testing.assert_array_equal(compiled.probabilities(0, X, 3), model.predict_proba(X))

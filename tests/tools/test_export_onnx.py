@@ -164,3 +164,13 @@ def test_skl2onnx_converts_pipelines(iris, diabetes):
             same = found[0].ravel() == pipeline.predict(X) if hasattr(model, "classes_") else (
                 np.isclose(found[0][:, 0], pipeline.predict(X), rtol=1e-5))
             assert same.mean() > 0.97       # the scaler rounds to float32, too
+
+
+@DTYPES
+def test_logits_that_overflow_are_cut_as_in_python(iris, dtype):
+    model = fitted(ObliqueTreeClassifier, *iris, max_depth=1)
+    model.tree_ = model.tree_.replace(
+        values=model.tree_.values, slopes=np.full((2, 3, 4), [[[9.0], [-9.0], [8.0]]]))
+    X = np.full((1, 4), 0.5 * np.finfo(TYPES[dtype]).max, TYPES[dtype])
+    _, found = run(export_onnx(model, dtype=dtype), X)
+    np.testing.assert_array_equal(found, [[0.5, 0.0, 0.5]])
