@@ -125,8 +125,9 @@ class TreeExplanation(Explanation):
             are left out.
         """
         columns, regions = self._search(target, fixed, within_range)
-        return changes_of_one_column(
-            columns, partial(self._predict, regions), regions.nearest_on_axes)
+        with np.errstate(over="ignore", invalid="ignore"):  # near the largest number
+            return changes_of_one_column(
+                columns, partial(self._predict, regions), regions.nearest_on_axes)
 
     def smallest_change(self, target=None, fixed=(), within_range=True):
         """The smallest change of all numbers together that changes the prediction.
@@ -147,7 +148,8 @@ class TreeExplanation(Explanation):
             None if nothing that may change leads to the target.
         """
         columns, regions = self._search(target, fixed, within_range)
-        return change_of_all_numbers(columns, partial(self._predict, regions), regions.nearest)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return change_of_all_numbers(columns, partial(self._predict, regions), regions.nearest)
 
     def _search(self, target, fixed, within_range):
         """The columns that may change, and the regions to be reached."""

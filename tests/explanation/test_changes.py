@@ -8,6 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
+from sklearn.datasets import load_iris
 
 from explained import model_of
 from helpers import random_children
@@ -433,3 +434,14 @@ def test_the_nearest_point_is_found_without_scipys_nnls_as_well(monkeypatch):
         assert (found is None) == (step is None)
         if step is not None:
             np.testing.assert_allclose(found, step, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_samples_near_the_largest_number_are_explained_without_warnings(leaf):
+    X, y = load_iris(return_X_y=True)
+    tree = ObliqueTreeClassifier(leaf=leaf, max_depth=2, random_state=0).fit(X, y)
+    for size in (1e307, 3e306, -1e305, 1e200):
+        (explanation,) = tree.explain(size * X[:1])
+        assert str(explanation)
+        change = explanation.smallest_change(within_range=False)
+        assert change is None or np.isfinite(change.distance)
