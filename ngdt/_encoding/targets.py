@@ -1,5 +1,6 @@
 """Encoding of y as the targets of training, and decoding of the leaf values."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from ngdt._util.validation import check_finite, check_size_of_weights, error_pre
 
 # Largest rounding error of a leaf value, relative to the mean of the targets that is added to it.
 ROUNDING = 1e-13
+# Number of labels from which floats are probably amounts.
+_MANY_FLOATS = 50
 # How much more a class of all samples weighs than one of none, with balanced weights.
 _TIE_BREAK = 1e-10
 
@@ -73,9 +76,21 @@ class ClassTargets:
         y : ndarray of shape (n_samples,)
         classes : ndarray, default=None
             All labels that may occur, sorted.
+
+        Warns
+        -----
+        UserWarning
+            If the labels of y are floats, and so many that they are probably amounts.
         """
         check_classification_targets(y)
-        return cls(np.unique(y) if classes is None else classes)
+        if classes is not None:
+            return cls(classes)
+        classes = np.unique(y)
+        if classes.dtype.kind == "f" and len(classes) > _MANY_FLOATS:
+            warnings.warn(
+                f"y holds {len(classes)} different numbers as floats, and each is a class. For "
+                "amounts, use a regressor; for codes, y.astype(int)", stacklevel=2)
+        return cls(classes)
 
     def encode(self, y):
         """Index of each label.

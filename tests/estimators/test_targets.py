@@ -275,3 +275,12 @@ def test_class_weights_that_lack_a_class_are_those_of_scikit_learn():
     assert given.tree_ == whole.tree_
     with pytest.raises(ValueError, match=r"^class_weight: The classes, \[1\], are not in class_w"):
         ObliqueTreeClassifier(optimizer=None, class_weight={0: 3, 7: 1}).fit(X, y)
+
+
+def test_many_labels_that_are_floats_are_warned_of():
+    y = np.repeat(np.arange(60.0), 3)
+    tree = ObliqueTreeClassifier(optimizer=None, max_depth=1)
+    with pytest.warns(UserWarning, match="60 different numbers as floats.*use a regressor"):
+        tree.fit(y[:, None], y)
+    for labels in (y.astype(int), y // 2):
+        tree.fit(y[:, None], labels)
