@@ -105,7 +105,8 @@ class Moments:
         _check_range(low, high, X.dtype)
         unit = power_of_two(np.maximum(-low, high))
         values = values / unit[X.indices]
-        mean = by_feature(values) / total
+        # Rounding must not take the mean of equal numbers away from them.
+        mean = np.clip(by_feature(values) / total, low / unit, high / unit)
         root_mean_square = np.sqrt(by_feature(values**2) / total)
         zero_weight = total - by_feature(used.astype(np.float64))    # of samples with value zero
         squares = by_feature(np.where(used, values - mean[X.indices], 0.0) ** 2)

@@ -275,3 +275,12 @@ def test_counts_of_stored_values_are_as_numpy_repeats(dtype):
     counts = stored_per_sample(matrix)
     assert counts.dtype == np.intp
     np.testing.assert_array_equal(counts, [1, 0, 1])
+
+
+@FORMS
+def test_the_mean_of_equal_numbers_is_not_beyond_them(form):
+    for n in range(1, 60):
+        for value in (0.1, -0.7, 1e300 / 3.0):
+            moments = Moments.of(form(np.full((n, 1), value)), np.ones(n))
+            assert min(value, 0.0) <= moments.mean <= max(value, 0.0)
+            Scaling.fit(form(np.full((n, 1), value)), np.ones(n), True)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
-from ngdt import ObliqueTreeRegressor
+from ngdt import ObliqueTreeRegressor, Tree
 from ngdt._core.structure import child_ids
 from ngdt._methods.linear_leaves.models import ScaledSamples
 from ngdt._methods.linear_leaves.ridge import RidgeNode
@@ -248,3 +248,15 @@ def test_few_or_equal_samples():
                  (np.arange(6.0)[:, None], np.ones(6))):
         tree = ObliqueTreeRegressor(optimizer=LinearLeaves()).fit(X, y)
         np.testing.assert_allclose(tree.predict(X).mean(), np.mean(y))
+
+
+@pytest.mark.parametrize("n_features", [1, 9])
+def test_leaves_of_negligible_weight_have_the_model_above(n_features):
+    X = np.arange(10.0)[:, None] ** np.arange(1, n_features + 1)
+    weight = np.where(X[:, 0] < 4.5, 1e-300, 1e100)
+    problem = Problem(X, X[:, :1] + 3.0, SquaredLoss(), 1, weight)
+    start = Tree(np.eye(1, n_features), [4.5], [~0], [~1], np.zeros((2, 1)))
+    tree = LinearLeaves(penalty=1.0, clip=False).optimize(start, problem).tree
+    root = LinearLeaves(penalty=1.0, clip=False).optimize(
+        Tree(np.empty((0, n_features)), [], [], [], np.zeros((1, 1))), problem).tree
+    np.testing.assert_allclose(tree.predict(X[:4]), root.predict(X[:4]))

@@ -72,7 +72,9 @@ class Sums:
 
     def means(self):
         """Means of features and targets."""
-        means = self.products[..., 0, 1:] / self.weight[..., None]
+        # All weights of a node may be too small next to their mean.
+        weight = np.where(self.weight > 0.0, self.weight, 1.0)
+        means = self.products[..., 0, 1:] / weight[..., None]
         return means[..., :-self.n_outputs], means[..., -self.n_outputs:]
 
     def centered(self):
@@ -81,8 +83,9 @@ class Sums:
         Those of the targets are added up.
         """
         sums, k = self.products[..., 0, 1:, None], self.n_outputs
+        weight = np.where(self.weight > 0.0, self.weight, 1.0)
         products = self.products[..., 1:, 1:] - sums * (
-            sums / self.weight[..., None, None]).swapaxes(-1, -2)
+            sums / weight[..., None, None]).swapaxes(-1, -2)
         yy = np.maximum(products[..., -k:, -k:].trace(axis1=-2, axis2=-1), 0.0)
         return (*self.means(), products[..., :-k, :-k], products[..., :-k, -k:], yy)
 
@@ -132,7 +135,8 @@ class RidgeNode:
         """The spectrum from the products of the samples, where they are fewer than the features."""
         weight, y, Z = data.weight[samples], data.y[samples], data.read(samples)
         self.weight, root = weight.sum(), np.sqrt(weight)[:, None]
-        self.z, self.y = weight @ Z / self.weight, weight @ y / self.weight
+        total = self.weight if self.weight > 0.0 else 1.0
+        self.z, self.y = weight @ Z / total, weight @ y / total
         Z, y = root * (Z - self.z), root * (y - self.y)
         products = Z @ Z.T
         if not np.isfinite(products).all():
