@@ -242,3 +242,11 @@ def test_many_classes_without_samples_in_a_node_share_a_step(monkeypatch):
         return -own.sum() + 0.5 * ([2.0, 2.0, 2.0, 1.0] * step**2).sum()
 
     assert loss(step[:4].ravel()) <= minimize(loss, np.zeros(16)).fun + 1e-6
+
+
+def test_values_that_overflow_in_units_of_their_spread_are_read():
+    X = np.arange(60.0)[:, None] * 1e-300
+    problem = Problem(X, (X > 3e-299).astype(float), LogLoss(), 2, np.ones(60))
+    X[7] = 1e100
+    data = ScaledSamples(problem, np.arange(1))
+    assert np.isposinf(data.scaled(X)).sum() == 1

@@ -51,8 +51,9 @@ class ScaledSamples:
         return X.toarray() if sparse.issparse(X) else X
 
     def scaled(self, X):
-        """The features scaled."""
-        return (X - self.center) / self.scale
+        """The features scaled; infinite far beyond all training samples."""
+        with np.errstate(over="ignore"):
+            return (X - self.center) / self.scale
 
     def read(self, samples):
         """The scaled features, shape (n, n_used_features)."""
