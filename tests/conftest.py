@@ -3,7 +3,13 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:     # Windows
+    fcntl = None
 
 # Packages are imported where they are used: the process that only shares out the tests needs none.
 # Before numpy is loaded: the arrays of most tests are too small for several BLAS threads, which
@@ -13,6 +19,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import pytest
+
+# Bytecode is written whatever the environment says: each of some twenty processes of a run would
+# compile all modules of ngdt.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -54,6 +65,19 @@ def load_profile():
     settings.register_profile(
         "mutants", settings.get_profile("dev"), phases=[Phase.explicit, Phase.generate])
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Import a test module in one process after the other.
+
+    To rewrite its asserts takes longer than all else, and the second process finds that done.
+    """
+    if fcntl is None or not isinstance(collector, pytest.Module):
+        return (yield)
+    with collector.path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return (yield)
 
 
 def pytest_collection_finish():
