@@ -14,10 +14,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(scope="module")
 def dask():
-    """Two worker processes."""
+    """A worker process with two threads: each further process would import all of it first."""
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+        n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None)
     with cluster, distributed.Client(cluster):
         yield partial(parallel_config, backend="dask")
 
