@@ -35,8 +35,8 @@ def folder(tmp_path_factory):
     for name in FILES:
         shutil.copy(SOURCE / name, folder)
     # Run in the source folder of ngdt, pytest finds the package there; a script elsewhere may not.
-    # Code that is not optimised is quicker to compile.
-    env = {**os.environ, "PYTHONPATH": str(Path(ngdt.__file__).parents[1]), "CFLAGS": "-O0"}
+    # Code that is not optimised, without symbols, is quicker to compile.
+    env = {**os.environ, "PYTHONPATH": str(Path(ngdt.__file__).parents[1]), "CFLAGS": "-O0 -g0"}
     built = subprocess.run(
         [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
         cwd=folder, env=env, capture_output=True, text=True, check=False)
