@@ -10,6 +10,7 @@ import platform
 import sys
 from pathlib import Path
 
+from Cython import __version__ as cython_version
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -116,14 +117,16 @@ class BuildExt(build_ext):
         self.parallel = self.parallel or CORES
 
     def run(self):
-        # An editable install builds in a temporary folder. Start from the extensions that it left
-        # in the source tree, or the first build after it would compile all of them once more.
-        for ext in self.extensions if self.inplace else []:
-            left = self.get_ext_fullpath(ext.name)
-            built = os.path.join(self.build_lib, self.get_ext_filename(ext.name))
-            if os.path.exists(left) and newer(left, built):
-                self.mkpath(os.path.dirname(built))
-                self.copy_file(left, built)
+        # An editable install builds in a temporary folder and leaves its extensions in the source
+        # tree, any other install leaves them in build/. Start from what is there, or the first
+        # build of the other kind would compile all of them once more.
+        for ext in self.extensions:
+            name = self.get_ext_filename(ext.name)
+            built = os.path.join(self.build_lib, name)
+            for left in map(str, (Path(name), *Path("build").glob(f"lib*/{name}"))):
+                if os.path.exists(left) and newer(left, built):
+                    self.mkpath(os.path.dirname(built))
+                    self.copy_file(left, built)
         super().run()
 
     def build_extensions(self):
@@ -149,19 +152,28 @@ if __name__ == "__main__":  # not in the processes of cythonize, where they impo
     utility = Extension(
         CYTHON_UTILITY, [CYTHON_UTILITY.replace(".", "/") + ".c"],
         extra_compile_args=at_level(DEFAULT_LEVEL), extra_link_args=LINK_ARGS)
+    modules = [utility, *extensions]
     # Time stamps do not show that generated C is from a build with other switches.
-    stamp, switches = Path("build/switches"), f"{DEBUG=} {COVERAGE=} {SANITIZE=}"
-    modules = cythonize(
-        [utility, *extensions],
-        nthreads=CORES,
-        # With SciPy's declarations at hand, an isolated build need not install SciPy and NumPy.
-        include_path=["pxd", "."],
-        compiler_directives=DIRECTIVES,
-        shared_utility_qualified_name=CYTHON_UTILITY,
-        force=not stamp.exists() or stamp.read_text() != switches,
-    )
-    stamp.parent.mkdir(exist_ok=True)
-    stamp.write_text(switches)
+    stamp, switches = Path("build/switches"), f"{DEBUG=} {COVERAGE=} {SANITIZE=} {cython_version=}"
+    is_other = not stamp.exists() or stamp.read_text() != switches
+    written = [Path(each.sources[0]).with_suffix(".c") for each in modules]
+    own = [path for folder in ("ngdt", "pxd") for path in Path(folder).rglob("*.p[xy][xd]")]
+    if is_other or newer_group(map(str, own), str(stamp)) or not all(map(Path.exists, written)):
+        modules = cythonize(
+            modules,
+            nthreads=CORES,
+            # With SciPy's declarations at hand, an isolated build need not install SciPy and NumPy.
+            include_path=["pxd", "."],
+            compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=CYTHON_UTILITY,
+            force=is_other,
+        )
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(switches)
+    else:
+        # Cython would look at its own files too, which in an isolated build are always new.
+        for module, source in zip(modules, written, strict=True):
+            module.sources[0] = source.as_posix()
     setup(
         ext_modules=modules,
         cmdclass={"build_ext": BuildExt},
