@@ -24,6 +24,7 @@ from ngdt._estimators.description import describe
 from ngdt._estimators.resolve import (
     expects_samples,
     is_auto,
+    is_soft,
     keep_linear_leaves,
     resolve_init,
     resolve_leaves,
@@ -151,12 +152,16 @@ class ObliqueTree(TableEstimator):
             return self._train_further(run, X, y, sample_weight)
         problem = run.begin(X, y, sample_weight, checkpoint=self.checkpoint)
         linear_leaves = resolve_leaves(self, run.fitted["_table"])
+        competing = dict(validation_fraction=self.validation_fraction, leaf=self.leaf,
+                         linear_leaves=linear_leaves, seconds_per_sample=run.seconds_per_sample)
         if is_auto(self.init) and is_auto(self.optimizer):
-            run.result = default_tree(
-                problem, self.validation_fraction, leaf=self.leaf, linear_leaves=linear_leaves,
-                seconds_per_sample=run.seconds_per_sample)
+            run.result = default_tree(problem, **competing)
             return None
-        problem, optimizers = self._sized(problem), resolve_optimizers(self, linear_leaves)
+        optimizers = resolve_optimizers(self, linear_leaves)
+        if is_auto(self.init) and is_auto(self.max_depth) and is_soft(optimizers):
+            run.result = default_tree(problem, **competing, optimizers=optimizers)
+            return None
+        problem = self._sized(problem)
         init = resolve_init(self, optimizers, run.fitted.get("classes_"))
         if isinstance(init, Tree):
             optimizers = keep_linear_leaves(self, init, optimizers, linear_leaves)

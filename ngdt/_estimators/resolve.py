@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._util.validation import did_you_mean
-from ngdt.initializers import INITIALIZERS, Initializer
+from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
 from ngdt.losses import ALIASES, LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
@@ -207,6 +207,11 @@ def expects_samples(optimizers):
             f"optimizer={optimizers} is a list: expected_samples is for Annealed alone, as in "
             "optimizer=Annealed(expected_samples=...)")
     return any(expecting)
+
+
+def is_soft(optimizers):
+    """Return whether the first optimizer trains complete trees, which need a depth."""
+    return bool(optimizers) and optimizers[0].default_init == RandomComplete.name
 
 
 def sample_count(given, n_samples, least):

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._estimators.resolve import is_auto, resolve_loss
+from ngdt._training.choice import MIN_LOSS_LEAD
 from ngdt._util.numbers import count, format_number
 from ngdt.initializers import INITIALIZERS, InfoGain, Initializer, ModelTree, Pruned
 from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
@@ -170,10 +171,10 @@ class _Table:
     def __init__(self, estimator):
         found = estimator.candidates_
         self.names, n = found["candidate"], len(found["candidate"])
-        self.errors, self.deviations, self.n_folds = (
+        self.errors, self.deviations, self.leads, self.n_folds = (
             dict(zip(self.names, found.get(column, [default] * n), strict=True))
             for column, default in (
-                ("error", np.nan), ("standard_error", np.nan), ("n_folds", 1)))
+                ("error", np.nan), ("standard_error", np.nan), ("lead", np.nan), ("n_folds", 1)))
         self.tested = [name for name in self.names if isfinite(self.errors[name])]
         self.kind, self.is_classifier = estimator.kind_, is_classifier(estimator)
         self.unit = "" if self.is_classifier else _unit(estimator)
@@ -222,10 +223,18 @@ def _competition(table, chosen):
 
 def _why(table, chosen):
     """Reason why a candidate won."""
-    n_folds, error = table.n_folds, table.errors[chosen]
-    is_least = all(error <= table.errors[name] for name in table.tested
-                   if n_folds[name] == n_folds[chosen])
-    return "no other erred less" if is_least else "no other was clearly better"
+    first = table.names[0]
+    if chosen == first:
+        return "no other was clearly better"
+    if chosen == "single leaf":
+        return "no tree was clearly better than it"
+    lead = table.leads[chosen]
+    if not isfinite(lead):      # an earlier version has saved none
+        return "no other erred less"
+    what = "had fewer errors" if table.is_classifier else "erred less"
+    return f"it {what} than {first} by {lead:.1f} standard errors" if lead > MIN_LOSS_LEAD else (
+        f"its probabilities were better than those of {first}" if table.is_classifier
+        else f"{first} was not clearly better")
 
 
 def forest_summary(forest):

@@ -36,6 +36,16 @@ def default_candidates(problem, leaf="constant", linear_leaves=None):
                    linear_leaves)
 
 
+def soft_candidates(problem, optimizers):
+    """The trees that compete if soft optimizers are given, but no size: of two depths, or pruned.
+
+    The larger depth is preferred: a method that is asked for gives way only to what is clearly
+    better.
+    """
+    return [*_soft(problem, _depths(problem)[::-1], tuple(optimizers), name=optimizers[0].name),
+            candidate("pruned", "pruned")]
+
+
 def takes_models(problem):
     """Return whether linear models of all features compete in the leaves."""
     few, p = len(problem.training_samples) < policy.MANY_SAMPLES, problem.X.shape[1]
@@ -67,9 +77,7 @@ def _soft_class_candidates(problem, few):
     """Complete trees of two depths whose splits `Annealed` trains all together."""
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         return [candidate("ssgd", InfoGain(), (SSGD(),))]
-    largest = RandomComplete().depth(problem)
-    small = max(policy.SMALL_DEPTH, int(np.ceil(np.log2(problem.n_outputs))))
-    depths = sorted({min(small, largest), largest})
+    depths = _depths(problem)
     if few:
         return _soft(problem, depths, (Annealed(steps=policy.FEW_STEPS),))
     if _has_pixels(problem) and len(problem.training_samples) < policy.MAX_MIXED_SAMPLES:
@@ -135,8 +143,15 @@ def _passes(C, *finish):
     return [(TAO(C=C, max_passes=n), *finish) for n in (policy.FOLD_PASSES, policy.N_PASSES)]
 
 
-def _soft(problem, depths, *chain, what=""):
-    """Complete trees within the limit of depth, whose splits `Annealed` trains all together."""
-    limit = np.inf if problem.max_depth is None else problem.max_depth
-    return [candidate(f"annealed depth={depth}{what}", RandomComplete(max_depth=depth), *chain)
+def _depths(problem):
+    """A depth at which each class has a leaf, and the default one, ascending."""
+    largest = RandomComplete().depth(problem)
+    classes = problem.n_outputs if problem.loss.is_classifier else 1
+    return sorted({min(max(policy.SMALL_DEPTH, int(np.ceil(np.log2(classes)))), largest), largest})
+
+
+def _soft(problem, depths, *chain, name="annealed", what=""):
+    """Complete trees within the limits of the size, whose splits are trained all together."""
+    limit = RandomComplete().depth(problem)
+    return [candidate(f"{name} depth={depth}{what}", RandomComplete(max_depth=depth), *chain)
             for depth in depths if depth <= limit]

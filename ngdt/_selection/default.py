@@ -11,9 +11,19 @@ from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
-from ngdt._selection.candidates import candidate, default_candidates
+from ngdt._selection.candidates import candidate, default_candidates, soft_candidates
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
-from ngdt._training.choice import MIN_LOSS_LEAD, Candidate, Choice, Fold, choose, least, train_on
+from ngdt._training.choice import (
+    MIN_LEAD,
+    MIN_LOSS_LEAD,
+    Candidate,
+    Choice,
+    Fold,
+    Score,
+    choose,
+    least,
+    train_on,
+)
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
@@ -31,12 +41,13 @@ _NOTHING_FOUND = (
 
 
 def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear_leaves=None,
-                 seconds_per_sample=0.0):
+                 optimizers=(), seconds_per_sample=0.0):
     """Compare the default candidates, and train the winner on all samples.
 
-    A given fraction replaces the folds of `fold_samples`. Without any, the first candidate wins.
-    Some samples of large data decide; with a deadline, as many as there is time to read. Errors in
-    the table of the result are shares of misclassified samples, or losses of standardised targets.
+    With soft optimizers, the candidates are trees of several sizes that these train. A given
+    fraction replaces the folds of `fold_samples`. Without any, the first candidate wins. Some
+    samples of large data decide; with a deadline, as many as there is time to read. Errors in the
+    table of the result are shares of misclassified samples, or losses of standardised targets.
     Ctrl-C raises Stopped, with the best tree of the folds, or the winner as far as it has been
     trained if that is better. The problem has no validation samples.
 
@@ -45,7 +56,9 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
     UserWarning
         If no tree is better than a single leaf, though the targets differ.
     """
-    race = _Race(problem, validation_fraction, leaf, linear_leaves, seconds_per_sample)
+    candidates = soft_candidates(problem, optimizers) if optimizers else (
+        default_candidates(problem, leaf, linear_leaves))
+    race = _Race(problem, candidates, validation_fraction, leaf, linear_leaves, seconds_per_sample)
     try:
         race.run()
         return race.result()
@@ -58,7 +71,7 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
 class _Trained(NamedTuple):
     """A candidate after its training on all samples."""
 
-    error: float    # on these samples
+    loss: float     # on these samples: the log loss of classes
     candidate: Candidate
     result: TrainingResult | Stopped
 
@@ -66,8 +79,7 @@ class _Trained(NamedTuple):
 class _Race:
     """The comparison of the candidates on the folds, and the training of the winner."""
 
-    def __init__(self, problem, fraction, leaf, linear_leaves, seconds_per_sample):
-        candidates = default_candidates(problem, leaf, linear_leaves)
+    def __init__(self, problem, candidates, fraction, leaf, linear_leaves, seconds_per_sample):
         sample = sample_to_compare_on(problem, len(candidates) * seconds_per_sample)
         sample = sample.replace(control=sample.control.quiet()).doing(0.5, "comparing trees")
         model_tree = ModelTree() if linear_leaves is None else ModelTree(
@@ -94,7 +106,7 @@ class _Race:
             self.training = each
             part = problem.doing(0.5, f"training {each.name} on all samples")
             self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
-            has_failed = self.trained[-1].error > sum(choice.mean_error(each))
+            has_failed = self.trained[-1].loss > sum(choice.mean_error(each, "log_loss"))
             if not has_failed or not problem.control.deadline.fits():
                 break
 
@@ -112,13 +124,13 @@ class _Race:
         self._add(ranked[0] if ranked else _PRUNED, Stopped(tree))
 
     def result(self):
-        """The trained tree with the least training error."""
-        best = min(self.trained, key=lambda each: each.error)
+        """The trained tree with the least training loss."""
+        best = min(self.trained, key=lambda each: each.loss)
         tree = enforce_limits(best.result.tree, self.problem)
         y = self.problem.y[self.problem.training_samples]
         could_split = self._has_splits(*self.choice.trees) and (y != y[0]).any()
         if best.candidate is _SINGLE_LEAF and could_split:
-            warnings.warn(_NOTHING_FOUND, UserWarning, stacklevel=8)
+            warnings.warn(_NOTHING_FOUND, UserWarning, stacklevel=6)
         count = self.counts.get(best.candidate)
         if count is not None:
             tree = _with_count(self.problem, tree, count)
@@ -135,26 +147,37 @@ class _Race:
         # Where all trees have linear leaves, a constant one is none of them.
         if not choice.folds or self.leaf == "linear":
             return ranked
+        winner = ranked[0]
         choice.candidates.append(_SINGLE_LEAF)
+        self._test_leaf(len(choice.scores[winner]))
+        is_classifier = self.problem.loss.is_classifier
+        if is_classifier and choice.lead(winner, _SINGLE_LEAF) <= MIN_LEAD:
+            # Errors tell nothing, as where a class is so rare that it is never the likelier one.
+            surer = [each for each in ranked
+                     if choice.lead(each, winner, "log_loss") > MIN_LOSS_LEAD]
+            surer.sort(key=lambda each: choice.mean_error(each, "log_loss")[0])
+            ranked = [*surer, *(each for each in ranked if each not in surer)]
         if self._beats_single_leaf(ranked[0]):
             return ranked
         rest = [each for each in ranked if self._lead_over_leaf(each) > policy.MIN_OTHER_LEAF_LEAD]
         return rest or [_SINGLE_LEAF]
 
+    def _test_leaf(self, n_folds):
+        """Test the single leaf on so many folds in all."""
+        for fold in self.choice.folds[len(self.choice.scores[_SINGLE_LEAF]):n_folds]:
+            self.choice.add(_SINGLE_LEAF, fold, fold.initial(_SINGLE_LEAF.make.init))
+
     def _beats_single_leaf(self, winner):
         """Return whether the winner beats a single leaf, on as many folds as that needs."""
         choice, deadline = self.choice, self.greedy.deadline
         choice.alive = [winner]
-        for k, fold in enumerate(choice.folds):
-            if k == len(choice.scores[winner]):
-                if not deadline.fits():
-                    break
-                train_on(choice, fold, deadline)
-            choice.add(_SINGLE_LEAF, fold, fold.initial(_SINGLE_LEAF.make.init))
-            if k + 1 >= len(choice.scores[winner]) and (
-                    self._lead_over_leaf(winner) > policy.MIN_LEAF_LEAD):
-                return True
-        return False
+        while not self._lead_over_leaf(winner) > policy.MIN_LEAF_LEAD:
+            n = len(choice.scores[winner])
+            if n == len(choice.folds) or not deadline.fits():
+                return False
+            train_on(choice, choice.folds[n], deadline)
+            self._test_leaf(n + 1)
+        return True
 
     def _lead_over_leaf(self, each):
         """Lead of a tested candidate over the single leaf in log loss, or error of regression."""
@@ -180,10 +203,11 @@ class _Race:
         return getattr(self.of_all if fits(self.seconds) else self.greedy, name).tree
 
     def _add(self, each, result):
-        samples = self.problem.training_samples
-        error = np.average(self.problem.errors(result.tree, samples),
-                           weights=self.problem.sample_weight[samples])
-        self.trained.append(_Trained(error, each, result))
+        problem, samples = self.problem, self.problem.training_samples
+        weight = problem.sample_weight[samples]
+        log_loss = Score.of(
+            problem, problem.predictions(result.tree, samples), samples, weight).log_loss
+        self.trained.append(_Trained(log_loss.sum() / weight.sum(), each, result))
 
 
 def _best_count(choice, winner):

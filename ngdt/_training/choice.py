@@ -130,8 +130,8 @@ class Choice:
 
     def may_win(self, candidate):
         """Return whether a candidate is worth training on another fold."""
-        return candidate is self.first or self.lead(candidate) > 0.0 or (
-            self.lead(candidate, of="square") > 1.0)
+        lead, of_square = self.lead(candidate), self.lead(candidate, of="square")
+        return candidate is self.first or lead > 0.0 or of_square > (0.0 if lead == 0.0 else 1.0)
 
     def ranked(self):
         """The candidates that were tested: the winner, and the others by their errors.

@@ -134,7 +134,7 @@ def test_sums_that_overflow(X, expected):
 
 
 @pytest.mark.parametrize("model", [
-    ObliqueTreeClassifier(random_state=0),
+    ObliqueTreeClassifier(leaf="linear", random_state=0),
     ObliqueForestClassifier(3, leaf="linear", optimizer=None, random_state=0)])
 @pytest.mark.filterwarnings("error")
 def test_probabilities_of_logits_that_overflow(model):

@@ -50,6 +50,7 @@ def problem(n, **fields):
 def no_leaf(monkeypatch):
     """The single leaf, which is always right, does not win."""
     monkeypatch.setattr(policy, "MIN_LEAF_LEAD", -np.inf)
+    monkeypatch.setattr(_default, "MIN_LEAD", -np.inf)
 
 
 @pytest.fixture
@@ -325,7 +326,7 @@ def test_more_folds_choose_the_size_of_the_pruned_tree(monkeypatch, n, n_folds):
     assert len(folds) == n_folds
     if n_folds > 1:
         assert np.sort(np.concatenate(folds)).tolist() == list(range(n))
-    race = _default._Race(given, "auto", "constant", None, 0.0)
+    race = _default._Race(given, default_candidates(given), "auto", "constant", None, 0.0)
     race.run()
     assert race._tree(given, "pruned") == Pruned().initialize(given)
 
@@ -432,6 +433,17 @@ def test_verbose_says_what_competes(capsys):
     printed = capsys.readouterr().out
     assert "[selection] fold 1/3  mean error: tao C=1 0." in printed
     assert "annealed depth=3 0." in printed
+
+
+@pytest.mark.parametrize("optimizer", ["annealed", Annealed(steps=100)])
+def test_a_soft_optimizer_without_a_size_gets_the_best_of_two(optimizer):
+    X, y = load_breast_cancer(return_X_y=True)
+    fitted = ObliqueTreeClassifier(optimizer=optimizer, random_state=0).fit(X, y)
+    assert fitted.candidates_["candidate"] == [
+        "annealed depth=8", "annealed depth=2", "pruned", "single leaf"]
+    limited = ObliqueTreeClassifier(3, optimizer=optimizer, random_state=0).fit(X, y)
+    assert limited.candidates_ == {}
+    assert limited.get_depth() <= 3
 
 
 def test_given_parts_do_not_race():

@@ -63,7 +63,7 @@ def regression(**parameters):
     ({"max_depth": 0, "optimizer": None}, "single leaf"),
     ({"max_depth": 0, "optimizer": None, "leaf": "linear"}, "linear model"),
     ({"optimizer": "tao"}, "tree trained as a whole by TAO"),
-    ({"optimizer": [TAO(), "linear_leaves"]},
+    ({"optimizer": [TAO(), "linear_leaves"], "validation_fraction": None},
      "tree trained as a whole by TAO, with linear leaves"),
     ({"optimizer": "ssgd", "validation_fraction": None}, "tree trained as a whole by SSGD"),
     ({"optimizer": [Annealed(steps=20), TAO()], "validation_fraction": None},
@@ -171,10 +171,18 @@ def competed(model, **columns):
     ({}, "It was chosen of 4 candidates, as no other erred less on the held-out samples of 3 "
          "folds. It misclassified 4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % "
          "(on 1 fold) and the best other, annealed depth=2, 6.0 %."),
-    ({"error": [0.12, 0.041, 0.08, 0.04]},
-     "It was chosen of 4 candidates, as no other was clearly better on the held-out samples of 3 "
-     "folds. It misclassified 4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % (on 1 "
-     "fold) and the best other, annealed depth=2, 4.0 %."),
+    ({"error": [0.12, 0.041, 0.08, 0.04], "lead": [0.0, 2.345, 1.0, 2.0]},
+     "It was chosen of 4 candidates, as it had fewer errors than pruned by 2.3 standard errors on "
+     "the held-out samples of 3 folds. It misclassified 4.1 % (standard error 1.4 %), the pruned "
+     "greedy tree 12.0 % (on 1 fold) and the best other, annealed depth=2, 4.0 %."),
+    ({"error": [0.12, 0.041, 0.08, 0.04], "lead": [0.0, 0.1, 0.0, 0.2]},
+     "It was chosen of 4 candidates, as its probabilities were better than those of pruned on the "
+     "held-out samples of 3 folds. It misclassified 4.1 % (standard error 1.4 %), the pruned "
+     "greedy tree 12.0 % (on 1 fold) and the best other, annealed depth=2, 4.0 %."),
+    ({"candidate": ["pruned", "single leaf", "tao C=1", "annealed depth=2"]},
+     "It was chosen of 4 candidates, as no tree was clearly better than it on the held-out samples "
+     "of 3 folds. It misclassified 4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % (on "
+     "1 fold) and the best other, annealed depth=2, 6.0 %."),
     # One fold, another column, and a candidate that was not tested.
     ({"n_folds": [1, 1, 0, 1], "error": [0.12, 0.041, np.nan, 0.06], "leaves": [5, 3, 2, 4]},
      "It was chosen of 3 candidates, as no other erred less on held-out samples. It misclassified "

@@ -51,17 +51,31 @@ def candidates_of(tree, problem):
 
 
 def errors_one_by_one(problem, init, folds, alphas):
-    """Weighted error on the folds for each alpha: one pruned tree after the other."""
-    errors = np.zeros(len(alphas))
-    for test in folds:
-        weight = problem.sample_weight.copy()
-        weight[test] = 0.0
-        part = problem.replace(sample_weight=weight)
-        tree = init.initialize(part)
+    """Weighted errors, and squared errors, on the folds for each alpha: one pruned tree each."""
+    errors, squares = np.zeros((2, len(alphas)))
+    for part, test in zip(without(problem, folds), folds, strict=True):
+        tree, weight = init.initialize(part.problem), problem.sample_weight[test]
         for k, alpha in enumerate(alphas):
-            pruned = enforce_limits(tree, part.replace(ccp_alpha=alpha))
-            errors[k] += problem.sample_weight[test] @ part.errors(pruned, test)
-    return errors
+            pruned = enforce_limits(tree, part.problem.replace(ccp_alpha=alpha))
+            errors[k] += weight @ problem.errors(pruned, test)
+            if problem.loss.is_classifier:
+                p = np.exp(problem.predictions(pruned, test))
+                labels = np.eye(problem.n_outputs)[problem.y[test, 0].astype(int)]
+                squares[k] += weight @ ((p - labels)**2).sum(axis=1)
+    return errors, squares
+
+
+def best_of(errors, squares, problem, folds):
+    """Index of the least error; of larger trees a standard error above it, the best Brier score."""
+    best = np.flatnonzero(errors <= errors.min() * (1 + 1e-10))[-1]
+    if problem.loss.is_classifier:
+        weight = problem.sample_weight[np.concatenate(folds)]
+        share = errors[best] / weight.sum()
+        slack = weight.sum() * np.sqrt(share * (1 - share) / len(weight))
+        close = [k for k in range(best + 1) if errors[k] <= errors[best] + slack]
+        least = min(squares[k] for k in close)
+        best = max(k for k in close if squares[k] == least)
+    return best
 
 
 @pytest.mark.parametrize("n_folds", [1, 4])
@@ -80,8 +94,8 @@ def test_the_choice_is_that_of_the_definition(name, loss, limits, init, n_folds)
         weight[folds[0]] = 0.0
         part = problem.replace(sample_weight=weight)
         alphas = candidates_of(init.initialize(part), part)
-    expected = errors_one_by_one(problem, init, folds, alphas)
-    best = np.flatnonzero(expected <= expected.min() * (1 + 1e-10))[-1]
+    expected, squares = errors_one_by_one(problem, init, folds, alphas)
+    best = best_of(expected, squares, problem, folds)
     pruning = CrossValidatedPruning(problem, init, without(problem, folds))
     assert_allclose(pruning.ccp_alpha, alphas[best])
     assert pruning.tree == enforce_limits(tree, problem.replace(ccp_alpha=pruning.ccp_alpha))
@@ -92,37 +106,21 @@ def test_the_choice_is_that_of_the_definition(name, loss, limits, init, n_folds)
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("n_folds", [1, 4])
-def test_an_initial_tree_is_larger_where_its_probabilities_are_better(n_folds, seed):
-    """Of larger subtrees with a standard error more errors, the one with the best Brier score."""
+def test_the_choice_of_an_initial_tree_is_the_same_among_those_with_a_split(n_folds, seed):
     random = np.random.default_rng(seed)
     X = random.normal(size=(200, 3))
     y = (random.random(200) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
-    weight = random.choice([0.0, 1.0, 2.0], len(y))
-    problem = make_problem(X, y, LogLoss(), weight, max_depth=4)
+    problem = make_problem(X, y, LogLoss(), random.choice([0.0, 1.0, 2.0], 200), max_depth=4)
     folds = folds_of(problem, 4)[:n_folds]
+    wholes = [part.problem for part in without(problem, folds)]
+    wholes += [problem] * (n_folds > 1)
+    trees = [InfoGain().initialize(whole) for whole in wholes]
+    alphas = [alpha for alpha in candidates_of(trees[-1], wholes[-1]) if all(
+        enforce_limits(tree, whole.replace(ccp_alpha=alpha)).n_leaves > 1
+        for tree, whole in zip(trees, wholes, strict=True))]
+    found = errors_one_by_one(problem, InfoGain(), folds, alphas)
     pruning = CrossValidatedPruning(problem, InfoGain(), without(problem, folds))
-    whole = problem if n_folds > 1 else without(problem, folds)[0].problem
-    found = []
-    for alpha in candidates_of(InfoGain().initialize(whole), whole):
-        trees = [enforce_limits(InfoGain().initialize(part.problem),
-                                part.problem.replace(ccp_alpha=alpha))
-                 for part in without(problem, folds)]
-        if min(tree.n_leaves for tree in trees) == 1 or (n_folds > 1 and enforce_limits(
-                InfoGain().initialize(problem), problem.replace(ccp_alpha=alpha)).n_leaves == 1):
-            continue
-        errors = square = 0.0
-        for tree, test in zip(trees, folds, strict=True):
-            p = np.exp(problem.predictions(tree, test))
-            errors += weight[test] @ (p.argmax(axis=1) != y[test])
-            square += weight[test] @ ((p - np.eye(2)[y[test]])**2).sum(axis=1)
-        found.append((alpha, errors, square))
-    alphas, errors, squares = np.array(found).T
-    best = np.flatnonzero(errors == errors.min())[-1]
-    tested = weight[np.concatenate(folds)]
-    share = errors.min() / tested.sum()
-    close = errors <= errors.min() + tested.sum() * np.sqrt(share * (1 - share) / len(tested))
-    squares[~close | (np.arange(len(alphas)) > best)] = np.inf
-    assert_allclose(pruning.initial_alpha, alphas[np.argmin(squares)])
+    assert_allclose(pruning.initial_alpha, alphas[best_of(*found, problem, folds)])
 
 
 @pytest.mark.parametrize(("name", "loss", "theirs"), [

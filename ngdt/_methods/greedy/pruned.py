@@ -82,12 +82,12 @@ class CrossValidatedPruning:
     Attributes
     ----------
     ccp_alpha : float
-        The alpha with the least error; of equal ones, the largest. 0 stands for the whole tree,
-        infinity for a single leaf.
+        The alpha with the least error; of equal ones, the largest. For classes, a smaller one, if
+        the errors are about the same and the probabilities of the larger trees are better. 0 stands
+        for the whole tree, infinity for a single leaf.
     initial_alpha : float
-        The same for initial trees: among the alphas that leave each tree a split, since optimizers
-        cannot do anything with a single leaf. For classes, a smaller one, if the errors are about
-        the same and the probabilities of the larger trees are better.
+        The same among the alphas that leave each tree a split, for initial trees: optimizers cannot
+        do anything with a single leaf.
     """
 
     def __init__(self, problem, init, folds, share=None):
@@ -127,17 +127,17 @@ class CrossValidatedPruning:
         # Errors of targets and weights of very different size may overflow.
         error = np.where(np.isnan(error), np.inf, error)
         rounding = ROUNDING * error.max(where=np.isfinite(error), initial=0.0)
-        best = candidates[least(error, rounding)]
         trees = parts if len(folds) == 1 else [*parts, self._whole()]
         leaves_a_split = candidates < min(each.sequence.alphas[-1] for each in trees)
-        if not leaves_a_split.any():
-            return float(best), 0.0
-        error = np.where(leaves_a_split, error, np.inf)
-        initial = least(error, rounding)
-        if self.problem.loss.is_classifier:
-            weight = np.concatenate([fold.weight for fold in folds])
-            initial = _larger(initial, error, square, weight)
-        return float(best), float(candidates[initial])
+        weight = np.concatenate([fold.weight for fold in folds])
+
+        def best(allowed):
+            found = least(np.where(allowed, error, np.inf), rounding)
+            if self.problem.loss.is_classifier:
+                found = _larger(found, error, square, weight)
+            return float(candidates[found])
+
+        return best(True), best(leaves_a_split) if leaves_a_split.any() else 0.0
 
     @property
     def tree(self):

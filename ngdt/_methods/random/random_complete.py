@@ -27,7 +27,8 @@ class RandomComplete(Initializer):
     max_depth : int or None, default=None
         Depth of the tree. None is the `max_depth` of the estimator, but at most 8, or the depth
         that gives each class 32 leaves, but no more leaves than samples, if that is larger. Deeper
-        trees were not more accurate.
+        trees were not more accurate. It is the least depth for `max_leaf_nodes` leaves, if that is
+        smaller.
 
     Examples
     --------
@@ -65,6 +66,8 @@ class RandomComplete(Initializer):
         if self.max_depth is not None:
             return self.max_depth
         largest = default_depth(problem)
+        if problem.max_leaf_nodes is not None:      # all leaves are trained, none is cut off
+            largest = min(largest, int(np.ceil(np.log2(problem.max_leaf_nodes))))
         return largest if problem.max_depth is None else min(problem.max_depth, largest)
 
 
