@@ -22,7 +22,7 @@ from benchmarks.runner import Benchmark
 DATA, N_SPLITS, N_CALLS = ("breast_cancer", "digits", "wine"), 5, 100
 MODELS = {
     "`ObliqueTreeClassifier`": ("tree", {}),
-    '`ObliqueTreeClassifier(leaf="constant")`': ("tree", {"leaf": "constant"}),
+    '`ObliqueTreeClassifier(leaf="auto")`': ("tree", {"leaf": "auto"}),
     "pruned `DecisionTreeClassifier`": ("pruned tree", {}),
     "`LogisticRegression`": ("linear", {}),
     "`RandomForestClassifier`": ("random forest", {}),

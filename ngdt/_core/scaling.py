@@ -176,7 +176,7 @@ class Scaling:
     high: np.ndarray | None = None
 
     @classmethod
-    def fit(cls, X, sample_weight, standardize="auto", moments=None):
+    def fit(cls, X, sample_weight, standardize="auto", moments=None, keep_tails=True):
         """Scaling from the weighted mean and spread of the training samples, winsorized.
 
         Parameters
@@ -191,6 +191,8 @@ class Scaling:
             the same size, as counts do. Otherwise it is True.
         moments : Moments, default=None
             The moments of X, if they have been computed.
+        keep_tails : bool, default=True
+            As for `fences`.
 
         Raises
         ------
@@ -202,7 +204,7 @@ class Scaling:
             _check_size(X, sample_weight)
             return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         moments = Moments.of(X, sample_weight) if moments is None else moments
-        low, high = fences(X, sample_weight)
+        low, high = fences(X, sample_weight, keep_tails)
         if not (np.any(moments.low < low) or np.any(moments.high > high)):
             return cls.of_moments(moments, X, standardize)
         moments = Moments.of(winsorized(X, low, high), sample_weight)

@@ -4,8 +4,9 @@ One value a thousand standard deviations from the others sets the scale of its f
 gradient outweighs theirs. Training reads winsorized features: a value beyond a fence counts as if
 it were on it. Trees are trees of raw features, and split far values as they split all others.
 
-A long tail is no error: its values lead from the others to the furthest without a gap, and linear
-leaves have to know what they predict there.
+A long tail is no error: its values lead from the others to the furthest without a gap. Linear
+leaves have to know what they predict there, so that regression keeps tails. Splits alone gain by
+cutting them: trees for classes were 0.2 points more accurate on 24 tables.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy import sparse
 REACH, SHARE = 5.0, 0.75
 # Those that follow are a tail, unless there is a gap: a value that is more than this many times as
 # far from the median as the near ones and all before it. The fence is the last value before. With
-# fences that cut all tails, R2 of the default was 0.41 on house_16H; with these it is 0.49.
+# fences that cut all tails, R2 of regression was 0.41 on house_16H; with these it is 0.49.
 GAP = 2.0
 # Most samples by which the fences of dense data are measured: to sort more takes longer than to
 # read them.
@@ -27,7 +28,7 @@ _MAX_SAMPLES = 10_000
 _BLOCK_VALUES = 2**17
 
 
-def fences(X, sample_weight):
+def fences(X, sample_weight, keep_tails=True):
     """Fences of each feature, ndarrays of shape (n_features,).
 
     A sample of weight k counts as k samples. The median of sparse data is zero.
@@ -37,9 +38,11 @@ def fences(X, sample_weight):
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,)
         Samples of weight 0 are ignored.
+    keep_tails : bool, default=True
+        Whether a fence is beyond the values that lead to it without a gap.
     """
     if sparse.issparse(X):
-        return _sparse_fences(sparse.csc_array(X), sample_weight)
+        return _sparse_fences(sparse.csc_array(X), sample_weight, keep_tails)
     samples = np.flatnonzero(sample_weight > 0)
     if len(samples) > _MAX_SAMPLES:
         samples = samples[np.linspace(0, len(samples) - 1, _MAX_SAMPLES).astype(np.intp)]
@@ -49,11 +52,12 @@ def fences(X, sample_weight):
     step = max(1, _BLOCK_VALUES // len(samples))
     for begin in range(0, X.shape[1], step):
         block = slice(begin, begin + step)
-        low[block], high[block] = _fences_of_rows(X[samples, block].T, weight)
+        low[block], high[block] = _fences_of_rows(
+            X[samples, block].T, weight, keep_tails)
     return low, high
 
 
-def _fences_of_rows(values, weight):
+def _fences_of_rows(values, weight, keep_tails):
     """Fences of the rows of a matrix; all columns have a positive weight."""
     if np.ptp(weight) == 0.0:       # to sort alone is several times as fast
         values, weight = np.sort(values, axis=1), np.broadcast_to(weight, values.shape)
@@ -75,18 +79,19 @@ def _fences_of_rows(values, weight):
     left = at((reached - weight <= (1.0 - SHARE) * below).sum(axis=1) - 1)
     right = at((reached >= total - (1.0 - SHARE) * above).argmax(axis=1))
     with np.errstate(over="ignore"):
-        return (-_upper_fences(-values[:, ::-1], -median, np.maximum(median - left, 0.0)),
-                _upper_fences(values, median, np.maximum(right - median, 0.0)))
+        return (-_upper_fences(
+                    -values[:, ::-1], -median, np.maximum(median - left, 0.0), keep_tails),
+                _upper_fences(values, median, np.maximum(right - median, 0.0), keep_tails))
 
 
-def _upper_fences(values, median, distance):
+def _upper_fences(values, median, distance, keep_tails):
     """Fences above the medians of rows of ascending values, ndarray of shape (n_rows,).
 
     `distance` is that of `SHARE` of the values above the median, of shape (n_rows, 1) as `median`.
     """
     reach = REACH * distance
     fence, far = (median + reach)[:, 0], np.flatnonzero(values[:, -1:] - median > reach)
-    if len(far) == 0:
+    if len(far) == 0 or not keep_tails:
         return fence
     values, reach, above = values[far], reach[far], values[far] - median[far]
     is_gap = above[:, 1:] > GAP * np.maximum(above[:, :-1], reach)
@@ -95,7 +100,7 @@ def _upper_fences(values, median, distance):
     return fence
 
 
-def _sparse_fences(X, sample_weight):
+def _sparse_fences(X, sample_weight, keep_tails):
     """Fences of sparse features, by columns; infinite where no value can be far."""
     low, high = np.full(X.shape[1], -np.inf), np.full(X.shape[1], np.inf)
     stored = np.flatnonzero(np.diff(X.indptr))
@@ -105,11 +110,12 @@ def _sparse_fences(X, sample_weight):
         for j in stored[most > REACH * least]:
             place = slice(X.indptr[j], X.indptr[j + 1])
             values, weight = X.data[place], sample_weight[X.indices[place]]
-            low[j], high[j] = -_fence(-values, weight), _fence(values, weight)
+            low[j] = -_fence(-values, weight, keep_tails)
+            high[j] = _fence(values, weight, keep_tails)
     return low, high
 
 
-def _fence(values, weight):
+def _fence(values, weight, keep_tails):
     """Fence of the positive values; infinite without any."""
     used = (values > 0) & (weight > 0)
     values, weight = values[used], weight[used]
@@ -118,7 +124,8 @@ def _fence(values, weight):
     order = np.argsort(values)
     reached, values = np.cumsum(weight[order]), values[order].astype(np.float64)
     distance = values[np.searchsorted(reached, SHARE * reached[-1])]
-    return _upper_fences(values[None], np.zeros((1, 1)), distance[None, None]).item()
+    return _upper_fences(
+        values[None], np.zeros((1, 1)), distance[None, None], keep_tails).item()
 
 
 def winsorized(X, low, high):

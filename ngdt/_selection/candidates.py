@@ -58,7 +58,7 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     linear = [] if leaf == "constant" else _logistic_candidates(problem, leaf, linear_leaves)
     if leaf == "linear":
         return linear
-    greedy = [*(_tao(C) for C in policy.CS), candidate("pruned", "pruned")]
+    greedy = [_tao(policy.CLASS_C), candidate("pruned", "pruned")]
     if row_span(problem) is not None or (is_wide(problem.X) and sparse.issparse(problem.X)):
         return [_wide_candidate(problem), *greedy, *linear]
     return [*linear, *greedy, *_soft_class_candidates(problem, few)]
@@ -102,7 +102,7 @@ def _logistic_candidates(problem, leaf, linear_leaves):
         return [candidate("linear", "pruned", (of_many,))] if leaf == "linear" else []
     found = [candidate("linear model", SingleLeaf(), (linear_leaves,)),
              candidate("model tree", "model")]
-    return found if leaf == "auto" else [*found, _tao(1.0, of_many, name="linear, tao")]
+    return found if leaf == "auto" else [*found, _tao(policy.CLASS_C, of_many, name="linear, tao")]
 
 
 def _regression_candidates(problem, few, leaf, linear_leaves):

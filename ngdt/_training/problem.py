@@ -284,7 +284,8 @@ class Problem:
         """The scaling in which split weights are trained, measured on the training samples."""
         return self.once("scaling", lambda: Scaling.fit(
             self.X, self.sample_weight, self.standardize,
-            None if self.standardize is False else self.moments))
+            None if self.standardize is False else self.moments,
+            keep_tails=not self.loss.is_classifier))
 
     @property
     def winsorized(self) -> "Problem":
