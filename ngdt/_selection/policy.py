@@ -9,6 +9,8 @@ difference, and shares of time are those of the time until the deadline.
 # Number of samples below which folds decide: half of a tenth of them is too few to tell a gain of
 # four points from chance, and a few more trainings take seconds.
 CROSS_VALIDATION_SAMPLES = 20_000
+# Lead over the baseline that the trained tree must have, on samples that neither has seen.
+MIN_GAIN = 2.0
 # Lead that the choice of epochs and subtrees on the same samples cannot explain: it gained four
 # standard errors on labels of which a quarter was random.
 SELECTION_BIAS = 6.0

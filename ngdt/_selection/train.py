@@ -10,7 +10,7 @@ from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.annealed import Annealed
 from ngdt._selection import policy
-from ngdt._training.choice import MIN_LEAD, Candidate, Choice, Fold, choose
+from ngdt._training.choice import Candidate, Choice, Fold, choose
 from ngdt._training.folds import N_FOLDS, hold_out, problem_without, strata_of
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
@@ -104,7 +104,7 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
         gain = comparison.gain(initial, tree)
         # Where nothing else decides, training samples do, unless a method is wanted as it is.
         is_worse = gain == np.inf and validation_fraction and comparison.is_worse(initial, tree)
-        if gain > MIN_LEAD and not is_worse:
+        if gain > policy.MIN_GAIN and not is_worse:
             return TrainingResult(tree, history)
         if problem.control.verbose:
             print("[selection] the trained tree was not clearly better than "

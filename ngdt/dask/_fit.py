@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 from ngdt._core.tree import Tree
 from ngdt._estimators.resolve import is_auto
 from ngdt._methods.greedy.pruned import Pruned
-from ngdt._training.choice import MIN_LEAD
+from ngdt._selection.policy import MIN_GAIN
 from ngdt._training.folds import AUTO_VALIDATION_FRACTION
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
@@ -79,7 +79,7 @@ class Fit:
                 Pruned().initialize(self.data.problem) if self.fresh else initial)
             other = within_limits(other, self.data.limits, self.partitions.sums)
             gain, squares = self.partitions.total(saved, sum, other, tree)
-            kept = not gain > MIN_LEAD * np.sqrt(squares)
+            kept = not gain > MIN_GAIN * np.sqrt(squares)
         history = {"optimizer": [type(self.optimizer).__name__] * len(
             result.history.get("loss", ()))} | result.history
         return TrainingResult(other if kept else tree, history, kept)
