@@ -48,9 +48,9 @@ def soft_candidates(problem, optimizers):
 
 def takes_models(problem):
     """Return whether linear models of all features compete in the leaves."""
-    few, p = len(problem.training_samples) < policy.MANY_SAMPLES, problem.X.shape[1]
-    most = policy.FEW_COEFFICIENTS if few else policy.MANY_COEFFICIENTS
-    return p <= policy.MAX_MODEL_FEATURES and (
+    n, p = len(problem.training_samples), problem.X.shape[1]
+    most = policy.FEW_COEFFICIENTS if n < policy.MANY_SAMPLES else policy.MANY_COEFFICIENTS
+    return p <= policy.MAX_MODEL_FEATURES and n * p**2 <= policy.MAX_MODEL_COST and (
         not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= most)
 
 
