@@ -144,9 +144,9 @@ def paired(rows, method="default", other="pruned"):
 def kind(candidate):
     """Model that the default returns if it chooses a candidate."""
     fixed = {"pruned": "pruned greedy tree", "model tree": "greedy tree with linear leaves",
-             "single leaf": "mean", "pruned, shrunk": "pruned greedy tree"}
-    if candidate.startswith("logistic"):
-        return "logistic regression"
+             "pruned, shrunk": "pruned greedy tree"}
+    if candidate in ("linear model", "single leaf"):
+        return candidate
     return fixed.get(candidate, "trained as a whole")
 
 

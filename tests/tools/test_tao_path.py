@@ -259,7 +259,7 @@ def test_scores_are_those_of_paths_over_the_folds(digits):
 def test_one_standard_error_buys_a_smaller_tree():
     X, y = load_breast_cancer(return_X_y=True)
     best, small = (
-        TAOPathCV(tao_tree(3), Cs=8, cv=3, rule=rule).fit(X, y)
+        TAOPathCV(tao_tree(2), Cs=8, cv=3, rule=rule).fit(X, y)
         for rule in ("best", "one_standard_error"))
     np.testing.assert_array_equal(best.scores_, small.scores_)
     mean = best.scores_.mean(axis=0)
