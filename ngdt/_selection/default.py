@@ -143,7 +143,7 @@ class _Race:
         choice = self.choice
         ranked = choice.ranked() or [choice.first]
         if self.leaf == "auto" and not self.problem.loss.is_classifier:
-            ranked.sort(key=lambda each: self._is_idle(each, ranked))
+            ranked = self._splits_first(ranked)
         # Where all trees have linear leaves, a constant one is none of them.
         if not choice.folds or self.leaf == "linear":
             return ranked
@@ -185,11 +185,24 @@ class _Race:
         of_leaf = self.choice.values(_SINGLE_LEAF, "log_loss")[:len(log_loss)]
         return standard_errors_saved(of_leaf, log_loss)
 
-    def _is_idle(self, each, ranked):
-        """Return whether trees have no splits, and are not clearly better than one that has."""
-        split = [other for other in ranked if self._has_splits(other)]
-        return bool(split) and not self._has_splits(each) and (
-            self.choice.lead(each, split[0]) <= MIN_LOSS_LEAD)
+    def _splits_first(self, ranked):
+        """The candidates, a tree with splits first, unless one without is clearly better.
+
+        Both are trained on all folds for that: on few samples, most of the lead is luck.
+        """
+        choice, winner, deadline = self.choice, ranked[0], self.greedy.deadline
+        split = [each for each in ranked if self._has_splits(each)
+                 and len(choice.scores[each]) == len(choice.scores[winner])]
+        if self._has_splits(winner) or not split:
+            return ranked
+        choice.alive = [winner, split[0]]
+        for fold in choice.folds[len(choice.scores[winner]):]:
+            if not deadline.fits():
+                break
+            train_on(choice, fold, deadline)
+        if choice.lead(winner, split[0]) > MIN_LOSS_LEAD:
+            return ranked
+        return [split[0], *(each for each in ranked if each is not split[0])]
 
     def _has_splits(self, *candidates):
         return any(tree.n_internal for each in candidates for tree in self.choice.trees[each])
@@ -220,7 +233,9 @@ def _best_count(choice, winner):
     Returns the count, or None if leaves are not shares of classes, and the log losses with it.
     """
     folds = list(zip(choice.folds, choice.trees[winner], strict=False))
-    if type(folds[0][0].problem.loss) is not LogLoss or folds[0][1].slopes is not None:
+    loss = folds[0][0].problem.loss
+    is_default = type(loss) is LogLoss and loss.pseudo_count == LogLoss().pseudo_count
+    if not is_default or folds[0][1].slopes is not None:
         return None, choice.values(winner, "log_loss")
     leaves = [fold.problem.apply(tree, fold.problem.training_samples) for fold, tree in folds]
     found = [np.concatenate([

@@ -268,6 +268,15 @@ def test_linear_leaves_win_where_targets_are_linear():
     assert ObliqueTreeRegressor(leaf="linear", random_state=0).fit(X, y).tree_.slopes is not None
 
 
+@pytest.mark.parametrize(("lead", "n_leaves"), [(-np.inf, 1), (np.inf, 2)])
+def test_a_linear_model_has_to_be_better_than_a_tree_with_splits(monkeypatch, lead, n_leaves):
+    X, y = load_diabetes(return_X_y=True)
+    monkeypatch.setattr(_default, "MIN_LOSS_LEAD", lead)
+    monkeypatch.setattr("ngdt._training.choice.Choice.may_win", lambda self, candidate: True)
+    fitted = ObliqueTreeRegressor(random_state=0).fit(X, y)
+    assert min(fitted.get_n_leaves(), 2) == n_leaves
+
+
 def test_logistic_leaves_win_where_logits_are_linear():
     X, y = load_breast_cancer(return_X_y=True)
     z = ((X - X.mean(0)) / X.std(0)) @ np.cos(np.arange(30.0)) > 0
