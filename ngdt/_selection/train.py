@@ -8,7 +8,6 @@ import numpy as np
 from ngdt._core.tree import Tree
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
-from ngdt._methods.soft.annealed import Annealed
 from ngdt._selection import policy
 from ngdt._training.choice import Candidate, Choice, Fold, choose
 from ngdt._training.folds import N_FOLDS, hold_out, problem_without, strata_of
@@ -26,7 +25,6 @@ class Chain:
     init: Initializer | Tree | str      # the name of one of the trees of a fold
     optimizers: tuple[Optimizer, ...] = ()
     final: tuple[Optimizer, ...] | None = None  # in their place, where all samples are trained on
-    n_teachers: int = 0                 # whose predictions are the targets: `Annealed.taught`
     max_depth: int | None = None        # of the initial tree, in a forest
 
     def __call__(self, fold):
@@ -35,8 +33,6 @@ class Chain:
         is_final = fold.samples is None and self.final is not None
         optimizers = self.final if is_final else self.optimizers
         tree, history = fold.initial(self.init), empty_history(optimizers)
-        if self.n_teachers:
-            problem = Annealed(n_teachers=self.n_teachers).taught(problem)
         return TrainingResult(run_in_turn(problem, tree, optimizers, history), history)
 
 
