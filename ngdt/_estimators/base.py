@@ -341,7 +341,7 @@ class ObliqueTree(TableEstimator):
 
     @property
     def kind_(self) -> str:
-        """What the tree is: "single leaf" or "linear model", if it has one leaf, without or with
+        """Kind of the tree: "single leaf" or "linear model", if it has one leaf, without or with
         slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
         tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
         """

@@ -39,9 +39,10 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     max_depth : int, None or "auto", default="auto"
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
         limit, and "auto" none where trees compete by default: pruning chooses the size of the
-        greedy ones. Elsewhere, "auto" is 8, or the depth that gives each class 32 leaves, but no
-        more leaves than samples, if that is larger; "random_complete" makes no deeper trees. A tree
-        given as `init` keeps its depth.
+        greedy ones. Where soft training is named without `init`, it is the better of two depths.
+        Elsewhere, "auto" is 8, or the depth that gives each class 32 leaves, but no more leaves
+        than samples, if that is larger; "random_complete" makes no deeper trees. A tree given as
+        `init` keeps its depth.
     min_samples_split : int or float, default=2
         Least number of training samples of a node that is split; a float is a share of all samples.
         Sample weights do not count, as in scikit-learn.
@@ -146,7 +147,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         The tree. A leaf value is an unnormalised log-probability per class; with linear leaves,
         slopes times the features are added to it.
     kind_ : str
-        What the tree is: "single leaf" or "linear model", if it has one leaf, without or with
+        Kind of the tree: "single leaf" or "linear model", if it has one leaf, without or with
         slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
         tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
         See `summary`.
@@ -156,13 +157,14 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     n_iter_ : int
         Number of epochs.
     candidates_ : dict of lists
-        One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
-        else empty. ``candidate`` is its name, ``error`` the share of misclassified samples among
-        those that it was not trained on, ``standard_error`` that of this share, ``log_loss`` that
-        of its probabilities, ``lead`` how many standard errors of the difference it is better than
-        the first one, ``leaves`` the mean number of leaves, ``n_folds`` the number of folds after
-        which it left the race or won, and ``chosen`` whether it won. Only errors of the same
-        ``n_folds`` can be compared.
+        One entry per tree that competed: by default, with ``init="auto"`` and ``optimizer="auto"``,
+        and where soft training was named without `init` and `max_depth`; else empty. ``candidate``
+        is its name, ``error`` the share of misclassified samples among those that it was not
+        trained on, ``standard_error`` that of this share, ``log_loss`` that of its probabilities,
+        ``lead`` how many standard errors of the difference it is better than the first one,
+        ``leaves`` the mean number of leaves, ``n_folds`` the number of folds after which it left
+        the race or won, and ``chosen`` whether it won. Only errors of the same ``n_folds`` can be
+        compared.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or

@@ -34,7 +34,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     max_depth : int, None or "auto", default="auto"
         Largest number of splits between the root and a leaf of a tree that is grown. None sets no
         limit, and "auto" none where trees compete by default: pruning chooses the size of the
-        greedy ones. Elsewhere, "auto" is 8. A tree given as `init` keeps its depth.
+        greedy ones. Where soft training is named without `init`, it is the better of two depths.
+        Elsewhere, "auto" is 8. A tree given as `init` keeps its depth.
     min_samples_split : int or float, default=2
         Least number of training samples of a node that is split; a float is a share of all samples.
         Sample weights do not count, as in scikit-learn.
@@ -133,7 +134,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     tree_ : Tree
         The tree. Leaf values are in the units of y.
     kind_ : str
-        What the tree is: "single leaf" or "linear model", if it has one leaf, without or with
+        Kind of the tree: "single leaf" or "linear model", if it has one leaf, without or with
         slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
         tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
         See `summary`.
@@ -144,13 +145,14 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     n_iter_ : int
         Number of epochs.
     candidates_ : dict of lists
-        One entry per tree that competed by default, with ``init="auto"`` and ``optimizer="auto"``;
-        else empty. ``candidate`` is its name, ``error`` its mean error on samples that it was not
-        trained on (the loss of the standardised targets; the squared error is in units of the
-        variance of y), ``standard_error`` that of the mean, ``lead`` how many standard errors of
-        the difference it is better than the first one, ``leaves`` the mean number of leaves,
-        ``n_folds`` the number of folds after which it left the race or won, and ``chosen`` whether
-        it won. Only errors of the same ``n_folds`` can be compared.
+        One entry per tree that competed: by default, with ``init="auto"`` and ``optimizer="auto"``,
+        and where soft training was named without `init` and `max_depth`; else empty. ``candidate``
+        is its name, ``error`` its mean error on samples that it was not trained on (the loss of the
+        standardised targets; the squared error is in units of the variance of y),
+        ``standard_error`` that of the mean, ``lead`` how many standard errors of the difference it
+        is better than the first one, ``leaves`` the mean number of leaves, ``n_folds`` the number
+        of folds after which it left the race or won, and ``chosen`` whether it won. Only errors of
+        the same ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or

@@ -59,7 +59,7 @@ def kind_of(estimator):
 
 
 def _origin(estimator, tree):
-    """How a tree with splits was made."""
+    """Origin of a tree with splits."""
     summary = getattr(estimator, "_sample_summary", None)
     if summary is not None and summary.tree is not tree:    # the user has replaced it
         return "given tree"
@@ -75,7 +75,7 @@ def _origin(estimator, tree):
 
 
 def _initial(estimator):
-    """What the initial tree of an estimator is."""
+    """Noun for the initial tree of an estimator."""
     init = estimator.init
     if is_auto(init):
         first = next(iter(_optimizers(estimator)), None)
@@ -210,10 +210,10 @@ def _competition(table, chosen):
     is_pruned = table.kind.startswith(Pruned.noun)
     if "pruned" in table.tested and not is_pruned:
         parts.append(f"{others}the {Pruned.noun} {table.error('pruned', chosen)}")
-    rivals = [name for name in table.tested if name != chosen and (
+    remaining = [name for name in table.tested if name != chosen and (
         is_pruned or name != "pruned")]
-    if rivals:
-        best = min(rivals, key=lambda name: (-table.n_folds[name], table.errors[name]))
+    if remaining:
+        best = min(remaining, key=lambda name: (-table.n_folds[name], table.errors[name]))
         parts.append(f"{others}the best other, {best}, {table.error(best, chosen)}")
     *before, last = parts
     return [

@@ -38,7 +38,7 @@ class Candidate:
 
 
 class Score(NamedTuple):
-    """What predictions are for each of some samples."""
+    """Errors and losses of predictions, for each of some samples."""
 
     error: np.ndarray       # 0 or 1 for classification, the loss for regression
     square: np.ndarray      # squared error of the probabilities; the error for regression

@@ -37,7 +37,7 @@ _SENT = ("moments", "scaling")
 
 
 class _Computed(dict):
-    """What `Problem.once` has made, and a lock: threads that need the same wait for the first."""
+    """Results of `Problem.once`, and a lock: threads that need the same wait for the first."""
 
     def __init__(self, *args, **computed):
         super().__init__(*args, **computed)

@@ -126,7 +126,7 @@ def n_leaves(model):
 
 
 def task(model):
-    """What a model is for, in a sentence.
+    """Purpose of a model, in a sentence.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def _notes(results, n_threads):
 
 
 def _summary(result):
-    """What came out of the default on all rows."""
+    """Result of the default on all rows."""
     return f". On all rows: {escape(result.model.summary())}" if result.name == "tree" else ""
 
 
