@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import Ridge
 
 from helpers import make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -35,54 +36,123 @@ def reduction(z, limit, y, weight):
     return squares(np.full(len(z), True)) - squares(right) - squares(~right)
 
 
+def sorted_columns(Z):
+    columns = np.ascontiguousarray(Z.T)
+    return columns, np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+
+
+def rows_of(Z, y, weight):
+    return np.sqrt(weight)[:, None] * np.column_stack((np.ones(len(Z)), Z, y))
+
+
+def ridge_error(Z, y, weight, penalty):
+    """Penalised squared error of the ridge regression of some samples."""
+    model = Ridge(alpha=penalty, solver="cholesky").fit(Z, y, weight)
+    return weight @ ((y - model.predict(Z).reshape(y.shape)) ** 2).sum(axis=1) + penalty * (
+        model.coef_**2).sum()
+
+
+@given(nodes(), st.integers(1, 3), st.floats(0.1, 10.0), st.integers(1, 20))
+def test_errors_of_splits_are_those_of_ridge_regression(node, least, penalty, n_cuts):
+    Z, y, weight = node
+    columns, order = sorted_columns(Z)
+    errors, n_left = splits.split_errors(
+        rows_of(Z, y, weight), columns, order, penalty, y.shape[1], n_cuts, least)
+    for z, found, sizes in zip(columns, errors, n_left, strict=True):
+        n_splits = int(np.isfinite(found).sum())
+        sizes, values = sizes[:n_splits].tolist(), np.sort(z)
+        cuts = [i for i in range(least, len(z) - least + 1)
+                if i < len(z) and values[i - 1] < values[i]]
+        assert sizes == sorted(set(sizes))
+        assert set(sizes) <= set(cuts)
+        if n_cuts >= len(z):
+            assert sizes == cuts
+        assert bool(sizes) == bool(cuts)
+        for size, error in zip(sizes, found[:n_splits], strict=True):
+            sides = z < values[size], z >= values[size]
+            assert error == pytest.approx(
+                sum(ridge_error(Z[side], y[side], weight[side], penalty) for side in sides),
+                abs=1e-8)
+
+
 @given(nodes(), st.integers(1, 3))
-def test_splits_reduce_the_variance_most(node, least):
+def test_weights_are_repetitions(node, n_cuts):
+    Z, y, weight = node
+    again = np.repeat(np.arange(len(Z)), weight.astype(int))
+    weighted, repeated = (
+        splits.split_errors(rows_of(*each), *sorted_columns(each[0]), 1.0, y.shape[1], 100, 1)[0]
+        for each in (node, (Z[again], y[again], np.ones(len(again)))))
+    for one, other in zip(weighted, repeated, strict=True):
+        np.testing.assert_allclose(
+            one[np.isfinite(one)], other[np.isfinite(other)], rtol=1e-7, atol=1e-9)
+
+
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=60), st.integers(1, 10))
+def test_cuts_are_next_to_the_quantiles(z, n_cuts):
+    z = np.sort(np.array(z, dtype=float))[:, None]
+    _, n_left = splits.split_errors(
+        rows_of(z, z, np.ones(len(z))), *sorted_columns(z), 1.0, 1, n_cuts, 1)
+    cuts = np.flatnonzero(np.diff(z[:, 0])) + 1
+    expected = set()
+    for k in range(1, n_cuts + 1):
+        place = k * len(z) // (n_cuts + 1)
+        expected |= {*cuts[cuts <= place][-1:], *([] if place in cuts else cuts[cuts > place][:1])}
+    # A quantile before the first sample has the same cuts as the first one.
+    assert set(n_left[n_left > 0].tolist()) == expected
+
+
+@pytest.mark.parametrize("n_features", [1, 7, 40])
+def test_threads_change_no_split(n_features, monkeypatch):
+    random = np.random.default_rng(0)
+    Z = random.normal(size=(500, n_features))
+    y = np.abs(Z[:, -1:] - 0.3) + random.normal(size=(500, 1)) / 9
+    node, slope = (Z, y, y - y.mean(), np.ones(500)), np.zeros((1, n_features))
+    found = [grow._best_split(node, slope, *sorted_columns(Z), 1.0, 5)]
+    monkeypatch.setattr(grow, "_MIN_WORK", 0)
+    found.append(grow._best_split(node, slope, *sorted_columns(Z), 1.0, 5, n_jobs=2))
+    assert found[0] == found[1]
+    assert found[0][0][0] == n_features - 1
+
+
+def test_bad_arguments_of_the_splits():
+    Z = np.ones((3, 2))
+    columns, order = sorted_columns(Z)
+    for rows, penalty, least in [(Z[:2], 1.0, 1), (Z, 0.0, 1), (Z, 1.0, 0)]:
+        with pytest.raises(ValueError, match=r"rows|must be positive"):
+            splits.split_errors(rows, columns, order, penalty, 1, 5, least)
+
+
+@given(nodes(), st.integers(1, 3))
+def test_splits_that_reduce_the_variance_most(node, least):
     Z, y, weight = node
     if len(Z) < 2 * least:
         return
-    columns = np.ascontiguousarray(Z.T)
-    order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
-    found = grow._best_splits(columns, order, (y,), weight, least)
-    best = {}
-    for j, z in enumerate(Z.T):
-        limits = [0.5 * (a + b) for a, b in zip(np.unique(z)[:-1], np.unique(z)[1:], strict=True)]
-        gains = [reduction(z, limit, y, weight) for limit in limits
+    deviations = weight[:, None] * (y - weight @ y / weight.sum())
+    (found,) = splits.variance_gains(
+        *sorted_columns(Z), deviations[:, None], weight, weight.sum(), least)
+    for z, gain in zip(Z.T, found, strict=True):
+        gains = [reduction(z, limit, y, weight) for limit in np.unique(z)[:-1]
                  if least <= (z > limit).sum() <= len(z) - least]
-        if gains and max(gains) > 1e-9:
-            best[j] = max(gains)
-    expected = sorted(best.values(), reverse=True)[:2]
-    reached = [
-        reduction(Z[:, j], columns[j, order[j, n_left - 1]], y, weight) for j, n_left in found]
-    np.testing.assert_allclose(reached[:len(expected)], expected, rtol=1e-9)
-    for j, n_left in found:
-        assert columns[j, order[j, n_left - 1]] < columns[j, order[j, n_left]]
-        assert least <= n_left <= len(Z) - least
+        assert gain == pytest.approx(max([0.0, *gains]), abs=1e-9)
 
 
 @given(nodes(), st.data())
 def test_both_sides_of_a_split_keep_their_order(node, data):
-    columns = np.ascontiguousarray(node[0].T)
-    order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+    columns, order = sorted_columns(node[0])
     is_right = np.array(data.draw(st.lists(
         st.booleans(), min_size=columns.shape[1], max_size=columns.shape[1])))
     for found, side in zip(splits.divide(order, is_right), (~is_right, is_right), strict=True):
         np.testing.assert_array_equal(found, np.argsort(columns[:, side], axis=1, kind="stable"))
 
 
-@given(nodes())
-def test_models_are_ridge_regression_from_the_prior(node):
+@given(nodes(), st.floats(0.1, 10.0))
+def test_models_are_ridge_regression_from_the_prior(node, penalty):
     Z, y, weight = node
     prior = np.random.default_rng(0).normal(size=(y.shape[1], Z.shape[1]))
-    (error,), (value,), (slope,) = grow._fit([Sums.of(Z, y, weight)], prior)
-    w, mean = weight[:, None], np.average(Z, axis=0, weights=weight)
-    gram = (w * (Z - mean)).T @ (Z - mean) + 30.0 * np.eye(Z.shape[1])
-    expected = np.linalg.solve(gram, (w * (Z - mean)).T @ y + 30.0 * prior.T).T
-    np.testing.assert_allclose(slope, expected, atol=1e-9)
-    np.testing.assert_allclose(
-        value + slope @ mean, np.average(y, axis=0, weights=weight), atol=1e-9)
-    squares = weight @ ((y - value - Z @ slope.T) ** 2).sum(axis=1)
-    penalty = 30.0 * ((slope - prior) ** 2).sum()
-    assert error == pytest.approx(squares + penalty, abs=1e-8)
+    (value,), (slope,) = grow._fit([Sums.of(Z, y, weight)], prior, penalty)
+    model = Ridge(alpha=penalty, solver="cholesky").fit(Z, y - Z @ prior.T, weight)
+    np.testing.assert_allclose(slope, prior + model.coef_, atol=1e-7)
+    np.testing.assert_allclose(value, np.ravel(model.intercept_), atol=1e-7)
 
 
 def roof(n=400, seed=0):
@@ -101,18 +171,16 @@ def test_it_splits_by_the_feature_whose_slope_changes(form):
         tree.tree_.slopes[:, 0, ::2]).max()
 
 
-@pytest.mark.parametrize("alpha", [0.1, 1.0, 12.0, np.inf])
-def test_only_splits_that_pruning_removes_are_not_grown(alpha, monkeypatch):
-    X, y = roof(200)
-    problem = make_problem(X, y + (X[:, 0] > 0.5), "squared")
-    part = model_tree._Grown(problem, ModelTree(), alpha)
-    monkeypatch.setattr(model_tree, "_ALPHAS", np.array([0.0]))
-    whole = model_tree._Grown(problem, ModelTree())
-    assert part.tree.n_leaves < whole.tree.n_leaves
-    found, expected = (each.pruned(alpha, 1) for each in (part, whole))
-    assert (found.n_leaves > 1) == (alpha < np.inf)
-    np.testing.assert_array_equal(found.thresholds, expected.thresholds)
-    np.testing.assert_array_equal(found.children_left, expected.children_left)
+@pytest.mark.parametrize("n_targets", [1, 3])
+def test_noise_ends_the_growth(n_targets):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 5)), random.normal(size=(300, n_targets))
+    problem = make_problem(X, y + X[:, :1], "squared")
+    # Leaves of five samples are possible.
+    assert model_tree._Grown(problem, ModelTree(), 1.0).tree.n_leaves <= 10
+    y += 3 * np.abs(X[:, 1:2])
+    problem = make_problem(X, y, "squared")
+    assert model_tree._Grown(problem, ModelTree(), 1.0).tree.n_leaves >= 2
 
 
 def test_a_linear_truth_needs_no_split():
@@ -131,7 +199,7 @@ def test_noise_has_no_slopes_worth_mentioning():
 
 def test_limits():
     X, y = load_diabetes(return_X_y=True)
-    y = y + 100 * np.abs(X[:, 2]) / X[:, 2].std()
+    y = y + 400 * np.abs(X[:, 2] - np.abs(X[:, 3])) / X[:, 2].std()
     options = dict(init="model_tree", optimizer=None, random_state=0)
     whole = ObliqueTreeRegressor(**options).fit(X, y)
     assert whole.get_n_leaves() > 2
@@ -216,7 +284,7 @@ def test_limits_of_trees_for_classes():
 @pytest.mark.parametrize("alpha", [0.0, 2.0, 25.0, np.inf])
 def test_the_pruned_tree_has_the_least_cost(alpha):
     X, y = broken_line(200)
-    grown = model_tree._Grown(make_problem(X, y, max_depth=3), ModelTree())
+    grown = model_tree._Grown(make_problem(X, y, max_depth=3), ModelTree(), None)
     m, losses = grown.tree.n_internal, grown.models.losses[:, 0]
     children = child_ids(grown.tree)
 

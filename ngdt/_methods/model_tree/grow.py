@@ -4,21 +4,28 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.structure import number_depth_first
+from ngdt._core.threads import one_blas_thread
 from ngdt._core.tree import Tree
 from ngdt._methods.linear_leaves.ridge import PSEUDO_COUNT, RidgeNode, Sums
-from ngdt._methods.model_tree.splits import best_splits, divide
+from ngdt._methods.model_tree.splits import divide, split_errors, variance_gains
+from ngdt._util.parallel import map_ranges
 
 # Least number of samples in a leaf: fewer do not support slopes.
 MIN_SAMPLES_LEAF = 5
-# Number of splits by the residuals, and by the targets, for which linear models are fitted.
-_N_SPLITS = 2
+# Number of quantiles of each feature at which a node is split.
+_N_CUTS = 60
+# Largest number of features whose slopes differ on the two sides while splits are compared, and
+# half of the largest number of features to split by. With 81 features of 400 samples, twice as many
+# were less accurate.
+_MAX_FEATURES = 30
 # Largest number of samples of a node by which its split is chosen.
 _MAX_SAMPLES = 20_000
-# Penalty of the models that splits are compared by, and share of the squared targets below which
-# the squared residuals of the model of a node count as zero.
-_PENALTY, _TINY = 30.0, 1e-10
+# Share of the squared targets below which the squared residuals of a node count as zero.
+_TINY = 1e-10
 # Penalties of the model of the root.
 ROOT_PENALTIES = np.geomspace(0.1, 1e4, 16)
+# Number of multiplications from which it pays to start a thread.
+_MIN_WORK = 10_000_000
 
 
 class _Branch:
@@ -33,21 +40,20 @@ class _Branch:
         self.split = self.children = None
 
 
-def grow(problem, data, least_error=0.0):
+def grow(problem, data, penalty):
     """Grow a tree with axis-aligned splits for linear leaves.
 
-    A node has the linear model of its samples, drawn to the model of the node above. Candidates are
-    the splits that reduce the variance of its residuals most, and the splits that reduce the
-    variance of the targets most. The node gets the one whose two models have the least squared
-    error.
+    A node has the linear model of its samples, drawn to the model of the node above. It gets the
+    split whose two models, drawn to that of the node, have the least penalised squared error, if
+    this is a better model than that of the node by Akaike's information criterion.
 
     Parameters
     ----------
     problem : Problem
     data : ScaledSamples
         Features for splits and models.
-    least_error : float, default=0.0
-        Sum of squared errors of a node's model up to which the node is not split.
+    penalty : float
+        Of the squared differences of slopes from those of the node above.
 
     Returns
     -------
@@ -61,10 +67,12 @@ def grow(problem, data, least_error=0.0):
     (slope,) = node.slopes(zeros, node.best_penalty(ROOT_PENALTIES)[None])
     root = _Branch(samples, 0, node.y - slope @ node.z, slope)
     waiting = [root]
-    while waiting and problem.control.deadline.fits():
-        branch = waiting.pop()
-        if _split(branch, problem, data, random, least_error):
-            waiting += branch.children
+    # Products of a few columns: several threads of BLAS would mostly wait for each other.
+    with one_blas_thread:
+        while waiting and problem.control.deadline.fits():
+            branch = waiting.pop()
+            if _split(branch, problem, data, random, penalty):
+                waiting += branch.children
     nodes, leaves, left, right = number_depth_first(root, lambda branch: branch.children)
     weights = sparse.csr_array(
         (np.ones(len(nodes)), ([*range(len(nodes))], [data.features[n.split[0]] for n in nodes])),
@@ -73,7 +81,7 @@ def grow(problem, data, least_error=0.0):
                 np.zeros((len(leaves), problem.n_outputs))).densify()
 
 
-def _split(branch, problem, data, random, least_error):
+def _split(branch, problem, data, random, penalty):
     """Give a branch its split and children, if it can have any."""
     n, least = len(branch.samples), max(MIN_SAMPLES_LEAF, problem.min_samples_leaf)
     if branch.depth == problem.max_depth or n < max(2 * least, problem.min_samples_split):
@@ -85,20 +93,24 @@ def _split(branch, problem, data, random, least_error):
     X, y, weight = data.read_raw(samples), data.y[samples], data.weight[samples]
     Z = data.scaled(X)
     residual = y - branch.value - Z @ branch.slope.T
-    if weight @ (residual**2).sum(axis=1) <= max(
-            least_error * len(samples) / n, _TINY * (weight @ (y**2).sum(axis=1))):
+    error = weight @ (residual**2).sum(axis=1)
+    if error <= _TINY * (weight @ (y**2).sum(axis=1)):
         return False
     columns = np.ascontiguousarray(X.T, dtype=np.float64)
     order = branch.order
     if order is None:
         order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
-    splits = _best_splits(columns, order, (residual, y), weight, least)
-    if not splits:
+    split, error_of_two = _best_split(
+        (Z, y, residual, weight), branch.slope, columns, order, penalty, least, problem.n_jobs)
+    # A second model has as many parameters as the first, and the split has one.
+    n_parameters = min(Z.shape[1], _MAX_FEATURES) + 1 + 1 / y.shape[1]
+    if not error_of_two < error * np.exp(-2.0 * n_parameters / n):
         return False
-    (feature, n_left), models = _best_models(branch, splits, order, Z, y, weight)
+    feature, n_left = split
     below, above = columns[feature, order[feature, n_left - 1:n_left + 1]]
     middle = 0.5 * below + 0.5 * above
     branch.split = feature, middle if middle < above else below
+    models = _models(branch, order[feature, n_left:], Z, y, weight, penalty)
     if samples is branch.samples:
         is_right = _right_side(order, feature, n_left)
         orders = divide(order, is_right)
@@ -121,46 +133,69 @@ def _right_side(order, feature, n_left):
     return is_right
 
 
-def _best_splits(columns, order, targets, weight, least):
-    """Splits of the features that reduce the variance of some targets most, one per feature.
+def _best_split(node, slope, columns, order, penalty, least, n_jobs=1):
+    """The split after which two linear models of the residuals have the least error.
+
+    Of many features, the models have those with the largest slopes in the node, and splits are by
+    those that reduce the variance of the targets, or of the residuals, most: the cost grows by the
+    number of features, not by its cube.
 
     Parameters
     ----------
+    node : tuple of ndarray
+        Features, targets, residuals and weights of the samples.
+    slope : ndarray of shape (n_outputs, p)
     columns : ndarray of shape (p, n)
         Values of each feature.
     order : ndarray of int32, shape (p, n)
         The samples by each feature, ascending.
-    targets : sequence of ndarray of shape (n, n_outputs)
-        Each gets its own splits.
-    weight : ndarray of shape (n,)
+    penalty : float
     least : int
         Number of samples on each side.
+    n_jobs : int, default=1
 
     Returns
     -------
-    list of (feature, n_left)
-        Without repetition.
+    split : (feature, n_left)
+    error : float
+        Infinite without a split.
     """
+    Z, y, residual, weight = node
+    features = np.arange(Z.shape[1])
+    if not len(features):
+        return (0, 0), np.inf
+    if len(features) > _MAX_FEATURES:
+        largest = np.argsort(-np.abs(slope).sum(axis=0), kind="stable")[:_MAX_FEATURES]
+        Z, features = Z[:, np.sort(largest)], _promising(
+            columns, order, (residual, y), weight, least)
+        columns, order = columns[features], order[features]
+    rows = np.concatenate((np.ones((len(y), 1)), Z, residual), axis=1)
+    rows = np.ascontiguousarray(np.sqrt(weight)[:, None] * rows)
+    parts = map_ranges(
+        lambda start, stop: split_errors(
+            rows, columns[start:stop], order[start:stop], penalty, y.shape[1], _N_CUTS, least),
+        len(features), n_jobs, 1 + _MIN_WORK // (rows.size * rows.shape[1]))
+    errors, n_left = (np.concatenate(part) for part in zip(*parts, strict=True))
+    best = np.unravel_index(errors.argmin(), errors.shape)
+    return (int(features[best[0]]), int(n_left[best])), float(errors[best])
+
+
+def _promising(columns, order, targets, weight, least):
+    """Features that reduce the variance of some targets most, as for `_best_split`."""
     total = weight.sum()
     deviations = np.stack(
         [weight[:, None] * (each - weight @ each / total) for each in targets], axis=1)
-    gains, n_left = best_splits(columns, order, deviations, weight, total, least)
-    return list(dict.fromkeys(
-        (int(j), int(left[j])) for gain, left in zip(gains, n_left, strict=True)
-        for j in np.argsort(-gain, kind="stable")[:_N_SPLITS] if gain[j] > 0.0))
+    gains = variance_gains(columns, order, deviations, weight, total, least)
+    return np.unique(np.argsort(-gains, axis=1, kind="stable")[:, :_MAX_FEATURES])
 
 
-def _best_models(branch, splits, order, Z, y, weight):
-    """Split after which linear models fit best, and both models."""
-    whole, sides = Sums.of(Z, y, weight), []
-    for feature, n_left in splits:
-        right = order[feature, n_left:]
-        right = Sums.of(Z[right], y[right], weight[right])
-        sides += [whole - right, right]
-    errors, values, slopes = _fit(sides, branch.slope)
-    best = errors.reshape(-1, 2).sum(axis=1).argmin()
-    models = [(_drawn(values[k], sides[k], branch), slopes[k]) for k in (2 * best, 2 * best + 1)]
-    return splits[best], models
+def _models(branch, right, Z, y, weight, penalty):
+    """Values and slopes of the two children, for the samples on the right and all others."""
+    right = Sums.of(Z[right], y[right], weight[right])
+    sides = [Sums.of(Z, y, weight) - right, right]
+    values, slopes = _fit(sides, branch.slope, penalty)
+    return [(_drawn(value, side, branch), slope)
+            for value, side, slope in zip(values, sides, slopes, strict=True)]
 
 
 def _drawn(value, sums, branch):
@@ -170,11 +205,9 @@ def _drawn(value, sums, branch):
     return value + share * (branch.value + branch.slope @ z - y)
 
 
-def _fit(nodes, prior):
-    """Penalised squared error, value and slopes of the model of each of some nodes."""
-    z, y, products, zy, yy = Sums.of_nodes(nodes).centered()
-    left = zy - products @ prior.T
-    step = np.linalg.solve(products + _PENALTY * np.eye(len(prior.T)), left)
+def _fit(nodes, prior, penalty):
+    """Value and slopes of the model of each of some nodes."""
+    z, y, products, zy, _ = Sums.of_nodes(nodes).centered()
+    step = np.linalg.solve(products + penalty * np.eye(len(prior.T)), zy - products @ prior.T)
     slopes = prior + step.transpose(0, 2, 1)
-    errors = yy - (prior.T * (zy + left)).sum(axis=(1, 2)) - (step * left).sum(axis=(1, 2))
-    return errors, y - (slopes @ z[..., None])[..., 0], slopes
+    return y - (slopes @ z[..., None])[..., 0], slopes

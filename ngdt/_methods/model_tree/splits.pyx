@@ -1,18 +1,170 @@
-"""Axis-aligned splits that reduce the variance of targets most, of samples in sorted order."""
+"""Axis-aligned splits after which constants, or linear models, fit best, of sorted samples."""
 
 import numpy as np
 
 from libc.float cimport DBL_MIN
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
+from scipy.linalg.cython_blas cimport dsyrk
 
 ctypedef const double[:, ::1] Matrix
 ctypedef const int32_t[:, ::1] Order
 
+# Number of samples whose products are added up by one call of BLAS: they stay in the cache of the
+# first level between the copy and the call.
+cdef enum:
+    BLOCK = 256
 
-def best_splits(
+
+def split_errors(
+        Matrix rows not None, Matrix Z not None, Order order not None, double penalty,
+        Py_ssize_t n_outputs, Py_ssize_t n_cuts, Py_ssize_t least):
+    """Errors of two linear models on the sides of splits of each feature.
+
+    A model is a ridge regression of the targets on the features, with a free intercept. Its error
+    is the sum of squares with the penalty, which is what the model minimises. The splits of a
+    feature lie at the quantiles, and where samples are equal there, on both sides of them.
+
+    Parameters
+    ----------
+    rows : ndarray of float64, shape (n, 1 + q + n_outputs)
+        A one, q features and the targets of each sample, times the square root of its weight.
+    Z : ndarray of float64, shape (p, n)
+        Values of the features to split by.
+    order : ndarray of int32, shape (p, n)
+        The samples by each of these, ascending.
+    penalty : float
+        Of the squared slopes, positive.
+    n_outputs : int
+    n_cuts : int
+        Number of quantiles. Fewer than that many samples are split everywhere.
+    least : int
+        Number of samples on each side, at least 1.
+
+    Returns
+    -------
+    errors : ndarray of float64, shape (p, 2 * n_cuts)
+        Infinite where there is no split.
+    n_left : ndarray of int32, shape (p, 2 * n_cuts)
+        Number of samples on the left of each split.
+
+    Notes
+    -----
+    With d columns of `rows`, a feature costs n d^2 multiplications for the products of the samples,
+    which the cuts share, and 2 / 3 d^3 for each cut.
+    """
+    cdef:
+        Py_ssize_t p = order.shape[0], n = order.shape[1], d = rows.shape[1]
+        double[:, ::1] errors = np.full((p, 2 * n_cuts), np.inf)
+        int32_t[:, ::1] n_left = np.zeros((p, 2 * n_cuts), np.int32)
+        double[:, ::1] total = np.zeros((d, d)), left = np.empty((d, d)), work = np.empty((d, d))
+        double[:, ::1] block = np.empty((BLOCK, d))
+        int32_t[::1] every = np.arange(n, dtype=np.int32)
+        Py_ssize_t j, k, n_splits
+    if Z.shape[0] != p or Z.shape[1] != n or rows.shape[0] != n:
+        raise ValueError(f"Z and rows are not for {n} samples of {p} features")
+    if least < 1 or not penalty > 0.0 or not 0 < n_outputs < d:
+        raise ValueError(
+            f"least, penalty and n_outputs must be positive, got {least}, {penalty}, {n_outputs}")
+    # The samples in `order` are not checked: they come from a sort, and checks would cost as much.
+    with nogil:
+        add_products(rows, every, 0, n, block, total)
+        for j in range(p):
+            n_splits = choose_cuts(Z[j], order[j], n_cuts, least, n_left[j])
+            left[:, :] = 0.0
+            for k in range(n_splits):
+                # Sums grow from cut to cut, so that each sample is read once.
+                add_products(
+                    rows, order[j], n_left[j, k - 1] if k > 0 else 0, n_left[j, k], block, left)
+                errors[j, k] = model_error(left, total, work, False, penalty, n_outputs)
+                errors[j, k] += model_error(left, total, work, True, penalty, n_outputs)
+    return np.asarray(errors), np.asarray(n_left)
+
+
+cdef Py_ssize_t choose_cuts(
+        const double[::1] z, const int32_t[::1] order, Py_ssize_t n_cuts, Py_ssize_t least,
+        int32_t[::1] n_left) noexcept nogil:
+    """Write the cuts nearest to each quantile, below and above it, ascending; return how many."""
+    cdef Py_ssize_t n = order.shape[0], i, n_found = 0, quantile = 1
+    cdef int32_t below = 0      # the last cut that is not yet taken
+    for i in range(least, n - least + 1):
+        if i == n or not z[order[i - 1]] < z[order[i]]:
+            continue
+        if i < quantile * n // (n_cuts + 1):
+            below = <int32_t>i
+            continue
+        # Of a large group of equal samples, in which the quantile lies, both ends are taken.
+        if below > 0 and i > quantile * n // (n_cuts + 1):
+            n_left[n_found] = below
+            n_found += 1
+        n_left[n_found] = <int32_t>i
+        n_found += 1
+        below = 0
+        while quantile <= n_cuts and quantile * n // (n_cuts + 1) <= i:
+            quantile += 1
+        if quantile > n_cuts:
+            return n_found
+    if below > 0:
+        n_left[n_found] = below
+        n_found += 1
+    return n_found
+
+
+cdef void add_products(
+        Matrix rows, const int32_t[::1] order, Py_ssize_t start, Py_ssize_t stop,
+        double[:, ::1] block, double[:, ::1] products) noexcept nogil:
+    """Add the products of the columns over some samples: the upper triangle, row by row."""
+    cdef int d = <int>rows.shape[1], size = 0
+    cdef double one = 1.0
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        # Samples in the order of a feature lie anywhere in memory: BLAS needs them side by side.
+        memcpy(&block[size, 0], &rows[order[i], 0], d * sizeof(double))
+        size += 1
+        if size == BLOCK or i == stop - 1:
+            # By columns, as BLAS reads it, this is the lower triangle.
+            dsyrk("L", "N", &d, &size, &one, &block[0, 0], &d, &one, &products[0, 0], &d)
+            size = 0
+
+
+cdef double model_error(
+        Matrix left, Matrix total, double[:, ::1] work, bint is_right, double penalty,
+        Py_ssize_t n_outputs) noexcept nogil:
+    """The least penalised sum of squares of a linear model, from the products on one side.
+
+    Gaussian elimination of the ones centers the products, and that of the features leaves those of
+    the residuals: no equations have to be solved.
+    """
+    cdef Py_ssize_t d = left.shape[0], q = left.shape[0] - n_outputs, i, j, c
+    cdef double factor, error = 0.0
+    cdef double *pivot
+    cdef double *row
+    for i in range(d):
+        for j in range(i, d):
+            work[i, j] = total[i, j] - left[i, j] if is_right else left[i, j]
+        if 0 < i < q:
+            work[i, i] += penalty
+    for c in range(q):
+        pivot = &work[c, 0]
+        # Rounding may leave less than nothing of a sum of squares that is much smaller than the
+        # total: the feature then counts as constant.
+        if not pivot[c] > 0.0:
+            continue
+        for i in range(c + 1, d):
+            factor = pivot[i] / pivot[c]
+            row = &work[i, 0]
+            for j in range(i, d):
+                row[j] -= factor * pivot[j]
+    for i in range(q, d):
+        error += max(work[i, i], 0.0)
+    return error if error == error else INFINITY    # products may overflow
+
+
+def variance_gains(
         Matrix Z not None, Order order not None, const double[:, :, ::1] deviations not None,
         const double[::1] weight not None, double total, Py_ssize_t least):
-    """The split of each feature that reduces the variance most.
+    """By how much the best split of each feature reduces the variance.
 
     Parameters
     ----------
@@ -32,16 +184,13 @@ def best_splits(
 
     Returns
     -------
-    gains : ndarray of float64, shape (n_groups, p)
-        By how much each split reduces the sum of squared deviations; 0 without a split.
-    n_left : ndarray of int32, shape (n_groups, p)
-        Number of samples on the left of each split.
+    ndarray of shape (n_groups, p)
+        Decrease of the sum of squared deviations; 0 without a split.
     """
     cdef:
         Py_ssize_t p = order.shape[0], n = order.shape[1]
         Py_ssize_t n_groups = deviations.shape[1], n_outputs = deviations.shape[2]
         double[:, ::1] gains = np.zeros((n_groups, p))
-        int32_t[:, ::1] n_left = np.zeros((n_groups, p), np.int32)
         double[:, ::1] sums = np.empty((n_groups, n_outputs))
         Py_ssize_t i, j, g, k
         double left, factor, squares
@@ -50,7 +199,6 @@ def best_splits(
         raise ValueError(f"Z, deviations and weight are not for {n} samples of {p} features")
     if least < 1:
         raise ValueError(f"least must be at least 1, got {least}")
-    # The samples in `order` are not checked: they come from a sort, and checks would cost as much.
     with nogil:
         for j in range(p):
             left = 0.0
@@ -68,10 +216,8 @@ def best_splits(
                     squares = 0.0
                     for k in range(n_outputs):
                         squares += sums[g, k] * sums[g, k]
-                    if squares * factor > gains[g, j]:
-                        gains[g, j] = squares * factor
-                        n_left[g, j] = <int32_t>(i + 1)
-    return np.asarray(gains), np.asarray(n_left)
+                    gains[g, j] = max(gains[g, j], squares * factor)
+    return np.asarray(gains)
 
 
 def divide(Order order not None, const unsigned char[::1] is_right not None):
