@@ -89,7 +89,8 @@ class _Race:
         self.of_all = self.greedy if sample.X is problem.X else _GreedyTrees(
             problem, fraction, model_tree)
         self.choice = Choice(candidates, self.greedy.folds)
-        self.seconds = None     # that the greedy trees of all samples take, once this is known
+        # That the greedy trees of all samples, and of some, take, once this is known.
+        self.seconds = self.seconds_of_sample = None
         self.training = None    # the candidate that is trained on all samples
         self.trained, self.counts = [], {}
 
@@ -98,7 +99,8 @@ class _Race:
         choice, problem, begin = self.choice, self.problem, monotonic()
         _ = self.greedy.pruned      # made now, so that its time is known
         # What it takes on all samples, with the tree for which no fold is left out.
-        self.seconds = 2.0 * (monotonic() - begin) * (
+        self.seconds_of_sample = monotonic() - begin
+        self.seconds = 2.0 * self.seconds_of_sample * (
             len(problem.training_samples) / len(self.sample.training_samples))
         choose(choice, self.greedy.deadline, problem.control.verbose > 1)
         self.sample.control.activity.finish()
@@ -213,13 +215,15 @@ class _Race:
         if name == "pruned" and self.greedy.folds and fits(2.0 * self.seconds):
             # A few folds compare trees well enough, but choose the size of one less well.
             return Pruned().initialize(part)
-        return getattr(self.of_all if fits(self.seconds) else self.greedy, name).tree
+        if fits(self.seconds):
+            return getattr(self.of_all, name).tree
+        trees, seconds = getattr(self.greedy, name), self.seconds_of_sample
+        return trees.tree if not self.greedy.folds or fits(seconds) else trees.fold_tree(0)
 
     def _add(self, each, result):
         problem, samples = self.problem, self.problem.training_samples
         weight = problem.sample_weight[samples]
-        log_loss = Score.of(
-            problem, problem.predictions(result.tree, samples), samples, weight).log_loss
+        log_loss = Score.of_tree(problem, result.tree, samples, weight).log_loss
         self.trained.append(_Trained(log_loss.sum() / weight.sum(), each, result))
 
 
@@ -270,7 +274,10 @@ class _GreedyTrees:
 
     @cached_property
     def pruned(self):
-        return CrossValidatedPruning(self.problem, InfoGain(), self.folds, self.share)
+        found = CrossValidatedPruning(
+            self.problem, InfoGain(), self.folds, self.share, min(1, len(self.folds)))
+        del self.folds[found.n_folds:]      # there is no time for more
+        return found
 
     @cached_property
     def initial(self):

@@ -45,16 +45,26 @@ class Score(NamedTuple):
     log_loss: np.ndarray    # of the probabilities; the error for regression
 
     @classmethod
-    def of(cls, problem, predictions, samples, weight):
-        """The weighted score of predictions."""
-        error = weight * problem.prediction_errors(predictions, samples)
+    def of(cls, problem, predictions, samples, weight, row=None):
+        """The weighted score of predictions; `row` is that of each sample, where many share one."""
+        if row is None:
+            row = np.arange(len(samples))
+        error = weight * problem.prediction_errors(predictions[row], samples)
         if not problem.loss.is_classifier:
             return cls(error, error, error)
-        log_p = log_softmax(predictions, axis=1)
-        p, label = np.exp(log_p), problem.y[samples, 0].astype(np.intp)
-        at = np.arange(len(label)), label
-        square = np.maximum((p**2).sum(axis=1) - 2.0 * p[at] + 1.0, 0.0)
+        used, row = np.unique(row, return_inverse=True)
+        log_p = log_softmax(predictions[used], axis=1)
+        p, at = np.exp(log_p), (row, problem.y[samples, 0].astype(np.intp))
+        square = np.maximum((p**2).sum(axis=1)[row] - 2.0 * p[at] + 1.0, 0.0)
         return cls(error, weight * square, -weight * log_p[at])
+
+    @classmethod
+    def of_tree(cls, problem, tree, samples, weight):
+        """The weighted score of a tree."""
+        leaf = problem.apply(tree, samples)
+        if tree.slopes is None:
+            return cls.of(problem, tree.values, samples, weight, leaf)
+        return cls.of(problem, problem.predictions(tree, samples, leaf), samples, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +92,7 @@ class Fold:
 
     def score(self, tree):
         """The `Score` of a tree on the test samples."""
-        predictions = self.problem.predictions(tree, self.samples)
-        return Score.of(self.problem, predictions, self.samples, self.weight)
+        return Score.of_tree(self.problem, tree, self.samples, self.weight)
 
 
 class Choice:

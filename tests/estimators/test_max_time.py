@@ -7,6 +7,7 @@ from time import perf_counter, sleep
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
 import ngdt._selection.sample
@@ -16,10 +17,14 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._core.greedy.builder import build
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
+from ngdt._methods.greedy import info_gain, pruned
 from ngdt._methods.tao.linear import LinearSolver
+from ngdt._selection import default
 from ngdt._selection.policy import MIN_SAMPLES, N_READINGS
 from ngdt._selection.sample import draw_in_time
+from ngdt._training import choice
 from ngdt._training.control import Control, Deadline, Pace
+from ngdt.initializers import InfoGain
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, Progress
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
@@ -294,6 +299,45 @@ def test_a_fit_ends_in_time_with_a_useful_tree(estimator, optimizer):
     model.fit(X, y)
     assert perf_counter() - before < 3.0
     assert model.score(X, y) > (0.75 if estimator is ObliqueTreeClassifier else 0.3)
+
+
+@BOTH
+@pytest.mark.parametrize(("seconds_per_tree", "n_trees"), [(0.3, [1]), (1e-6, range(4, 99))])
+@pytest.mark.filterwarnings("ignore:max_time")
+def test_greedy_trees_are_not_grown_without_time_for_them(
+        estimator, seconds_per_tree, n_trees, clock, monkeypatch):
+    """There are three folds, and the tree of all samples."""
+    grown, grow = [], InfoGain._initialize
+
+    def slow(init, problem):
+        clock.now += seconds_per_tree
+        grown.append(len(problem.training_samples))
+        return grow(init, problem)
+
+    for module in (pruned, default, info_gain):
+        monkeypatch.setattr(module, "monotonic", clock)
+    monkeypatch.setattr(InfoGain, "_initialize", slow)
+    X, y = load_breast_cancer(return_X_y=True)
+    model = estimator(leaf="constant", max_time=0.5, random_state=0).fit(X, y)
+    assert len(grown) in n_trees
+    assert model.score(X, y) > 0.5
+
+
+def test_probabilities_are_computed_once_for_all_samples_of_a_leaf(monkeypatch):
+    """Many classes take no more time for more samples."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), np.arange(400) % 5
+    n_rows, log_softmax = [], choice.log_softmax
+    tree = ObliqueTreeClassifier(3, optimizer=None).fit(X, y)
+    problem, _ = tree._checked_problem(X, y, None, False)
+    samples = problem.training_samples
+    expected = choice.Score.of(
+        problem, problem.predictions(tree.tree_, samples), samples, np.arange(400.0))
+    monkeypatch.setattr(choice, "log_softmax", lambda values, axis: (
+        n_rows.append(len(values)), log_softmax(values, axis))[1])
+    found = choice.Score.of_tree(problem, tree.tree_, samples, np.arange(400.0))
+    np.testing.assert_array_equal(found, expected)
+    assert n_rows == [tree.tree_.n_leaves]
 
 
 def test_almost_no_time_gives_a_tree(digits):

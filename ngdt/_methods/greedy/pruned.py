@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import cache
+from time import monotonic
 
 import numpy as np
 
@@ -78,6 +79,8 @@ class CrossValidatedPruning:
     share : float or None
         Share of the time until the deadline for the trees without each fold. None gives all trees
         the same time.
+    min_folds : int or None
+        Number of folds that are enough where there is no time for more. None needs all of them.
 
     Attributes
     ----------
@@ -90,32 +93,38 @@ class CrossValidatedPruning:
         do anything with a single leaf.
     """
 
-    def __init__(self, problem, init, folds, share=None):
+    def __init__(self, problem, init, folds, share=None, min_folds=None):
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, control=problem.control.quiet())
         self.init, self._parts = init, []
         # One tree for `initial` too, grown only if it is needed.
         self._whole = cache(lambda: _Subtrees(self.problem, init))
         try:
-            for part in self._grow(folds, share):
+            for part in self._grow(
+                    folds, share, len(folds) if min_folds is None else min_folds):
                 self._parts.append(part)
-            self.ccp_alpha, self.initial_alpha = (
-                self._choose(self._parts, folds) if folds else (0.0, 0.0))
+            self.ccp_alpha, self.initial_alpha = self._choose(
+                self._parts, folds[:self.n_folds]) if folds else (0.0, 0.0)
         except KeyboardInterrupt as error:
             if not self._parts:
                 raise
             raise Stopped(self._parts[0].tree) from error
 
-    def _grow(self, folds, share):
+    def _grow(self, folds, share, min_folds):
         """Grow the trees without each fold, one after another."""
         n = len(folds)
         timed = self.problem.with_time(n / (n + 1) if share is None else share)
         for k, fold in enumerate(folds):
+            begin = monotonic()
             phase = f"greedy tree without fold {k + 1} of {n}" if n > 1 else (
                 "greedy tree of some samples")
             yield _Subtrees(fold.problem.replace(
                 max_depth=timed.max_depth, validation_weight=None, ccp_alpha=0.0,
                 control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase)), self.init)
+            # Another one, and that of all samples, take as long.
+            if min_folds <= k + 1 < n and not self.problem.control.deadline.fits(
+                    2.0 * (monotonic() - begin)):
+                break
 
     def _choose(self, parts, folds):
         """Choose `ccp_alpha` and `initial_alpha`."""
@@ -138,6 +147,11 @@ class CrossValidatedPruning:
             return float(candidates[found])
 
         return best(True), best(leaves_a_split) if leaves_a_split.any() else 0.0
+
+    @property
+    def n_folds(self):
+        """Number of the folds without which a tree was grown."""
+        return len(self._parts)
 
     @property
     def tree(self):
@@ -194,8 +208,7 @@ class _Subtrees:
         problem, sequence = self.problem, self.sequence
         values, next_step = sequence.fit_values(*self.reached), sequence.next_step()
         leaf = problem.apply(self.tree, samples)
-        score = np.array(Score.of(
-            problem, problem.predictions(self.tree, samples, leaf), samples, weight)[:2])
+        score = np.array(Score.of_tree(problem, self.tree, samples, weight)[:2])
         change = np.zeros((2, len(sequence.nodes) + 1))     # before the first step, then by each
         change[:, 0] = score.sum(axis=1)
         # All samples go up the tree together; those whose predictions do not change drop out.
@@ -203,7 +216,7 @@ class _Subtrees:
         while (going := step >= 0).any():
             step, samples, weight, before = (
                 array[..., going] for array in (step, samples, weight, score))
-            score = np.array(Score.of(problem, values[step], samples, weight)[:2])
+            score = np.array(Score.of(problem, values, samples, weight, step)[:2])
             for sums, more in zip(change, score - before, strict=True):
                 np.add.at(sums, step + 1, more)
             step = next_step[sequence.nodes[step]]
