@@ -69,7 +69,8 @@ numpydoc_validation_exclude = {
 # Everything that a name may refer to outside this project; no inventory is downloaded.
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|scipy|sklearn|joblib|matplotlib|hypothesis)(\..*)?"),
-    ("py:obj", "kind_"),  # numpydoc makes a link of a property, which has no entry
+    # numpydoc makes a link of a property, which has no entry
+    ("py:obj", "kind_|estimators_samples_"),
 ]
 
 math_numfig = False

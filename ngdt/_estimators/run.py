@@ -46,6 +46,8 @@ class Run:
         The checked problem, once `begin` has been called.
     fitted : dict
         Fitted attributes that depend on X and y only.
+    n_samples : int
+        Number of samples that are given, once `begin` has been called.
     seconds_per_sample : float
         Time that it takes to read the data; 0 without a deadline.
     result : object
@@ -59,7 +61,7 @@ class Run:
     def __init__(self, estimator, tasks=None):
         self.estimator, self.tasks = estimator, tasks
         self.problem = self.result = self.cut = None
-        self.fitted, self.seconds_per_sample = {}, 0.0
+        self.fitted, self.n_samples, self.seconds_per_sample = {}, 0, 0.0
         self.interrupted = self.was_cut = False
 
     def begin(self, X, y, sample_weight, *, resume=False, classes=None, checkpoint=None,
@@ -86,6 +88,7 @@ class Run:
             X, y, sample_weight, resume, classes)
         problem = with_checkpoint(
             problem.replace(control=self.control), self.estimator, checkpoint, before)
+        self.n_samples = problem.X.shape[0]
         problem, self.seconds_per_sample = training_in_time(problem)
         # Moments raise a ValueError for features whose range is too large.
         self.fitted["_table"] = self.fitted["_table"].with_means(problem.moments.mean)

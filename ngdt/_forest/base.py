@@ -29,7 +29,13 @@ from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
 from ngdt._forest.out_of_bag import out_of_bag_predictions
 from ngdt._forest.pruned import held_out_samples, members, smaller_estimator
-from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, seeds_of
+from ngdt._forest.sampling import (
+    Sampling,
+    drawn_samples,
+    number_of_columns,
+    number_of_samples,
+    seeds_of,
+)
 from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
 from ngdt._selection.candidates import candidate
@@ -193,6 +199,11 @@ class ObliqueForest(TableEstimator):
         """Set all fitted attributes together."""
         trees, sampling, y, sample_weight = run.result
         self._set_trees(run.fitted, trees)
+        weight = run.problem.sample_weight
+        # As a number if none is left out: it takes less space, as does the draw of each tree.
+        self._drawn_from = len(weight) if weight.all() else np.flatnonzero(weight)
+        if len(weight) < run.n_samples:     # there was no time for all of them
+            del self._drawn_from
         if self.oob_score:
             predictions = out_of_bag_predictions(run.problem, sampling, trees)
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
@@ -398,6 +409,37 @@ class ObliqueForest(TableEstimator):
         paths = [decision_path(tree, leaves[:, t]) for t, tree in enumerate(trees)]
         ends = np.cumsum([0, *(tree.n_internal for tree in trees)])
         return sparse.hstack(paths, format="csr"), ends
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The samples that each tree was trained on, drawn anew from its seed at each use.
+
+        Returns
+        -------
+        list of ndarray of int
+            For each tree the indices of its samples in X of the last `fit`. With `bootstrap`, one
+            that was drawn several times is there as often.
+
+        Raises
+        ------
+        AttributeError
+            If they are not known: of forests whose training `max_time` shortened, of those from
+            files of earlier versions, and of trees of an earlier `fit` with another number of
+            samples.
+        """
+        check_is_fitted(self)
+        samples = getattr(self, "_drawn_from", None)
+        if isinstance(samples, int):
+            samples = np.arange(samples)
+        draws = [getattr(each, "_draw", (None,)) for each in self.estimators_]
+        if samples is None or any(
+                each.random_state is None or n != len(samples)
+                for each, (n, *_) in zip(self.estimators_, draws, strict=True)):
+            raise AttributeError(
+                "estimators_samples_ is not known for all trees: fit the forest without max_time "
+                "and warm_start")
+        return [drawn_samples(samples, *draw, each.random_state)
+                for each, (_, *draw) in zip(self.estimators_, draws, strict=True)]
 
     def __len__(self):
         """Number of trees."""

@@ -125,6 +125,9 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     estimators_ : list of ObliqueTreeRegressor
         The trees, each as a fitted estimator that takes the same tables. Predictions follow changes
         of this list.
+    estimators_samples_ : list of ndarray of int
+        Indices of the samples that each tree was trained on, with `bootstrap` as often as drawn.
+        They are drawn anew from the seeds of the trees at each use.
     candidates_ : dict of lists
         One entry per kind of trees that competed by default; else empty. ``candidate`` is its name,
         ``error`` the estimated squared error of a forest of this kind, in units of the variance of

@@ -70,9 +70,7 @@ class Sampling:
         drawn = np.flatnonzero(sample_weight)
         if self.held_out is not None:
             drawn = np.setdiff1d(drawn, self.held_out)
-        if self.n_drawn is not None:
-            drawn = np.random.default_rng([seed, 0]).choice(
-                drawn, self.n_drawn, replace=self.bootstrap)
+        drawn = drawn_samples(drawn, self.bootstrap, self.n_drawn, seed)
         return np.bincount(drawn, minlength=len(sample_weight))
 
     def weight(self, problem, seed):
@@ -108,6 +106,28 @@ class Sampling:
         columns = np.unique(self.column_of)
         drawn = np.random.default_rng([seed, 1]).choice(columns, self.n_columns, replace=False)
         return np.flatnonzero(np.isin(self.column_of, drawn))
+
+
+def drawn_samples(samples, bootstrap, n_drawn, seed):
+    """The samples of a tree.
+
+    Parameters
+    ----------
+    samples : ndarray of int
+        To draw from.
+    bootstrap : bool
+    n_drawn : int or None
+        None stands for all.
+    seed : int
+
+    Returns
+    -------
+    ndarray of int, shape (n_drawn,)
+        In the order in which they are drawn.
+    """
+    if n_drawn is None:
+        return samples
+    return np.random.default_rng([seed, 0]).choice(samples, n_drawn, replace=bootstrap)
 
 
 def seeds_of(seed, n_trees, used=()):

@@ -37,7 +37,7 @@ OF_TABLE = {
 OF_CLASSES = {"classes_", "n_classes_"}
 OF_TREE = {
     "tree_", "history_", "n_iter_", "baseline_kept_", "_n_node_samples", "_sample_summary"}
-OF_FOREST, OF_MEMBER = {"estimators_"}, {"_draw"}
+OF_FOREST, OF_MEMBER, DRAWN_FROM = {"estimators_"}, {"_draw"}, {"_drawn_from"}
 OF_BOOSTING = {
     "estimators_", "oob_errors_", "feature_importances_", "n_features_in_", "n_outputs_"}
 OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
@@ -268,7 +268,8 @@ def _(model: ObliqueTree):
 @check.register
 def _(forest: ObliqueForest):
     of_task = OF_CLASSES if isinstance(forest, ClassifierData) else set()
-    if not is_fitted(forest, OF_TABLE | OF_FOREST | of_task, OF_FRAME | OUT_OF_BAG | OF_PRUNING):
+    optional = OF_FRAME | OUT_OF_BAG | OF_PRUNING | DRAWN_FROM
+    if not is_fitted(forest, OF_TABLE | OF_FOREST | of_task, optional):
         return
     size = _check_table_attributes(forest)
     trees = forest.estimators_
@@ -278,6 +279,9 @@ def _(forest: ObliqueForest):
                 "estimators_", f"a list of fitted {forest._tree_class.__name__}")
         require_tree("tree_ of estimators_", each.tree_, *size)
     require(isinstance(forest._kernel, Ensemble | None), "_kernel", "None")
+    samples = getattr(forest, "_drawn_from", 1)
+    if not (type(samples) is int and samples > 0):
+        require_array("_drawn_from", samples, INTEGER, (None,))
     if hasattr(forest, "pruning_path_"):
         require_columns("pruning_path_", forest.pruning_path_)
 

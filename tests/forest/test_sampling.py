@@ -1,12 +1,17 @@
 """Samples and features that a tree of a forest is trained on."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
+import ngdt._selection.sample
 from helpers import make_problem
-from ngdt import Tree
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, Tree
 from ngdt._encoding.targets import ClassTargets
 from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, widen
+from ngdt._training.folds import problem_of
 
 WEIGHT = np.array([1.0, 0.0, 2.0, 0.5, 1.0, 0.0, 3.0])
 COLUMNS = np.array([0, 1, 1, 2, 2, 3])
@@ -114,3 +119,54 @@ def test_more_than_there_are():
         number_of_samples(91, 90, False)
     with pytest.raises(ValueError, match="max_features=10 is more than the 9 features"):
         number_of_columns(10, 9)
+
+
+# --- the samples of a trained forest ------------------------------------------------------------
+
+
+def a_forest(**parameters):
+    return ObliqueForestClassifier(
+        4, init="info_gain", optimizer=None, random_state=0, **parameters)
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"bootstrap": False, "max_samples": 0.4}, {"bootstrap": False}], ids=str)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_the_samples_of_each_tree_are_known(parameters, is_weighted, iris, tmp_path):
+    X, y = iris
+    weight = np.ones(len(y))
+    if is_weighted:
+        weight[::3] = 0.0
+    forest = a_forest(**parameters).fit(X, y, weight)
+    samples = forest.estimators_samples_
+    assert len(samples) == 4
+    for tree, drawn in zip(forest, samples, strict=True):
+        assert weight[drawn].all()
+        # A leaf has the samples that the tree counted in it.
+        counts = np.bincount(np.unique(tree.apply(X[np.unique(drawn)]), return_inverse=True)[1])
+        of_leaves = tree._n_node_samples[tree.tree_.n_internal:]
+        np.testing.assert_array_equal(counts, of_leaves[of_leaves > 0])
+        again = ObliqueTreeClassifier(optimizer=None, init="info_gain").fit(
+            X, y, np.bincount(drawn, minlength=len(y)))
+        np.testing.assert_allclose(again.predict_proba(X), tree.predict_proba(X), rtol=1e-9)
+    ngdt.save(forest, tmp_path / "forest.ngdt")
+    for other in (ngdt.load(tmp_path / "forest.ngdt"), pickle.loads(pickle.dumps(forest))):
+        np.testing.assert_equal(other.estimators_samples_, samples)
+
+
+def test_samples_that_are_not_known_are_not_guessed(iris):
+    X, y = iris
+    with pytest.raises(NotFittedError):
+        _ = a_forest().estimators_samples_
+    forest = a_forest(warm_start=True).fit(X, y).set_params(n_estimators=5).fit(X[::2], y[::2])
+    with pytest.raises(AttributeError, match="fit the forest without max_time and warm_start"):
+        _ = forest.estimators_samples_
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngdt._selection.sample, "draw_in_time", lambda problem, _: problem_of(
+            problem, np.arange(0, len(X), 2)))
+        of_some = a_forest(max_time=1e5).fit(X, y)
+    assert len(of_some) == 4
+    assert not hasattr(of_some, "estimators_samples_")
+    of_part = a_forest().fit(X, y)
+    del of_part._drawn_from     # as in files of earlier versions
+    assert not hasattr(of_part, "estimators_samples_")
