@@ -44,8 +44,9 @@ def time_of_fit(X, y, X_test, y_test):
     seconds = np.array([[seconds_of(partial(model.fit, X, y)) for model in (
         ObliqueTreeClassifier(10, random_state=seed),
         ObliqueTreeClassifier(10, optimizer="ssgd", random_state=seed),
+        ObliqueTreeClassifier(10, optimizer="annealed", random_state=seed),
         DecisionTreeClassifier(criterion="entropy", max_depth=10))] for seed in range(3)])
-    for name, each in zip(("default", "ssgd", "scikit-learn"), seconds.T, strict=True):
+    for name, each in zip(("default", "ssgd", "annealed", "scikit-learn"), seconds.T, strict=True):
         yield name, np.median(each), "s"
         yield name, np.median(each / seconds[:, -1]), "x scikit-learn"
 
