@@ -1,5 +1,6 @@
 """Checks of targets: labels, or the numbers of regression."""
 
+import warnings
 from numbers import Real
 
 import narwhals as nw
@@ -9,6 +10,24 @@ from sklearn.utils.validation import _check_y
 
 from ngdt._encoding.columns import TIMES, is_missing
 from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask
+
+
+def warn_of_target(X, y):
+    """Warn of the column of X that y was taken from: a tree would predict y from itself.
+
+    Parameters
+    ----------
+    X, y : array-like
+        As they are given to `fit`. Only a series has a name.
+    """
+    name = getattr(y, "name", None)
+    if name is None or name not in getattr(X, "columns", ()):
+        return
+    column = X[name]
+    if type(column) is type(y) and column.equals(y):
+        warnings.warn(
+            f"X: column {name!r} is y itself, and says what is to be predicted: fit with "
+            f"X.drop(columns={name!r})", stacklevel=2)
 
 
 def check_targets(estimator, y, **check_params):

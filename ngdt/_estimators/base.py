@@ -1,6 +1,7 @@
 """Base class of the classification tree and the regression tree."""
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -155,6 +156,7 @@ class ObliqueTree(TableEstimator):
         competing = dict(validation_fraction=self.validation_fraction, leaf=self.leaf,
                          linear_leaves=linear_leaves, seconds_per_sample=run.seconds_per_sample)
         if is_auto(self.init) and is_auto(self.optimizer):
+            _warn_of_equal_targets(problem)
             run.result = default_tree(problem, **competing)
             return None
         optimizers = resolve_optimizers(self, linear_leaves)
@@ -417,3 +419,12 @@ class ObliqueTree(TableEstimator):
 # scikit-learn finds by the method how to break the lines of parameters, in pipelines too.
 _EstimatorPrettyPrinter._dispatch[ObliqueTree.__repr__] = (
     _EstimatorPrettyPrinter._pprint_estimator)
+
+
+def _warn_of_equal_targets(problem):
+    """Warn if there is nothing to learn: a default is not asked for a single leaf."""
+    y = problem.y[problem.training_samples]
+    if (y == y[0]).all():
+        warnings.warn(
+            f"y is the same in all samples, {len(y)} in number: the model predicts it for all "
+            "rows. Add samples with other values of y", UserWarning, stacklevel=5)

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ngdt._encoding.check import check_table
-from ngdt._encoding.check_targets import check_targets
+from ngdt._encoding.check_targets import check_targets, warn_of_target
 from ngdt._encoding.table import Table
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin
@@ -86,6 +86,8 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         raw, names, categorical = check_table(
             self, X, self._table.categorical if resume else self.categorical_features,
             reset=not resume)
+        if not resume:
+            warn_of_target(X, y)
         y = check_targets(self, y, **self._check_y_params)
         check_consistent_length(raw.numbers, y)
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])

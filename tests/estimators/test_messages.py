@@ -185,3 +185,27 @@ def test_a_pickle_is_no_model_file(write, tmp_path):
     write(tree(), tmp_path / "x.joblib")
     with pytest.raises(InvalidModelFile, match=r"x.joblib is a pickle.* by joblib.load"):
         ngdt.load(tmp_path / "x.joblib")
+
+
+# --- data from which nothing, or too much, can be learnt -----------------------------------------
+
+
+@ALL
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_target_that_is_left_in_the_table(estimator, package, iris):
+    table = pytest.importorskip(package).DataFrame(
+        {"width": iris[0][:, 0], "length": iris[0][:, 1], "class": iris[1]})
+    small = {"optimizer": None} | ({"n_estimators": 2} if "Forest" in estimator.__name__ else {})
+    with pytest.warns(UserWarning, match=r"X: column 'class' is y itself"):
+        estimator(**small).fit(table, table["class"])
+    # The name alone says nothing.
+    estimator(**small).fit(table, table["class"] % 2)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[:2])
+@pytest.mark.parametrize("n_samples", [1, 40])
+def test_targets_that_are_all_equal(estimator, n_samples, iris):
+    X = iris[0][:n_samples]
+    with pytest.warns(UserWarning, match=f"y is the same in all samples, {n_samples} in number"):
+        model = estimator().fit(X, np.full(n_samples, 3))
+    assert (model.predict(iris[0]) == 3).all()

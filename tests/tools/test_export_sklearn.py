@@ -55,7 +55,7 @@ def test_names_say_what_is_compared_with_zero():
         np.testing.assert_array_equal(scores[:, 0], expected)
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"city": ["Rome", "Oslo"] * 9})
-    model = ObliqueTreeClassifier(1, optimizer=None).fit(table, table["city"])
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(table, table["city"].to_numpy())
     _, scores, (name,) = export_sklearn(model, table)
     is_in = {"not: city is Rome": "Oslo", "not: city is Oslo": "Rome",
              "not: city is not Rome": "Rome", "not: city is not Oslo": "Oslo"}[name]
