@@ -8,6 +8,8 @@ piecewise linear surface: few leaves follow what would take many constant ones.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import make_friedman1
+from sklearn.model_selection import ValidationCurveDisplay
 
 from ngdt import ObliqueTreeRegressor
 from ngdt.plotting import plot_regions
@@ -40,5 +42,22 @@ for leaf in ("constant", "linear"):
     model = ObliqueTreeRegressor(max_depth=2, optimizer="annealed", leaf=leaf, random_state=0)
     ax.plot(line[:, 0], model.fit(X[train], y[train]).predict(line), label=f"{leaf} leaves")
 ax.set(xlabel="first feature, the second being 0", ylabel="prediction")
+ax.legend()
+plt.show()
+
+# %%
+# How many leaves are enough? A model tree of each size is grown and pruned at that size, so that a
+# validation curve over ``max_leaf_nodes`` compares the best trees of each.
+
+X, y = make_friedman1(1000, noise=1.0, random_state=0)
+figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
+for init, label in (("model_tree", "linear leaves"), ("pruned", "constant leaves")):
+    display = ValidationCurveDisplay.from_estimator(
+        ObliqueTreeRegressor(init=init, optimizer=None, random_state=0), X, y,
+        param_name="max_leaf_nodes", param_range=[2, 4, 8, 16, 32], cv=3, score_type="test",
+        score_name="$R^2$ on the folds", ax=ax)
+    display.lines_[0].set_label(label)
+ax.set_xscale("log", base=2)
+ax.set(xlabel="leaves at most")
 ax.legend()
 plt.show()

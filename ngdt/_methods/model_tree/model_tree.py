@@ -57,7 +57,8 @@ class ModelTree(Initializer):
     splits at 60 quantiles of each feature are compared by the errors of the models after them, for
     at most 20 000 samples of a node. All features are compared up to 30; of more, the models have
     the 30 with the largest slopes, and splits are by those that reduce the variance of targets or
-    residuals most. For classes, splits by residuals were no better than those by the entropy.
+    residuals most. For classes, splits by the same errors after a Newton step from the model of the
+    node were no better than those by the entropy on 18 tables, and took twice as long.
 
     A level of the tree costs ``n * p * q**2`` multiplications for n samples of p features of which
     the models have q, and a node ``40 * p * q**3`` for its cuts.
