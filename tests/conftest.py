@@ -151,6 +151,27 @@ def two_blas_threads():
 
 
 @pytest.fixture
+def short_soft_training(monkeypatch):
+    """By default, soft training takes 300 steps, not 2250."""
+    monkeypatch.setattr("ngdt._methods.soft.annealed._N_STEPS", 300)
+
+
+@pytest.fixture
+def few_trial_trees(monkeypatch):
+    """Two trees of each kind compete in a forest, by the same third of the samples.
+
+    With folds, six are needed, or there would be samples that are held out of none or one of them.
+    """
+    monkeypatch.setattr("ngdt._forest.policy.N_TRIAL", 2)
+    monkeypatch.setattr("ngdt._training.folds.HOLD_OUT_SAMPLES", 1)
+
+
+@pytest.fixture
+def short_trial(few_trial_trees, short_soft_training):
+    """A trial of kinds of trees that takes little time."""
+
+
+@pytest.fixture
 def spy():
     """Optimizer that keeps its problems, as `seen`, and returns the tree."""
     from ngdt.optimizers import Optimizer, OptimizerResult

@@ -333,7 +333,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize(("file", "target"), [("wine.csv", "cultivar"), ("diabetes.svm", None)])
 def test_compare(file, target, run, folder):
-    models = ["tree", "pruned", "boosting", "linear"] if target else ["pruned", "linear"]
+    models = ["tree", "pruned", "linear"] if target else ["pruned", "linear"]
     given = ["-t", target] if target else []
     printed = run("compare", file, *given, "--folds", "2", "--models", *models, "--max-time",
                   "0.1", "-q").out.splitlines()

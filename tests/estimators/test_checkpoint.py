@@ -25,7 +25,7 @@ from ngdt._forest.training import Growth
 from ngdt._training.checkpoint import FORMAT, CheckpointFile
 from ngdt.optimizers import SGD, SSGD, TAO, Annealed, EndToEnd, Optimizer, OptimizerResult
 
-X, LABELS, TARGETS = killed.X[:150], killed.LABELS[:150], killed.TARGETS[:150]
+X, LABELS, TARGETS = killed.X[:100], killed.LABELS[:100], killed.TARGETS[:100]
 SPARSE = sparse.csr_matrix(np.where(np.abs(X) > 1.0, X, 0.0))
 
 
@@ -88,6 +88,7 @@ def same(a, b):
     small("auto"),
     (ObliqueForestRegressor(4, random_state=0, n_jobs=2, max_depth=3, optimizer="tao"), X, TARGETS),
 ], ids=lambda case: f"{type(case[1]).__name__}-{case[0].optimizer}")
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.filterwarnings("ignore:.*tasks")       # of joblib, about trees that nobody waits for
 def test_killed_training_goes_on_to_the_same_tree(case, path, killed_after):
     model, X, y = case
@@ -103,10 +104,11 @@ def test_killed_training_goes_on_to_the_same_tree(case, path, killed_after):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork and kill")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.usefixtures("short_trial")
 @pytest.mark.parametrize("name", ["soft tree", "forest"])
 def test_kill_at_any_time_loses_nothing(name, path):
     model = killed.MODELS[name]
-    done = killed.kill(model, path, 3, 0.3, Random(3))
+    done = killed.kill(model, path, 2, 0.2, Random(3))
     assert killed.nothing_is_lost(done)
     assert same(killed.fitted(model, path), killed.fitted(model))
     assert not list(path.parent.iterdir())

@@ -34,7 +34,7 @@ from ngdt.optimizers import (
 )
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
-
+pytestmark = pytest.mark.usefixtures("short_soft_training")
 
 LOSS = {ObliqueTreeClassifier: LogLoss(), ObliqueTreeRegressor: SquaredLoss()}
 
@@ -56,8 +56,8 @@ def test_an_optimizer_by_object_and_in_a_list(iris, name, estimator):
     trees = [
         estimator(
             2, optimizer=optimizer, validation_fraction=None, random_state=0).fit(*iris).tree_
-        for optimizer in (OPTIMIZERS[name](), [name], (OPTIMIZERS[name](),))]
-    assert trees.count(trees[0]) == 3
+        for optimizer in (OPTIMIZERS[name](), [name])]
+    assert trees[0] == trees[1]
 
 
 @BOTH
@@ -65,7 +65,7 @@ def test_an_optimizer_by_object_and_in_a_list(iris, name, estimator):
     name for name, optimizer in OPTIMIZERS.items()
     if optimizer.is_stochastic and not optimizer.takes_linear_leaves))
 def test_the_name_of_an_optimizer_brings_its_finishing_steps(estimator, name, digits):
-    X, y = (part[:200] for part in digits)
+    X, y = (part[:100] for part in digits)
     finish = [Regrow()] if estimator is ObliqueTreeClassifier else [
         Regrow(min_samples_leaf=5), ShrinkLeaves()]
     one, other = (

@@ -230,6 +230,7 @@ def test_default_kinds_with_linear_leaves():
                 algorithm.check(problem)
 
 
+@pytest.mark.usefixtures("short_trial")
 @pytest.mark.parametrize(("forest", "max_features"), [
     (ObliqueForestClassifier, 1), (ObliqueForestRegressor, 2), *in_nightly([
         (ObliqueForestClassifier, 2), (ObliqueForestRegressor, 1)])])
@@ -365,6 +366,7 @@ def test_losses_that_do_not_predict_means_have_no_trial(loss, kinds, iris):
     assert model.candidates_["n_trees"] == [9]
 
 
+@pytest.mark.usefixtures("short_trial")
 @BOTH
 def test_trees_with_linear_leaves_compete(forest, iris):
     X, y = iris[0][::2], iris[1][::2]
