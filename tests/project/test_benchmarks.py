@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
+from sklearn.datasets import load_digits
 
 from helpers import in_nightly
 from ngdt import ObliqueTreeClassifier
@@ -23,7 +24,12 @@ from benchmarks.__main__ import BENCHMARKS, main  # noqa: E402
 # The first starts a cluster of processes. The others take as long as ten others: "tables" and
 # "forests" train much as "readme_table", and report on their recorded rows here.
 LEFT_OUT = ["partitions"] if in_nightly([True]) else [
-    "partitions", "partitions_accuracy", "cost", "tables", "forests"]
+    "partitions", "partitions_accuracy", "cost", "tables", "forests", "wide"]
+
+
+def few_digits(return_X_y):
+    X, y = load_digits(return_X_y=return_X_y)
+    return X[:300], y[:300]
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +40,7 @@ def quick(tmp_path_factory):
         warnings.filterwarnings("ignore", "No tree was better")
         for name in LEFT_OUT:
             patch.delitem(BENCHMARKS, name)
+        patch.setitem(data.BUNDLED, "digits", few_digits)
         main(["all", "--quick", "--output", str(folder)])
     return folder
 
