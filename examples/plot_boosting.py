@@ -11,15 +11,17 @@ import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1
 
 from ngdt import ObliqueBoostingRegressor, ObliqueForestRegressor
+from ngdt.initializers import RandomOblique
 
 X, y = make_friedman1(500, n_features=5, noise=0.1, random_state=0)
 X_test, y_test = make_friedman1(2000, n_features=5, noise=0.0, random_state=1)
 
 # %%
-# Both have thirty trees. Boosting divides them: 18 for the first forest, which says of each
-# training sample what the trees that did not draw it predict, and 12 for the differences.
+# Both have thirty trees, deep and greedy ones. Boosting divides them: 18 for the first forest,
+# which says of each training sample what the trees that did not draw it predict, and 12 for the
+# differences.
 
-forest = ObliqueForestRegressor(30, random_state=0)
+forest = ObliqueForestRegressor(30, init=RandomOblique(5, 2), optimizer=None, random_state=0)
 models = {"one forest": forest, "boosting": ObliqueBoostingRegressor(forest)}
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.6), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):

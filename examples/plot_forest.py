@@ -16,7 +16,7 @@ from ngdt.initializers import RandomOblique
 from ngdt.optimizers import TAO, Annealed
 
 X, y = load_digits(return_X_y=True, as_frame=True)
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.7, random_state=0)
 
 # %%
 # Trees that are trained as a whole are strong and few of them suffice. Deep random trees are weak,
