@@ -5,6 +5,7 @@ import sys
 import pytest
 
 import load
+from helpers import in_nightly
 from load import MODELS
 
 ALL = pytest.mark.parametrize("name", MODELS)
@@ -35,10 +36,10 @@ def test_threads_in_threads_of_joblib(name):
 @pytest.mark.skipif(sys.platform != "linux", reason="fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_fork_while_threads_fit():
-    load.processes_from_threads("soft", 4)
+    load.processes_from_threads("soft", 2)
 
 
-@ALL
+@pytest.mark.parametrize("name", ["soft", "tao", "forest", *in_nightly(["greedy"])])
 def test_fits_leave_no_memory(name):
     traced, _ = load.growth(lambda: load.fitted(name), 3)
     # Python's lists of free objects fill, ever more slowly. A copy of the samples is more.

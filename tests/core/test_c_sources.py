@@ -25,7 +25,7 @@ def program(sanitizers):
     """Compile calls of the functions with arrays of just the size that they need."""
     path = Path(mkdtemp()) / "program"
     built = subprocess.run(
-        [COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-ffp-contract=off",
+        [COMPILER, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O0", "-g", "-ffp-contract=off",
          f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all",
          *(f"-I{source.parent}" for source in SOURCES), *map(str, SOURCES), "-lm", "-lpthread",
          "-o", str(path)],

@@ -135,7 +135,8 @@ def test_sums_that_overflow(X, expected):
 
 @pytest.mark.parametrize("model", [
     ObliqueTreeClassifier(leaf="linear", random_state=0),
-    ObliqueForestClassifier(3, leaf="linear", optimizer=None, random_state=0)])
+    ObliqueForestClassifier(
+        3, max_depth=3, leaf="linear", optimizer=None, random_state=0)])
 @pytest.mark.filterwarnings("error")
 def test_probabilities_of_logits_that_overflow(model):
     X = np.random.default_rng(0).normal(size=(200, 4))

@@ -431,7 +431,7 @@ class AnyOrder(RuleBasedStateMachine):
 @pytest.mark.filterwarnings("ignore")
 def test_any_order():
     run_state_machine_as_test(AnyOrder, settings=settings(
-        max_examples=20, stateful_step_count=6, deadline=None, derandomize=True,
+        max_examples=8, stateful_step_count=6, deadline=None, derandomize=True,
         suppress_health_check=SLOW))
 
 

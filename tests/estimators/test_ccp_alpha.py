@@ -13,8 +13,8 @@ from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves
 from ngdt.pruning import cost_complexity_path, prune_cost_complexity
 
-WINE = tuple(part[::2] for part in load_wine(return_X_y=True))
-DIABETES = tuple(part[:80] for part in load_diabetes(return_X_y=True))
+WINE = tuple(part[::3] for part in load_wine(return_X_y=True))
+DIABETES = tuple(part[:60] for part in load_diabetes(return_X_y=True))
 TASKS = pytest.mark.parametrize(("estimator", "theirs", "X", "y"), [
     (ObliqueTreeClassifier, DecisionTreeClassifier(criterion="entropy"), *WINE),
     (ObliqueTreeRegressor, DecisionTreeRegressor(), *DIABETES)],
@@ -37,7 +37,7 @@ def test_the_fitted_tree_is_the_pruned_one(name, estimator, theirs, X, y):
     if not serves((INITIALIZERS | OPTIMIZERS)[name](), loss):
         pytest.skip(f"{name} is not for this task")
     # Without validation samples, every part of training is the same with and without pruning.
-    model = estimator(4, random_state=0, validation_fraction=None, **parameters_of(name))
+    model = estimator(3, random_state=0, validation_fraction=None, **parameters_of(name))
     whole = model.fit(X, y).tree_
     path = model.cost_complexity_pruning_path(X, y)
     expected = cost_complexity_path(whole, X, y, loss=loss)

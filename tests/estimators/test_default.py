@@ -259,7 +259,7 @@ def test_linear_leaves_are_refused_by_name_where_they_cannot_be_fitted():
 
 
 def test_linear_leaves_win_where_targets_are_linear():
-    X, y = load_diabetes(return_X_y=True)
+    X, y = (part[:200] for part in load_diabetes(return_X_y=True))
     fitted = ObliqueTreeRegressor(random_state=0).fit(X, X @ np.arange(10.0))
     assert fitted.tree_.slopes is not None
     assert not fitted.baseline_kept_
@@ -278,7 +278,7 @@ def test_a_linear_model_has_to_be_better_than_a_tree_with_splits(monkeypatch, le
 
 
 def test_logistic_leaves_win_where_logits_are_linear():
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = (part[:300] for part in load_breast_cancer(return_X_y=True))
     z = ((X - X.mean(0)) / X.std(0)) @ np.cos(np.arange(30.0)) > 0
     fitted = ObliqueTreeClassifier(leaf="auto", random_state=0).fit(X, z)
     assert fitted.tree_.slopes is not None
@@ -403,7 +403,7 @@ def test_targets_without_pattern_leave_a_single_leaf():
     assert fitted.candidates_["chosen"][fitted.candidates_["candidate"].index("single leaf")]
 
 
-@pytest.mark.parametrize("seed", [0, 1, *in_nightly([2, 3])])
+@pytest.mark.parametrize("seed", [0, *in_nightly([1, 2, 3])])
 def test_classes_without_pattern_leave_a_single_leaf(seed):
     random = np.random.default_rng(seed)
     X, y = random.normal(size=(400, 5)), random.integers(0, 2, 400)
@@ -467,7 +467,7 @@ def test_given_parts_do_not_race():
 def test_by_default_only_pruning_limits_the_depth_of_the_pruned_tree():
     # Shells around the centre: one tree needs many splits.
     random = np.random.default_rng(0)
-    X = random.normal(size=(1500, 4))
+    X = random.normal(size=(800, 4))
     y = ((X**2).sum(axis=1) > 3.4).astype(int)
     parameters = dict(init="auto", optimizer="auto", random_state=0)
     limited, free, unlimited = (

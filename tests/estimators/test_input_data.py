@@ -89,7 +89,8 @@ def test_a_first_fit_that_fails_leaves_no_tree(iris, check_input):
 def test_a_later_fit_that_fails_leaves_the_fit_before(
         iris, estimator, method, parameters, n_features, weight, message):
     X, y = iris
-    model = estimator(2, optimizer=SSGD(epochs=3), random_state=0).fit(X, y)
+    model = estimator(
+        2, optimizer=SSGD(epochs=3), validation_fraction=None, random_state=0).fit(X, y)
     predictions = model.predict(X)
     model.set_params(**parameters)
     before = dict(vars(model))

@@ -29,11 +29,11 @@ STEPS = {"sgd": SGD(epochs=3), "ssgd": SSGD(epochs=3), "annealed": Annealed(step
 CLASSIFICATION_ONLY = (GreedyLP, GTO)
 LIMITS = {
     "no limit": {},
-    # As a share, they are among those of "shares".
+    # As a share, the first two are among those of "shares", the others among "all".
     **dict(in_nightly([("min_samples_leaf", {"min_samples_leaf": 9}),
-                       ("min_samples_split", {"min_samples_split": 40})])),
-    "max_leaf_nodes": {"max_leaf_nodes": 5},
-    "min_impurity_decrease": {"min_impurity_decrease": 0.05},
+                       ("min_samples_split", {"min_samples_split": 40}),
+                       ("max_leaf_nodes", {"max_leaf_nodes": 5}),
+                       ("min_impurity_decrease", {"min_impurity_decrease": 0.05})])),
     "shares": {"min_samples_leaf": 0.04, "min_samples_split": 0.15},
     "all": {"min_samples_leaf": 6, "min_samples_split": 30, "max_leaf_nodes": 6,
             "min_impurity_decrease": 0.02},

@@ -75,7 +75,7 @@ def test_enough_time_changes_nothing(estimator, optimizer, digits):
         if estimator is ObliqueTreeRegressor:
             pytest.skip("GTO is for classification")
         X, y = X[:40, ::4], y[:40]
-    X, y = X[:150], y[:150]
+    X, y = X[:100, ::2], y[:100]
     free, limited = (
         estimator(3, optimizer=optimizer, max_time=max_time, random_state=0).fit(X, y)
         for max_time in (None, HOURS))

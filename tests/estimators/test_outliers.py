@@ -58,7 +58,7 @@ def test_nor_other_models(make):
 
 
 def test_nor_regression():
-    X, y = make_friedman1(700, noise=1.0, random_state=0)
+    X, y = make_friedman1(400, noise=1.0, random_state=0)
     clean, gross = gains(lambda: ObliqueTreeRegressor(random_state=0), X, y)
     assert gross >= clean - 0.03
 

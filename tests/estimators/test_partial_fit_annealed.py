@@ -23,17 +23,17 @@ def streamed(estimator, X, y, n_passes=4, size=300, **first):
 
 def test_parts_are_as_good_as_one_fit(all_digits):
     X, y = all_digits
-    n, few = 1500, Annealed(steps=400)
+    n, few = 1000, Annealed(steps=300)
     whole = ObliqueTreeClassifier(
         optimizer=few, validation_fraction=None, **SHORT).fit(X[:n], y[:n])
     parts = streamed(ObliqueTreeClassifier(
-        optimizer=Annealed(steps=400, expected_samples=4 * n), **SHORT), X[:n], y[:n],
+        optimizer=Annealed(steps=300, expected_samples=4 * n), **SHORT), X[:n], y[:n],
         classes=range(10))
     assert parts.score(X[n:], y[n:]) > whole.score(X[n:], y[n:]) - 0.03
     without = streamed(ObliqueTreeClassifier(optimizer=few, **SHORT), X[:n], y[:n],
                        n_passes=1, classes=range(10))
     assert parts.score(X[n:], y[n:]) > without.score(X[n:], y[n:]) + 0.05
-    with pytest.raises(ValueError, match="expected_samples=6000 have been given to partial_fit"):
+    with pytest.raises(ValueError, match="expected_samples=4000 have been given to partial_fit"):
         parts.partial_fit(X, y)
 
 

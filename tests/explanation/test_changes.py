@@ -372,7 +372,7 @@ def test_numbers_that_were_whole_in_training_change_to_whole_ones(make):
     X, y = table_of_guests()
     model = make().fit(X, y)
     n_whole, n_other = 0, 0
-    for x, explanation in zip(X[:60], model.explain(X[:60]), strict=True):
+    for x, explanation in zip(X[:25], model.explain(X[:25]), strict=True):
         changes = explanation.changes_of_one_column()
         if hasattr(explanation, "smallest_change"):
             changes.append(explanation.smallest_change())

@@ -44,7 +44,7 @@ def test_a_forest_predicts_the_quantiles_of_its_leaves(parameters, diabetes, mon
     model = ObliqueForestRegressor(
         3, **{"max_depth": 4, "optimizer": None, "random_state": 0, **parameters})
     model.fit(X, y, weight)
-    rows = range(0, len(y), 20)
+    rows = range(0, len(y), 50)
     expected = [brute_force(model, X, y, weight, row) for row in rows]
     for max_pooled in (1, 200, 10**6):
         monkeypatch.setattr(ngdt._forest.quantiles, "MAX_POOLED", max_pooled)

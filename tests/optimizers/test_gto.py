@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
-from helpers import FORMS, StopAt, complete_children, examples, make_problem
+from helpers import FORMS, StopAt, complete_children, examples, in_nightly, make_problem
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.winsorize import fences, winsorized
 from ngdt._methods.linear_programs import greedy_lp as _greedy_lp
@@ -176,8 +176,8 @@ def noisy(seed=0, n=80, p=2, k=2, form=np.asarray):
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("start", ["greedy_lp", "info_gain"])
 def test_the_objective_never_rises_and_the_best_tree_is_kept(form, k, start):
-    for seed in range(2):
-        problem = noisy(seed, k=k, form=form)
+    for seed in range(1, 2 + len(in_nightly([2]))):
+        problem = noisy(seed, 60, k=k, form=form)
         X, y = problem.X, problem.y[:, 0].astype(int)
         model = ObliqueTreeClassifier(
             2, max_leaf_nodes=4, init=start, optimizer="gto", validation_fraction=None).fit(X, y)
@@ -403,7 +403,7 @@ def test_ctrl_c_does_not_wait_for_a_program(n_jobs, endless):
     problem = noisy()
     model = ObliqueTreeClassifier(
         2, init="info_gain", optimizer="gto", n_jobs=n_jobs, validation_fraction=None)
-    timer = Timer(0.4, pthread_kill, [main_thread().ident, SIGINT])
+    timer = Timer(0.2, pthread_kill, [main_thread().ident, SIGINT])
     before = perf_counter()
     timer.start()
     with pytest.warns(ConvergenceWarning, match="interrupted after 0"):

@@ -384,11 +384,11 @@ def test_ctrl_c_leaves_a_fitted_estimator(tree_after_epoch, n_jobs):
 @FORMS
 def test_n_jobs_changes_no_bit(estimator, optimizer, form):
     X, y = load_iris(return_X_y=True)
-    one, two, three = (
+    one, three = (
         estimator(3, optimizer=optimizer, n_jobs=n_jobs, validation_fraction=0.2, random_state=0)
-        .fit(form(X), y) for n_jobs in (1, 2, 3))
-    assert one.tree_ == two.tree_ == three.tree_
-    assert one.history_ == two.history_ == three.history_
+        .fit(form(X), y) for n_jobs in (1, 3))
+    assert one.tree_ == three.tree_
+    assert one.history_ == three.history_
 
 
 def test_one_entry_per_row_makes_dense_and_sparse_training_equal():

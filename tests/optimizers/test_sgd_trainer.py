@@ -233,7 +233,7 @@ def test_rows_that_no_sample_touches_stay_as_they_are():
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 def test_the_number_of_threads_changes_no_bit(rule, form, batch_size):
     results = []
-    for n_threads in (1, 2, 3):
+    for n_threads in (1, 3):
         n = 150 if batch_size > 1 else 40
         case = Case("log", 4, n=n, p=5, m=15, nu=3.0, norm_limit=3.0)
         trainer = case.trainer(
@@ -241,7 +241,7 @@ def test_the_number_of_threads_changes_no_bit(rule, form, batch_size):
         rates = np.full(-(-case.n // batch_size), 0.1)
         figures = [trainer.epoch(case.order(), rates, rates) for _ in range(2)]
         results.append((parameters(trainer).tobytes(), figures))
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1]
 
 
 def test_another_thread_makes_progress_during_an_epoch():

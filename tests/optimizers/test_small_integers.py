@@ -43,7 +43,7 @@ def test_of_algorithms(which, algorithm, name):
     short = {key: few for key, few in SHORT.items() if key in algorithm._parameter_constraints}
 
     def make(number):
-        return ObliqueTreeClassifier(2, random_state=0, **{
+        return ObliqueTreeClassifier(2, random_state=0, validation_fraction=None, **{
             "optimizer": None, which: algorithm(**short | {name: number})})
 
     assert_same(make)

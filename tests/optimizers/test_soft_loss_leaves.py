@@ -79,7 +79,8 @@ def test_the_gradients_of_the_reference_are_those_of_finite_differences(leaves, 
 @ROUTED_LEAVES
 def test_the_gradients_and_the_loss_are_those_of_the_reference(leaves, loss, k, routing):
     # The second n is more than one chunk of samples, its tree has more than one block of nodes.
-    for seed, n, m in [(2, 23, 9), *([(3, 150, 140)] if k == 3 else in_nightly([(3, 150, 140)]))]:
+    is_large = k == 3 and type(loss) is HuberLoss
+    for seed, n, m in [(2, 23, 9), *([(3, 150, 140)] if is_large else in_nightly([(3, 150, 140)]))]:
         case = loss_case(routing, leaves, seed, loss, n=n, m=m, k=k)
         naive, batch = case.naive(), case.order()
         assert_close(gradient(case, routing, 2.0, batch), naive.gradient(batch, 2.0))
@@ -160,7 +161,7 @@ def test_ways_to_route_differ_by_rounding_only(leaves):
 @pytest.mark.parametrize("batch_size", [1, 150])
 def test_the_number_of_threads_changes_no_bit(leaves, routing, loss, batch_size):
     results = []
-    for n_threads in (1, 2, 3):
+    for n_threads in (1, 3):
         n = max(2 * batch_size, 40)
         case = loss_case(routing, leaves, 4, loss, n=n, p=5, m=150)
         trainer, weights, model = case.kernel(routing, batch_size, n_threads)
@@ -170,7 +171,7 @@ def test_the_number_of_threads_changes_no_bit(leaves, routing, loss, batch_size)
                 [2.0] * steps, [0.05] * steps, [0.99] * steps, [0.5] * steps))
             for _ in range(2)]
         results.append((weights.tobytes(), model.parameters.tobytes(), losses))
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1]
 
 
 @given(st.floats(1e-3, 1e3), st.floats(-10, 10), st.integers(0, 100))

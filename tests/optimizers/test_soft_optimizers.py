@@ -318,10 +318,9 @@ def test_sparse_samples_are_not_mixed(problem):
 @LOSSES
 def test_n_jobs_changes_no_bit(optimizer, form, loss):
     problem = iris_problem(loss, form, max_depth=7)     # more than one block of nodes
-    results = [run(optimizer, problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 2, 3)]
-    for result in results[1:]:
-        assert result.tree == results[0].tree
-        np.testing.assert_equal(result.history, results[0].history)
+    results = [run(optimizer, problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 3)]
+    assert results[1].tree == results[0].tree
+    np.testing.assert_equal(results[1].history, results[0].history)
     assert run(optimizer, problem.replace(random_state=1)).tree != results[0].tree
 
 
@@ -399,7 +398,7 @@ def test_sparse_data_train_as_dense_data_up_to_rounding(problem, optimizer):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_data_are_neither_changed_nor_copied(optimizer, dtype):
     random = np.random.default_rng(0)
-    X = random.random((20_000, 300)).astype(dtype)
+    X = random.random((6000, 300)).astype(dtype)
     before = X.copy()
     X.setflags(write=False)
     y = (X[:, :1] > 0.5).astype(float)

@@ -120,10 +120,9 @@ def test_predictions_do_not_depend_on_the_units_of_features(leaf):
 @FORMS
 def test_n_jobs_changes_no_bit(leaf, loss, form):
     problem = iris_problem(loss, form, max_depth=7)
-    results = [run(annealed(leaf), problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 2, 3)]
-    for result in results[1:]:
-        assert result.tree == results[0].tree
-        np.testing.assert_equal(result.history, results[0].history)
+    results = [run(annealed(leaf), problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 3)]
+    assert results[1].tree == results[0].tree
+    np.testing.assert_equal(results[1].history, results[0].history)
 
 
 @LEAVES

@@ -251,7 +251,7 @@ def test_a_mask_keeps_weights_as_they_are(routing):
 
 @QS
 @LEAVES
-@pytest.mark.parametrize("cutoff", [0.02, 0.1, 0.4])
+@pytest.mark.parametrize("cutoff", [0.02, 0.4])
 @pytest.mark.parametrize("routing", ["visits", "csr"])
 def test_what_is_cut_off_goes_hard_to_the_other_side(q, leaves, cutoff, routing):
     case = case_for(routing, leaves, 12, q=q, n=80, m=30, cutoff=cutoff)
@@ -303,7 +303,7 @@ def test_each_level_has_room_for_all_its_visits(cutoff):
 
 @cache
 def deep_tree():
-    return complete(18)
+    return complete(15)
 
 
 @LEAVES
@@ -364,7 +364,7 @@ def test_ways_to_route_differ_by_rounding_only(leaves, p):
 @pytest.mark.parametrize("batch_size", [1, 70, 150])
 def test_the_number_of_threads_changes_no_bit(leaves, routing, batch_size):
     results = []
-    for n_threads in (1, 2, 3):
+    for n_threads in (1, 3):
         n = 150 if batch_size > 1 else 40
         case = case_for(routing, leaves, 4, n=n, p=5, m=150, q=0.5)
         trainer, weights, model = case.kernel(routing, batch_size, n_threads)
@@ -374,7 +374,7 @@ def test_the_number_of_threads_changes_no_bit(leaves, routing, batch_size):
                 [2.0] * steps, [0.05] * steps, [0.99] * steps, [0.5] * steps))
             for _ in range(2)]
         results.append((weights.tobytes(), model.parameters.tobytes(), losses))
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1]
 
 
 @LEAVES

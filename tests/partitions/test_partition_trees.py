@@ -150,7 +150,7 @@ def test_the_same_tree_when_a_worker_dies(fitted, digits_in_parts):
 
 def test_partitions_in_turn(digits_in_parts, all_digits):
     """Fewer partitions at a time than there are, of which one is smaller than the others."""
-    model = classifier(n_jobs=2, optimizer=Annealed(steps=300)).fit(*digits_in_parts)
+    model = classifier(n_jobs=2, optimizer=Annealed(steps=200)).fit(*digits_in_parts)
     assert model.score(*all_digits) > 0.9
 
 
@@ -334,7 +334,8 @@ def test_empty_partitions_and_unknown_sizes():
     y = (X[:, 0] > 0.5).astype(int)
     parts = da.from_array(np.column_stack([X, y]), chunks=(150, 2))
     parts = parts[parts[:, 0] > 0.2]        # the first partition is empty, no size is known
-    model = classifier(max_depth=2).fit(parts[:, :1], parts[:, 1].astype(int))
+    model = classifier(max_depth=2, optimizer=Annealed(steps=40)).fit(
+        parts[:, :1], parts[:, 1].astype(int))
     assert_array_equal(model.predict(parts[:, :1]).compute(), model.predict(X[X > 0.2][:, None]))
     assert model.score(X, y) > 0.95
 

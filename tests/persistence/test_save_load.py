@@ -380,7 +380,7 @@ def test_who_reads_while_another_writes_gets_a_whole_model(tmp_path, model):
     ngdt.save(model, path)
 
     def write():
-        for i in range(40):
+        for i in range(15):
             ngdt.save(other if i % 2 else model, path)
 
     thread = threading.Thread(target=write)

@@ -65,7 +65,7 @@ def test_pruned_trees_are_those_of_scikit_learn(name, weighted):
     tree = Tree.from_sklearn(model)
     alphas = np.unique(model.cost_complexity_pruning_path(X, y, weight).ccp_alphas.round(10))
     between = np.sqrt(alphas[1:-1] * alphas[2:])
-    for alpha in [0.0, *between[::max(1, len(between) // 8)], 2 * alphas[-1]]:
+    for alpha in [0.0, *between[::max(1, len(between) // 4)], 2 * alphas[-1]]:
         theirs = Tree.from_sklearn(model.set_params(ccp_alpha=alpha).fit(X, y, weight))
         ours = prune_cost_complexity(tree, X, y, alpha, loss=loss, sample_weight=weight)
         for part in ("weights", "thresholds", "children_left", "children_right"):

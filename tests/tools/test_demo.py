@@ -11,6 +11,12 @@ from ngdt.cli import main
 from ngdt.cli._demo import FORESTS, METHODS
 
 
+@pytest.fixture
+def few_digits(digits, monkeypatch):
+    monkeypatch.setattr("ngdt.cli._demo.load_digits", lambda return_X_y: digits)
+
+
+@pytest.mark.usefixtures("few_digits")
 def test_demo_prints_a_table(capsys, monkeypatch):
     for forest in FORESTS.values():
         monkeypatch.setattr(forest, "n_estimators", 2)
@@ -30,7 +36,7 @@ def test_demo_prints_a_table(capsys, monkeypatch):
 
 
 @pytest.fixture
-def one_method(monkeypatch):
+def one_method(few_digits, monkeypatch):
     """The demo trains nothing but what it draws."""
     name, parameters = list(METHODS.items())[-1]
     monkeypatch.setattr("ngdt.cli._demo.METHODS", {name: parameters})

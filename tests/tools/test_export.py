@@ -68,7 +68,7 @@ def test_splits_that_touch_a_sample(digits, offset):
     """The corners of a cube: for some of them, all changes of the weights add up."""
     rng = np.random.default_rng(0)
     X = offset + np.array(list(itertools.product([0.0, 1.0], repeat=5)))
-    for _ in range(40):
+    for _ in range(15):
         weights = rng.normal(size=5)
         products = Tree([weights], [0.0], [~0], [~1], np.eye(2)).scores(X)[:, 0]
         tree = Tree([weights], [rng.choice(products)], [~0], [~1], np.eye(2))
@@ -209,7 +209,7 @@ def test_conditions(weights, threshold, text):
 
 
 def test_a_chain_deeper_than_the_recursion_limit():
-    m = 2 * sys.getrecursionlimit()
+    m = sys.getrecursionlimit() + 100
     tree = Tree(np.ones((m, 1)), np.zeros(m), ~np.arange(m), np.r_[np.arange(1, m), ~m],
                 np.arange(m + 1.0)[:, None])
     assert rules_text(tree).count("else:") == m
