@@ -58,6 +58,7 @@ for init, label in (("model_tree", "linear leaves"), ("pruned", "constant leaves
         score_name="$R^2$ on the folds", ax=ax)
     display.lines_[0].set_label(label)
 ax.set_xscale("log", base=2)
+ax.xaxis.set_major_formatter("{x:.0f}")
 ax.set(xlabel="leaves at most")
 ax.legend()
 plt.show()
