@@ -300,6 +300,17 @@ def test_the_pruned_tree_has_the_least_cost(alpha):
         assert losses[tops].sum() + alpha * len(tops) == pytest.approx(least(0))
 
 
+@pytest.mark.parametrize("limit", [1, 2, 5, 11, 100])
+def test_the_largest_subtree_within_a_limit(limit):
+    X, _ = broken_line(400)
+    problem = make_problem(X, np.abs(X[:, 0] - X[:, 1]) + np.abs(X[:, 2]), "squared")
+    grown = model_tree._Grown(problem, ModelTree(), 1.0)
+    grown.problem = problem.replace(max_leaf_nodes=limit)
+    found, step = grown._is_leaf(0.0, 0), grown._sequences[0].step
+    sizes = [len(np.unique(grown._tops((step >= 0) & (step < n)))) for n in range(len(step) + 1)]
+    assert len(np.unique(grown._tops(found))) == max(n for n in sizes if n <= limit)
+
+
 @pytest.mark.parametrize(("X", "y"), [
     ([[1.0], [2.0]], [0, 1]), (np.ones((30, 2)), np.arange(30) % 3),
     (np.arange(12.0)[:, None], np.arange(12) > 5)])

@@ -1,5 +1,6 @@
 """ModelTree: a greedy tree with linear leaves whose size is chosen by cross-validation."""
 
+from bisect import bisect_left
 from functools import cached_property, partial
 from typing import ClassVar
 
@@ -187,14 +188,18 @@ class _Grown:
 
     def _is_leaf(self, alpha, penalty):
         """Mask of the nodes that become leaves."""
-        sequence = self._sequences[penalty]
+        sequence, limit = self._sequences[penalty], self.problem.max_leaf_nodes
         is_leaf = sequence.is_leaf(alpha * self._unit)
-        limit = self.problem.max_leaf_nodes
-        n_steps = int(is_leaf.sum())
-        while limit is not None and len(np.unique(self._tops(is_leaf))) > limit:
-            n_steps += 1
-            is_leaf = (sequence.step >= 0) & (sequence.step < n_steps)
-        return is_leaf
+        if limit is None:
+            return is_leaf
+
+        def after(n_steps):
+            return (sequence.step >= 0) & (sequence.step < n_steps)
+
+        # Each step of the pruning leaves fewer leaves.
+        return after(bisect_left(
+            range(len(sequence.nodes)), True, lo=int(is_leaf.sum()),
+            key=lambda n: len(np.unique(self._tops(after(n)))) <= limit))
 
     def _tops(self, is_leaf):
         """Node at which the samples of each leaf stop: the first one that becomes a leaf."""
