@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 from helpers import make_problem
@@ -181,6 +182,42 @@ def test_noise_ends_the_growth(n_targets):
     y += 3 * np.abs(X[:, 1:2])
     problem = make_problem(X, y, "squared")
     assert model_tree._Grown(problem, ModelTree(), 1.0).tree.n_leaves >= 2
+
+
+@pytest.mark.parametrize("units", [
+    dict(X=[1e3, 1e-3, 7.0], y=1.0), dict(X=[1.0, 1.0, 1.0], y=1e-6),
+    dict(X=[0.1, 4.0, 50.0], y=300.0)], ids=["features", "target", "both"])
+def test_units_change_no_split(units):
+    X, y = roof()
+    scale, shift = np.array(units["X"]), np.arange(3)
+    options = dict(init="model_tree", optimizer=None, random_state=0, standardize=True)
+    tree = ObliqueTreeRegressor(**options).fit(X, y)
+    other = ObliqueTreeRegressor(**options).fit(X * scale + shift, 5.0 - units["y"] * y)
+    np.testing.assert_array_equal(tree.apply(X), other.apply(X * scale + shift))
+    np.testing.assert_allclose(
+        other.predict(X * scale + shift), 5.0 - units["y"] * tree.predict(X), rtol=1e-6)
+
+
+def test_sparse_data_give_the_same_tree():
+    X, y = roof(300)
+    X[np.abs(X) < 0.4] = 0.0
+    options = dict(init="model_tree", optimizer=None, random_state=0, standardize=False)
+    dense, csr = (ObliqueTreeRegressor(**options).fit(each, y) for each in (
+        X, sparse.csr_matrix(X)))
+    assert dense.get_n_leaves() > 1
+    np.testing.assert_array_equal(dense.apply(X), csr.apply(X))
+    np.testing.assert_allclose(dense.predict(X), csr.predict(X), rtol=1e-9)
+
+
+def test_the_growth_ends_at_the_deadline():
+    X, y = roof(2000)
+    X = np.column_stack([X, np.random.default_rng(0).normal(size=(2000, 27))])
+    tree = ObliqueTreeRegressor(
+        init="model_tree", optimizer=None, random_state=0, max_time=1e-3)
+    with pytest.warns(ConvergenceWarning):
+        tree.fit(X, y)
+    assert tree.get_n_leaves() == 1
+    assert np.isfinite(tree.predict(X)).all()
 
 
 def test_a_linear_truth_needs_no_split():
