@@ -49,7 +49,7 @@ def split(name, seed, rows="all"):
 
 
 def _read(name, seed):
-    """The official split, that of DGT with the number `seed`, or a random fifth for testing."""
+    """The official split, the one with the number `seed`, or a random fifth for testing."""
     data = load(name)
     if "X_train" in data:
         parts = [part for part in ("train", "val") if f"X_{part}" in data]
@@ -59,6 +59,9 @@ def _read(name, seed):
         train = data["dgt_train"][seed % len(data["dgt_train"])].astype(bool)
         X, y = data["X"], data.get("y_dgt", data["y"]).astype(float)
         X, y, X_test, y_test = X[train], y[train], X[~train], y[~train]
+    elif "test" in data:
+        X, y, test = data["X"], data["y"], data["test"][seed]
+        return X[~test], y[~test], X[test], y[test]
     else:
         X, y, X_test, y_test = _shuffled_fifth(data["X"], data["y"], seed)
     if name not in REGRESSION:

@@ -89,7 +89,7 @@ def test_recorded_rows_are_not_measured_again(name, load_data):
     assert recorded <= {runner.key_of(benchmark, job) for job in benchmark.jobs(quick=False)}
 
 
-@pytest.mark.parametrize("name", ["forests", "small_trees", "tables"])
+@pytest.mark.parametrize("name", ["forests", "model_trees", "small_trees", "tables"])
 def test_recorded_tables_are_those_of_the_recorded_rows(name, tmp_path):
     BENCHMARKS[name].report(runner.Table(BENCHMARKS[name], runner.RESULTS).read(), tmp_path)
     written = list(tmp_path.glob("*.csv"))
