@@ -51,7 +51,8 @@ def node_gains(tree, leaf, y, weight, loss, predictions=None):
                 np.bincount(leaf, weight * loss.value(each, y), tree.n_leaves)
                 for each in (constant, predictions))
             saved = 1.0 - after / np.where(before > 0, before, np.inf)
-        gains[m:] = impurity[m:] * np.where((saved > 0) & (before > 0), saved, 0.0)
+        is_saved = (saved > 0) & (before > 0) & tree.slopes.any(axis=(1, 2))
+        gains[m:] = impurity[m:] * np.where(is_saved, saved, 0.0)
     return np.where(gains > ROUNDING * impurity[0], gains, 0.0)
 
 

@@ -263,6 +263,16 @@ def test_importances_of_targets_far_out():
     assert np.isfinite(tree.feature_importances_).all()
 
 
+def test_a_constant_leaf_among_linear_ones_saves_nothing():
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[1.0, 0.0], [3.0, 0.0]], [[[0.0], [0.0]], [[-1], [1]]])
+    X = np.array([-2.0, -1.0, -1.0, 1.0, 2.0, 3.0])[:, None]
+    y = np.array([0.0, 0.0, 1.0, 0.0, 1.0, 1.0])[:, None]
+    # Surer than with a pseudo-sample, so that it has less loss.
+    gains = node_gains(tree, tree.apply(X), y, np.ones(6), LogLoss(10.0), tree.predict(X))
+    assert gains[1] == 0.0
+    assert gains[2] > 0.0
+
+
 def test_leaves_without_slopes_change_no_importance():
     rng = np.random.default_rng(0)
     tree = Tree(rng.normal(size=(1, 3)), [0.0], [~0], [~1], np.ones((2, 1)))
