@@ -114,14 +114,14 @@ class LeafQuantiles:
         return cls.fit(leaf, np.concatenate([part.targets for part in stored]), weight,
                        len(parts[0].group), max_stored=max_stored)
 
-    def merge(self, leaf, n_samples, shift, *, max_stored=None):
+    def merge(self, leaf, weight, shift, *, max_stored=None):
         """The quantiles of fewer leaves, each with the targets of some of these.
 
         Parameters
         ----------
         leaf : ndarray of int, shape (n_leaves,)
             New leaf of each leaf.
-        n_samples : ndarray of int, shape (n_leaves,)
+        weight : ndarray of shape (n_leaves,)
             Weight of each leaf; those of weight zero are ignored.
         shift : ndarray of shape (n_leaves, n_targets)
             Is added to the targets of each.
@@ -132,11 +132,23 @@ class LeafQuantiles:
         -------
         LeafQuantiles
         """
-        stored = self.take(np.arange(len(leaf)), shift)
-        of_target = np.repeat(np.arange(len(leaf)), np.diff(stored.offsets))
-        return self.fit(
-            leaf[of_target], stored.targets, stored._weights() * n_samples[of_target, None],
-            leaf.max() + 1, max_stored=max_stored)
+        of_target, targets, share = self.take(np.arange(len(leaf)), shift).samples()
+        return self.fit(leaf[of_target], targets, share * weight[of_target, None],
+                        leaf.max() + 1, max_stored=max_stored)
+
+    def samples(self):
+        """The targets that are kept, of leaves each of which is a group of its own.
+
+        Returns
+        -------
+        leaf : ndarray of int, shape (n_stored,)
+            Leaf of each.
+        targets : ndarray of shape (n_stored, n_targets)
+        weight : ndarray of shape (n_stored, n_targets)
+            The sum of a leaf is 1.
+        """
+        leaf = np.repeat(np.arange(len(self.group)), np.diff(self.offsets))
+        return leaf, self.targets, self._weights()
 
     def sizes(self, leaf):
         """Number of targets that are kept for some leaves.

@@ -87,8 +87,6 @@ def _leaf_quantiles(tree, leaf, predictions, problem, targets):
 def describe_collapsed(estimator, tree):
     """Fitted attributes of an estimator for its tree with some nodes turned into leaves.
 
-    Without the training samples, each sample counts once.
-
     Parameters
     ----------
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
@@ -107,8 +105,10 @@ def describe_collapsed(estimator, tree):
     if hasattr(estimator, "_leaf_quantiles"):
         is_gone = np.bincount(leaf)[leaf] > 1
         shift = np.where(is_gone[:, None], before.leaf_averages() - before.tree.values, 0.0)
+        # Estimators that an earlier version has saved know no weights.
+        weight = n_at_leaf if before.leaf_weights is None else before.leaf_weights
         quantiles["_leaf_quantiles"] = estimator._leaf_quantiles.merge(
-            leaf, n_at_leaf, shift, max_stored=MAX_STORED)
+            leaf, weight, shift, max_stored=MAX_STORED)
     summary = before.collapse(tree, place, n_at_leaf)
     # Estimators that an earlier version has saved know no gains.
     gains = n_node_samples if summary.gains is None else summary.gains

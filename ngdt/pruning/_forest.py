@@ -57,9 +57,9 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     `prune_cost_complexity`. Trees are dropped by differences beyond chance.
 
     A leaf that replaces a branch predicts the mean of its leaves, weighted by the numbers of their
-    training samples. `predict_quantiles` merges their targets by these numbers, whatever the
-    weights of the samples. Where linear leaves are replaced, quantiles ignore the variation of the
-    predictions within each leaf.
+    training samples. `predict_quantiles` merges their targets by the weights of these samples.
+    Where linear leaves are replaced, quantiles ignore the variation of the predictions within each
+    leaf.
 
     *The margin.* Forests of the path are tested from the whole one on, and the first that fails
     ends the search. A forest passes if ``cv_score`` is at least the score of the whole forest, less

@@ -351,6 +351,21 @@ def test_quantiles_are_those_of_the_training_targets():
     assert np.diff(pruned.predict_quantiles(table, quantiles), axis=1).min() >= 0
 
 
+def test_merged_quantiles_are_those_of_weighted_samples():
+    table, y = X[FIRST], TARGETS[FIRST, 0]
+    weight = np.random.default_rng(0).integers(0, 5, len(y))
+    forest = ObliqueForestRegressor(4, **COMMON, bootstrap=False).fit(table, y, weight)
+    pruned = prune_forest(forest, X[REST], TARGETS[REST, 0], tolerance=0.2)
+    assert pruned.get_nbytes() < forest.get_nbytes()
+    for estimator in pruned.estimators_:
+        leaf = estimator.apply(table)
+        for each in range(estimator.get_n_leaves()):
+            here = leaf == each
+            expected = np.quantile(
+                y[here].repeat(weight[here]), [0.3, 0.7], method="averaged_inverted_cdf")
+            assert_allclose(estimator.predict_quantiles(table[here][:1], [0.3, 0.7])[0], expected)
+
+
 @pytest.mark.parametrize("case", ["two targets", "linear values"])
 def test_quantiles_of_what_is_not_constant(case):
     table, y, _ = held_out(case)
