@@ -1,6 +1,7 @@
-"""Trees as text, and in the languages of other programs."""
+"""Trees as text and tables, and in the languages of other programs."""
 
 from ngdt.export._c import export_c
+from ngdt.export._frame import export_frame
 from ngdt.export._graphviz import export_graphviz
 from ngdt.export._html import export_html
 from ngdt.export._json import export_json
@@ -14,6 +15,7 @@ __all__ = [
     "LeafRule",
     "PseudoFeatureTree",
     "export_c",
+    "export_frame",
     "export_graphviz",
     "export_html",
     "export_json",
