@@ -22,6 +22,7 @@ from ngdt._core.tree import Tree
 from ngdt._estimators.callbacks import FitTasks
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.description import describe
+from ngdt._estimators.edited import pruned_at, refitted
 from ngdt._estimators.resolve import (
     expects_samples,
     is_auto,
@@ -230,7 +231,8 @@ class ObliqueTree(TableEstimator):
     def _set_fitted(self, run):
         """Set all fitted attributes together."""
         fitted = run.fitted | describe(run.problem, run.result, run.fitted)
-        vars(self).pop("_stream", None)
+        for name in ("_stream", "_edits"):
+            vars(self).pop(name, None)
         vars(self).update(fitted)
 
     def _cut_message(self, by_user):
@@ -411,6 +413,17 @@ class ObliqueTree(TableEstimator):
             raise ValueError(
                 f"{what}: tree_ was replaced, and the training samples at its leaves are not "
                 "known. Fit an estimator with init=tree_ and optimizer=None")
+
+    def _pruned_at(self, nodes):
+        """A copy with leaves in place of some nodes: see `ngdt.pruning.prune_at`."""
+        check_is_fitted(self)
+        self._check_tree_is_trained("prune_at")
+        return pruned_at(self, nodes)
+
+    def _refitted(self, X, y, sample_weight):
+        """A copy whose leaves are fitted to other samples: see `ngdt.pruning.refit_leaves`."""
+        check_is_fitted(self)
+        return refitted(self, X, y, sample_weight)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "tree_")

@@ -151,7 +151,7 @@ def tree_summary(estimator):
         sentences += _competition(_Table(estimator), chosen)
     elif estimator.baseline_kept_:
         sentences.append(_kept(estimator))
-    return " ".join(sentences)
+    return " ".join([*sentences, *getattr(estimator, "_edits", ())])
 
 
 def _kept(estimator):

@@ -106,8 +106,9 @@ class SampleSummary:
         """
         m = self.tree.n_internal
         nodes = np.flatnonzero(place[:m] < tree.n_internal)
+        is_linear = tree.slopes is not None
         means = probabilities = gains = weights = None
-        if self.leaf_means is not None:
+        if is_linear:
             share = sparse.csr_array(
                 (n_samples_at_leaf, (place[m:] - tree.n_internal, np.arange(m + 1))))
             means = share @ self.leaf_means / np.maximum(share.sum(axis=1), 1)[:, None]
@@ -117,13 +118,13 @@ class SampleSummary:
             gains[place[is_kept]] = self.gains[is_kept]
         if self.leaf_weights is not None:
             weights = np.bincount(place[m:] - tree.n_internal, self.leaf_weights, tree.n_leaves)
-        if self.probabilities is not None:
+        if is_linear and self.probabilities is not None:
             probabilities = softmax(tree.values, axis=1)    # of the new leaves, which are constant
             probabilities[place[m:][is_kept[m:]] - tree.n_internal] = (
                 self.probabilities[is_kept[m:]])
         return replace(self, tree=tree, left=self.left[nodes], right=self.right[nodes],
-                       leaf_means=means, probabilities=probabilities, gains=gains,
-                       leaf_weights=weights)
+                       leaf_means=means, spans=self.spans if is_linear else None,
+                       probabilities=probabilities, gains=gains, leaf_weights=weights)
 
 
 def _at_leaves(tree, X, data, samples, leaf, is_classifier):

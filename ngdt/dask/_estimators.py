@@ -19,6 +19,7 @@ class DaskTree(DaskEstimator):
         run.fitted = estimator._columns() | done.fitted
 
     def _set_fitted(self, run):
+        vars(self).pop("_edits", None)
         vars(self).update(run.fitted)
 
     @property

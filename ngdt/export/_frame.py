@@ -60,6 +60,10 @@ def export_frame(model, *, feature_names=None, n_terms=5, X=None):
     ImportError
         If pandas is not installed.
 
+    See Also
+    --------
+    ngdt.pruning.prune_at : Turns splits into leaves, by their numbers.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -46,7 +46,7 @@ OF_NETWORKS = {
     "weights_"}
 OF_PRUNING = {"pruning_path_"}
 OUT_OF_BAG = {"oob_score_", "oob_prediction_", "oob_decision_function_"}
-OF_FRAME = {"feature_names_in_"}
+OF_FRAME, OF_EDITS = {"feature_names_in_"}, {"_edits"}
 
 
 def require(holds, name, wanted):
@@ -240,10 +240,13 @@ def _(summary: SampleSummary):
 def _(model: ObliqueTree):
     is_classifier = isinstance(model, ClassifierData)
     of_task = OF_CLASSES if is_classifier else {"_leaf_quantiles"}
-    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME | OF_MEMBER):
+    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME | OF_MEMBER | OF_EDITS):
         return
     size = _check_table_attributes(model)
     require_tree("tree_", model.tree_, *size)
+    edits = getattr(model, "_edits", [])
+    require(isinstance(edits, list) and all(isinstance(each, str) for each in edits),
+            "_edits", "a list of sentences")
     if hasattr(model, "_draw"):
         require(isinstance(model._draw, tuple) and [type(each) for each in model._draw] in (
             [int, bool, int], [int, bool, type(None)]), "_draw", "two integers and a bool")

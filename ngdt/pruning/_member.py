@@ -11,7 +11,7 @@ from ngdt._core.samples import Samples
 from ngdt._core.scaling import power_of_two
 from ngdt._core.structure import node_means, sums_below
 from ngdt._core.tree import Tree
-from ngdt.pruning._replace import first_leaves, places, replace
+from ngdt.pruning._replace import collapse_to, places
 from ngdt.pruning._sequence import sequence_of_costs
 
 # Leaf values of classification are logarithms, which a probability of zero does not have.
@@ -186,14 +186,10 @@ class Member:
 
     def _collapsed(self, is_leaf, means, held_out):
         """Turn some nodes into leaves."""
-        tree, replacement = self.tree, first_leaves(self.tree, is_leaf)
-        # Several nodes may have the same first leaf. The last that is written is the topmost.
-        nodes = np.flatnonzero(is_leaf)[::-1]
-        values = means[nodes]
+        tree, values = self.tree, means
         if held_out.is_classifier:
             values = np.log(np.maximum(values, LEAST_PROBABILITY))
-        smaller = replace(
-            tree.make_constant(replacement[nodes] - tree.n_internal, values), replacement)
+        smaller = collapse_to(tree, is_leaf, values)
         place = places(tree, smaller)
         new_means = np.empty((2 * smaller.n_internal + 1, means.shape[1]))
         new_means[place[::-1]] = means[::-1]    # likewise

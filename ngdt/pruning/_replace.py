@@ -72,6 +72,30 @@ def collapse(tree, is_leaf):
     return replace(tree, first_leaves(tree, is_leaf))
 
 
+def collapse_to(tree, is_leaf, values):
+    """Turn some nodes of a tree into constant leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+    is_leaf : ndarray of bool, shape (n_internal,)
+        As for `collapse`.
+    values : ndarray of shape (n_internal + n_leaves, n_outputs)
+        What each node predicts as a leaf; only the rows of the nodes that become leaves are read.
+
+    Returns
+    -------
+    Tree
+    """
+    replacement = first_leaves(tree, is_leaf)
+    # Several nodes may have the same first leaf. The last that is written is the topmost.
+    nodes = np.flatnonzero(is_leaf)[::-1]
+    small = replace(
+        tree.make_constant(replacement[nodes] - tree.n_internal, values[nodes]), replacement)
+    has_idle_slopes = small.slopes is not None and not small.slopes.any()
+    return small.replace(values=small.values) if has_idle_slopes else small
+
+
 def first_leaves(tree, is_leaf):
     """Replacement of some nodes by the first leaf below them."""
     replacement = identity(tree)

@@ -1,0 +1,164 @@
+"""Fitted trees whose splits or leaves are changed after the training: for `ngdt.pruning`."""
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
+from ngdt._core.structure import node_means
+from ngdt._estimators.description import describe, describe_collapsed
+from ngdt._estimators.resolve import resolve_leaves, resolve_loss, resolve_optimizers
+from ngdt._inspection.captions import captions_of
+from ngdt._training.result import TrainingResult
+from ngdt._util.numbers import count
+from ngdt.optimizers import LinearLeaves
+from ngdt.pruning._member import LEAST_PROBABILITY
+from ngdt.pruning._replace import collapse_to, places
+
+
+def pruned_at(estimator, nodes):
+    """An estimator whose tree has leaves in place of some nodes: `ngdt.pruning.prune_at`.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    nodes : array-like of int
+
+    Returns
+    -------
+    ObliqueTreeClassifier or ObliqueTreeRegressor
+    """
+    tree = estimator.tree_
+    is_leaf = _mask_of(nodes, tree)
+    if not is_leaf.any():
+        return _changed(estimator, {})
+    means = captions_of(estimator).node_predictions()
+    # Of branches that no sample reaches, as partial_fit may leave them.
+    means = np.where(np.isnan(means), node_means(
+        tree, means[tree.n_internal:], np.ones(tree.n_leaves)), means)
+    values = np.log(np.maximum(means, LEAST_PROBABILITY)) if is_classifier(estimator) else means
+    smaller = collapse_to(tree, is_leaf, values)
+    fitted = describe_collapsed(estimator, smaller)
+    loss = resolve_loss(estimator, estimator._default_loss)
+    if not (loss.is_classifier or loss.is_squared or loss.has_log_link):
+        new = places(tree, smaller)[np.flatnonzero(is_leaf)] - smaller.n_internal
+        best = _best_values(fitted, loss, estimator._targets)
+        fitted = describe_collapsed(estimator, smaller.make_constant(new, best[new]))
+    listed = [str(node) for node in np.flatnonzero(is_leaf)]
+    text = f"the nodes {', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else (
+        f"node {listed[0]}")
+    return _changed(estimator, fitted, f"It was then pruned at {text}.")
+
+
+def _mask_of(nodes, tree):
+    """Mask of the internal nodes that are given by their numbers."""
+    given = np.asarray(nodes)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise TypeError(f"nodes must be a list of numbers of internal nodes, got {nodes!r}")
+    m = tree.n_internal
+    known = f"the numbers 0 to {m - 1}" if m else "none"
+    for node in given:
+        if not 0 <= node < m:
+            raise ValueError(
+                f"nodes must be internal nodes, of which the tree has {known}, got {node}: leaves "
+                "are counted by themselves, and cannot be pruned")
+    is_leaf = np.zeros(m, dtype=bool)
+    is_leaf[given.astype(np.intp)] = True
+    return is_leaf
+
+
+def _best_values(fitted, loss, encoder):
+    """Values of the leaves that minimise the loss of the targets that are kept for quantiles."""
+    n_leaves = fitted["tree_"].n_leaves
+    kept = fitted["_leaf_quantiles"].take(np.arange(n_leaves))
+    leaf, y, weight = kept.samples()
+    y = encoder.encode(y)
+    return encoder.decode(loss.decode(np.hstack([
+        loss.fit_leaves(leaf, y[:, [t]], weight[:, t], n_leaves, 1) for t in range(y.shape[1])])))
+
+
+def refitted(estimator, X, y, sample_weight):
+    """An estimator whose leaves are fitted to other samples: `ngdt.pruning.refit_leaves`.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    X, y, sample_weight
+        As for `fit`.
+
+    Returns
+    -------
+    ObliqueTreeClassifier or ObliqueTreeRegressor
+    """
+    problem, fitted = estimator._checked_problem(X, y, sample_weight, resume=True)
+    before = fitted["_targets"].scale_leaf_values(estimator.tree_, problem.loss)
+    samples = problem.training_samples
+    n_samples = np.bincount(problem.apply(before, samples), minlength=before.n_leaves)
+    tree = before.replace(values=before.values)
+    if before.slopes is None:
+        tree = problem.refit_leaves(tree)
+    else:
+        linear_leaves = clone(_linear_leaves(estimator)).set_params(clip=before.ranges is not None)
+        linear_leaves.check(problem)
+        tree = linear_leaves.fit_leaves(tree, problem)
+    is_empty = n_samples == 0
+    result = TrainingResult(_keep_leaves(tree, before, is_empty), estimator.history_,
+                            estimator.baseline_kept_, estimator.candidates_)
+    fitted |= describe(problem, result, fitted)
+    if is_empty.any():
+        fitted |= _kept_descriptions(estimator, fitted, is_empty)
+    return _changed(
+        estimator, fitted,
+        f"Its leaves were then refitted to {count(len(samples), 'sample')}.")
+
+
+def _linear_leaves(estimator):
+    """What fits linear leaves: the last of the optimizers, or what the parameters allow."""
+    optimizers = resolve_optimizers(estimator, resolve_leaves(estimator, estimator._table))
+    if optimizers and isinstance(optimizers[-1], LinearLeaves):
+        return optimizers[-1]
+    return resolve_leaves(estimator, estimator._table) or LinearLeaves()
+
+
+def _keep_leaves(tree, before, is_kept):
+    """A tree with some of the leaves that it had before."""
+    if not is_kept.any():
+        return tree
+    values = np.where(is_kept[:, None], before.values, tree.values)
+    if tree.slopes is None and before.slopes is None:
+        return tree.replace(values=values)
+    slopes, old = (np.zeros((*values.shape, each.n_features)) if each.slopes is None
+                   else each.slopes for each in (tree, before))
+    ranges = None
+    if tree.ranges is not None or before.ranges is not None:
+        ranges = np.where(is_kept[:, None, None], *(
+            np.stack([each.values] * 2, axis=-1) if each.ranges is None else each.ranges
+            for each in (before, tree)))
+    return tree.replace(
+        values=values, slopes=np.where(is_kept[:, None, None], old, slopes), ranges=ranges)
+
+
+def _kept_descriptions(estimator, fitted, is_kept):
+    """Quantiles and means of leaves that were kept."""
+    found = {}
+    if "_leaf_quantiles" in fitted:
+        found["_leaf_quantiles"] = LeafQuantiles.pool(
+            [fitted["_leaf_quantiles"], estimator._leaf_quantiles],
+            [(~is_kept).astype(np.float64), is_kept.astype(np.float64)], max_stored=MAX_STORED)
+    old, new = estimator._sample_summary, fitted["_sample_summary"]
+    found["_sample_summary"] = replace(new, **{
+        name: np.where(is_kept[:, None], getattr(old, name), getattr(new, name))
+        for name in ("leaf_means", "probabilities")
+        if getattr(old, name) is not None and getattr(new, name) is not None})
+    return found
+
+
+def _changed(estimator, fitted, *edit):
+    """A copy of an estimator with other fitted attributes, and a sentence for its summary."""
+    changed = copy(estimator)
+    vars(changed).pop("_stream", None)
+    edits = [*getattr(estimator, "_edits", ()), *edit]
+    vars(changed).update(fitted | ({"_edits": edits} if edits else {}))
+    return changed

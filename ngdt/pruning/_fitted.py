@@ -1,0 +1,125 @@
+"""Changes of a fitted tree that its user asks for."""
+
+
+def prune_at(model, nodes):
+    """Turn splits of a fitted tree into leaves, without training data.
+
+    Parameters
+    ----------
+    model : ObliqueTreeClassifier or ObliqueTreeRegressor
+        Fitted; it is not changed.
+    nodes : array-like of int
+        The internal nodes that become leaves, by their numbers in ``tree_``, which explanations,
+        `plot_tree` and `ngdt.export.export_frame` show. Nodes below them are removed.
+
+    Returns
+    -------
+    ObliqueTreeClassifier or ObliqueTreeRegressor
+        A fitted estimator. All other splits and leaves are the same, and keep their order. Sample
+        counts, importances and quantiles are those of the smaller tree. `summary()` says where it
+        was pruned; `history_` and `candidates_` are those of the training.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `model` is not a fitted estimator of a single tree, or if `nodes` are not internal nodes
+        of it.
+
+    See Also
+    --------
+    refit_leaves : Fits the leaves to data.
+    prune_cost_complexity : Chooses the nodes.
+
+    Notes
+    -----
+    A new leaf predicts the mean of the predictions that the training samples of its node had: of
+    the probabilities, or of the values. Where the loss of a regression tree is minimised by another
+    number, such as the median, it is that number for the targets that the tree keeps for
+    `predict_quantiles`: all, in leaves of at most 512 samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ngdt import ObliqueTreeClassifier
+    >>> from ngdt.pruning import prune_at
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ObliqueTreeClassifier(max_depth=3, optimizer=None).fit(X, y)
+    >>> tree.tree_.children_left.tolist(), tree.tree_.children_right.tolist()
+    ([-1, 2, -2, -4], [1, 3, -3, -5])
+    >>> smaller = prune_at(tree, [2, 3])
+    >>> smaller
+    <ObliqueTreeClassifier(max_depth=3, optimizer=None): greedy tree, 3 leaves>
+    >>> print(smaller.summary())
+    Greedy tree: 3 leaves, depth 2, 2 nonzero weights. It was then pruned at the nodes 2 and 3.
+    """
+    return _check_tree_estimator(model)._pruned_at(nodes)
+
+
+def refit_leaves(model, X, y, sample_weight=None):
+    """Fit the leaves of a fitted tree to other samples; the splits stay.
+
+    Parameters
+    ----------
+    model : ObliqueTreeClassifier or ObliqueTreeRegressor
+        Fitted; it is not changed.
+    X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+        Labels that the model knows, or regression targets.
+    sample_weight : array-like of shape (n_samples,), default=None
+        As for `fit`.
+
+    Returns
+    -------
+    ObliqueTreeClassifier or ObliqueTreeRegressor
+        A fitted estimator. Sample counts, importances and quantiles are those of the given samples.
+        A leaf that none of them reaches keeps what it predicts. `summary()` says that the leaves
+        were refitted; `history_` and `candidates_` are those of the training.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names it.
+
+    See Also
+    --------
+    prune_at : Turns splits into leaves.
+
+    Notes
+    -----
+    Constant leaves get the best values for the loss, as a greedy tree has them. If the tree has
+    linear leaves, all leaves are fitted by `LinearLeaves`, with `leaf_features` and `leaf_penalty`
+    of the estimator, or by the one that `optimizer` ends with, and with limits if they had them.
+    What an optimizer did to the leaves in training is not repeated. Parameters such as
+    `min_samples_leaf` are limits of a training, and are not enforced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngdt import ObliqueTreeRegressor
+    >>> from ngdt.pruning import refit_leaves
+    >>> X = np.arange(10.0)[:, None]
+    >>> tree = ObliqueTreeRegressor(1, leaf="constant", optimizer=None).fit(X, X[:, 0] > 4)
+    >>> tree.predict([[0.0], [9.0]]).tolist()
+    [0.0, 1.0]
+    >>> refit_leaves(tree, [[7.0], [8.0]], [3.0, 5.0]).predict([[0.0], [9.0]]).tolist()
+    [0.0, 4.0]
+    """
+    return _check_tree_estimator(model)._refitted(X, y, sample_weight)
+
+
+def _check_tree_estimator(model):
+    """The model itself, if it is an estimator of a single tree."""
+    if hasattr(model, "_pruned_at"):
+        return model
+    hint = ""
+    if hasattr(model, "estimators_"):
+        hint = ": pass one of its trees, such as estimators_[0]"
+    elif hasattr(model, "steps"):
+        hint = ": pass its last step, model[-1], and data that the others have transformed"
+    else:
+        for name in ("best_estimator_", "estimator_"):
+            if hasattr(model, name):
+                hint = f": pass the fitted estimator in it, {name}"
+    raise TypeError(
+        "model must be a fitted ObliqueTreeClassifier or ObliqueTreeRegressor, got "
+        f"{type(model).__name__}{hint}")

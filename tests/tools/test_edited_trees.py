@@ -1,0 +1,333 @@
+"""Fitted trees that are pruned at given nodes, or whose leaves are refitted."""
+
+import io
+import pickle
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ngdt
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    Tree,
+)
+from ngdt.losses import AbsoluteLoss, HuberLoss, PoissonLoss, QuantileLoss, SquaredLoss
+from ngdt.optimizers import LinearLeaves
+from ngdt.pruning import prune_at, refit_leaves
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(160, 4)).round(1)
+CLASSES = np.array(["a", "b", "c"])[
+    (X[:, 0] > 0.2).astype(int) + (X[:, 1] + 0.3 * RANDOM.normal(size=160) > 0)]
+VALUES = X[:, 0] * (X[:, 1] > 0) + 0.3 * RANDOM.normal(size=160)
+COUNTS = RANDOM.poisson(np.exp(X[:, 0])).astype(float)
+TABLE = pd.DataFrame(X, columns=list("pqrs")).assign(
+    city=RANDOM.choice(["Rome", "Oslo", "Lima"], 160), r=np.where(X[:, 2] > 1, np.nan, X[:, 2]))
+WEIGHT = RANDOM.choice([0.0, 0.5, 1.0, 3.0], 160)
+
+GREEDY = dict(max_depth=4, optimizer=None, min_samples_leaf=3)
+REGRESSION = GREEDY | dict(leaf="constant")
+LINEAR = dict(leaf="linear", leaf_penalty=10.0, validation_fraction=None)
+# Estimator, X, y, sample weights.
+CASES = {
+    "classes": (ObliqueTreeClassifier(**GREEDY), X, CLASSES, None),
+    "weighted classes": (
+        ObliqueTreeClassifier(**GREEDY, class_weight="balanced"), TABLE, CLASSES, WEIGHT),
+    "oblique": (ObliqueTreeClassifier(3, optimizer="tao"), sparse.csr_array(X), CLASSES, None),
+    "linear classes": (ObliqueTreeClassifier(**GREEDY | LINEAR), X, CLASSES, None),
+    "squared": (ObliqueTreeRegressor(**REGRESSION), X, VALUES, WEIGHT),
+    "two targets": (
+        ObliqueTreeRegressor(**REGRESSION), TABLE, np.column_stack([VALUES, COUNTS]), None),
+    "absolute": (ObliqueTreeRegressor(**REGRESSION, loss=AbsoluteLoss()), X, VALUES, WEIGHT),
+    "quantile": (ObliqueTreeRegressor(**REGRESSION, loss=QuantileLoss(0.8)), X,
+                 np.column_stack([VALUES, COUNTS]), None),
+    "huber": (ObliqueTreeRegressor(**REGRESSION, loss=HuberLoss(0.5)), X, VALUES, WEIGHT),
+    "poisson": (ObliqueTreeRegressor(**REGRESSION, loss=PoissonLoss()), X, COUNTS, None),
+    "linear": (ObliqueTreeRegressor(**GREEDY | LINEAR), TABLE, VALUES, WEIGHT),
+}
+# Where the leaves of the greedy tree are the best ones for its samples.
+BEST = ["squared", "two targets", "absolute", "quantile", "huber"]
+EVERY = pytest.mark.parametrize("case", CASES)
+
+
+@cache
+def fitted(case):
+    estimator, table, y, weight = CASES[case]
+    model = clone(estimator).fit(table, y, weight)
+    assert model.tree_.n_internal >= 3
+    assert (model.tree_.slopes is not None) == case.startswith("linear")
+    return model, table, y, np.ones(160) if weight is None else weight
+
+
+def outputs(model, table):
+    found = model.predict_proba(table) if is_classifier(model) else model.predict(table)
+    return found.reshape(len(found), -1)
+
+
+def weights_of(model, y, weight):
+    """The weights that samples have in training."""
+    if not is_classifier(model) or model.class_weight is None:
+        return weight
+    total = {label: weight[y == label].sum() for label in model.classes_}
+    return weight * [weight.sum() / len(total) / total[label] for label in y]
+
+
+def subsets(model):
+    m = model.tree_.n_internal
+    return st.lists(st.integers(0, m - 1), max_size=4)
+
+
+@EVERY
+@given(st.data())
+def test_new_leaves_predict_the_mean_and_all_else_stays(case, data):
+    model, table, y, weight = fitted(case)
+    nodes = data.draw(subsets(model))
+    before = pickle.dumps(model)
+    smaller = prune_at(model, nodes)
+    assert pickle.dumps(model) == before
+    # The topmost pruned node on the path of each sample; -1 where there is none.
+    path = model.decision_path(table).toarray()
+    pruned = np.isin(np.arange(model.tree_.n_internal), nodes)
+    top = np.where((path & pruned).any(axis=1), (path & pruned).argmax(axis=1), -1)
+    kept = top < 0
+    old, new = outputs(model, table), outputs(smaller, table)
+    assert_array_equal(new[kept], old[kept])
+    weight = weights_of(model, y, weight)
+    for node in np.unique(top[~kept]):
+        here = top == node
+        assert len(np.unique(smaller.apply(table)[here])) == 1
+        if case in BEST:
+            best = refit_leaves(smaller, table, y, weight)
+            assert_allclose(new[here], outputs(best, table)[here], rtol=1e-9, atol=1e-12)
+        if case not in ("absolute", "quantile", "huber", "linear"):
+            mean = np.average(old[here], axis=0, weights=weight[here])
+            assert_allclose(new[here], np.tile(mean, (here.sum(), 1)), rtol=1e-6, atol=1e-12)
+
+
+@EVERY
+@given(st.data())
+def test_a_pruned_tree_is_described_as_one_that_was_trained_so(case, data):
+    model, table, y, weight = fitted(case)
+    smaller = prune_at(model, data.draw(subsets(model)))
+    same = dict(init=smaller.tree_, optimizer=None, leaf="constant", min_samples_leaf=1)
+    trained = clone(model).set_params(**same).fit(table, y, weight)
+    assert_array_equal(smaller.n_node_samples, trained.n_node_samples)
+    assert_array_equal(smaller.apply(table), trained.apply(table))
+    assert smaller.get_n_leaves() == trained.get_n_leaves()
+    assert_allclose(outputs(smaller, table), outputs(trained, table), atol=1e-12)
+    assert_allclose(smaller.feature_importances_, trained.feature_importances_, atol=1e-9)
+    for name in ("left", "right", "gains", "leaf_weights", "leaf_means", "spans"):
+        ours, theirs = (getattr(each._sample_summary, name) for each in (smaller, trained))
+        assert (ours is None) == (theirs is None)
+        # Spans are those of the predictions before.
+        if ours is not None and name != "spans":
+            assert_allclose(ours, theirs, atol=1e-9)
+    if hasattr(model, "predict_quantiles") and case != "linear":
+        quantiles = [0.0, 0.2, 0.5, 0.9, 1.0]
+        assert_allclose(smaller.predict_quantiles(table, quantiles),
+                        trained.predict_quantiles(table, quantiles))
+
+
+@EVERY
+def test_an_edited_estimator_is_as_any_other(case, tmp_path):
+    model, table, y, weight = fitted(case)
+    n, first = model.tree_.n_internal, model.summary()
+    assert prune_at(model, []).summary() == first
+    for edited, told in (
+            (prune_at(model, [n - 1]), f"It was then pruned at node {n - 1}."),
+            (prune_at(model, (n - 1, 0)), f"It was then pruned at the nodes 0 and {n - 1}."),
+            (refit_leaves(model, table[:60], y[:60]),
+             "Its leaves were then refitted to 60 samples.")):
+        assert edited.summary().endswith(told)
+        assert edited.history_ == model.history_
+        ngdt.save(edited, tmp_path / "tree.ngdt")
+        for copy in (ngdt.load(tmp_path / "tree.ngdt"), pickle.loads(pickle.dumps(edited))):
+            assert_array_equal(copy.predict(table), edited.predict(table))
+            assert copy.summary() == edited.summary()
+            assert ngdt.export_text(copy) == ngdt.export_text(edited)
+        assert len(edited.explain(table[:2])) == 2
+        assert len(edited.cost_complexity_pruning_path(table, y).ccp_alphas) > 1
+        again = clone(edited).fit(table, y, weight)
+        assert again.summary() == first
+        assert again.tree_ == model.tree_
+    assert prune_at(model, [0]).get_n_leaves() == 1
+    twice = refit_leaves(prune_at(model, [n - 1]), table, y)
+    assert twice.summary().endswith(
+        f"It was then pruned at node {n - 1}. Its leaves were then refitted to 160 samples.")
+    assert model.summary() == first
+    # A training ends what was told.
+    assert twice.set_params(init=twice.tree_).fit(table, y).summary().count("refitted") == 0
+
+
+@pytest.mark.parametrize("case", sorted(CASES.keys() - {"oblique"}))
+def test_training_samples_make_the_same_leaves(case):
+    model, table, y, weight = fitted(case)
+    before = pickle.dumps(model)
+    again = refit_leaves(model, table, y, weight)
+    assert pickle.dumps(model) == before
+    assert_allclose(outputs(again, table), outputs(model, table), rtol=1e-7, atol=1e-9)
+    assert_array_equal(again.n_node_samples, model.n_node_samples)
+    assert_allclose(again.feature_importances_, model.feature_importances_, atol=1e-9)
+    assert_allclose(again._sample_summary.gains, model._sample_summary.gains, atol=1e-9)
+
+
+@EVERY
+@given(st.integers(0, 2**16))
+def test_leaves_are_fitted_to_the_samples_that_reach_them(case, seed):
+    model, table, y, _ = fitted(case)
+    random = np.random.default_rng(seed)
+    rows = random.permutation(160)[:random.integers(5, 40)]
+    weight = random.choice([0.0, 1.0, 2.5], len(rows))
+    weight[0] = 1.0
+    if is_classifier(model):
+        model = prune_at(model, []).set_params(class_weight=None)
+    take = table.iloc if hasattr(table, "iloc") else table
+    again = refit_leaves(model, take[rows], y[rows], weight)
+    for part in ("weights", "thresholds", "children_left", "children_right"):
+        assert_array_equal(getattr(again.tree_, part) - getattr(model.tree_, part), 0)
+    leaf = model.apply(table)
+    reached = np.bincount(leaf[rows], weight, model.get_n_leaves()) > 0
+    here = reached[leaf]
+    assert_array_equal(again.n_node_samples[model.tree_.n_internal:], np.bincount(
+        leaf[rows[weight > 0]], minlength=len(reached)))
+    old, new = outputs(model, table), outputs(again, table)
+    assert_allclose(new[~here], old[~here], rtol=1e-9, atol=1e-12)
+    if not is_classifier(model):
+        ends = np.array([again.predict_quantiles(table, [q]) for q in (0.0, 1.0)])
+        for number in np.unique(leaf[rows[weight > 0]]):
+            if case != "linear":
+                own = y[rows][(leaf[rows] == number) & (weight > 0)]
+                assert_allclose(ends[0][leaf == number][0].ravel(), np.min(own, axis=0))
+        before = np.array([model.predict_quantiles(table, [q]) for q in (0.0, 1.0)])
+        assert_allclose(ends[:, ~here], before[:, ~here], atol=1e-9)
+    if case in ("squared", "two targets"):
+        for number in np.flatnonzero(reached):
+            own = leaf[rows] == number
+            mean = np.average(y[rows][own], axis=0, weights=weight[own])
+            assert_allclose(new[leaf == number][0], np.atleast_1d(mean), atol=1e-9)
+    assert ngdt.export_text(again)
+
+
+@pytest.mark.parametrize("case", ["linear", "linear classes"])
+def test_linear_leaves_are_fitted_as_in_a_training(case):
+    model, table, y, _ = fitted(case)
+    again = refit_leaves(model, table[:80], y[:80])
+    start = model.tree_.replace(values=model.tree_.values)
+    named = clone(model).set_params(init=start, min_samples_leaf=1)
+    if (again.n_node_samples == 0).any():
+        pytest.fail("samples must reach all leaves")
+    # The encoding of the table is that of the first training.
+    trained = named.set_params(warm_start=True)
+    vars(trained).update({name: value for name, value in vars(prune_at(model, [])).items()
+                          if name.startswith("_") or name.endswith("_")} | {"tree_": start})
+    trained.fit(table[:80], y[:80])
+    assert_allclose(outputs(again, table), outputs(trained, table), rtol=1e-6, atol=1e-8)
+
+
+def test_linear_leaves_of_a_list_keep_their_parameters():
+    model = ObliqueTreeRegressor(1, optimizer=[LinearLeaves(features=[0], penalty=1.0)]).fit(
+        X, VALUES)
+    again = refit_leaves(model, X[:80], VALUES[:80])
+    assert np.flatnonzero(again.tree_.slopes.any(axis=(0, 1))).tolist() == [0]
+
+
+def test_trees_of_forests_and_of_batches():
+    for kind, y in ((ObliqueForestClassifier, CLASSES), (ObliqueForestRegressor, VALUES)):
+        forest = kind(3, max_depth=3, init="info_gain", optimizer=None, random_state=0)
+        tree = forest.fit(TABLE, y)[1]
+        assert prune_at(tree, [0]).get_n_leaves() == 1
+        assert refit_leaves(tree, TABLE[:80], y[:80]).score(TABLE[:80], y[:80]) > 0.3
+    model = ObliqueTreeClassifier(3, optimizer="ssgd", random_state=0)
+    model.partial_fit(X[:20], CLASSES[:20], classes=["a", "b", "c", "d"])
+    empty = np.flatnonzero(model.n_node_samples[:model.tree_.n_internal] == 0)
+    for node in (*empty, 0):
+        assert np.isfinite(prune_at(model, [node]).predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(("nodes", "error", "message"), [
+    ([99], ValueError, r"nodes must be internal nodes, of which the tree has the numbers 0 to \d+, "
+                       "got 99"),
+    ([0, -1], ValueError, "got -1: leaves are counted by themselves, and cannot be pruned"),
+    ([0.0], TypeError, "nodes must be a list of numbers of internal nodes"),
+    ([True], TypeError, "nodes must be a list"),
+    (0, TypeError, "nodes must be a list"),
+    (["0"], TypeError, "nodes must be a list"),
+])
+def test_wrong_nodes(nodes, error, message):
+    with pytest.raises(error, match=message):
+        prune_at(fitted("classes")[0], nodes)
+
+
+def test_wrong_models():
+    leaf = ObliqueTreeClassifier(0, optimizer=None).fit(X, CLASSES)
+    with pytest.raises(ValueError, match="of which the tree has none, got 0"):
+        prune_at(leaf, [0])
+    forest = ObliqueForestClassifier(2, init="info_gain", optimizer=None).fit(X, CLASSES)
+    pipeline = make_pipeline(StandardScaler(), leaf)
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
+    for model, message in (
+            (forest, r"ObliqueForestClassifier: pass one of its trees, such as estimators_\[0\]"),
+            (pipeline, r"Pipeline: pass its last step, model\[-1\]"), (tree, "got Tree")):
+        for call in (lambda model: prune_at(model, [0]),
+                     lambda model: refit_leaves(model, X, CLASSES)):
+            with pytest.raises(TypeError, match=message):
+                call(model)
+    for call in (lambda: prune_at(ObliqueTreeClassifier(), [0]),
+                 lambda: refit_leaves(ObliqueTreeClassifier(), X, CLASSES)):
+        with pytest.raises(ValueError, match="not fitted"):
+            call()
+    model = clone(leaf).set_params(max_depth=2).fit(X, CLASSES)
+    model.tree_ = model.tree_.replace(thresholds=model.tree_.thresholds + 1.0)
+    with pytest.raises(ValueError, match="prune_at: tree_ was replaced"):
+        prune_at(model, [0])
+    assert refit_leaves(model, X, CLASSES).n_node_samples[0] == 160
+
+
+def test_wrong_samples():
+    model, *_ = fitted("classes")
+    with pytest.raises(ValueError, match=r"y contains the labels \['z'\]"):
+        refit_leaves(model, X[:2], ["a", "z"])
+    with pytest.raises(ValueError, match="X has 3 features"):
+        refit_leaves(model, X[:, :3], CLASSES)
+    with pytest.raises(ValueError, match="sample_weight"):
+        refit_leaves(model, X, CLASSES, np.zeros(160))
+    linear = prune_at(fitted("linear")[0], []).set_params(loss=SquaredLoss())
+    assert refit_leaves(linear, TABLE, VALUES)
+    with pytest.raises(ValueError, match="linear leaves minimise the squared loss"):
+        refit_leaves(linear.set_params(loss=AbsoluteLoss()), TABLE, VALUES)
+
+
+def test_a_damaged_list_of_edits_is_refused():
+    model = prune_at(fitted("classes")[0], [1])
+    model._edits = ["pruned", 3]
+    with pytest.raises(ValueError, match="_edits must be a list of sentences"):
+        ngdt.save(model, io.BytesIO())
+
+
+@pytest.mark.parametrize("clip", [True, False])
+def test_a_linear_leaf_without_samples_is_kept(clip):
+    model = ObliqueTreeRegressor(
+        1, init="info_gain", optimizer=LinearLeaves(penalty=1.0, clip=clip),
+        validation_fraction=None).fit(X, VALUES)
+    left = model.apply(X) == 0
+    # Targets that are all the same make a constant leaf, and others a linear one.
+    for y in (np.full(160, 2.0), VALUES + X[:, 2]):
+        for last in (LinearLeaves(penalty=1.0), LinearLeaves(penalty=1.0, clip=False)):
+            again = refit_leaves(prune_at(model, []).set_params(optimizer=last), X[left], y[left])
+            assert_allclose(again.predict(X[~left]), model.predict(X[~left]))
+            assert_allclose(again.predict(X[left]), y[left], atol=2.0)
+            assert_array_equal(
+                again._sample_summary.leaf_means[1], model._sample_summary.leaf_means[1])
+            assert ngdt.export_text(again).count("within") <= (2 if clip else 0)
