@@ -3,6 +3,7 @@
 from ngdt.export._c import export_c
 from ngdt.export._frame import export_frame
 from ngdt.export._graphviz import export_graphviz
+from ngdt.export._held_out import HeldOutLeaf
 from ngdt.export._html import export_html
 from ngdt.export._json import export_json
 from ngdt.export._leaf_rules import LeafRule, export_rules
@@ -12,6 +13,7 @@ from ngdt.export._sql import export_sql
 from ngdt.export._text import export_text
 
 __all__ = [
+    "HeldOutLeaf",
     "LeafRule",
     "PseudoFeatureTree",
     "export_c",

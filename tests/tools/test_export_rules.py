@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.export import export_graphviz, export_rules, export_text
@@ -151,3 +152,83 @@ def test_the_tree_of_a_replaced_model_has_no_counts(classifier):
 def test_wrong_arguments(function, classifier):
     with pytest.raises(ValueError, match="n_terms must be a positive int or None"):
         function(classifier, n_terms=0)
+
+
+# --- coverage and held-out samples ---------------------------------------------------------------
+
+
+@given(DENSE)
+def test_coverage_is_the_share_of_the_samples(problem):
+    tree, X = problem.tree, problem.X
+    rules = export_rules(tree, X=X, by_coverage=True)
+    shares = [np.mean(tree.apply(X) == rule.leaf) for rule in rules]
+    assert [rule.coverage for rule in rules] == shares == sorted(shares, reverse=True)
+    assert sorted(map(str, rules)) == sorted(map(str, export_rules(tree, X=X)))
+    assert all(rule.coverage is rule.held_out is None for rule in export_rules(tree))
+
+
+def wilson(n_right, n):
+    """Shares from which the observed one differs by 1.96 standard errors: by bisection."""
+    def is_near(p):
+        return (n_right / n - p) ** 2 <= 1.959964**2 * p * (1 - p) / n
+
+    ends = []
+    for end in (0.0, 1.0):
+        inside, outside = n_right / n, end
+        for _ in range(60):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if is_near(middle) else (inside, middle)
+        ends.append(inside)
+    return ends
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_held_out_classes(iris, leaf):
+    X, y = iris[0], np.array(["a", "b", "c"])[iris[1]]
+    rest = np.arange(150) % 3 == 0
+    model = ObliqueTreeClassifier(
+        2, optimizer=None, leaf=leaf, leaf_penalty=10.0, validation_fraction=None)
+    model.fit(X[~rest], y[~rest])
+    for given_model, samples in ((model, X[rest]), (make_pipeline("passthrough", model), X[rest])):
+        for rule in export_rules(given_model, held_out=(samples, y[rest])):
+            here = model.apply(X[rest]) == rule.leaf
+            n, n_right = here.sum(), (model.predict(X[rest]) == y[rest])[here].sum()
+            assert rule.held_out.n_samples == n
+            np.testing.assert_allclose(rule.held_out.interval, wilson(n_right, n), atol=1e-6)
+            assert rule.n_samples == (model.apply(X[~rest]) == rule.leaf).sum()
+    plain = [str(rule) for rule in export_rules(model)]
+    assert [re.sub(r" \{.*\}", "", str(rule)) for rule in export_rules(
+        model, held_out=(X[rest], y[rest]))] == plain
+
+
+def test_held_out_targets(diabetes):
+    X, y = diabetes
+    for targets in (y, np.column_stack([y, -y])):
+        model = ObliqueTreeRegressor(2, optimizer=None, leaf="constant").fit(X[:200], targets[:200])
+        for rule in export_rules(model, held_out=(X[200:], targets[200:])):
+            own = targets[200:][model.apply(X[200:]) == rule.leaf]
+            expected = np.quantile(own, [0.05, 0.95], axis=0).T
+            np.testing.assert_allclose(rule.held_out.interval, expected)
+            assert str(rule).count(" to ") == np.size(expected) // 2
+    rules = export_rules(model, held_out=(X[:1], targets[:1]))
+    assert sorted(rule.held_out.n_samples for rule in rules) == [0, 0, 0, 1]
+    assert sum(str(rule).endswith("{0 held out}") for rule in rules) == 3
+
+
+@pytest.mark.parametrize(("held_out", "error", "message"), [
+    (np.zeros((3, 4)), TypeError, r"held_out must be a tuple \(X, y\), got ndarray"),
+    ((np.zeros((3, 4)), ["a", "a"]), ValueError, "held_out: .*inconsistent numbers of samples"),
+    ((np.zeros((3, 4)), ["a", "z", "a"]), ValueError, r"held_out: y contains the labels \['z'\]"),
+    ((np.zeros((3, 3)), ["a", "a", "a"]), ValueError, "held_out: X has 3 features"),
+])
+def test_wrong_held_out_samples(held_out, error, message, classifier):
+    with pytest.raises(error, match=message):
+        export_rules(classifier, held_out=held_out)
+
+
+def test_wrong_held_out_targets(diabetes):
+    model = ObliqueTreeRegressor(1, optimizer=None).fit(*diabetes)
+    for y, message in ((np.zeros((3, 2)), "y has 2 targets, but the tree has 1"),
+                       ([np.nan] * 3, "Input y contains NaN")):
+        with pytest.raises(ValueError, match=f"held_out: .*{message}"):
+            export_rules(model, held_out=(diabetes[0][:3], y))
