@@ -1,6 +1,7 @@
 """Reading of tables by columns: numbers as float arrays, categories as lists."""
 
 from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cached_property
 from numbers import Real
 
@@ -12,6 +13,8 @@ from scipy import sparse
 from ngdt._util.validation import TOO_LARGE, error_prefix
 
 _TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
+# Cells that are numbers. Databases return decimals, which are no Real of Python.
+_NUMBERS = Real | Decimal | np.bool_
 # Types of dates, times and differences of them.
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
@@ -196,13 +199,13 @@ def _holds_strings(values, name, described):
     present = [value for value in values if not is_missing(value)]
     if all(isinstance(value, str) for value in present):
         return bool(present)    # without any value, it is a column of missing numbers
-    if all(isinstance(value, Real | np.bool_) for value in present):
+    if all(isinstance(value, _NUMBERS) for value in present):
         return False
-    if all(isinstance(value, str | Real | np.bool_) for value in present):
+    if all(isinstance(value, str | _NUMBERS) for value in present):
         raise TypeError(
             f"X: column {name!r}{described} holds numbers and strings: convert all its values to "
             "numbers, or all to strings")
-    other = next(value for value in present if not isinstance(value, str | Real | np.bool_))
+    other = next(value for value in present if not isinstance(value, str | _NUMBERS))
     raise TypeError(
         f"X: column {name!r}{described} holds neither numbers nor categories, but "
         f"{_way_out(other)}, or drop it")

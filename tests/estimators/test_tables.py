@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -470,3 +471,21 @@ def test_columns_are_read_at_once_as_they_are_one_by_one(types):
     np.testing.assert_array_equal(mixed.numbers, expected.numbers)
     assert mixed.booleans == tuple(1 + j for j in expected.booleans)
     assert mixed.categories == [["Rome"] * 20]
+
+
+def test_decimals_are_numbers():
+    rng = np.random.default_rng(0)
+    number, city = rng.normal(size=120).round(2), rng.choice(["Rome", "Oslo"], 120)
+    y = (number > 0.1) ^ (city == "Rome")
+    number[:9] = np.nan
+    cells = [Decimal(str(value)) for value in number]
+    cells[:2] = None, np.nan
+    tree = ObliqueTreeClassifier(3, optimizer=None)
+    plain = pd.DataFrame({"number": number, "city": city})
+    expected = tree.fit(plain, y)
+    tables = [pd.DataFrame({"number": cells, "city": city}),
+              pl.DataFrame({"number": [None] * 9 + cells[9:], "city": city})]
+    for table in (*tables, tables[0].to_numpy(object)):
+        found = clone(tree).set_params(categorical_features=[1]).fit(table, y)
+        assert found.tree_ == expected.tree_
+        assert (found.predict(table) == expected.predict(plain)).all()
