@@ -1,16 +1,25 @@
-"""Estimators in pipelines, searches, clones and pickles."""
+"""Estimators in pipelines, searches, clones and pickles, and in other tools of scikit-learn."""
 
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.feature_selection import RFECV
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, learning_curve
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.initializers import RandomOblique
 from ngdt.optimizers import SSGD
 
@@ -53,3 +62,172 @@ def test_fit_does_not_write_into_its_arguments(digits):
     before = repr(clone(estimator))
     estimator.fit(X, y, weight)
     assert repr(clone(estimator)) == before
+
+
+# --- other tools ---------------------------------------------------------------------------------
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(150, 4)).round(2)
+Y = 1 + np.searchsorted([-0.5, 0.4], X[:, 0] + X[:, 1])      # classes 1, 2 and 3
+LABELS = np.array(["few", "some", "many"])[Y - 1]
+TREE = ObliqueTreeClassifier(4, optimizer=None)
+FOREST = ObliqueForestClassifier(
+    3, max_depth=4, init="info_gain", optimizer=None, random_state=0)
+CHANCE = 0.5    # more than the share of any class
+EACH = pytest.mark.parametrize("estimator", [TREE, FOREST], ids=["tree", "forest"])
+
+
+def frame():
+    """The features, of which the second is told by a category alone, as a table."""
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame(X, columns=list("abcd")).assign(
+        b=np.where(X[:, 1] > 0, "high", "low"), c=np.where(X[:, 2] > 1, np.nan, X[:, 2]))
+
+
+@EACH
+@pytest.mark.parametrize("wrap", [
+    lambda estimator: CalibratedClassifierCV(estimator, cv=2),
+    lambda estimator: StackingClassifier([("one", estimator), ("other", TREE)], cv=2),
+    OneVsRestClassifier,
+], ids=["calibrated", "stacked", "one against the rest"])
+def test_classifiers_in_others(wrap, estimator):
+    for table in (X, frame()):
+        model = wrap(clone(estimator)).fit(table, LABELS)
+        shares = model.predict_proba(table)
+        assert_allclose(shares.sum(axis=1), 1.0)
+        assert_array_equal(model.classes_[shares.argmax(axis=1)], model.predict(table))
+        assert model.score(table, LABELS) > CHANCE
+
+
+@EACH
+def test_a_chain_of_classifiers(estimator):
+    several = np.column_stack([Y > 1, Y > 2]).astype(int)
+    model = ClassifierChain(clone(estimator)).fit(X, several)
+    assert model.estimators_[1].n_features_in_ == 5
+    assert model.score(X, several) > CHANCE
+
+
+@EACH
+def test_recursive_elimination_finds_the_features(estimator):
+    assert RFECV(clone(estimator), cv=2, min_features_to_select=2).fit(X, Y).support_[:2].all()
+
+
+@EACH
+def test_curves_and_halving(estimator):
+    sizes, _, scores = learning_curve(
+        clone(estimator), frame(), LABELS, train_sizes=[0.5, 1.0], cv=2, shuffle=True,
+        random_state=0)
+    assert sizes.tolist() == [37, 75]
+    assert scores.min() > CHANCE
+    search = HalvingGridSearchCV(
+        clone(estimator), {"max_depth": [0, 4]}, cv=2, min_resources=60, random_state=0)
+    assert search.fit(frame(), LABELS).best_params_ == {"max_depth": 4}
+
+
+def test_halving_by_the_number_of_trees():
+    search = HalvingGridSearchCV(
+        FOREST, {"max_depth": [0, 4]}, cv=2, resource="n_estimators", min_resources=1,
+        max_resources=4, random_state=0)
+    assert search.fit(X, Y).best_params_["max_depth"] == 4
+
+
+@EACH
+def test_importance_by_permutation(estimator):
+    table = frame()
+    model = clone(estimator).fit(table, LABELS)
+    found = permutation_importance(model, table, LABELS, n_repeats=2, random_state=0)
+    assert found["importances_mean"][:2].min() > found["importances_mean"][2:].max()
+
+
+def test_partial_dependence_is_the_mean_prediction():
+    table = frame()
+    regressor = ObliqueTreeRegressor(3, optimizer=None, leaf="constant").fit(table, X[:, 0])
+    for model, mean in ((clone(TREE).fit(table, LABELS), lambda model, table: (
+            model.predict_proba(table).mean(axis=0))), (regressor, lambda model, table: (
+            model.predict(table).mean(keepdims=True)))):
+        for name, categorical in (("a", None), ("b", ["b"])):
+            found = partial_dependence(
+                model, table, [name], categorical_features=categorical, grid_resolution=4)
+            for value, average in zip(found["grid_values"][0], found["average"].T, strict=True):
+                expected = mean(model, table.assign(**{name: value}))
+                assert_allclose(average, expected, rtol=1e-9)
+
+
+def test_a_pipeline_with_memory(tmp_path):
+    for _ in range(2):      # the second reads what the first has stored
+        selector = RFECV(clone(TREE), cv=2, min_features_to_select=2)
+        pipeline = make_pipeline(selector, clone(TREE), memory=str(tmp_path)).fit(X, Y)
+        assert pipeline.score(X, Y) > CHANCE
+    assert any(tmp_path.rglob("*.pkl"))
+
+
+# --- other forms of tables -----------------------------------------------------------------------
+
+
+def in_forms():
+    """Functions from an array of numbers to the same table in other forms."""
+    def of_pandas(make):
+        return lambda X: make(pytest.importorskip("pandas"), X)
+
+    def of_polars(X):
+        pl = pytest.importorskip("polars")
+        return pl.DataFrame({"abcd"[j]: [Decimal(str(value)) for value in column]
+                             for j, column in enumerate(X.T)})
+
+    return {
+        "big-endian doubles": lambda X: X.astype(">f8"),
+        "little-endian doubles": lambda X: X.astype("<f8"),
+        "objects": lambda X: X.astype(object),
+        "decimals": np.vectorize(lambda value: Decimal(str(value)), otypes=[object]),
+        "decimals of pandas": of_pandas(lambda pd, X: pd.DataFrame(
+            X, columns=list("abcd")).map(lambda value: Decimal(str(value)))),
+        "decimals of polars": of_polars,
+        "sparse columns": of_pandas(lambda pd, X: pd.DataFrame(
+            X, columns=list("abcd")).astype(pd.SparseDtype(float, 0.0))),
+        "some sparse columns": of_pandas(lambda pd, X: pd.DataFrame(
+            X, columns=list("abcd")).astype({"b": pd.SparseDtype(float, 0.0)})),
+        "columns of two levels": of_pandas(lambda pd, X: pd.DataFrame(
+            X, columns=pd.MultiIndex.from_product([["a", "b"], ["x", "y"]]))),
+    }
+
+
+@pytest.mark.parametrize("form", in_forms())
+def test_other_forms_of_numbers(form):
+    numbers = np.where(X > -0.5, X, 0.0)
+    expected = clone(TREE).fit(numbers, Y)
+    table = in_forms()[form](numbers)
+    model = clone(TREE).fit(table, Y)
+    assert model.tree_ == expected.tree_
+    assert_array_equal(model.predict_proba(table), expected.predict_proba(numbers))
+    assert_array_equal(model.apply(table[:5]), expected.apply(numbers[:5]))
+
+
+def test_targets_of_another_byte_order_and_decimals():
+    model = ObliqueTreeRegressor(2, optimizer=None, leaf="constant")
+    expected = clone(model).fit(X, X[:, 0]).predict(X)
+    for y in (X[:, 0].astype(">f8"), [Decimal(str(value)) for value in X[:, 0]]):
+        assert_array_equal(clone(model).fit(X, y).predict(X), expected)
+    assert_array_equal(clone(TREE).fit(X, Y.astype(">i4")).predict(X), clone(TREE).fit(
+        X, Y).predict(X))
+
+
+def test_enums_of_polars_are_categories():
+    pl = pytest.importorskip("polars")
+    table = frame()[["a", "b"]]
+    enum = pl.DataFrame({"a": X[:, 0], "b": pl.Series(table["b"].tolist(), dtype=pl.Enum(
+        ["high", "low", "none"]))})
+    expected, model = clone(TREE).fit(table, LABELS), clone(TREE).fit(enum, LABELS)
+    assert model.encoded_feature_names_ == expected.encoded_feature_names_
+    assert_array_equal(model.predict(enum), expected.predict(table))
+    labels = pl.Series(LABELS.tolist(), dtype=pl.Enum(["few", "some", "many"]))
+    assert_array_equal(clone(TREE).fit(enum, labels).predict(enum), expected.predict(table))
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@BOTH
+def test_matrices_of_numpy_are_refused(estimator):
+    with pytest.raises(TypeError, match=r"np.matrix is not supported.*asarray"):
+        estimator(2, optimizer=None).fit(np.asmatrix(X), Y)
+    model = estimator(2, optimizer=None).fit(X, Y)
+    with pytest.raises(TypeError, match=r"np.matrix is not supported.*asarray"):
+        model.predict(np.asmatrix(X))
