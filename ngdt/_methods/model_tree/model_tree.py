@@ -61,8 +61,8 @@ class ModelTree(Initializer):
     residuals most. For classes, splits by the same errors after a Newton step from the model of the
     node were no better than those by the entropy on 18 tables, and took twice as long.
 
-    A level of the tree costs ``n * p * q**2`` multiplications for n samples of p features of which
-    the models have q, and a node ``40 * p * q**3`` for its cuts.
+    A level of the tree costs ``n * p * q**2 / 2`` multiplications for n samples of p features of
+    which the models have q, and a node ``20 * p * q**3`` for its cuts.
 
     References
     ----------
