@@ -303,9 +303,9 @@ def test_export_writes_every_format(name, run, folder):
 def test_every_export_of_the_package_has_a_format():
     functions = {name.removeprefix("export_") for name in ngdt.export.__all__
                  if name.startswith("export_")}
-    # `ngdt show` writes pages; a tree of scikit-learn is an object, no file.
+    # `ngdt show` writes pages; a tree of scikit-learn and a data frame are objects, no files.
     formats = set(EXPORTS) - {"dot"} | {"graphviz"}
-    assert functions == formats | {"html", "sklearn"}
+    assert functions == formats | {"frame", "html", "sklearn"}
 
 
 class Page(HTMLParser):
