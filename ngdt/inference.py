@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
+from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
 from ngdt._core.search import RADIUS, price_samples, search_samples
 from ngdt._core.structure import reach_probabilities
 from ngdt._core.tree import check_is_tree
@@ -22,6 +23,7 @@ __all__ = [
     "SurrogateGradient",
     "cost_diminished_inference",
     "empirical_loss",
+    "is_monotone",
     "loss_augmented_inference",
     "soft_predict_proba",
     "surrogate_gradient",
@@ -68,6 +70,10 @@ class SurrogateGradient(NamedTuple):
     weights: np.ndarray
     thresholds: np.ndarray
     values: np.ndarray
+
+
+# Pairs of leaves that is_monotone looks at together.
+_PAIRS = 256
 
 
 def _radius(inference):
@@ -379,3 +385,91 @@ def soft_predict_proba(tree, X, gamma):
         block = slice(first, first + step)
         out[block] = reach_probabilities(tree, tree.scores(X[block]), gamma) @ leaves
     return out
+
+
+def is_monotone(tree, cst, *, output=None):
+    """Prove that predictions never fall where constrained features rise, or find where they do.
+
+    Parameters
+    ----------
+    tree : Tree
+        With constant leaves.
+    cst : array-like of int, shape (n_features,)
+        1 for features with which the output must not fall, -1 for those with which it must not
+        rise, 0 for others, which are held fixed: ``encoded_monotonic_cst_`` of an estimator.
+    output : int or None, default=None
+        Column of the leaf values. None takes the only one or, for two classes, the log-odds of the
+        second one, which order its probability.
+
+    Returns
+    -------
+    is_proved : bool or None
+        True if no two samples that differ only in features of `cst`, in their direction, have
+        outputs out of order. False if the pair has. None if cells of leaves touch so closely that
+        rounding errors allow neither a proof nor a pair.
+    pair : tuple of two ndarrays of shape (n_features,), or None
+        A sample, and one beyond it whose output is out of order.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names it.
+
+    Notes
+    -----
+    Leaf by leaf, a linear program finds the samples that reach one leaf and, further on, another
+    one. Only pairs of leaves are asked whose outputs are out of order, and between which splits on
+    single features, or the split at which they part, do not exclude it. The time grows with the
+    number of these pairs: with the square of the number of leaves, at worst.
+
+    Examples
+    --------
+    >>> from ngdt import Tree
+    >>> from ngdt.inference import is_monotone
+    >>> tree = Tree([[1.0, -1.0]], [0.0], [~0], [~1], [[2.0], [3.0]])
+    >>> is_monotone(tree, [1, -1])
+    (True, None)
+    >>> is_proved, (low, high) = is_monotone(tree, [0, 1])
+    >>> is_proved, tree.predict([low, high]).ravel().tolist()
+    (False, [3.0, 2.0])
+    """
+    check_is_tree(_check_constant(tree))
+    direction = _check_directions(cst, tree.n_features)
+    if output is None and tree.n_outputs > 2:
+        raise ValueError(
+            f"output must say which of the {tree.n_outputs} outputs of the tree to look at")
+    if output is not None and output not in range(tree.n_outputs):
+        raise ValueError(
+            f"output must be None or one of 0..{tree.n_outputs - 1}, got {output!r}")
+    climbs, score = Climbs(tree, direction), monotone_output(tree.values, output)
+    low, high = np.nonzero(climbs.possible & (score[:, None] > score))
+    is_proved = True
+    for first in range(0, len(low), _PAIRS):
+        part = slice(first, first + _PAIRS)
+        violation, points = climbs.violations(low[part], high[part])
+        for k in first + np.flatnonzero(violation <= TOLERANCE):
+            pair = points[k - first]
+            if not _is_out_of_order(tree, pair, output):
+                # Cells may have no inner points, but some on thresholds.
+                pair = climbs.violations(low[[k]], high[[k]], is_exact=True)[1][0]
+            if _is_out_of_order(tree, pair, output):
+                return False, (pair[0], pair[1])
+            is_proved = None
+    return is_proved, None
+
+
+def _is_out_of_order(tree, pair, output):
+    if not np.isfinite(pair).all():
+        return False
+    before, after = monotone_output(tree.predict(pair), output)
+    return before > after
+
+
+def _check_directions(cst, n_features):
+    with error_prefix("cst"):
+        cst = np.asarray(cst)
+    if cst.shape != (n_features,) or not np.isin(cst, [-1, 0, 1]).all():
+        raise ValueError(
+            f"cst must have an entry -1, 0 or 1 for each of the {n_features} features of the "
+            f"tree, got {cst.tolist()!r}")
+    return cst.astype(np.int8)

@@ -1,0 +1,71 @@
+"""Proofs that trees are monotone, and pairs of samples that refute it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import examples
+from ngdt import Tree
+from ngdt.inference import is_monotone
+from ngdt.testing.strategies import trees
+from reference import monotone
+from reference.monotone import grid_violations, output_of, random_directions, random_tree
+
+SEEDS = st.integers(0, 2**16)
+
+
+@given(st.data())
+def test_a_proof_or_a_pair_agrees_with_a_grid(data):
+    tree = data.draw(trees(n_features=st.integers(1, 2), n_outputs=st.integers(1, 2)))
+    directions = np.array(data.draw(st.lists(
+        st.sampled_from([-1, 0, 1]), min_size=tree.n_features, max_size=tree.n_features)))
+    proved, pair = is_monotone(tree, directions)
+    assert proved is not True or grid_violations(tree, directions) == 0
+    assert (pair is not None) == (proved is False)
+    if pair is not None:
+        low, high = pair
+        assert ((high - low) * directions >= 0).all()
+        assert (low == high)[directions == 0].all()
+        first, last = output_of(tree, np.array(pair))
+        assert first > last
+
+
+@examples(0.5)
+@given(SEEDS)
+def test_a_tree_is_proved_or_refuted_as_brute_force_says(seed):
+    random = np.random.default_rng(seed)
+    tree, directions = random_tree(random, single=0.3), random_directions(random, 3)
+    low, high = np.nonzero(monotone.climbs(tree, directions))
+    is_in_order = (tree.values[low] <= tree.values[high]).all()
+    assert is_monotone(tree, directions)[0] is bool(is_in_order)
+
+
+def test_a_closed_and_an_open_limit_are_told_apart():
+    # x <= 1 is left; then -x <= -1 is left: x is 1 there, which is reached from below.
+    tree = Tree([[1.0], [-1.0]], [1.0, -1.0], [1, ~0], [~2, ~1], [[1.0], [2.0], [3.0]])
+    assert is_monotone(tree, [1])[0] is False
+    ordered = tree.replace(values=[[2.0], [1.0], [3.0]])
+    assert is_monotone(ordered, [1]) == (True, None)
+
+
+def test_an_output_is_chosen():
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0, 1.0, 5.0], [1.0, 0.0, 5.0]])
+    assert is_monotone(tree, [1], output=0)[0] is True
+    assert is_monotone(tree, [1], output=1)[0] is False
+    assert is_monotone(tree, [1], output=2)[0] is True
+    with pytest.raises(ValueError, match=r"output must say which of the 3 outputs"):
+        is_monotone(tree, [1])
+    with pytest.raises(ValueError, match=r"output must be None or one of 0\.\.2, got 3"):
+        is_monotone(tree, [1], output=3)
+
+
+@pytest.mark.parametrize("cst", [[1, 0], [2], ["a"], [[1]], 1])
+def test_cst_is_checked(cst):
+    tree = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
+    with pytest.raises(ValueError, match=r"cst must have an entry -1, 0 or 1 for each of the 1"):
+        is_monotone(tree, cst)
+    with pytest.raises(TypeError, match="tree must be an ngdt Tree"):
+        is_monotone(None, cst)
+    with pytest.raises(ValueError, match="tree must have constant leaves"):
+        is_monotone(tree.replace(values=tree.values, slopes=[[[1.0]], [[0.0]]]), [1])
