@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -23,6 +24,7 @@ from ngdt._estimators.callbacks import FitTasks
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.description import describe
 from ngdt._estimators.edited import pruned_at, refitted
+from ngdt._estimators.monotonic import encoded_directions
 from ngdt._estimators.resolve import (
     expects_samples,
     is_auto,
@@ -40,6 +42,7 @@ from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
 from ngdt._selection.default import default_tree
 from ngdt._selection.train import train
+from ngdt._training.monotone import monotone_leaves
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import sequence_of
 from ngdt._util.validation import error_prefix
@@ -60,6 +63,7 @@ class ObliqueTree(TableEstimator):
             Interval(Integral, 0, None, closed="left"), StrOptions({"auto"}), None],
         "validation_fraction": [
             StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
+        "monotonic_cst": ["array-like", dict, None],
         "callback": [callable, None],
     }
 
@@ -79,6 +83,7 @@ class ObliqueTree(TableEstimator):
         leaf: Literal["auto", "constant", "linear"] = "auto",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
         leaf_penalty: float | Literal["auto"] = "auto",
+        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
@@ -102,6 +107,7 @@ class ObliqueTree(TableEstimator):
         self.leaf = leaf
         self.leaf_features = leaf_features
         self.leaf_penalty = leaf_penalty
+        self.monotonic_cst = monotonic_cst
         self.standardize = standardize
         self.categorical_features = categorical_features
         self.max_time = max_time
@@ -153,8 +159,9 @@ class ObliqueTree(TableEstimator):
         if self.warm_start and hasattr(self, "tree_"):
             return self._train_further(run, X, y, sample_weight)
         problem = run.begin(X, y, sample_weight, checkpoint=self.checkpoint)
-        linear_leaves = resolve_leaves(self, run.fitted["_table"])
-        competing = dict(validation_fraction=self.validation_fraction, leaf=self.leaf,
+        linear_leaves = resolve_leaves(self, run.fitted["_table"], problem)
+        leaf = "constant" if linear_leaves is None else self.leaf
+        competing = dict(validation_fraction=self.validation_fraction, leaf=leaf,
                          linear_leaves=linear_leaves, seconds_per_sample=run.seconds_per_sample)
         if is_auto(self.init) and is_auto(self.optimizer):
             _warn_of_equal_targets(problem)
@@ -179,7 +186,7 @@ class ObliqueTree(TableEstimator):
         """Train the present tree further: a warm start."""
         problem = self._sized(run.begin(
             X, y, sample_weight, resume=True, checkpoint=self.checkpoint, before=self.tree_))
-        linear_leaves = resolve_leaves(self, run.fitted["_table"])
+        linear_leaves = resolve_leaves(self, run.fitted["_table"], problem)
         optimizers = keep_linear_leaves(
             self, self.tree_, resolve_optimizers(self, linear_leaves), linear_leaves)
         run.result = train(problem, self._scaled(self.tree_, problem, run), optimizers,
@@ -189,7 +196,7 @@ class ObliqueTree(TableEstimator):
         """Train the present tree further on some samples, or the first one: `partial_fit`."""
         resume = hasattr(self, "tree_")
         problem = self._sized(run.begin(X, y, sample_weight, resume=resume, classes=classes))
-        optimizers = resolve_optimizers(self, resolve_leaves(self, run.fitted["_table"]))
+        optimizers = resolve_optimizers(self, resolve_leaves(self, run.fitted["_table"], problem))
         init = self.tree_ if resume else resolve_init(
             self, optimizers, run.fitted.get("classes_"))
         if isinstance(init, Tree):
@@ -230,7 +237,10 @@ class ObliqueTree(TableEstimator):
 
     def _set_fitted(self, run):
         """Set all fitted attributes together."""
-        fitted = run.fitted | describe(run.problem, run.result, run.fitted)
+        result = run.result
+        if run.problem.directions is not None:      # whatever ended the training, and where
+            result = replace(result, tree=monotone_leaves(result.tree, run.problem))
+        fitted = run.fitted | describe(run.problem, result, run.fitted)
         for name in ("_stream", "_edits"):
             vars(self).pop(name, None)
         vars(self).update(fitted)
@@ -371,6 +381,12 @@ class ObliqueTree(TableEstimator):
         n_leaves = self.tree_.n_leaves
         leaves = f", {n_leaves} leaves" if n_leaves > 1 else ""
         return f"<{text}: {self.kind_}{leaves}>"
+
+    @property
+    def encoded_monotonic_cst_(self) -> np.ndarray:
+        """`monotonic_cst` of the features of `tree_`, ndarray of int8, shape (n_features,)."""
+        check_is_fitted(self)
+        return encoded_directions(self, self._table)
 
     def _trees(self):
         return [self.tree_]

@@ -98,6 +98,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     class_weight : dict, "balanced" or None, default=None
         Weight of each label, by which sample weights are multiplied. "balanced" gives each class
         the same total weight.
+    monotonic_cst : array-like of int, dict of int or None, default=None
+        For each column of X, 1 if the probability of the second of two classes must not fall where
+        the column rises, -1 if it must not rise, 0 otherwise; a dict gives columns by name, the
+        others are 0. It holds for all inputs: see :ref:`monotone`. Leaves must be constant, and
+        columns of categories must be 0.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained: each by its spread (True), all by
         one number ("global"), or not at all (False). "auto" is "global" for dense data whose
@@ -140,6 +145,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         Number of features, that is of columns of X.
     feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the features, if X had names.
+    encoded_monotonic_cst_ : ndarray of int8, shape (n_encoded_features,)
+        `monotonic_cst` of the features of `tree_`, for :func:`ngdt.inference.is_monotone`.
     encoded_feature_names_ : list of str
         Names of the features of `tree_`: columns of numbers, indicators of missing numbers, and
         categories. See `encode`.
@@ -225,6 +232,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
         leaf_penalty: float | Literal["auto"] = "auto",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
@@ -249,6 +257,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
             leaf=leaf,
             leaf_features=leaf_features,
             leaf_penalty=leaf_penalty,
+            monotonic_cst=monotonic_cst,
             standardize=standardize,
             categorical_features=categorical_features,
             max_time=max_time,

@@ -22,6 +22,7 @@ from ngdt._encoding.table import Table
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin
 from ngdt._estimators.hints import ChecksParameters
+from ngdt._estimators.monotonic import resolve_directions
 from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._training.problem import Problem
@@ -40,6 +41,7 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
     _doc_link_template = (
         "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{estimator_name}.html")
 
+    monotonic_cst = None        # a parameter of single trees
     _default_loss: ClassVar[str]
     _check_y_params: ClassVar[dict] = {}
 
@@ -94,9 +96,10 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, known)
         table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
-        return self._problem(
+        problem = self._problem(
             # At first, only samples without weight have unknown categories.
-            table.transform(raw, warns=resume), targets, sample_weight, fitted["_targets"]), fitted
+            table.transform(raw, warns=resume), targets, sample_weight, fitted["_targets"])
+        return problem.replace(directions=resolve_directions(self, fitted)), fitted
 
     @abstractmethod
     def _encode_targets(self, y, sample_weight, resume, known):

@@ -100,7 +100,8 @@ def refitted(estimator, X, y, sample_weight):
     if before.slopes is None:
         tree = problem.refit_leaves(tree)
     else:
-        linear_leaves = clone(_linear_leaves(estimator)).set_params(clip=before.ranges is not None)
+        linear_leaves = clone(_linear_leaves(estimator, problem)).set_params(
+            clip=before.ranges is not None)
         linear_leaves.check(problem)
         tree = linear_leaves.fit_leaves(tree, problem)
     is_empty = n_samples == 0
@@ -114,12 +115,13 @@ def refitted(estimator, X, y, sample_weight):
         f"Its leaves were then refitted to {count(len(samples), 'sample')}.")
 
 
-def _linear_leaves(estimator):
+def _linear_leaves(estimator, problem):
     """What fits linear leaves: the last of the optimizers, or what the parameters allow."""
-    optimizers = resolve_optimizers(estimator, resolve_leaves(estimator, estimator._table))
+    linear_leaves = resolve_leaves(estimator, estimator._table, problem)
+    optimizers = resolve_optimizers(estimator, linear_leaves)
     if optimizers and isinstance(optimizers[-1], LinearLeaves):
         return optimizers[-1]
-    return resolve_leaves(estimator, estimator._table) or LinearLeaves()
+    return linear_leaves or LinearLeaves()
 
 
 def _keep_leaves(tree, before, is_kept):

@@ -90,6 +90,11 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     leaf_penalty : float or "auto", default="auto"
         Penalty on the squared slopes of linear leaves, in samples, for features in units of their
         standard deviation. "auto" chooses it on samples that the leaves are not fitted to.
+    monotonic_cst : array-like of int, dict of int or None, default=None
+        For each column of X, 1 if the prediction must not fall where the column rises, -1 if it
+        must not rise, 0 otherwise; a dict gives columns by name, the others are 0. It holds for all
+        inputs: see :ref:`monotone`. There must be one target, columns of categories must be 0, and
+        leaves are constant: so they are with ``leaf="auto"``.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained: each by its spread (True), all by
         one number ("global"), or not at all (False). "auto" is "global" for dense data whose
@@ -128,6 +133,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         Number of features, that is of columns of X.
     feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the features, if X had names.
+    encoded_monotonic_cst_ : ndarray of int8, shape (n_encoded_features,)
+        `monotonic_cst` of the features of `tree_`, for :func:`ngdt.inference.is_monotone`.
     encoded_feature_names_ : list of str
         Names of the features of `tree_`: columns of numbers, indicators of missing numbers, and
         categories. See `encode`.

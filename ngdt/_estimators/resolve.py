@@ -45,7 +45,7 @@ def resolve_loss(estimator, default):
     return loss
 
 
-def resolve_leaves(estimator, table):
+def resolve_leaves(estimator, table, problem):
     """The optimizer that makes leaves linear, if the parameters of an estimator allow it.
 
     Parameters
@@ -53,12 +53,13 @@ def resolve_leaves(estimator, table):
     estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
     table : Table
         The encoding of X, for the features of columns that are given.
+    problem : Problem
 
     Returns
     -------
     LinearLeaves or None
     """
-    if estimator.leaf == "constant":
+    if estimator.leaf == "constant" or problem.directions is not None:
         return None
     features = estimator.leaf_features
     if not isinstance(features, str):
@@ -142,7 +143,9 @@ def keep_linear_leaves(estimator, init, optimizers, linear_leaves):
 
     Constant leaves could be far worse: the tree that the default chose may be a single leaf.
     """
-    return [*optimizers, linear_leaves] if _lose_slopes(estimator, init, optimizers) else optimizers
+    if linear_leaves is None or not _lose_slopes(estimator, init, optimizers):
+        return optimizers
+    return [*optimizers, linear_leaves]
 
 
 def warn_of_slopes(estimator, init, optimizers):
@@ -191,6 +194,10 @@ def check_batches(estimator):
         raise ValueError(
             "partial_fit cannot fit linear leaves to samples that come in batches: use "
             "leaf='constant', or fit")
+    if estimator.monotonic_cst is not None:
+        raise ValueError(
+            "partial_fit cannot keep predictions monotone, since a batch does not tell what the "
+            "leaves weigh: use monotonic_cst=None, or fit")
 
 
 def expects_samples(optimizers):

@@ -237,7 +237,8 @@ class ObliqueForest(TableEstimator):
 
     def _grow(self, growth, sampling, seeds, fitted):
         """Train a tree for each seed."""
-        problem, linear_leaves = growth.problem, resolve_leaves(self, fitted["_table"])
+        problem = growth.problem
+        linear_leaves = resolve_leaves(self, fitted["_table"], problem)
         if not self._is_default:
             given = self._given(problem, sampling, linear_leaves, fitted)
             growth.add([(given, sampling, seed) for seed in seeds])
@@ -271,7 +272,7 @@ class ObliqueForest(TableEstimator):
         parameters = self.get_params(deep=False)
         parameters |= {
             "validation_fraction": None, "callback": None, "max_time": None, "checkpoint": None,
-            "n_jobs": None, "verbose": 0, "warm_start": False}
+            "n_jobs": None, "verbose": 0, "warm_start": False, "monotonic_cst": None}
         if self.class_weight == "balanced_subsample":
             parameters["class_weight"] = "balanced"
         names = self._tree_class._get_param_names()

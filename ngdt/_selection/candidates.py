@@ -75,6 +75,8 @@ def _wide_candidate(problem):
 
 def _soft_class_candidates(problem, few):
     """Complete trees of two depths whose splits `Annealed` trains all together."""
+    if problem.directions is not None:      # which soft training does not regard
+        return []
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         return [candidate("ssgd", InfoGain(), (SSGD(),))]
     depths = _depths(problem)

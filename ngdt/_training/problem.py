@@ -79,6 +79,9 @@ class Problem:
         Seed.
     n_jobs : int
         Number of threads. Results do not depend on it.
+    directions : ndarray of int8, shape (n_features,), or None
+        `monotonic_cst` of the features: 1 or -1 where the fitted tree must be monotone. None if it
+        need not be. Initializers and optimizers need not regard them.
     control : Control
         How the training runs and stops: ``control.step(share)`` shows how much is done, and returns
         whether there is time for more.
@@ -112,6 +115,7 @@ class Problem:
     standardize: str | bool = "auto"
     random_state: int = 0
     n_jobs: int = 1
+    directions: np.ndarray | None = None
     control: Control = field(default=NO_CONTROL, repr=False)
 
     def __post_init__(self):
@@ -165,6 +169,7 @@ class Problem:
         else:
             X = self.X[:, features]
             part = self.replace(
+                directions=None if self.directions is None else self.directions[features],
                 X=X if sparse.issparse(X) else np.ascontiguousarray(X), sample_weight=sample_weight)
             shared = {name: each.take(features) for name, each in shared.items()}
         return part.knowing(**shared)

@@ -3,6 +3,8 @@
 import numpy as np
 
 from ngdt._core.structure import child_ids, sums_below
+from ngdt._training.monotone import monotone_leaves, straighten
+from ngdt.pruning._equal import merge_same_leaves
 from ngdt.pruning._impurity import node_errors, node_impurities
 from ngdt.pruning._replace import collapse
 from ngdt.pruning._sequence import pruning_sequence
@@ -18,7 +20,8 @@ def enforce_limits(tree, problem):
     decreases the impurity by less than `min_impurity_decrease`, becomes a leaf. The rest is pruned
     to `max_leaf_nodes` leaves with the least training error. What is left is pruned to the least
     cost complexity for `ccp_alpha`. Leaves that receive samples are refitted, all others keep their
-    values. If the tree is within the limits, the cost is one pass over the samples.
+    values. If the tree is within the limits, the cost is one pass over the samples. With
+    directions, splits and leaves become monotone.
 
     Parameters
     ----------
@@ -36,6 +39,10 @@ def enforce_limits(tree, problem):
         reached = _reached(tree, problem)
         return np.bincount(reached[0], minlength=tree.n_leaves), reached
 
+    if problem.directions is not None:
+        free = problem.replace(directions=None)
+        return merge_same_leaves(monotone_leaves(
+            enforce_limits(straighten(tree, problem), free), problem))
     # The values of these leaves are their ids in the given tree.
     numbered = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
     small = subtree_within_limits(numbered, problem, at_leaves)

@@ -246,6 +246,8 @@ def optimize_reduced(optimizer, tree, problem):
     """
     if optimizer.space is None or tree.slopes is not None or not is_wide(problem.X):
         return None
+    if problem.directions is not None:      # they are those of the features
+        return None
     space = _SPACES[optimizer.space](problem)
     start = None if space is None else space.reduced(tree)
     if start is None:

@@ -53,6 +53,10 @@ def resolve_optimizer(estimator):
     if estimator.leaf == "linear":
         raise ValueError(
             f"leaf='linear' is not available in ngdt.dask.{name}: use leaf='constant'")
+    if estimator.monotonic_cst is not None:
+        raise ValueError(
+            f"monotonic_cst is not available in ngdt.dask.{name}: use the estimators of ngdt on "
+            "data in memory")
     given = estimator.optimizer
     if isinstance(given, str):
         named = {"auto": Annealed} | {each.name: each for each in ROUNDS}

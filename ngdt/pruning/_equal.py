@@ -101,6 +101,26 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
     return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
 
 
+def merge_same_leaves(tree):
+    """Replace subtrees of constant leaves by one of them where all have the same values.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    Tree
+        It predicts the same for every sample.
+    """
+    replacement = identity(tree)
+    for node, children in children_first(tree):
+        left, right = replacement[children] - tree.n_internal     # leaves, or negative
+        if min(left, right) >= 0 and (tree.values[left] == tree.values[right]).all():
+            replacement[node] = replacement[children[0]]
+    return replace(tree, replacement)
+
+
 def collapse_pure(tree, leaf, y, weight, loss):
     """Prune pure subtrees, as `prune_pure_subtrees`, for samples whose leaves are known.
 

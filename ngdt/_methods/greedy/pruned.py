@@ -94,8 +94,9 @@ class CrossValidatedPruning:
     """
 
     def __init__(self, problem, init, folds, share=None, min_folds=None):
+        # Only the pruned tree is to be monotone: the whole one has too many leaves for that.
         self.problem = problem.replace(
-            validation_weight=None, ccp_alpha=0.0, control=problem.control.quiet())
+            validation_weight=None, ccp_alpha=0.0, directions=None, control=problem.control.quiet())
         self.init, self._parts = init, []
         # One tree for `initial` too, grown only if it is needed.
         self._whole = cache(lambda: _Subtrees(self.problem, init))
@@ -119,7 +120,7 @@ class CrossValidatedPruning:
             phase = f"greedy tree without fold {k + 1} of {n}" if n > 1 else (
                 "greedy tree of some samples")
             yield _Subtrees(fold.problem.replace(
-                max_depth=timed.max_depth, validation_weight=None, ccp_alpha=0.0,
+                max_depth=timed.max_depth, validation_weight=None, ccp_alpha=0.0, directions=None,
                 control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase)), self.init)
             # Another one, and that of all samples, take as long.
             if min_folds <= k + 1 < n and not self.problem.control.deadline.fits(

@@ -10,6 +10,7 @@ from scipy import sparse
 from ngdt._core.greedy.splitter import Splitter
 from ngdt._core.samples import Samples
 from ngdt._methods.tao.linear import LinearSolver
+from ngdt._training.monotone import against
 
 
 class NodeProblem(NamedTuple):
@@ -54,6 +55,7 @@ class NewtonSolver:
     def __init__(self, params, problem):
         self.scaling, self.X, self.is_sparse = problem.scaling, problem.X, problem.data.is_sparse
         self.penalty = _PENALTY[params.penalty]
+        self.directions = problem.directions
         self.moments = problem.moments if params.penalty == "l1" else None
         self.make_solver = partial(
             LinearSolver, penalty=params.penalty, deadline=problem.control.deadline)
@@ -79,7 +81,8 @@ class NewtonSolver:
         """
         scaling = self.scaling
         initial = weights * scaling.scale, weights @ scaling.center - threshold
-        fitted = self._minimise(
+        minimise = self._minimise if self.directions is None else self._minimise_monotone
+        fitted = minimise(
             problem.samples, problem.target, problem.C * problem.cost, *initial)
         if self.moments is not None:
             fitted = self._without_rounding(fitted[0]), fitted[1]
@@ -113,9 +116,24 @@ class NewtonSolver:
         features = np.unique(X.indices)
         part = sparse.csr_array((X.data, np.searchsorted(features, X.indices), X.indptr),
                                 shape=(len(samples), len(features)))
-        solver = self.make_solver(Samples(part), self.scaling.take(features))
+        return self._minimise_part(part, features, target, cost, weights, intercept)
+
+    def _minimise_monotone(self, samples, target, cost, weights, intercept):
+        """As `_minimise`, without weights by which features draw against their directions."""
+        fitted, is_left_out = self._minimise(samples, target, cost, weights, intercept), False
+        while (wrong := against(fitted[0], self.directions)).any():
+            is_left_out |= wrong
+            features = np.flatnonzero(~is_left_out)
+            fitted = self._minimise_part(
+                self.X[samples][:, features], features, target, cost, weights, intercept)
+        return fitted
+
+    def _minimise_part(self, X, features, target, cost, weights, intercept):
+        """As `_minimise`, with the values of the samples for some features."""
+        X = X if self.is_sparse else np.ascontiguousarray(X)
+        solver = self.make_solver(Samples(X), self.scaling.take(features))
         fitted, intercept, _ = solver.fit(
-            np.arange(len(samples), dtype=np.int32), target, cost, weights[features], intercept)
+            np.arange(len(target), dtype=np.int32), target, cost, weights[features], intercept)
         weights = np.zeros_like(weights)
         weights[features] = fitted
         return weights, intercept

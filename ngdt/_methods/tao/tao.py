@@ -21,6 +21,7 @@ from ngdt._methods.tao.weights import (
     with_unit_norm,
 )
 from ngdt._training.algorithm import Progress
+from ngdt._training.monotone import monotone_leaves, straighten
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parallel import Threads
 from ngdt.losses import ALIASES, LOSSES, Loss, get_loss
@@ -85,6 +86,10 @@ class TAO(Optimizer):
     changed during training, and removed afterwards. The weights of the result are sparse where this
     takes less memory (`Tree.compact`). Training is deterministic. A sample of weight k is the same
     as k samples, to the tolerance of the solver.
+
+    With `monotonic_cst`, leaves get the nearest monotone values after each pass. A node is fitted
+    again without the weights by which constrained features draw its score against their directions,
+    until there are none.
 
     Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule when a
     node takes its new split. Its solver, LIBLINEAR, starts from zero; the one here, with the same
@@ -206,6 +211,8 @@ class TAORun:
 
     def __init__(self, params, tree, problem, threads):
         before = monotonic()
+        if problem.directions is not None:
+            tree = straighten(tree, problem)
         if params.node != "axis":
             tree = with_unit_norm(tree, problem.scaling.scale)
         self.params, self.problem, self.tree, self.threads = params, problem, tree, threads
@@ -299,6 +306,9 @@ class TAORun:
         if tree.slopes is not None and fitted.slopes is None:   # no slope helps
             self.tree = fitted if after.sum() <= before.sum() else tree
             return
+        if problem.directions is not None:      # old and new values may be out of order
+            self.tree = fitted
+            return
         better = (after <= before) & (np.bincount(leaf, minlength=tree.n_leaves) > 0)
         old, new = tree.leaf_arrays(), fitted.leaf_arrays()
         self.tree = tree.replace(**{
@@ -310,8 +320,10 @@ class TAORun:
         """The tree with all leaves fitted to their samples."""
         tree, by_leaf = self.tree, self.samples_by_leaf
         if tree.slopes is None:
-            return tree.replace(values=self.problem.fit_leaves(
+            tree = tree.replace(values=self.problem.fit_leaves(
                 by_leaf.leaf, by_leaf.samples, tree.n_leaves))
+            return tree if self.problem.directions is None else monotone_leaves(
+                tree, self.problem)
         linear = LinearLeaves(penalty=_LEAF_PENALTY, clip=tree.ranges is not None)
         # Without the present slopes, models are drawn to those of the nodes above.
         return linear.fit_leaves(tree.replace(values=tree.values), self.problem)

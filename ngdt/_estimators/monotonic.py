@@ -1,0 +1,77 @@
+"""The parameter `monotonic_cst`: its checks, and the directions of the features of the tree."""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import _check_monotonic_cst
+
+
+def encoded_directions(estimator, table):
+    """The direction of each feature of the tree.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+        It knows the columns of X.
+    table : Table
+        The encoding of X.
+
+    Returns
+    -------
+    ndarray of int8, shape (n_encoded_features,)
+
+    Raises
+    ------
+    ValueError
+        If `monotonic_cst` does not fit the columns; the message names them.
+    """
+    given = estimator.monotonic_cst
+    if given is not None and not isinstance(given, dict) and np.ndim(given) != 1:
+        raise ValueError(
+            f"monotonic_cst must have an entry -1, 0 or 1 for each column of X, got {given!r}")
+    direction = _check_monotonic_cst(estimator, given)
+    of_categories = [table.names[j] for j in table.categorical if direction[j]]
+    if of_categories:
+        raise ValueError(
+            f"monotonic_cst constrains the columns of categories {of_categories}, which have no "
+            "order: pass 0 for them, or encode them as numbers")
+    # Indicators of missing numbers are free: a missing number is neither more nor less.
+    return np.array([direction[each.column] if each.kind == "number" else 0
+                     for each in table.features], dtype=np.int8)
+
+
+def resolve_directions(estimator, fitted):
+    """The direction of each feature of the tree, or None if no column has one.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    fitted : dict
+        Fitted attributes that depend on X and y only.
+
+    Returns
+    -------
+    ndarray of int8, shape (n_encoded_features,), or None
+
+    Raises
+    ------
+    ValueError
+        If the constraints do not fit the columns, the targets or the kind of leaves.
+    """
+    if estimator.monotonic_cst is None:
+        return None
+    directions = encoded_directions(estimator, fitted["_table"])
+    if not directions.any():
+        return None
+    if is_classifier(estimator):
+        if len(fitted["classes_"]) > 2:
+            raise ValueError(
+                "monotonic_cst orders the probability of the second of two classes, but y has "
+                f"{len(fitted['classes_'])} classes: use monotonic_cst=None, or a tree for each")
+    elif fitted["n_outputs_"] > 1:
+        raise ValueError(
+            f"monotonic_cst is for one target, but y has {fitted['n_outputs_']}: use "
+            "monotonic_cst=None, or an estimator for each target")
+    if estimator.leaf == "linear":
+        raise ValueError(
+            "monotonic_cst needs constant leaves, but leaf='linear': use leaf='constant' or 'auto'")
+    return directions

@@ -1,0 +1,218 @@
+"""Monotone trees: splits of one direction, and isotonic regression of the leaf values."""
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.sparse.csgraph import connected_components
+from scipy.special import log_expit
+
+from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
+from ngdt._core.structure import child_ids
+
+# Least weight of a leaf, as a share of the mean.
+_LEAST_WEIGHT = 1e-9
+
+
+def against(effects, direction):
+    """Mask of the weights of a split that draw constrained features to the weaker of its sides.
+
+    Parameters
+    ----------
+    effects : ndarray of shape (n_features,)
+        Weights, times the spreads of the features.
+    direction : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of bool, shape (n_features,)
+        Without these weights, the score of the split never falls, or never rises, where features
+        move in their directions.
+    """
+    upward = effects * direction
+    rising = upward > 0.0
+    return upward < 0.0 if upward.sum() >= 0.0 else rising
+
+
+def straighten(tree, problem):
+    """The tree with splits whose scores do not both rise and fall in the directions of a problem.
+
+    Two leaves below a split that does both would have to predict the same. The weaker weights of
+    such a split become zero, its threshold parts the samples as the split before does, with the
+    least weight of samples on another side, and the leaves are fitted anew.
+
+    Parameters
+    ----------
+    tree : Tree
+        With constant leaves.
+    problem : Problem
+
+    Returns
+    -------
+    Tree
+        The tree itself if there is no such split.
+    """
+    if tree.slopes is not None:
+        raise ValueError(
+            "monotonic_cst needs constant leaves, but those of the trained tree are linear: use "
+            "leaf='constant', no optimizer with linear leaves, and an init with constant ones")
+    weights, thresholds = tree.dense_weights(slice(None)).copy(), tree.thresholds.copy()
+    scale = problem.scaling.scale
+    wrong = np.array([
+        against(row * scale, problem.directions) for row in weights], dtype=bool)
+    if not wrong.any():
+        return tree
+    data, at = problem.data, {0: problem.training_samples}
+    for node, (left, right) in enumerate(child_ids(tree)):
+        here = at.pop(node)
+        product = data.project(here, weights[node])
+        if wrong[node].any():
+            went_right = product > thresholds[node]
+            weights[node, wrong[node]] = 0.0
+            product = data.project(here, weights[node])
+            if len(here):
+                thresholds[node] = _threshold(product, went_right, problem.sample_weight[here])
+        is_right = product > thresholds[node]
+        at[left], at[right] = here[~is_right], here[is_right]
+    return problem.refit_leaves(tree.replace(weights=weights, thresholds=thresholds))
+
+
+def _threshold(products, is_right, weight):
+    """The threshold with the least weight of samples on another side than they should be."""
+    order = np.argsort(products, kind="stable")
+    products, weight = products[order], np.where(is_right, weight, -weight)[order]
+    # All to the right, and then one sample more to the left.
+    cost = np.append(0.0, np.cumsum(weight))
+    cost[1:-1][products[1:] == products[:-1]] = np.inf
+    best = int(cost.argmin())
+    return np.nextafter(products[0], -np.inf) if best == 0 else products[best - 1]
+
+
+def monotone_leaves(tree, problem):
+    """The tree with the nearest leaf values that are monotone.
+
+    Nearest in the squared differences of predicted means, or probabilities of the second class,
+    weighted by the samples of the leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+        With constant leaves; one output, or two classes.
+    problem : Problem
+        Its directions, and its training samples, which weigh the leaves.
+
+    Returns
+    -------
+    Tree
+        The tree itself if it is monotone.
+    """
+    samples = problem.training_samples
+    weight = np.bincount(problem.apply(tree, samples), problem.sample_weight[samples],
+                         tree.n_leaves)
+    weight = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
+    climbs = Climbs(tree, problem.directions)
+    is_unknown, values = climbs.possible, tree.values
+    edges = np.zeros_like(is_unknown)
+    while True:
+        score = monotone_output(values)
+        excess = np.where(is_unknown, score[:, None] - score, 0.0)
+        pairs = np.flatnonzero(excess > 0.0)
+        if len(pairs) == 0:
+            break
+        # The worst first, some at a time: what they change may put others in order.
+        pairs = pairs[np.argsort(-excess.ravel()[pairs], kind="stable")[:tree.n_leaves]]
+        low, high = np.divmod(pairs, tree.n_leaves)
+        is_unknown[low, high] = False
+        edges[low, high] = is_edge = climbs.is_box[low] & climbs.is_box[high]
+        asked = np.flatnonzero(~is_edge)
+        edges[low[asked], high[asked]] = climbs.violations(
+            low[asked], high[asked])[0] <= TOLERANCE
+        if edges[low, high].any():
+            values = _ordered(tree.values, weight, edges, problem.loss)
+    return tree if values is tree.values else tree.replace(values=values)
+
+
+def _ordered(values, weight, edges, loss):
+    """The nearest leaf values in the order of the edges."""
+    if loss.is_classifier:
+        score = monotone_output(values)
+        # Shares of both classes: of one that is nearly 1, the other one has more digits.
+        logs = np.column_stack([log_expit(-score), log_expit(score)])
+        quantity = np.exp(logs)
+    else:
+        quantity = loss.decode(values)
+    block = isotonic_blocks(quantity[:, -1], weight, edges)
+    count, total = np.bincount(block), np.bincount(block, weight)
+    means = np.column_stack([
+        np.bincount(block, weight * column) / total for column in quantity.T])
+    fitted = np.log(np.maximum(means, np.finfo(np.float64).tiny)) if loss.is_classifier else (
+        loss.values_of(means))
+    fitted = np.where((count > 1)[block, None], fitted[block], values)
+    return _without_rounding(fitted, edges)
+
+
+def isotonic_blocks(quantity, weight, edges):
+    """Blocks of the weighted isotonic regression over a relation: each predicts its mean.
+
+    Parameters
+    ----------
+    quantity : ndarray of shape (n,)
+    weight : ndarray of shape (n,)
+        Positive.
+    edges : ndarray of bool, shape (n, n)
+        Whether the row's value must not exceed the column's. Cycles make values equal.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Block of each value.
+    """
+    n_groups, group = connected_components(edges, connection="strong")
+    total = np.bincount(group, weight)
+    mean = np.bincount(group, weight * quantity) / total
+    above = _closure(edges, n_groups, group)
+    # Without what follows from others, there are far fewer constraints.
+    low, high = np.nonzero(above & ~_product(above, above))
+    if len(low) == 0:
+        return group
+    # The dual: prices of the constraints, non-negative least squares. In units of the square roots
+    # of the weights, the regression is a projection onto a cone.
+    root = np.sqrt(total)
+    cone = np.zeros((n_groups, len(low)))
+    cone[low, np.arange(len(low))] = -1.0 / root[low]
+    cone[high, np.arange(len(low))] = 1.0 / root[high]
+    price, _ = nnls(cone, -root * (mean - mean.mean()), maxiter=100 * len(low))
+    # Values that a price holds together are equal.
+    is_tied = np.zeros((n_groups, n_groups), dtype=bool)
+    is_tied[low, high] = price > 0.0
+    return connected_components(is_tied, directed=False)[1][group]
+
+
+def _without_rounding(values, edges):
+    """Values that are in order to the last bit: a value that is too small becomes the one below."""
+    values = values.copy()
+    score = monotone_output(values)
+    n_groups, group = connected_components(edges, connection="strong")
+    above = _closure(edges, n_groups, group)
+    # Along the order, the number of groups below grows.
+    for each in np.argsort(above.sum(axis=0), kind="stable"):
+        below = np.flatnonzero(above[group, each] | (group == each))
+        best = below[score[below].argmax()]
+        members = np.flatnonzero((group == each) & (score < score[best]))
+        values[members], score[members] = values[best], score[best]
+    return values
+
+
+def _closure(edges, n_groups, group):
+    """Whether a path of edges leads from one group of leaves to another."""
+    above = np.zeros((n_groups, n_groups), dtype=bool)
+    low, high = np.nonzero(edges)
+    above[group[low], group[high]] = True
+    np.fill_diagonal(above, False)
+    while True:
+        longer = above | _product(above, above)
+        if (longer == above).all():
+            return above
+        above = longer
+
+
+def _product(a, b):
+    return (a.astype(np.float32) @ b.astype(np.float32)) > 0

@@ -1,0 +1,169 @@
+"""The parameter `monotonic_cst` of the trees."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+
+import ngdt
+from helpers import make_problem
+from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor, tao_path
+from ngdt.inference import is_monotone
+from ngdt.initializers import InfoGain
+from ngdt.optimizers import TAO, LinearLeaves
+
+DIABETES = {"bmi": 1, "bp": 1, "s5": 1, "s3": -1}
+
+
+def diabetes():
+    return load_diabetes(return_X_y=True, as_frame=True)
+
+
+def cancer():
+    """The classes are malignant and benign."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[:, :10], y, [-1, -1, -1, -1, 0, 0, -1, -1, 0, 0]
+
+
+def assert_monotone(model, X, predict):
+    """Check by a proof, and by samples of which some columns are moved."""
+    cst = model.encoded_monotonic_cst_
+    assert cst.any()
+    assert is_monotone(model.tree_, cst) == (True, None)
+    random = np.random.default_rng(0)
+    X = np.asarray(X)[random.integers(len(X), size=3000)]
+    moved = X + np.ptp(X, axis=0) * cst * random.exponential(size=X.shape) * (
+        random.random(X.shape) < 0.5)
+    with warnings.catch_warnings():     # of names
+        warnings.simplefilter("ignore", UserWarning)
+        assert (predict(moved) >= predict(X)).all()
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"optimizer": None, "max_depth": 5}, {"optimizer": "tao", "max_depth": 4},
+    {"optimizer": "annealed", "max_depth": 3},
+    {"optimizer": ["ssgd", TAO(penalty="l2")], "max_depth": 4},
+    {"max_leaf_nodes": 5}, {"loss": "absolute_error"}, {"loss": "poisson"}], ids=str)
+def test_regression_trees_are_monotone(parameters):
+    X, y = diabetes()
+    model = ObliqueTreeRegressor(monotonic_cst=DIABETES, random_state=0, **parameters).fit(X, y)
+    assert_monotone(model, X, model.predict)
+    assert model.get_n_leaves() > 1
+    assert model.score(X, y) > 0.25
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"optimizer": None, "max_depth": 5}, {"optimizer": "tao", "max_depth": 4},
+    {"optimizer": "annealed", "max_depth": 3}, {"class_weight": "balanced"}], ids=str)
+def test_classification_trees_are_monotone(parameters):
+    X, y, cst = cancer()
+    model = ObliqueTreeClassifier(monotonic_cst=cst, random_state=0, **parameters).fit(X, y)
+    assert_monotone(model, X, lambda X: model.predict_proba(X)[:, 1])
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_splits_of_tao_rise_or_fall(penalty, form):
+    X, y = diabetes()
+    directions = np.array([DIABETES.get(name, 0) for name in X.columns], dtype=np.int8)
+    problem = make_problem(
+        form(X.to_numpy()), y / y.std(), "squared", directions=directions, max_depth=4)
+    free = TAO(penalty=penalty).optimize(
+        InfoGain().initialize(problem), problem.replace(directions=None)).tree
+    assert not is_straight(free, directions).all()
+    for initial in (InfoGain().initialize(problem), free):
+        tree = TAO(penalty=penalty).optimize(initial, problem).tree
+        assert is_straight(tree, directions).all()
+        assert np.count_nonzero(tree.dense_weights(slice(None)) * directions, axis=1).max() > 1
+        assert is_monotone(tree, directions) == (True, None)
+
+
+def is_straight(tree, directions):
+    """Whether the score of each split does not both rise and fall."""
+    upward = tree.dense_weights(slice(None)) * directions
+    return np.all(upward >= 0, axis=1) | np.all(upward <= 0, axis=1)
+
+
+def test_missing_numbers_and_categories_are_free():
+    X, y = diabetes()
+    X = X.assign(sex=np.where(X["sex"] > 0, "f", "m"), bmi=X["bmi"].mask(X["age"] > 0.06))
+    model = ObliqueTreeRegressor(monotonic_cst=DIABETES, random_state=0).fit(X, y)
+    named = dict(zip(model.encoded_feature_names_, model.encoded_monotonic_cst_, strict=True))
+    assert {name: cst for name, cst in named.items() if cst} == DIABETES
+    assert is_monotone(model.tree_, model.encoded_monotonic_cst_) == (True, None)
+    model.predict(X)
+
+
+def test_further_training_keeps_the_order():
+    X, y = diabetes()
+    model = ObliqueTreeRegressor(
+        monotonic_cst=DIABETES, optimizer="tao", max_depth=4, warm_start=True).fit(X, y)
+    assert_monotone(model.fit(X[::2], y[::2]), X, model.predict)
+    path = tao_path(X.to_numpy(), y, Cs=2, estimator=ObliqueTreeRegressor(
+        max_depth=4, optimizer=TAO(), monotonic_cst=[*model.encoded_monotonic_cst_]))
+    assert all(is_monotone(tree, model.encoded_monotonic_cst_)[0] for tree in path.trees)
+
+
+def test_files_and_clones_keep_the_parameter(tmp_path):
+    X, y = diabetes()
+    model = ObliqueTreeRegressor(monotonic_cst=DIABETES, random_state=0, max_depth=3).fit(X, y)
+    ngdt.save(model, tmp_path / "model.ngdt")
+    loaded = ngdt.load(tmp_path / "model.ngdt")
+    assert loaded.monotonic_cst == DIABETES == clone(model).monotonic_cst
+    assert (loaded.encoded_monotonic_cst_ == model.encoded_monotonic_cst_).all()
+    assert loaded.tree_ == model.tree_
+
+
+def test_zeros_are_no_constraints():
+    X, y = diabetes()
+    free = ObliqueTreeRegressor(random_state=0).fit(X, y)
+    zeros = ObliqueTreeRegressor(random_state=0, monotonic_cst=np.zeros(10)).fit(X, y)
+    assert zeros.tree_ == free.tree_
+    assert not free.encoded_monotonic_cst_.any()
+
+
+def test_what_does_not_fit_is_refused():
+    X, y = diabetes()
+    frame = X.assign(sex=np.where(X["sex"] > 0, "f", "m"))
+
+    def fit(cst, X=X, y=y, **parameters):
+        return ObliqueTreeRegressor(monotonic_cst=cst, **parameters).fit(X, y)
+
+    with pytest.raises(ValueError, match=r"monotonic_cst must be an array-like of -1, 0 or 1"):
+        fit([2] * 10)
+    with pytest.raises(ValueError, match=r"monotonic_cst has shape \(9,\).*10 features"):
+        fit([1] * 9)
+    with pytest.raises(ValueError, match=r"monotonic_cst must have an entry -1, 0 or 1 for each"):
+        fit(np.ones((10, 1)))
+    with pytest.raises(ValueError, match=r"unexpected feature names: \['weight'\]"):
+        fit({"weight": 1})
+    with pytest.raises(ValueError, match="not fitted on data with feature names"):
+        fit({"bmi": 1}, X.to_numpy())
+    with pytest.raises(ValueError, match=r"columns of categories \['sex'\], which have no order"):
+        fit({"sex": 1}, frame)
+    with pytest.raises(ValueError, match="for one target, but y has 2"):
+        fit(DIABETES, y=np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="needs constant leaves, but leaf='linear'"):
+        fit(DIABETES, leaf="linear")
+    with pytest.raises(ValueError, match="those of the trained tree are linear"):
+        fit(DIABETES, optimizer=LinearLeaves(penalty=1.0))
+    with pytest.raises(ValueError, match="partial_fit cannot keep predictions monotone"):
+        ObliqueTreeRegressor(monotonic_cst=DIABETES).partial_fit(X, y)
+    with pytest.raises(ValueError, match="second of two classes, but y has 3 classes"):
+        ObliqueTreeClassifier(monotonic_cst=[1, 0, 0, 0]).fit(*load_iris(return_X_y=True))
+    with pytest.raises(TypeError, match="monotonic_cst"):
+        ObliqueForestRegressor(monotonic_cst=DIABETES)
+
+
+def test_partitions_refuse_the_parameter():
+    pytest.importorskip("dask.array")
+    from ngdt.dask import ObliqueTreeRegressor as OnPartitions
+
+    X, y = diabetes()
+    with pytest.raises(ValueError, match=r"monotonic_cst is not available in ngdt\.dask"):
+        OnPartitions(monotonic_cst=DIABETES).fit(pd.DataFrame(X), y)

@@ -1,0 +1,83 @@
+"""Leaf values and splits that make trees monotone."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from helpers import examples, make_problem
+from ngdt._training.monotone import monotone_leaves, straighten
+from ngdt.inference import is_monotone
+from ngdt.pruning import prune_dead_branches
+from ngdt.testing.strategies import trees
+from reference import monotone
+from reference.monotone import (
+    grid_violations,
+    random_directions,
+    random_tree,
+    violations_of_random_pairs,
+)
+
+SEEDS = st.integers(0, 2**16)
+
+
+@given(SEEDS, st.booleans())
+def test_nearest_leaf_values_are_monotone(seed, classes):
+    random = np.random.default_rng(seed)
+    tree = random_tree(random, n_outputs=1 + classes, single=random.choice([0.0, 0.5, 1.0]))
+    directions = random_directions(random, 3)
+    y = random.integers(0, 2, 200) if classes else random.normal(size=200)
+    problem = make_problem(
+        random.normal(size=(200, 3)), y, "log" if classes else "squared",
+        random.exponential(size=200), n_outputs=1 + classes, directions=directions)
+    fitted = monotone_leaves(tree, problem)
+    assert is_monotone(fitted, directions) == (True, None)
+    assert violations_of_random_pairs(random, fitted, directions) == 0
+    assert monotone_leaves(fitted, problem) is fitted
+
+
+@given(trees(n_features=st.integers(1, 2), n_outputs=st.just(1)), SEEDS)
+def test_nearest_leaf_values_are_monotone_where_cells_touch(tree, seed):
+    random = np.random.default_rng(seed)
+    directions = random_directions(random, tree.n_features)
+    problem = make_problem(random.normal(size=(20, tree.n_features)), random.normal(size=20),
+                           "squared", directions=directions)
+    fitted = monotone_leaves(tree, problem)
+    assert is_monotone(fitted, directions) == (True, None)
+    assert grid_violations(fitted, directions) == 0
+
+
+@examples(0.5)
+@given(SEEDS, st.booleans())
+def test_nearest_leaf_values_are_those_of_brute_force(seed, classes):
+    random = np.random.default_rng(seed)
+    X, weight = random.normal(size=(300, 3)), random.uniform(0.5, 2.0, 300)
+    tree = prune_dead_branches(random_tree(random, n_outputs=1 + classes, single=0.3), X)
+    directions = random_directions(random, 3)
+    problem = make_problem(
+        X, random.integers(0, 2, 300) if classes else random.normal(size=300),
+        "log" if classes else "squared", weight, n_outputs=1 + classes, directions=directions)
+    leaf_weight = np.bincount(tree.apply(X), weight)
+    values = tree.values[:, 0] if not classes else expit(tree.values[:, 1] - tree.values[:, 0])
+    expected = monotone.isotonic(values, leaf_weight, monotone.climbs(tree, directions))
+    fitted = monotone_leaves(tree, problem).values
+    fitted = fitted[:, 0] if not classes else expit(fitted[:, 1] - fitted[:, 0])
+    np.testing.assert_allclose(fitted, expected, atol=2e-5)
+
+
+@given(SEEDS)
+def test_straight_splits_rise_or_fall_and_are_as_good_as_any_threshold(seed):
+    random = np.random.default_rng(seed)
+    tree, directions = random_tree(random), random_directions(random, 3)
+    X, weight = random.normal(size=(60, 3)).round(1), random.choice([0.5, 1.0, 3.0], 60)
+    problem = make_problem(X, random.normal(size=60), "squared", weight, directions=directions)
+    straight = straighten(tree, problem)
+    upward = straight.weights * directions
+    assert (np.all(upward >= 0, axis=1) | np.all(upward <= 0, axis=1)).all()
+    assert ((straight.weights == tree.weights) | (straight.weights == 0)).all()
+    assert straighten(straight, problem) is straight
+    # All samples reach the root.
+    was_right, product = X @ tree.weights[0] > tree.thresholds[0], X @ straight.weights[0]
+    costs = [weight[(product > t) != was_right].sum()
+             for t in (straight.thresholds[0], product.min() - 1, *product)]
+    assert costs[0] <= min(costs) + 1e-9
