@@ -76,8 +76,9 @@ def test_straight_splits_rise_or_fall_and_are_as_good_as_any_threshold(seed):
     assert (np.all(upward >= 0, axis=1) | np.all(upward <= 0, axis=1)).all()
     assert ((straight.weights == tree.weights) | (straight.weights == 0)).all()
     assert straighten(straight, problem) is straight
-    # All samples reach the root.
-    was_right, product = X @ tree.weights[0] > tree.thresholds[0], X @ straight.weights[0]
+    # All samples reach the root. Products are rounded as those of splits.
+    was_right = tree.scores(X)[:, 0] > 0
+    product = problem.data.project(problem.training_samples, straight.weights[0])
     costs = [weight[(product > t) != was_right].sum()
              for t in (straight.thresholds[0], product.min() - 1, *product)]
     assert costs[0] <= min(costs) + 1e-9

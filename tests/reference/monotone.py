@@ -15,7 +15,7 @@ def climbs(tree, cst):
     ancestors = tree.ancestors().toarray()
     found = np.zeros((n, n), dtype=bool)
     for low in range(n):
-        for high in range(n):
+        for high in {*range(n)} - {low}:
             # The sample, how far each feature moves, and the room to the right of the thresholds.
             rows, limits = [], []
             for leaf, moves in ((low, 0), (high, 1)):
@@ -26,7 +26,7 @@ def climbs(tree, cst):
             solved = linprog(
                 [0] * (2 * p) + [-1], np.array(rows, dtype=float), limits,
                 bounds=[(None, None)] * p + [(0, None)] * p + [(None, 1)])
-            found[low, high] = low != high and solved.status == 0 and solved.x[-1] > 1e-7
+            found[low, high] = solved.status == 0 and solved.x[-1] > 1e-7
     return found
 
 
