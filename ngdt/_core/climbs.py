@@ -186,11 +186,11 @@ def _scaled(weights, thresholds):
     rows, units = weights, np.ones(weights.shape[1])
     limits = thresholds.copy()
     for _ in range(3):
+        size = np.abs(rows).max(axis=0, initial=0.0)
+        rows, units = rows / size, units / size
         size = np.abs(rows).max(axis=1, initial=0.0)
         size[size == 0] = 1.0
         rows, limits = rows / size[:, None], limits / size
-        size = np.abs(rows).max(axis=0, initial=0.0)
-        rows, units = rows / size, units / size
     # The scale of the samples is free: all features and thresholds have it in common.
     scale = np.abs(limits).max(initial=0.0) or 1.0
     return rows, limits / scale, units * scale

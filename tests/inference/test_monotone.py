@@ -41,6 +41,19 @@ def test_a_tree_is_proved_or_refuted_as_brute_force_says(seed):
     assert is_monotone(tree, directions)[0] is bool(is_in_order)
 
 
+@examples(0.5)
+@given(SEEDS, st.sampled_from([1e-150, 1e-30, 1e30, 1e150]))
+def test_units_of_features_and_splits_do_not_matter(seed, unit):
+    random = np.random.default_rng(seed)
+    tree, directions = random_tree(random, single=0.3), random_directions(random, 3)
+    expected = is_monotone(tree, directions)[0]
+    for changed in (
+            tree.replace(weights=unit * tree.weights, thresholds=unit * tree.thresholds),
+            tree.replace(weights=unit * tree.weights),
+            tree.replace(weights=tree.weights * [1.0, unit, 1.0])):
+        assert is_monotone(changed, directions)[0] is expected
+
+
 def test_a_closed_and_an_open_limit_are_told_apart():
     # x <= 1 is left; then -x <= -1 is left: x is 1 there, which is reached from below.
     tree = Tree([[1.0], [-1.0]], [1.0, -1.0], [1, ~0], [~2, ~1], [[1.0], [2.0], [3.0]])
