@@ -20,7 +20,7 @@ _QUANTILES = 0.05, 0.95     # of targets
 class HeldOutLeaf(NamedTuple):
     """Held-out samples of a leaf.
 
-    Attributes
+    Parameters
     ----------
     n_samples : int
     interval : tuple of float, or None

@@ -88,6 +88,11 @@ def export_rules(
         (1927), at 95 %, for the share of right predictions; of regression, the 5 % and the 95 %
         quantile of the targets, for each target.
 
+    References
+    ----------
+    E. B. Wilson. "Probable inference, the law of succession, and statistical inference." Journal of
+    the American Statistical Association 22, 1927.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -111,11 +116,6 @@ def export_rules(
     if petal length (cm) <= 2.45: setosa (0.98) [33] {17 held out: 0.816 to 1}
     >>> rules[0].coverage
     0.36
-
-    References
-    ----------
-    E. B. Wilson. "Probable inference, the law of succession, and statistical inference." Journal of
-    the American Statistical Association 22, 1927.
     """
     check_counts(n_terms=n_terms, digits=digits)
     captions = without_constants(
