@@ -75,7 +75,11 @@ class PruningSequence:
         ndarray of bool, shape (n_internal,)
             As `collapse` takes it.
         """
-        return (self.step >= 0) & (self.step < self.n_steps(ccp_alpha))
+        return self.is_leaf_after(self.n_steps(ccp_alpha))
+
+    def is_leaf_after(self, n_steps):
+        """Mask of the nodes that the first steps turn into leaves, as `is_leaf` returns it."""
+        return (self.step >= 0) & (self.step < n_steps)
 
     def next_step(self):
         """First step that turns a node above each node and leaf into a leaf.

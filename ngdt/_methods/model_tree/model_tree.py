@@ -189,17 +189,12 @@ class _Grown:
     def _is_leaf(self, alpha, penalty):
         """Mask of the nodes that become leaves."""
         sequence, limit = self._sequences[penalty], self.problem.max_leaf_nodes
-        is_leaf = sequence.is_leaf(alpha * self._unit)
-        if limit is None:
-            return is_leaf
-
-        def after(n_steps):
-            return (sequence.step >= 0) & (sequence.step < n_steps)
-
-        # Each step of the pruning leaves fewer leaves.
-        return after(bisect_left(
-            range(len(sequence.nodes)), True, lo=int(is_leaf.sum()),
-            key=lambda n: len(np.unique(self._tops(after(n)))) <= limit))
+        n_steps = int(sequence.n_steps(alpha * self._unit))
+        if limit is not None:   # each step leaves fewer leaves
+            n_steps = bisect_left(
+                range(len(sequence.nodes)), True, lo=n_steps, key=lambda n: len(np.unique(
+                    self._tops(sequence.is_leaf_after(n)))) <= limit)
+        return sequence.is_leaf_after(n_steps)
 
     def _tops(self, is_leaf):
         """Node at which the samples of each leaf stop: the first one that becomes a leaf."""
