@@ -93,11 +93,8 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
     Tree(n_internal=1, n_leaves=2, n_features=1, n_outputs=2, max_depth=1)
     """
     leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
-    predicted, replacement = _predicted(tree, loss), identity(tree)
-    for node, children in children_first(tree):
-        left, right = replacement[children] - tree.n_internal     # leaves, or negative
-        if min(left, right) >= 0 and _are_equal(tree, predicted, left, right):
-            replacement[node] = replacement[children[0]]
+    predicted = _predicted(tree, loss)
+    replacement = _merged(tree, lambda left, right: _are_equal(tree, predicted, left, right))
     return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
 
 
@@ -113,12 +110,18 @@ def merge_same_leaves(tree):
     Tree
         It predicts the same for every sample.
     """
+    return replace(tree, _merged(
+        tree, lambda left, right: (tree.values[left] == tree.values[right]).all()))
+
+
+def _merged(tree, are_equal):
+    """Replacement of each subtree whose leaves are equal in pairs, by its first leaf."""
     replacement = identity(tree)
     for node, children in children_first(tree):
         left, right = replacement[children] - tree.n_internal     # leaves, or negative
-        if min(left, right) >= 0 and (tree.values[left] == tree.values[right]).all():
+        if min(left, right) >= 0 and are_equal(left, right):
             replacement[node] = replacement[children[0]]
-    return replace(tree, replacement)
+    return replacement
 
 
 def collapse_pure(tree, leaf, y, weight, loss):
