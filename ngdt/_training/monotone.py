@@ -1,5 +1,7 @@
 """Monotone trees: splits of one direction, and isotonic regression of the leaf values."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
@@ -139,36 +141,64 @@ def _ordered(values, weight, edges, loss):
         quantity = np.exp(logs)
     else:
         quantity = loss.decode(values)
-    block = isotonic_blocks(quantity[:, -1], weight, edges)
+    order = _Order.of(edges)
+    block = isotonic_blocks(quantity[:, -1], weight, order)
     count, total = np.bincount(block), np.bincount(block, weight)
     means = np.column_stack([
         np.bincount(block, weight * column) / total for column in quantity.T])
     fitted = np.log(np.maximum(means, np.finfo(np.float64).tiny)) if loss.is_classifier else (
         loss.values_of(means))
     fitted = np.where((count > 1)[block, None], fitted[block], values)
-    return _without_rounding(fitted, edges)
+    return _without_rounding(fitted, order)
 
 
-def isotonic_blocks(quantity, weight, edges):
-    """Blocks of the weighted isotonic regression over a relation: each predicts its mean.
+class _Order(NamedTuple):
+    """An order of leaves, in which those of a cycle are one group.
+
+    Attributes
+    ----------
+    group : ndarray of int, shape (n_leaves,)
+        Group of each leaf.
+    above : ndarray of bool, shape (n_groups, n_groups)
+        True if the row's group must not exceed the column's.
+    """
+
+    group: np.ndarray
+    above: np.ndarray
+
+    @classmethod
+    def of(cls, edges):
+        """The order that follows from some of its pairs, a mask of shape (n_leaves, n_leaves)."""
+        n_groups, group = connected_components(edges, connection="strong")
+        above = np.zeros((n_groups, n_groups), dtype=bool)
+        low, high = np.nonzero(edges)
+        above[group[low], group[high]] = True
+        np.fill_diagonal(above, False)
+        while True:
+            longer = above | _product(above, above)
+            if (longer == above).all():
+                return cls(group, above)
+            above = longer
+
+
+def isotonic_blocks(quantity, weight, order):
+    """Blocks of the weighted isotonic regression over an order: each predicts its mean.
 
     Parameters
     ----------
     quantity : ndarray of shape (n,)
     weight : ndarray of shape (n,)
         Positive.
-    edges : ndarray of bool, shape (n, n)
-        Whether the row's value must not exceed the column's. Cycles make values equal.
+    order : _Order
 
     Returns
     -------
     ndarray of int, shape (n,)
         Block of each value.
     """
-    n_groups, group = connected_components(edges, connection="strong")
-    total = np.bincount(group, weight)
+    group, above = order
+    n_groups, total = len(above), np.bincount(group, weight)
     mean = np.bincount(group, weight * quantity) / total
-    above = _closure(edges, n_groups, group)
     # Without what follows from others, there are far fewer constraints.
     low, high = np.nonzero(above & ~_product(above, above))
     if len(low) == 0:
@@ -186,12 +216,10 @@ def isotonic_blocks(quantity, weight, edges):
     return connected_components(is_tied, directed=False)[1][group]
 
 
-def _without_rounding(values, edges):
+def _without_rounding(values, order):
     """Values that are in order to the last bit: a value that is too small becomes the one below."""
     values = values.copy()
-    score = monotone_output(values)
-    n_groups, group = connected_components(edges, connection="strong")
-    above = _closure(edges, n_groups, group)
+    score, (group, above) = monotone_output(values), order
     # Along the order, the number of groups below grows.
     for each in np.argsort(above.sum(axis=0), kind="stable"):
         below = np.flatnonzero(above[group, each] | (group == each))
@@ -199,19 +227,6 @@ def _without_rounding(values, edges):
         members = np.flatnonzero((group == each) & (score < score[best]))
         values[members], score[members] = values[best], score[best]
     return values
-
-
-def _closure(edges, n_groups, group):
-    """Whether a path of edges leads from one group of leaves to another."""
-    above = np.zeros((n_groups, n_groups), dtype=bool)
-    low, high = np.nonzero(edges)
-    above[group[low], group[high]] = True
-    np.fill_diagonal(above, False)
-    while True:
-        longer = above | _product(above, above)
-        if (longer == above).all():
-            return above
-        above = longer
 
 
 def _product(a, b):

@@ -34,15 +34,15 @@ def enforce_limits(tree, problem):
     Tree
         The tree itself if it is within all limits.
     """
+    if problem.directions is not None:
+        free = problem.replace(directions=None)
+        return merge_same_leaves(monotone_leaves(
+            enforce_limits(straighten(tree, problem), free), problem))
 
     def at_leaves(tree):
         reached = _reached(tree, problem)
         return np.bincount(reached[0], minlength=tree.n_leaves), reached
 
-    if problem.directions is not None:
-        free = problem.replace(directions=None)
-        return merge_same_leaves(monotone_leaves(
-            enforce_limits(straighten(tree, problem), free), problem))
     # The values of these leaves are their ids in the given tree.
     numbered = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
     small = subtree_within_limits(numbered, problem, at_leaves)
