@@ -23,7 +23,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
 class Climbs:
-    """Which leaves of a tree can be reached from which by raising and lowering features.
+    """Climbs between the leaves of a tree, by raising and lowering features.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _scaled(weights, thresholds):
 
 
 def monotone_output(values, output=None):
-    """What is monotone in a tree: a column of the leaf values, or the log-odds of two classes.
+    """Output that is to be monotone: a column of the leaf values, or the log-odds of two classes.
 
     The probability of the second class depends on nothing else.
 

@@ -116,7 +116,7 @@ def refitted(estimator, X, y, sample_weight):
 
 
 def _linear_leaves(estimator, problem):
-    """What fits linear leaves: the last of the optimizers, or what the parameters allow."""
+    """Optimizer that fits linear leaves: the last one, or the one that the parameters allow."""
     linear_leaves = resolve_leaves(estimator, estimator._table, problem)
     optimizers = resolve_optimizers(estimator, linear_leaves)
     if optimizers and isinstance(optimizers[-1], LinearLeaves):

@@ -1,4 +1,4 @@
-"""What held-out samples say about the leaves of a tree."""
+"""Evidence of held-out samples for the leaves of a tree."""
 
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ class HeldOutLeaf(NamedTuple):
 
 
 def held_out_leaves(model, held_out):
-    """What held-out samples say about each leaf.
+    """Held-out samples of each leaf.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ cdef double model_error(
 def variance_gains(
         Matrix Z not None, Order order not None, const double[:, :, ::1] deviations not None,
         const double[::1] weight not None, double total, Py_ssize_t least):
-    """By how much the best split of each feature reduces the variance.
+    """Decrease of the variance by the best split of each feature.
 
     Parameters
     ----------
