@@ -59,6 +59,9 @@ class PrunedTree(BaseEstimator):
     def predict(self, X):
         return self.best_.predict(X)
 
+    def predict_proba(self, X):
+        return self.best_.predict_proba(X)
+
     def get_n_leaves(self):
         return self.best_.get_n_leaves()
 
@@ -84,6 +87,9 @@ class EarlyStopped(BaseEstimator):
 
     def predict(self, X):
         return self.best_.predict(X)
+
+    def predict_proba(self, X):
+        return self.best_.predict_proba(X)
 
 
 # Estimators of classes and of numbers.
@@ -134,7 +140,7 @@ def _encoder(X):
 
 def prepared(name, X):
     """The table; for boosting with categories as it knows them, and no empty column: it fails."""
-    if name != "boosting":
+    if name not in ("boosting", "lightgbm"):
         return X
     X = X.dropna(axis="columns", how="all")
     return X.astype(dict.fromkeys(X.select_dtypes(exclude="number").columns, "category"))
