@@ -1,21 +1,31 @@
 r"""
-The upper bound on the loss
-===========================
+The upper bound on the loss that SSGD minimizes
+===============================================
 
-SGD and SSGD minimize an upper bound on the loss. How tight is the bound, what shape does it have,
-and what does it cost? The functions of :mod:`ngdt.inference` answer that for any tree. See
+SGD and SSGD (Norouzi et al., 2015) minimize an upper bound on the loss. How tight is it, what
+shape does it have, what does it cost, and what does its most important parameter do? See
 :ref:`theory-bound` for the equations.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt.inference import empirical_loss, loss_augmented_inference, upper_bound
+from ngdt.optimizers import SSGD
+from ngdt.plotting import plot_history
 
 X, y = load_digits(return_X_y=True)
-tree = ObliqueTreeClassifier(max_depth=6, optimizer="ssgd", random_state=0).fit(X, y).tree_
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+
+# %%
+# The bound is never below the loss, and falls with it.
+
+model = ObliqueTreeClassifier(max_depth=6, optimizer="ssgd", random_state=0)
+tree = model.fit(X_train, y_train).tree_
+plot_history(model)
 
 # %%
 # Proposition 1
@@ -37,13 +47,13 @@ def scaled(tree, alpha):
     )
 
 
-alphas = np.logspace(-2, 2, 25)
+alphas = np.logspace(-2, 2, 17)
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 for inference, color in (("full", "#b2182b"), ("fast", "#ef8a62")):
-    means = [
-        upper_bound(scaled(tree, alpha), X, y, inference=inference).mean() for alpha in alphas]
+    means = [upper_bound(scaled(tree, alpha), X_train, y_train, inference=inference).mean()
+             for alpha in alphas]
     ax.semilogx(alphas, means, label=f"{inference} bound", color=color)
-ax.axhline(empirical_loss(tree, X, y).mean(), label="loss", color="#2166ac")
+ax.axhline(empirical_loss(tree, X_train, y_train).mean(), label="loss", color="#2166ac")
 ax.axvline(1.0, color="0.8", zorder=0)
 ax.set(
     xlabel=r"$\alpha$, factor of all splits (1: as trained)",
@@ -67,7 +77,7 @@ weights, direction = rng.normal(size=(2, m, p))
 thresholds, values = 0.3 * rng.normal(size=m), 2 * rng.normal(size=(m + 1, k))
 x, label = rng.normal(size=(1, p)), [0]
 
-steps = np.linspace(-1, 1, 801)
+steps = np.linspace(-1, 1, 501)
 trees = [Tree(weights + t * direction, thresholds, left, right, values) for t in steps]
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 for inference, color in (("full", "#b2182b"), ("fast", "#ef8a62")):
@@ -92,9 +102,41 @@ ax.legend(frameon=False)
 print("node scores per sample, without and with pruning")
 for inference in ("fast", "full"):
     results = [
-        loss_augmented_inference(tree, X, y, inference=inference, prune=prune)
+        loss_augmented_inference(tree, X_train, y_train, inference=inference, prune=prune)
         for prune in (False, True)]
     assert (results[0].bound == results[1].bound).all()
     print(f"{inference:5}", *(f"{result.n_scored.mean():8.1f}" for result in results))
 
+# %%
+# The norm limit
+# --------------
+#
+# :math:`\nu` limits the squared norm of the weight vector of each split, and thereby the price of a
+# flipped decision. If it is too small, the tree collapses; if it is too large, few samples have a
+# gradient, and the splits hardly change. By default, :math:`\nu` is chosen from the data (dashed).
+
+
+def fit(nu):
+    """Return a tree with a norm limit."""
+    model = ObliqueTreeClassifier(
+        max_depth=6,
+        optimizer=SSGD(nu=nu, epochs=60),
+        validation_fraction=None,  # else the greedy tree would be kept where nu is unsuitable
+        random_state=0,
+    )
+    return model.fit(X_train, y_train)
+
+
+limits = np.logspace(-4, 6, 6)
+models, automatic = [fit(nu) for nu in limits], fit("auto")
+measures = {
+    "test accuracy, %": lambda model: 100 * model.score(X_test, y_test),
+    "share of samples with a gradient": lambda model: np.mean(model.history_["gradient_share"]),
+}
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
+for ax, (label, measure) in zip(axes, measures.items(), strict=True):
+    ax.semilogx(limits, [measure(model) for model in models], marker="o", label=r"given $\nu$")
+    ax.axhline(measure(automatic), linestyle="--", color="0.4", label='nu="auto"')
+    ax.set(xlabel=r"norm limit $\nu$", ylabel=label, ylim=0)
+axes[1].legend(frameon=False)
 plt.show()
