@@ -1,9 +1,9 @@
 """
-Boosting
-========
+Boosting a forest: when the mean of many trees is too smooth
+============================================================
 
-The mean of many trees smooths the target: large values are predicted too small, and small ones too
-large. A second forest can be trained on what the first one misses.
+The mean of many trees predicts large values too small, and small ones too large. A second forest
+can be trained on what the first one misses.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     ax.plot([y_test[part == k].mean() for k in range(8)],
             [missed[part == k].mean() for k in range(8)], color="C1", marker="o", label="mean")
     ax.axhline(0.0, color="0.5", linewidth=0.8)
-    ax.set(title=f"{name}: error {np.sqrt(np.mean(missed ** 2)):.2f}", xlabel="true value")
+    ax.set(title=f"{name}: RMSE {np.sqrt(np.mean(missed ** 2)):.2f}", xlabel="true value")
 axes[0].set_ylabel("true value minus prediction")
 axes[0].legend(frameon=False)
 plt.show()

@@ -1,9 +1,9 @@
 """
-Global tree optimization
-========================
+Greedy tree or tree trained as a whole: 38 splits or 3
+======================================================
 
-An experiment as in Bennett's paper of 1994: two classes in the plane, separated by a tree of three
-splits, and the trees that are trained on samples of them.
+Two classes in the plane come from a tree of three splits. A tree that is grown split by split does
+not find them, and no pruning does. Global tree optimization (Bennett, 1994) does.
 """
 
 import matplotlib.pyplot as plt
@@ -15,13 +15,11 @@ from ngdt.optimizers import GTO
 from ngdt.plotting import plot_regions
 
 # %%
-# Three splits
-# ------------
-#
-# The classes come from a tree of three splits. The greedy tree solves a linear program at each
-# node, until it makes no training error. The pruned tree keeps the best three of its splits
-# unchanged. Global tree optimization (GTO) starts from the pruned tree and optimizes all three
-# splits together.
+# The greedy tree solves a linear program at each node, until it makes no training error. Its first
+# split separates the classes as well as one split can, but is none of the three; those below
+# correct its errors, and follow single samples. The pruned tree keeps the best three of its splits
+# as they are. :class:`~ngdt.optimizers.GTO` starts from these and moves all of them together. (It
+# does not always find such a tree: see :ref:`theory-gto`.)
 
 truth = Tree(
     weights=[[1.0, -0.2], [0.7, -0.7], [0.55, 0.85]], thresholds=[0.26, 0.34, 0.94],
@@ -55,20 +53,4 @@ for (name, model), ax in zip(
     draw_splits(model.tree_, ax)
     ax.set_title(f"{name}: {model.tree_.n_internal} splits\n"
                  f"test accuracy {100 * model.score(X_test, y_test):.1f} %")
-
-# %%
-# Training curves
-# ---------------
-#
-# The first greedy split separates the classes as well as a single split can, but it is not the
-# first split of the true tree. The small splits below it correct its errors, and overfit. GTO finds
-# three splits without a training error. The history contains the objective, the gap of the minimum
-# principle, and the training error. An objective of zero is drawn as 1e-6. (GTO does not always
-# find such a tree: see :ref:`theory-gto`.)
-
-figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
-axes[0].semilogy(np.maximum(gto.history_["objective"], 1e-6), marker="o")
-axes[0].set(xlabel="iteration", ylabel="objective of GTO")
-axes[1].plot(100 * np.array(gto.history_["error"]), marker="o")
-axes[1].set(xlabel="iteration", ylabel="training error (%)")
 plt.show()

@@ -1,6 +1,6 @@
 """
-Prediction intervals
-====================
+Prediction intervals: how sure is a regression tree or forest?
+==============================================================
 
 The training targets in a leaf of a regression tree vary. Their quantiles tell how sure a prediction
 is: between the quantiles 0.05 and 0.95 there should be 90 % of the targets.
@@ -50,11 +50,11 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     inside = (low <= target) & (target <= high)
     patient = np.arange(len(X))
     ax.fill_between(patient, low, high, step="mid", alpha=0.3, label="5 % to 95 %")
-    ax.step(patient, median, where="mid", color="tab:orange", label="median")
-    for chosen, color, label in ((inside, "0.3", "inside"), (~inside, "tab:red", "outside")):
-        ax.plot(patient[chosen], target[chosen], ".", ms=4, color=color, label=label)
+    ax.step(patient, median, where="mid", color="tab:orange", linewidth=2, label="median")
+    ax.plot(patient[inside], target[inside], ".", ms=4, color="0.3", label="inside")
+    ax.plot(patient[~inside], target[~inside], "x", ms=5, color="black", label="outside")
     ax.set(xlabel="patients, by their medians",
-           title=f"{name}: {inside.mean():.1%} inside, mean width {np.mean(high - low):.0f}")
-axes[0].set_ylabel("progression")
+           title=f"{name}: {inside.mean():.0%} inside, mean width {np.mean(high - low):.0f}")
+axes[0].set_ylabel("diabetes progression")
 axes[0].legend(loc="upper left")
 plt.show()

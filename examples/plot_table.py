@@ -1,6 +1,6 @@
 """
-Categories and missing values
-=============================
+Categorical features and missing values in a decision tree
+==========================================================
 
 A data frame goes into a tree as it is: categories need no encoding, and missing values stay
 missing. Here are measurements of 442 patients, and how their diabetes progressed within a year.
