@@ -8,6 +8,7 @@ os.environ["MPLBACKEND"] = "agg"
 
 import sphinx.ext.autosummary
 from sphinx.util import inspect
+from sphinx_gallery.sorting import ExplicitOrder
 
 import ngdt
 
@@ -80,7 +81,11 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ExplicitOrder([    # what shows most comes first
+        f"plot_{name}.py" for name in (
+            "readable_tree", "size", "soft_training", "gto", "monotone", "model_tree", "outlier",
+            "sql", "explanation", "images", "table", "quantiles", "boosting", "bound")]),
+    "thumbnail_size": (520, 360),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
