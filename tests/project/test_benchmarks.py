@@ -101,6 +101,14 @@ def test_recorded_tables_are_those_of_the_recorded_rows(name, tmp_path):
             encoding="utf-8")
 
 
+def test_table_of_the_readme_is_that_of_the_recorded_rows(tmp_path, capsys):
+    benchmark = BENCHMARKS["readme_table"]
+    benchmark.report(runner.Table(benchmark, runner.RESULTS).read(), tmp_path)
+    table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert len(table) == 8
+    assert "\n".join(table) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def counter(runs, fails_at=None):
     """A benchmark of five jobs with two rows each, which is stopped at one of them."""
     def run(job):

@@ -88,50 +88,57 @@ def test_numbers_are_compared(expected, found, expected_result):
 
 def test_examples_in_readme(tmp_path, monkeypatch):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
-    assert blocks
+    code, output = (re.findall(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S)
+                    for kind in ("python", "text"))
+    assert len(code) == len(output) == 1
     monkeypatch.chdir(tmp_path)     # where a model is saved
     printed, names = io.StringIO(), {}
     with contextlib.redirect_stdout(printed):
-        exec("\n".join(blocks), names)
-    X_train, X_test, y_train, y_test = (
-        names[name] for name in ("X_train", "X_test", "y_train", "y_test"))
-    greedy = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X_train, y_train)
-    # What the comment and the blocks below the script say.
-    accuracy, _, rest = printed.getvalue().partition("\n")
-    said = DECIMAL.findall(re.search(r"# accuracy: .*", text)[0])
-    assert is_near(said[0], accuracy)
-    assert is_near(said[1], str(greedy.score(X_test, y_test)))
-    assert is_near("".join(re.findall(r"^```text\n(.*?)^```$", text, re.M | re.S)), rest)
-    assert ngdt.load(tmp_path / "wine.ngdt").predict(X_test).tolist() == (
-        names["tree"].predict(X_test).tolist())
+        exec(code[0], names)
+    assert is_near(output[0], printed.getvalue())
+    assert ngdt.load(tmp_path / "wine.ngdt").predict(names["X_test"]).tolist() == (
+        names["tree"].predict(names["X_test"]).tolist())
 
 
-def methods_in_readme():
-    """Arguments of the estimators in the table of methods: of single trees, and of forests."""
+def test_picture_of_the_readme_is_of_its_example():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = text.split("| method |")[1].split("\n\n")[0]
-    return [re.findall(r"\| `(\w+=.*)` \|$", part, re.M) for part in table.split("| forest |")]
+    script = runpy.run_path(str(ROOT / "docs/figures/tree_or_forest.py"))
+    X, y = script["table"]()
+    tree, forest = script["fitted"](X, y)
+    rules = re.findall(r"^# tree .*?(?=^\w+ \(.*leaf)", text, re.M | re.S)[0]
+    assert is_near(rules, ngdt.export_text(tree))
+    accuracies = [round(100 * script["accuracy"](model, X, y)) for model in (tree, forest)]
+    n_leaves = sum(each.get_n_leaves() for each in forest.estimators_)
+    alt = re.findall(r'alt="([^"]*)"', text)[0]
+    assert [int(number) for number in re.findall(r"\d+", alt)] == [
+        tree.get_n_leaves(), accuracies[0], len(forest), n_leaves, accuracies[1]]
 
 
-def made_as_in_readme(estimator, arguments):
+def methods_of_papers():
+    """Arguments of the estimators in the tables of methods: of single trees, and of forests."""
+    text = (ROOT / "docs/results/methods.rst").read_text(encoding="utf-8")
+    _, trees, forests = text.split(".. list-table:: ")
+    return [re.findall(r"     - ``(\w+=.*)``$", part, re.M) for part in (trees, forests)]
+
+
+def made_as_on_the_page(estimator, arguments):
     names = vars(ngdt.initializers) | vars(ngdt.optimizers) | {
         "C": 1.0, "fitted_decision_tree": DecisionTreeClassifier()}
     return eval(f"estimator({arguments})", names | {"estimator": estimator})
 
 
-@pytest.mark.parametrize("arguments", methods_in_readme()[0])
-def test_methods_of_single_trees_in_readme(arguments):
-    made_as_in_readme(ngdt.ObliqueTreeClassifier, arguments)._validate_params()
+@pytest.mark.parametrize("arguments", methods_of_papers()[0])
+def test_methods_of_single_trees_on_the_page(arguments):
+    made_as_on_the_page(ngdt.ObliqueTreeClassifier, arguments)._validate_params()
 
 
-@pytest.mark.parametrize("arguments", methods_in_readme()[1])
-def test_methods_of_forests_in_readme(arguments):
+@pytest.mark.parametrize("arguments", methods_of_papers()[1])
+def test_methods_of_forests_on_the_page(arguments):
     X, y = load_digits(n_class=3, return_X_y=True)
     # Images of 28 x 28 pixels, as those of MNIST.
     images = X[:90].reshape(-1, 8, 8).repeat(3, axis=1).repeat(3, axis=2)
     images = np.pad(images, ((0, 0), (2, 2), (2, 2)))
-    forest = made_as_in_readme(ngdt.ObliqueForestClassifier, arguments)
+    forest = made_as_on_the_page(ngdt.ObliqueForestClassifier, arguments)
     forest.set_params(n_estimators=3, random_state=0)
     assert forest.fit(images.reshape(90, -1), y[:90]).score(images.reshape(90, -1), y[:90]) > 0.9
 

@@ -27,7 +27,7 @@ def test_version_is_the_same_everywhere():
 @pytest.mark.parametrize(
     "command",
     [
-        "python -m pip install . && ngdt demo",
+        'python -m pip install ".[plot,cli]" && ngdt demo',
         'python -m pip install -e ".[test]" && python -m pytest',
         'python -m pip install ".[docs]" && sphinx-build docs docs/_build/html',
     ],
@@ -37,9 +37,15 @@ def test_readme_has_the_commands(command):
     assert re.findall(f"^{re.escape(command)}$", README, flags=re.MULTILINE) == [command]
 
 
+def test_readme_is_read_to_its_end():
+    lines = README.splitlines()
+    assert len(lines) <= 150
+    assert sum(line.startswith("python -m pip install") for line in lines[:40]) == 2
+
+
 def test_links_of_the_readme_are_absolute_and_lead_somewhere():
     # Relative links would be dead on PyPI. Where absolute ones lead has to exist here.
-    links = re.findall(r"\]\(([^)#]+)\)", README)
+    links = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(r'src="([^"]+)"', README)
     assert [link for link in links if not link.startswith("https://")] == []
     text = "\n".join(links)
     files = re.findall(r"https://github\.com/ngdt/ngdt/(?:blob|tree)/main/(.+)", text)
@@ -47,6 +53,7 @@ def test_links_of_the_readme_are_absolute_and_lead_somewhere():
     pages = re.findall(r"https://ngdt\.readthedocs\.io/en/latest/(.+)\.html", text)
     assert files
     assert pages
+    assert pictures
     targets = files + pictures + [f"docs/{page}.rst" for page in pages]
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
