@@ -20,8 +20,37 @@ def test_public_names_exist():
 
 def test_version_is_the_same_everywhere():
     assert PROJECT["project"]["version"] == ngdt.__version__
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"\n## {ngdt.__version__}" in changelog
+    for file, line in (("CHANGELOG.md", "## {} ("), ("CITATION.cff", "version: {}\n"),
+                       ("conda/meta.yaml", '{{% set version = "{}" %}}')):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert f"\n{line.format(ngdt.__version__)}" in text, file
+
+
+def test_conda_recipe_asks_for_what_the_package_asks_for():
+    recipe = (ROOT / "conda/meta.yaml").read_text(encoding="utf-8")
+
+    def listed(section, until):
+        part = recipe.partition(f"  {section}:\n")[2].partition(f"\n{until}")[0]
+        return set(re.findall(r"- (\S+) (\S+)", part))
+
+    def asked(requirements):
+        return {re.fullmatch(r"([\w-]+)(.*)", each.lower()).groups() for each in requirements}
+
+    assert listed("run", "test") == asked(PROJECT["project"]["dependencies"])
+    assert listed("host", "  run") == asked(PROJECT["build-system"]["requires"])
+    assert f"  summary: {PROJECT['project']['description']}\n" in recipe
+    assert PROJECT["project"]["scripts"] == dict(re.findall(r"^    - (\S+) = (\S+)$", recipe, re.M))
+
+
+def test_supported_pythons_and_platforms_are_those_of_the_wheels():
+    page = (ROOT / "docs/install.rst").read_text(encoding="utf-8")
+    workflow = (ROOT / ".github/workflows/wheels.yml").read_text(encoding="utf-8")
+    table = page.split("\nPlatform ")[1].partition("\n\n")[0]
+    assert set(re.findall(r"tag: ([a-z]+)", workflow)) == set(re.findall("``([a-z]+)", table))
+    pythons = re.findall(r"cp3(\d+)\b", re.search(r"python: \[(.*)\]", workflow)[1])
+    assert f"CPython 3.{pythons[0]} to 3.{pythons[-1]} and" in page
+    assert [f"Programming Language :: Python :: 3.{each}" for each in pythons] == [
+        each for each in PROJECT["project"]["classifiers"] if re.search(r":: 3\.\d+$", each)]
 
 
 @pytest.mark.parametrize(
