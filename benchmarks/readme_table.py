@@ -76,7 +76,7 @@ def report(rows, folder):
     mean = rows.groupby(["model", "data"])[["score", *COSTS, *LATENCIES]].mean()
     costs_of = COSTS_OF if COSTS_OF in data else data[0]
     print(f"| model | {' | '.join(map(DATA.get, data))} | leaves | kB | fit, s | µs a row |")
-    print("|---" * (len(data) + 5) + "|")
+    print("|---" + "|--:" * (len(data) + 4) + "|")
     for model in [model for model in MODELS if model in set(rows["model"])]:
         scores = mean["score"].reindex([(model, name) for name in data]).to_list()
         print("|", " | ".join([model, *(cell(score, 1 if "%" in DATA[name] else 2)
