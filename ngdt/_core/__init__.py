@@ -33,3 +33,12 @@ bounds far values, threads.pyx divides mini-batches between threads. Nothing her
 but `_util`, which tests/project/test_imports.py checks. The theory page of the docs
 (docs/theory/bound.rst) has the equations under the same numbers, and what departs from the paper.
 """
+
+from importlib.util import find_spec as _find_spec
+from pathlib import Path as _Path
+
+# Python started in the source folder finds this package before an installed one.
+if _find_spec("ngdt._core.loss") is None:
+    raise ImportError(
+        f"ngdt is not built in {_Path(__file__).parents[2]}: start Python in another folder, or "
+        "build it there by python -m pip install -e .")

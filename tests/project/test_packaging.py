@@ -1,6 +1,10 @@
 """Names, versions and files of the package, and the commands of the README."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -85,6 +89,18 @@ def test_links_of_the_readme_are_absolute_and_lead_somewhere():
     assert pictures
     targets = files + pictures + [f"docs/{page}.rst" for page in pages]
     assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_a_source_folder_that_is_not_built_says_so(tmp_path):
+    # Where a newcomer starts Python after the first commands of the README.
+    shutil.copytree(ROOT / "ngdt", tmp_path / "ngdt", ignore=shutil.ignore_patterns(
+        "*.so", "*.pyd", "__pycache__"))
+    done = subprocess.run([sys.executable, "-c", "import ngdt"], cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": ""}, capture_output=True, text=True)
+    *_, last = done.stderr.splitlines()
+    assert last == (
+        f"ImportError: ngdt is not built in {tmp_path}: start Python in another folder, or "
+        "build it there by python -m pip install -e .")
 
 
 def test_typed_modules_have_their_stubs():
