@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class NumberColumn:
@@ -93,17 +95,20 @@ def encoded_columns(model):
         int(j): NumberColumn(names[j], k, float(fill), gaps.get(k), int(j) in table.booleans)
         for k, (j, fill) in enumerate(zip(table.numeric, table.fill, strict=True))}
     first += len(gaps)
+    # A table without numbers is encoded as float32.
+    dtype = np.float64 if len(table.numeric) else np.float32
     for j, categories in zip(table.categorical, table.categories, strict=True):
-        columns[int(j)] = _category_column(names[j], categories, first)
+        columns[int(j)] = _category_column(names[j], categories, first, dtype)
         first += categories.n_features
     return [columns[j] for j in range(len(names))]
 
 
-def _category_column(name, categories, first):
+def _category_column(name, categories, first, dtype):
     features = {
         category: first + feature if feature >= 0 else None
         for category, feature in categories.feature.items() if category not in categories.few}
-    missing = other = {first + k: value for k, value in enumerate(categories.unknown) if value}
+    missing = other = {
+        first + k: float(dtype(value)) for k, value in enumerate(categories.unknown) if value}
     if None in features:
         feature = features.pop(None)
         missing = {} if feature is None else {feature: 1.0}

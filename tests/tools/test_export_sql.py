@@ -90,6 +90,17 @@ def test_tables_with_categories_and_gaps(seed, classifies):
         assert found == model.predict(new).tolist()
 
 
+@pytest.mark.filterwarnings("ignore:X. values that did not occur")
+def test_a_table_of_categories_alone_is_encoded_as_float32():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"city": rng.choice(["Rome", "Oslo", "Lima"], 90, p=[0.5, 0.3, 0.2])})
+    model = ObliqueTreeRegressor(0, optimizer=None).fit(frame, rng.normal(size=90))
+    model.tree_ = Tree(np.empty((0, 3)), [], [], [], [[0.0]], [[[1e8, -1e7, 3.0]]])
+    new = pd.DataFrame({"city": ["Rome", "Mars", None]})
+    found = [value for value, in answer(export_sql(model), rows_of(new), new.columns)]
+    np.testing.assert_allclose(found, model.predict(new), rtol=1e-12)
+
+
 @pytest.mark.parametrize("optimizer", [None, "annealed"])
 def test_bools_are_cast(optimizer):
     """Databases with a type of bools neither compare them with numbers nor multiply them."""
