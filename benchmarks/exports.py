@@ -55,11 +55,11 @@ MAX_TRAIN, MAX_VALUES = 3000, 1_000_000
 # The models and their parameters.
 MODELS = {"default": ("tree", {}), "tao": ("tree", {"optimizer": TAO(C=0.1), "leaf": "constant"}),
           "forest": ("forest", {"n_estimators": 5})}
-# Predicts all rows.
+# Predicts all rows: structs if there are categories, else arrays.
 RUN = """
-void run(const double *x, long n, double *out)
+void run(const SAMPLE *x, long n, double *out)
 {
-    for (long i = 0; i < n; i++, x += ngdt_n_features)
+    for (long i = 0; i < n; i++, x += STEP)
         CALL;
 }
 """
@@ -127,14 +127,41 @@ def by_sql(model, X):
     return np.array([value for value, in found])
 
 
+def structs(X):
+    """Rows as the structs of the C code, and the texts to which they point."""
+    types = {name: np.float64 if is_number(X[name]) else np.uintp for name in X}
+    found, texts = np.zeros(len(X), np.dtype(list(types.items()))), []
+    for name in X:
+        if types[name] is np.float64:
+            found[name] = X[name].astype(float)
+            continue
+        column = [None if pd.isna(value) else ctypes.create_string_buffer(value.encode())
+                  for value in X[name]]
+        found[name] = [0 if value is None else ctypes.addressof(value) for value in column]
+        texts.append(column)
+    return found, texts
+
+
+def is_number(column):
+    return pd.api.types.is_numeric_dtype(column)
+
+
 def by_c(model, X):
-    X = np.ascontiguousarray(encoded(model, X), dtype=np.float64)
-    is_class = is_classifier(model)
+    is_class, code = is_classifier(model), export_c(model)
+    is_array = all(is_number(X[name]) for name in X)
     call = "out[i] = ngdt_predict(x)" if is_class else "ngdt_predict(x, out + i)"
-    code = export_c(model, encoded=True) + RUN.replace("CALL", call)
+    run = RUN.replace("CALL", call)
+    if is_array:
+        # A model with few gaps in training, or none, reads none.
+        X = X.to_numpy(np.float64) if "ngdt_encode" in code else encoded(model, X)
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        run = run.replace("SAMPLE", "double").replace("STEP", "ngdt_n_features")
+    else:
+        X, _texts = structs(X)
+        run = run.replace("SAMPLE", "ngdt_sample").replace("STEP", "1")
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "model.c"), Path(folder, "model.so")
-        source.write_text(code)
+        source.write_text(code + run)
         subprocess.run(["cc", "-O2", "-std=c99", "-shared", "-fPIC", source, "-o", library, "-lm"],
                        check=True)
         out = np.empty(len(X))

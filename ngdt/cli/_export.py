@@ -1,7 +1,7 @@
 """Write a model in the language of another program.
 
   ngdt export titanic.ngdt -o titanic.sql --table passengers
-  ngdt export wine.ngdt -o wine.c
+  ngdt export wine.ngdt -o wine.c, and -o wine.h for its header
 """
 
 from ngdt.cli._errors import Mistake, need
@@ -23,7 +23,8 @@ HELP = "write a model as C, SQL, ONNX, JSON, rules or a graph"
 
 def _c(model, arguments):
     dtype = {} if arguments.dtype is None else {"dtype": arguments.dtype}
-    return export_c(model, name=arguments.name, encoded=arguments.encoded, **dtype)
+    header = arguments.output is not None and arguments.output.lower().endswith(".h")
+    return export_c(model, name=arguments.name, header=header, **dtype)
 
 
 def _sql(model, arguments):
@@ -74,7 +75,7 @@ def add_arguments(parser):
     parser.add_argument("--dtype", choices=["double", "float"], help="C, ONNX: type of numbers")
     parser.add_argument(
         "--encoded", action="store_true",
-        help="C, ONNX: the code reads encoded samples, which a model of categories needs")
+        help="ONNX: the model reads encoded samples, which one of categories needs")
 
 
 def run(arguments):

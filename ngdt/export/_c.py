@@ -5,15 +5,17 @@ from string import Template
 
 from ngdt.export import _c_code as code
 from ngdt.export._c_data import TYPES, CData
-from ngdt.export._model import check_encoded, exported_model
+from ngdt.export._c_sample import CSample
+from ngdt.export._model import exported_model
 
 
-def export_c(model, *, name="ngdt", dtype="double", encoded=False):
+def export_c(model, *, name="ngdt", dtype="double", header=False):
     """Export a tree or a forest as C code.
 
-    The code is one file of C99. It allocates nothing, keeps no state, and needs no library but
-    ``math.h``. A prediction visits the nodes of the path only. Weights are stored, and multiplied,
-    as sparse rows where at most an eighth of a row is not zero. With the prefix `name`, it has
+    The code is one file of C99. It allocates nothing, keeps no state, and needs no library but the
+    standard one. A prediction visits the nodes of the path only. Weights are stored, and
+    multiplied, as sparse rows where at most an eighth of a row is not zero. With the prefix `name`,
+    it has
 
     - for classifiers, ``int ngdt_predict(const double *x)``, the index of the most probable class,
       ``void ngdt_predict_proba(const double *x, double *out)``, and the labels as strings,
@@ -22,6 +24,10 @@ def export_c(model, *, name="ngdt", dtype="double", encoded=False):
       of a `Tree` are its leaf values, as in `Tree.predict`;
     - the lengths of `x` and `out` as constants ``ngdt_n_features`` and ``ngdt_n_outputs``.
 
+    A model that was trained on a table with categories reads ``const ngdt_sample *sample`` instead
+    of `x`: a struct with a member for each column, which has its name. Categories are ``const char
+    *`` in UTF-8 or, where they are numbers, ``double``.
+
     Parameters
     ----------
     model : Tree or fitted estimator
@@ -29,9 +35,9 @@ def export_c(model, *, name="ngdt", dtype="double", encoded=False):
         Prefix of all names in the code, so that a program may have several models.
     dtype : {"double", "float"}, default="double"
         Type of the features, and of all numbers and sums of the code.
-    encoded : bool, default=False
-        Whether `x` is a row of ``model.encode(X)``. A model that was trained on a table with
-        categories or missing values needs that.
+    header : bool, default=False
+        Whether to write, instead of the code, its header: what other files of a program need to
+        call it.
 
     Returns
     -------
@@ -40,9 +46,9 @@ def export_c(model, *, name="ngdt", dtype="double", encoded=False):
     Raises
     ------
     ValueError
-        If the model needs encoded samples and `encoded` is False, if it is a pipeline whose other
-        steps transform the columns, if `name` is no C identifier, or if numbers of the model are
-        too large for float32.
+        If the model is a pipeline whose other steps transform the columns, if `name` is no C
+        identifier, if numbers of the model are too large for float32, or if a category holds a null
+        character or is a number that a double cannot be.
 
     Notes
     -----
@@ -51,13 +57,17 @@ def export_c(model, *, name="ngdt", dtype="double", encoded=False):
     754 and fuses no operations, as gcc does with ``-std=c99`` on current processors, without
     ``-ffast-math``. Probabilities may differ in the last digits. Rows of CSR matrices are summed in
     another order by this package: one so near to a threshold that rounding decides may go another
-    way.
+    way. A table of float32 has the values of gaps, and of unknown categories, in float32 here, and
+    in double there.
 
     With "float", weights, thresholds and sums are rounded to 24 bits. Samples within that error of
     a threshold may go another way.
 
-    Features have to be finite. A NaN that a score on the path meets gives -1 for a class, and NaN
-    for a regression.
+    Missing values are NaN, and NULL in place of a string, for a model that was trained on
+    categories, or on five missing values of a column. In others, a NaN that a score on the path
+    meets gives -1 for a class, and NaN for a regression. No number may be infinite.
+
+    Names of columns that are no identifiers are changed, and stand in a comment.
 
     Examples
     --------
@@ -72,26 +82,25 @@ def export_c(model, *, name="ngdt", dtype="double", encoded=False):
     if dtype not in TYPES:
         raise ValueError(f"dtype must be 'double' or 'float', got {dtype!r}")
     exported = exported_model(model)
-    check_encoded(exported, encoded, "C code")
-    data = CData(exported, name, dtype)
-    names = {
-        "name": name, "real": dtype, "n_features": exported.n_features,
+    sample, data = CSample(exported, name, dtype), CData(exported, name, dtype)
+    is_classifier = exported.classes is not None
+    prototypes = code.CLASSIFIER_PROTOTYPES if is_classifier else code.REGRESSOR_PROTOTYPES
+    names = sample.names | {
         "n_outputs": exported.n_outputs, "n_trees": len(exported.trees),
         "n_nodes": len(data.thresholds)}
 
     def filled(*parts, **more):
         return Template("".join(parts)).substitute(names, **more)
 
+    declarations = filled(code.TYPES) + sample.declaration() + filled(prototypes)
+    if header:
+        return filled(code.HEADER, declarations=declarations)
     linear = (code.LINEAR + code.SOFTMAX * exported.averages_probabilities) * data.has_slopes
-    routing = [filled(code.DOT), data.text(), filled(code.ROUTE)]
-    if exported.classes is None:
-        return "".join([
-            filled(code.HEAD, code.REGRESSOR_PROTOTYPES), *routing,
-            filled(code.TREE, linear=filled(linear)), filled(code.REGRESSOR)])
     # Softmax comes after the mean of logits, or in the leaves if probabilities are averaged.
-    softmax = code.SOFTMAX * (not exported.averages_probabilities)
+    softmax = code.SOFTMAX * (is_classifier and not exported.averages_probabilities)
     probabilities = code.PROBABILITIES * (code.SOFTMAX in (softmax + linear))
     return "".join([
-        filled(code.HEAD, code.CLASSIFIER_PROTOTYPES), data.labels(exported.classes), *routing,
-        filled(probabilities, code.TREE, linear=filled(linear)),
-        filled(code.CLASSIFIER, softmax=filled(softmax))])
+        filled(code.HEAD), declarations, data.labels(exported.classes) if is_classifier else "",
+        filled(code.DOT), data.text(), filled(code.ROUTE),
+        filled(probabilities, code.TREE, linear=filled(linear)), sample.definitions(),
+        filled(code.CLASSIFIER if is_classifier else code.REGRESSOR, softmax=filled(softmax))])

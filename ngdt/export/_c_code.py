@@ -1,39 +1,56 @@
 """Templates of the C code, without the numbers of a model.
 
-``$name`` is the prefix of all names, ``$real`` the type of all numbers. Sums run in the order of
-`src/dot.c`: to 16 partial sums, then to 4, which are added pairwise.
+``$name`` is the prefix of all names, ``$real`` the type of all numbers, ``$sample`` the sample that
+is predicted, and ``$width`` the number of features. Sums run in the order of `src/dot.c`: to 16
+partial sums, then to 4, which are added pairwise.
+"""
+
+HEADER = """\
+/* Written by ngdt.export.export_c: what other files need of its code. */
+#ifndef ${name}_h
+#define ${name}_h
+#ifdef __cplusplus
+extern "C" {
+#endif
+$declarations
+#ifdef __cplusplus
+}
+#endif
+#endif
 """
 
 HEAD = """\
 /* Written by ngdt.export.export_c. C99 with math.h; it allocates nothing, and keeps no state. */
 #include <math.h>
-
+$strings
 /* A fused multiply-add rounds once where a product and a sum round twice. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
+"""
 
+TYPES = """
 typedef $real ${name}_real;
 enum {
     ${name}_n_features = $n_features,
-    ${name}_n_outputs = $n_outputs,
+$n_encoded    ${name}_n_outputs = $n_outputs,
     ${name}_n_trees = $n_trees,
     ${name}_n_nodes = $n_nodes
 };
 """
 
 CLASSIFIER_PROTOTYPES = """
-/* Index of the most probable class; -1 where a NaN in x decides. */
-int ${name}_predict(const ${name}_real *x);
-/* Probabilities of the classes; NaN where a NaN in x decides. */
-void ${name}_predict_proba(const ${name}_real *x, ${name}_real *out);
+/* Index of the most probable class$no_class. */
+int ${name}_predict(const $sample);
+/* Probabilities of the classes$no_number. */
+void ${name}_predict_proba(const $sample, ${name}_real *out);
 /* The labels. */
 extern const char *const ${name}_classes[${name}_n_outputs];
 """
 
 REGRESSOR_PROTOTYPES = """
-/* Predictions, one for each output; NaN where a NaN in x decides. */
-void ${name}_predict(const ${name}_real *x, ${name}_real *out);
+/* Predictions, one for each output$no_number. */
+void ${name}_predict(const $sample, ${name}_real *out);
 """
 
 # gcc vectorises 16 statements, one for each feature, at -O2, but a loop at -O3 only.
@@ -56,13 +73,13 @@ static ${name}_real ${name}_dense(const ${name}_real *w, const ${name}_real *x)
 {
     ${name}_real sum[16] = {0}, rest = 0;
     int j = 0, i;
-    for (; j + 16 <= ${name}_n_features; j += 16) {
+    for (; j + 16 <= ${width}; j += 16) {
 """ + "".join(f"        sum[{i}] += x[j + {i}] * w[j + {i}];\n" for i in range(16)) + """\
     }
-    for (; j + 4 <= ${name}_n_features; j += 4)
+    for (; j + 4 <= ${width}; j += 4)
         for (i = 0; i < 4; i++)
             sum[i] += x[j + i] * w[j + i];
-    for (; j < ${name}_n_features; j++)
+    for (; j < ${width}; j++)
         rest += x[j] * w[j];
     return ${name}_total(sum, rest);
 }
@@ -74,9 +91,9 @@ static ${name}_real ${name}_sparse(
     int j = 0;
     if (n == 1)
         return x[column[0]] * w[0];
-    for (; j < n && column[j] < ${name}_n_features / 16 * 16; j++)
+    for (; j < n && column[j] < ${width} / 16 * 16; j++)
         sum[column[j] % 16] += x[column[j]] * w[j];
-    for (; j < n && column[j] < ${name}_n_features / 4 * 4; j++)
+    for (; j < n && column[j] < ${width} / 4 * 4; j++)
         sum[column[j] % 4] += x[column[j]] * w[j];
     for (; j < n; j++)
         rest += x[column[j]] * w[j];
@@ -167,11 +184,11 @@ SOFTMAX = """\
 
 # $softmax is empty, or SOFTMAX where means are logits.
 CLASSIFIER = """
-int ${name}_predict(const ${name}_real *x)
+int ${name}_predict(const $sample)
 {
     ${name}_real mean[${name}_n_outputs];
     int best = 0, k;
-    ${name}_mean(x, mean);
+$encode    ${name}_mean(x, mean);
     if (mean[0] != mean[0])
         return -1;
     for (k = 1; k < ${name}_n_outputs; k++)
@@ -179,15 +196,85 @@ int ${name}_predict(const ${name}_real *x)
     return best;
 }
 
-void ${name}_predict_proba(const ${name}_real *x, ${name}_real *out)
+void ${name}_predict_proba(const $sample, ${name}_real *out)
 {
-    ${name}_mean(x, out);
+$encode    ${name}_mean(x, out);
 $softmax}
 """
 
 REGRESSOR = """
-void ${name}_predict(const ${name}_real *x, ${name}_real *out)
+void ${name}_predict(const $sample, ${name}_real *out)
 {
-    ${name}_mean(x, out);
+$encode    ${name}_mean(x, out);
 }
+"""
+
+# --- encoding of the columns of a table as features -----------------------------------------------
+
+N_ENCODED = """\
+    ${name}_n_encoded = $n_encoded,
+"""
+
+ENCODE = """\
+    ${name}_real x[${name}_n_encoded];
+    ${name}_encode(sample, x);
+"""
+
+SAMPLE = """
+/* A row of the table. NaN is a missing number, NULL a missing text. Texts are UTF-8. */
+typedef struct {
+$members} ${name}_sample;
+"""
+
+NUMBER = """
+static ${name}_real ${name}_number(${name}_real value, ${name}_real fill)
+{
+    return value != value ? fill : value;
+}
+"""
+
+# Both kinds of categories, strings and numbers, are found by bisection. $comparison is negative
+# where a value comes before categories[middle], and zero where it is this one.
+FIND = """
+/* Place of a category among the features of its column; -1 if it has none, -2 if it is unknown. */
+static int ${name}_find_$kind(
+    $value, const $category *categories, const int *places, int n, int missing)
+{
+    int first = 0;
+    if ($is_missing)
+        return missing;
+    while (first < n) {
+        const int middle = first + (n - first) / 2;
+        const int order = $comparison;
+        if (order == 0)
+            return places[middle];
+        if (order < 0)
+            n = middle;
+        else
+            first = middle + 1;
+    }
+    return -2;
+}
+"""
+
+OF_TEXTS = {
+    "kind": "text", "value": "const char *value", "category": "char *const",
+    "is_missing": "!value", "comparison": "strcmp(value, categories[middle])"}
+OF_NUMBERS = {
+    "kind": "number", "value": "double value", "category": "double", "is_missing": "value != value",
+    "comparison": "(value > categories[middle]) - (value < categories[middle])"}
+
+CATEGORY = """
+static void ${name}_category(int place, const ${name}_real *unknown, int n, ${name}_real *out)
+{
+    int k;
+    for (k = 0; k < n; k++)
+        out[k] = place == -2 ? unknown[k] : (${name}_real)(k == place);
+}
+"""
+
+ENCODER = """
+static void ${name}_encode(const $sample, ${name}_real *x)
+{
+$statements}
 """

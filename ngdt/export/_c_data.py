@@ -72,15 +72,7 @@ class CData:
                 self._ranges.append(_braces(self._numbers(ranges[leaf, output])))
 
     def _numbers(self, values):
-        """Numbers as literals of C, without rounding; limits may be infinite."""
-        with np.errstate(over="ignore"):
-            rounded = values.astype(TYPES[self._dtype])
-        if np.isinf(rounded[np.isfinite(values)]).any():
-            raise ValueError("model has numbers that are too large for float: use dtype='double'")
-        suffix = "f" if self._dtype == "float" else ""
-        return [
-            f"{number}{suffix}" if np.isfinite(number) else "INFINITY" if number > 0 else
-            "-INFINITY" for number in rounded]
+        return literals(values, self._dtype)
 
     def text(self):
         """The definitions of all arrays that a prediction reads.
@@ -98,7 +90,9 @@ class CData:
             ("int", "roots", "", map(str, self._roots)), (real, "values", width, self._values)]
         if self.has_slopes:
             arrays += [("int", "slopes", "", self._slopes), (real, "ranges", "[2]", self._ranges)]
-        return "\n" + "".join(self._definition(*array) for array in arrays)
+        return "\n" + "".join(
+            definition(type_, f"{self._name}_{array}", width, items)
+            for type_, array, width, items in arrays)
 
     def labels(self, classes):
         """The definition of the array of the labels.
@@ -111,23 +105,69 @@ class CData:
         -------
         str
         """
-        labels = ",\n    ".join(_string(str(label)) for label in classes)
+        labels = ",\n    ".join(string(str(label)) for label in classes)
         return f"\nconst char *const {self._name}_classes[] = {{\n    {labels}}};\n"
-
-    def _definition(self, type_, name, width, items):
-        items = list(items) or ["{0}" if width or type_.startswith("struct") else "0"]
-        lines = [
-            ", ".join(items[first:first + _PER_LINE]) for first in range(0, len(items), _PER_LINE)]
-        text = ",\n    ".join(lines)
-        return f"static const {type_} {self._name}_{name}[]{width} = {{\n    {text}}};\n"
-
 
 def _braces(items):
     return f"{{{', '.join(map(str, items))}}}"
 
 
-def _string(text):
-    """String literal; all but letters, digits and some signs are octal codes of UTF-8."""
+def definition(type_, name, width, items):
+    """The definition of an array.
+
+    Parameters
+    ----------
+    type_, name : str
+    width : str
+        What follows the first length.
+    items : iterable of str
+        Literals.
+
+    Returns
+    -------
+    str
+    """
+    items = list(items) or ["{0}" if width or type_.startswith("struct") else "0"]
+    lines = [
+        ", ".join(items[first:first + _PER_LINE]) for first in range(0, len(items), _PER_LINE)]
+    text = ",\n    ".join(lines)
+    return f"static const {type_} {name}[]{width} = {{\n    {text}}};\n"
+
+
+def literals(values, dtype):
+    """Numbers as literals of C, without rounding; limits may be infinite.
+
+    Parameters
+    ----------
+    values : array-like of float
+    dtype : {"double", "float"}
+
+    Returns
+    -------
+    list of str
+    """
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        rounded = values.astype(TYPES[dtype])
+    if np.isinf(rounded[np.isfinite(values)]).any():
+        raise ValueError("model has numbers that are too large for float: use dtype='double'")
+    suffix = "f" if dtype == "float" else ""
+    return [
+        f"{number}{suffix}" if np.isfinite(number) else "INFINITY" if number > 0 else
+        "-INFINITY" for number in rounded]
+
+
+def string(text):
+    """String literal; all but letters, digits and some signs are octal codes of UTF-8.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
     is_plain = set(b" _-+.,:;=()<>") | {byte for byte in range(128) if chr(byte).isalnum()}
     return '"' + "".join(
         chr(byte) if byte in is_plain else f"\\{byte:03o}"

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Places of categories all of whose features are 0, and of those that training did not have.
+NONE, UNKNOWN = -1, -2
+
 
 @dataclass(frozen=True)
 class NumberColumn:
@@ -52,12 +55,47 @@ class CategoryColumn:
     missing, other : dict of int to float
         Values of the features that are not 0 for missing categories, and for all that `features`
         lacks.
+    few : tuple
+        Categories of training that count as unknown.
     """
 
     name: str
     features: dict
     missing: dict
     other: dict
+    few: tuple = ()
+
+    @property
+    def is_text(self):
+        """Return whether the categories are strings, not numbers."""
+        return all(isinstance(category, str) for category in (*self.features, *self.few))
+
+    @property
+    def first(self):
+        """Index of the first of the features of the column, which follow each other."""
+        return min(self._all_features())
+
+    @property
+    def unknown(self):
+        """Values of all features for an unknown category, list of float."""
+        return [self.other.get(feature, 0.0) for feature in sorted(self._all_features())]
+
+    @property
+    def places(self):
+        """Place of each category among the features, dict; `NONE` without a feature."""
+        return {category: NONE if feature is None else feature - self.first
+                for category, feature in self.features.items()}
+
+    @property
+    def missing_place(self):
+        """Place of a missing category among the features, `NONE` or `UNKNOWN`."""
+        if self.missing == self.other:
+            return UNKNOWN
+        return next((feature - self.first for feature in self.missing), NONE)
+
+    def _all_features(self):
+        features = {*self.features.values(), *self.missing, *self.other}
+        return features - {None}
 
     def is_used(self, weights):
         """Return whether some feature of the column has a nonzero weight."""
@@ -72,6 +110,27 @@ class CategoryColumn:
         return ({category: 0.0 if feature is None else float(weights[feature])
                  for category, feature in self.features.items()},
                 total(self.missing), total(self.other))
+
+    def doubles(self):
+        """Categories that are numbers, as float, dict to their places.
+
+        Raises
+        ------
+        ValueError
+            If one is not a float64.
+        """
+        found = {}
+        for category, place in self.places.items():
+            try:
+                number = float(category)
+            except OverflowError:
+                number = np.nan
+            if number != category:
+                raise ValueError(
+                    f"model has the category {category!r} of column {self.name!r}, which is no "
+                    "number of type double: convert the column to strings, and train anew")
+            found[number] = place
+        return found
 
 
 def encoded_columns(model):
@@ -112,4 +171,5 @@ def _category_column(name, categories, first, dtype):
     if None in features:
         feature = features.pop(None)
         missing = {} if feature is None else {feature: 1.0}
-    return CategoryColumn(name, features, missing, other)
+    few = tuple(category for category in categories.few if category is not None)
+    return CategoryColumn(name, features, missing, other, few)

@@ -94,6 +94,7 @@ def _column_object(column):
     column_object = asdict(column)
     if isinstance(column, CategoryColumn):
         column_object["categories"] = column_object.pop("features")
+        del column_object["few"]
         for name in ("categories", "missing", "other"):
             column_object[name] = [[*pair] for pair in column_object[name].items()]
     return column_object

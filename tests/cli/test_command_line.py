@@ -294,10 +294,15 @@ def test_explain(run, folder):
 @pytest.mark.parametrize("name", [name for name in EXPORTS if name != "onnx"])
 def test_export_writes_every_format(name, run, folder):
     file = f"model{EXPORTS[name].suffixes[0]}"
-    run("export", "wine.ngdt", "-o", file, "--encoded")
+    run("export", "wine.ngdt", "-o", file)
     content = (folder / file).read_text()
-    assert run("export", "wine.ngdt", "-f", name, "--encoded").out == content
+    assert run("export", "wine.ngdt", "-f", name).out == content
     assert len(content.splitlines()) > 1 or name == "rules"
+
+
+def test_export_writes_the_header_of_c(run, folder):
+    run("export", "wine.ngdt", "-o", "wine.H", "--name", "wine")
+    assert "#ifndef wine_h\n" in (folder / "wine.H").read_text()
 
 
 def test_every_export_of_the_package_has_a_format():
@@ -486,7 +491,6 @@ def test_the_task_follows_from_the_target(y, task):
     ("export deep.ngdt -f rules", "a DeepTreeClassifier, whose splits are networks"),
     ("export deep.ngdt -f c", "a DeepTreeClassifier, whose splits are networks"),
     ("export wine.ngdt", "--format is missing: c, sql"),
-    ("export wine.ngdt -o x.c", "give --encoded"),
     ("compare wine.csv -t cultivar --folds 500", "--folds must be from 2 to the 178 rows"),
     ("compare wine.csv -t cultivar --models trees", "Did you mean 'tree'?"),
 ])

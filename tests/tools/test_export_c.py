@@ -6,6 +6,8 @@ import platform
 import shutil
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
 
+from exported_tables import make_dyadic, random_case
 from ngdt import (
     ObliqueForestClassifier,
     ObliqueForestRegressor,
@@ -56,9 +59,11 @@ class Compiled:
 
     def _call(self, function, x, n_outputs=0):
         out = np.full(n_outputs, np.nan, self.type)
-        x = np.ascontiguousarray(x, self.type)
+        if not isinstance(x, np.void):      # a struct
+            x = np.ascontiguousarray(x, self.type)
         result = getattr(self.library, function)(
-            *(ctypes.c_void_p(array.ctypes.data) for array in (x, out)[:1 + (n_outputs > 0)]))
+            *(ctypes.c_void_p(array.__array_interface__["data"][0]) for array in
+              (np.asarray(x), out)[:1 + (n_outputs > 0)]))
         return out if n_outputs else result
 
     def classes(self, i, X):
@@ -209,17 +214,153 @@ def test_only_leaves_of_the_tree_are_logits(folder):
     assert not np.allclose(values, softmax(values))
 
 
-def test_encoded_tables(folder):
-    pandas = pytest.importorskip("pandas")
+def structs(rows, holds, dtype):
+    """Rows as the structs of the code, or as arrays if none holds categories; and their texts."""
+    if set(holds) == {"number"}:
+        return rows.astype(float).to_numpy(dtype), []
+    types = {"text": np.uintp, "code": np.float64, "number": dtype}
+    found = np.zeros(len(rows), np.dtype(
+        [(f"f{j}", types[each]) for j, each in enumerate(holds)], align=True))
+    texts = []
+    for j, each in enumerate(holds):
+        values = rows.iloc[:, j].astype(object)
+        values = values.where(values.notna(), None).tolist()
+        if each == "text":
+            column = [None if value is None else ctypes.create_string_buffer(value.encode())
+                      for value in values]
+            found[f"f{j}"] = [0 if value is None else ctypes.addressof(value) for value in column]
+            texts.append(column)
+        else:
+            found[f"f{j}"] = [np.nan if value is None else value for value in values]
+    return found, texts
+
+
+@FEW_COMPILATIONS
+@given(st.integers(0, 2**20))
+def test_tables_of_all_types(folder, seed):
+    cases = [random_case(10 * seed + i) for i in range(10)]
+    compiled = Compiled([case.model for case in cases], folder)
+    for i, (model, rows, holds) in enumerate(cases):
+        found, _texts = structs(rows, holds, np.float64)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X. values that did not occur")
+            wanted = model.predict(rows)
+            if not hasattr(model, "classes_"):
+                assert_same_bits(compiled.values(i, found, model.n_outputs_), wanted)
+                continue
+            proba = model.predict_proba(rows)
+        k = proba.shape[1]
+        np.testing.assert_allclose(compiled.probabilities(i, found, k), proba, rtol=1e-12)
+        # Sums of probabilities in a forest are rounded.
+        clear = np.ones(len(proba), bool) if k == 1 or not hasattr(model, "estimators_") else (
+            np.sort(proba, axis=1)[:, -2:] @ [-1, 1] > 1e-12)
+        assert (model.classes_[compiled.classes(i, found)] == wanted)[clear].all()
+
+
+def test_tables_in_float(folder):
+    """Numbers of the tables and trees are exact, but not the values of forests."""
+    cases = [case for case in map(random_case, range(40))
+             if not hasattr(case.model, "estimators_")][:10]
+    for case in cases:
+        make_dyadic(case.model)
+    compiled = Compiled([case.model for case in cases], folder, dtype="float")
+    for i, (model, rows, holds) in enumerate(cases):
+        found, _texts = structs(rows, holds, np.float32)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X. values that did not occur")
+            wanted = model.predict(rows)
+        if hasattr(model, "classes_"):
+            assert (model.classes_[compiled.classes(i, found)] == wanted).all()
+        else:
+            np.testing.assert_array_equal(compiled.values(i, found, model.n_outputs_), wanted)
+
+
+def test_numbers_with_gaps_are_an_array(folder):
     rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    X[::4, 1] = np.nan
+    model = fitted(ObliqueTreeRegressor, X, np.where(np.isnan(X[:, 1]), 9.0, X[:, 0]), max_depth=3)
+    assert "const ngdt_real *sample" in export_c(model)
+    assert "ngdt_n_features = 3," in export_c(model)
+    X[::5] = np.nan
+    assert_same_bits(Compiled([model], folder).values(0, X, 1)[:, 0], model.predict(X))
+
+
+def test_members_are_named_as_the_columns():
+    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({
-        "city": rng.choice(["Rome", "Oslo"], 60), "age": rng.integers(0, 9, 60).astype(float)})
-    frame.loc[::5, "age"] = None
-    model = ObliqueTreeClassifier(3, optimizer=None).fit(frame, np.arange(60) % 2)
-    with pytest.raises(ValueError, match=r"encoded=True, and pass it rows of model\.encode"):
-        export_c(model)
-    compiled = Compiled([model], folder, encoded=True)
-    assert (compiled.classes(0, model.encode(frame)) == model.predict(frame)).all()
+        name: np.arange(20.0) for name in ("a b", "a_b", "a.b", "class", "2nd", "*/ é", "é", "")})
+    frame["city"] = ["Rome", "Oslo"] * 10
+    header = export_c(fitted(ObliqueTreeRegressor, frame, np.arange(20)), header=True)
+    assert header[header.index("typedef struct"):header.index("/* Predictions")] == """\
+typedef struct {
+    ngdt_real a_b_2;  /* a b */
+    ngdt_real a_b;
+    ngdt_real a_b_3;  /* a.b */
+    ngdt_real class_;  /* class */
+    ngdt_real x2nd;  /* 2nd */
+    ngdt_real x;  /* * / é */
+    ngdt_real x_2;  /* é */
+    ngdt_real x_3;  /* "" */
+    const char *city;
+} ngdt_sample;
+
+"""
+
+
+MAIN = """
+#include <stdio.h>
+#include "flat.h"
+
+int main(void)
+{
+    flat_sample flat;
+    double out;
+    flat.class_ = 0;
+    flat.city = "Oslo";
+    flat_predict(&flat, &out);
+    printf("%.0f", out);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_other_files_include_the_header(folder, language):
+    pandas = pytest.importorskip("pandas")
+    if shutil.which({"c": "cc", "c++": "g++"}[language]) is None:
+        pytest.skip(f"no compiler of {language}")
+    frame = pandas.DataFrame({"class": np.arange(20.0), "city": ["Rome", "Oslo"] * 10})
+    model = fitted(ObliqueTreeRegressor, frame, np.arange(20) % 2 * 7.0, max_depth=1)
+    (folder / "flat.c").write_text(export_c(model, name="flat"))
+    (folder / "flat.h").write_text(export_c(model, name="flat", header=True))
+    (folder / f"main.{language}").write_text(MAIN)
+    flags = FLAGS[:-2]
+    subprocess.run([COMPILER, *flags, "-c", "flat.c"], check=True, cwd=folder)
+    compiler, standard = ("cc", "-std=c99") if language == "c" else ("g++", "-std=c++11")
+    flags[flags.index("-std=c99")] = standard
+    subprocess.run(
+        [compiler, *flags, "-x", language, f"main.{language}", "-x", "none", "flat.o", "-o", "main",
+         "-lm"], check=True, cwd=folder)
+    printed = subprocess.run([folder / "main"], check=True, capture_output=True, text=True).stdout
+    assert printed == "7"
+
+
+def test_categories_that_c_cannot_hold():
+    pandas = pytest.importorskip("pandas")
+    for values, message in [
+            (["Ro\0me", "Oslo"], "holds '.x00', which C cannot"),
+            ([2**53 + 1, 1], "category 9007199254740993 of column 'code'")]:
+        frame = pandas.DataFrame({"code": pandas.Categorical(values * 10)})
+        model = fitted(ObliqueTreeClassifier, frame, np.arange(20) % 2, max_depth=1)
+        with pytest.raises(ValueError, match=message):
+            export_c(model)
+
+
+def test_models_of_numbers_are_written_as_ever(iris):
+    """Programs call this code: a change of it is meant, and a line of the changelog."""
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(*iris)
+    assert export_c(model, name="iris") == Path(__file__).with_name("golden_iris.c").read_text()
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

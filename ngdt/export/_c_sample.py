@@ -1,0 +1,165 @@
+"""Samples in C, and their encoding as features."""
+
+import re
+from collections import Counter
+from string import Template
+
+from ngdt._inspection.rules import one_line
+from ngdt.export import _c_code as code
+from ngdt.export._c_data import definition, literals, string
+from ngdt.export._characters import check_writable, writable
+from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
+
+# Words of C and C++, and macros of the headers and of compilers.
+_RESERVED = re.compile("""
+    alignas|alignof|and|and_eq|asm|auto|bitand|bitor|bool|break|case|catch|char|class|co_await|
+    co_return|co_yield|compl|concept|const|const_cast|consteval|constexpr|constinit|continue|
+    decltype|default|delete|do|double|dynamic_cast|else|enum|errno|explicit|export|extern|false|
+    float|for|friend|goto|i386|if|inline|int|linux|long|mutable|namespace|new|noexcept|not|
+    not_eq|nullptr|operator|or|or_eq|private|protected|public|register|reinterpret_cast|requires|
+    restrict|return|short|signed|sizeof|static|static_assert|static_cast|struct|switch|template|
+    this|thread_local|throw|true|try|typedef|typeid|typename|typeof|typeof_unqual|union|unix|
+    unsigned|using|virtual|void|volatile|wchar_t|while|xor|xor_eq|DOMAIN|HUGE|HUGE_VAL.*|
+    INFINITY|MATH_.*|MAXFLOAT|NAN|NULL|OVERFLOW|PLOSS|SING|TLOSS|UNDERFLOW|X_TLOSS|(FP|M)_.*
+""", re.VERBOSE)
+
+
+class CSample:
+    """Sample that the code of a model reads.
+
+    Of a table with categories, it is a struct with a member for each column, else an array.
+
+    Parameters
+    ----------
+    model : ExportedModel
+    name : str
+        Prefix of all names.
+    dtype : {"double", "float"}
+
+    Attributes
+    ----------
+    names : dict
+        What templates are filled with.
+    """
+
+    def __init__(self, model, name, dtype):
+        self._columns, self._name, self._dtype = encoded_columns(model), name, dtype
+        self._is_encoded = model.is_encoded
+        self._kinds = {each.is_text for each in self._columns if isinstance(each, CategoryColumn)}
+        self.names = {
+            "name": name, "real": dtype, "n_features": len(self._columns),
+            "sample": f"{name}_real *x", "width": f"{name}_n_features", "n_encoded": "",
+            "encode": "", "strings": "#include <string.h>\n" * (True in self._kinds),
+            "no_class": "; -1 where a NaN in x decides",
+            "no_number": "; NaN where a NaN in x decides"}
+        if self._is_encoded:
+            size = Template(code.N_ENCODED).substitute(name=name, n_encoded=model.n_features)
+            self.names |= {
+                "sample": f"{name}_{'sample' if self._kinds else 'real'} *sample",
+                "width": f"{name}_n_encoded", "n_encoded": size, "no_class": "", "no_number": "",
+                "encode": Template(code.ENCODE).substitute(name=name)}
+
+    def declaration(self):
+        """The type of a sample, if it is a struct."""
+        if not self._kinds:
+            return ""
+        members = []
+        for column, member in zip(self._columns, _members(self._columns), strict=True):
+            type_ = f"{self._name}_real "
+            if isinstance(column, CategoryColumn):
+                type_ = "const char *" if column.is_text else "double "
+            note = "" if column.name == member else f"  /* {_comment(column.name)} */"
+            members.append(f"    {type_}{member};{note}\n")
+        return self._filled(code.SAMPLE, members="".join(members))
+
+    def definitions(self):
+        """The function that encodes a sample, and what it needs; empty if none is encoded."""
+        if not self._is_encoded:
+            return ""
+        helpers, arrays, statements = [], [], []
+        if any(not isinstance(each, CategoryColumn) for each in self._columns):
+            helpers.append(self._filled(code.NUMBER))
+        for is_text in sorted(self._kinds):
+            helpers.append(
+                self._filled(code.FIND, **(code.OF_TEXTS if is_text else code.OF_NUMBERS)))
+        if self._kinds:
+            helpers.append(self._filled(code.CATEGORY) + "\n")
+        values = [f"sample->{member}" for member in _members(self._columns)] if self._kinds else [
+            f"sample[{j}]" for j in range(len(self._columns))]
+        for j, (column, value) in enumerate(zip(self._columns, values, strict=True)):
+            if isinstance(column, CategoryColumn):
+                arrays += self._arrays(column, j)
+                statements.append(self._category(column, j, value))
+            else:
+                statements += self._number(column, value)
+        encoder = self._filled(code.ENCODER, statements="".join(
+            f"    {statement};\n" for statement in statements))
+        return "".join([*helpers, *arrays, encoder])
+
+    def _number(self, column, value):
+        (fill,) = literals([column.fill], self._dtype)
+        yield f"x[{column.feature}] = {self._name}_number({value}, {fill})"
+        if column.gap is not None:
+            yield f"x[{column.gap}] = {value} != {value}"
+
+    def _arrays(self, column, j):
+        """The categories of a column, sorted, their places, and the values of unknown ones."""
+        if column.is_text:
+            for category in column.features:
+                check_writable(category, "C")
+            items = sorted((category.encode(), place, string(category))
+                           for category, place in column.places.items())
+        else:
+            items = [(number, place, *literals([number], "double"))
+                     for number, place in sorted(column.doubles().items())]
+        for type_, kind, texts in [
+                ("char *const" if column.is_text else "double", "categories",
+                 [text for _, _, text in items]),
+                ("int", "places", [str(place) for _, place, _ in items]),
+                (f"{self._name}_real", "unknown", literals(column.unknown, self._dtype))]:
+            yield definition(type_, f"{self._name}_{kind}_{j}", "", texts)
+
+    def _category(self, column, j, value):
+        name, kind = self._name, "text" if column.is_text else "number"
+        return (
+            f"{name}_category(\n        {name}_find_{kind}({value}, {name}_categories_{j}, "
+            f"{name}_places_{j}, {len(column.features)}, {column.missing_place}),\n"
+            f"        {name}_unknown_{j}, {len(column.unknown)}, x + {column.first})")
+
+    def _filled(self, template, **more):
+        return Template(template).substitute(self.names, **more)
+
+
+def _members(columns):
+    """Names of the members of a struct: those of the columns, as far as they are identifiers."""
+    names, found = [column.name for column in columns], []
+    for name in names:
+        member = re.sub("[^A-Za-z0-9_]+", "_", name)
+        if member != name:
+            member = member.strip("_")
+        if not re.match("[A-Za-z]", member):
+            member = f"x{member}"
+        found.append(f"{member}_" if _RESERVED.fullmatch(member) else member)
+    return _unique(found, names)
+
+
+def _unique(members, names):
+    """Make members unique by numbers; those that are names of columns stay as they are."""
+    taken = {*names} & {*members}
+    numbers, found = Counter(), []
+    for member, name in zip(members, names, strict=True):
+        candidate = member
+        while candidate != name and candidate in taken:
+            numbers[member] += 1
+            candidate = f"{member}_{numbers[member] + 1}"
+        taken.add(candidate)
+        found.append(candidate)
+    return found
+
+
+def _comment(name):
+    """A name within a comment, which it must not end."""
+    text = "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode()
+        for each in writable(one_line(name)))
+    return text.replace("*/", "* /").replace("/*", "/ *")
