@@ -235,10 +235,16 @@ def structs(rows, holds, dtype):
     return found, texts
 
 
+def without_new_gaps(case):
+    """The case with numbers in place of gaps, if the code of its model reads none."""
+    return case if "_encode(" in export_c(case.model) else case._replace(
+        rows=case.rows.astype(float).fillna(0.0))
+
+
 @FEW_COMPILATIONS
 @given(st.integers(0, 2**20))
 def test_tables_of_all_types(folder, seed):
-    cases = [random_case(10 * seed + i) for i in range(10)]
+    cases = [without_new_gaps(random_case(10 * seed + i)) for i in range(10)]
     compiled = Compiled([case.model for case in cases], folder)
     for i, (model, rows, holds) in enumerate(cases):
         found, _texts = structs(rows, holds, np.float64)
@@ -259,7 +265,7 @@ def test_tables_of_all_types(folder, seed):
 
 def test_tables_in_float(folder):
     """Numbers of the tables and trees are exact, but not the values of forests."""
-    cases = [case for case in map(random_case, range(40))
+    cases = [without_new_gaps(case) for case in map(random_case, range(40))
              if not hasattr(case.model, "estimators_")][:10]
     for case in cases:
         make_dyadic(case.model)
