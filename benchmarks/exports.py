@@ -173,9 +173,15 @@ def by_c(model, X):
 def by_onnx(model, X, dtype="double"):
     from onnxruntime import InferenceSession
 
-    X = encoded(model, X).astype({"double": np.float64, "float": np.float32}[dtype])
-    onnx_model = export_onnx(model, dtype=dtype, encoded=True)
-    return InferenceSession(onnx_model.SerializeToString()).run(None, {"X": X})[0].ravel()
+    session = InferenceSession(export_onnx(model, dtype=dtype).SerializeToString())
+    type_ = {"double": np.float64, "float": np.float32}[dtype]
+    if all(is_number(X[name]) for name in X):
+        inputs = {"X": X.to_numpy(type_)}
+    else:
+        inputs = {
+            name: X[[name]].to_numpy(type_) if is_number(X[name]) else
+            X[[name]].fillna("").to_numpy(object) for name in X}
+    return session.run(None, inputs)[0].ravel()
 
 
 def by_text(model, X):

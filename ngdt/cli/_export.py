@@ -38,7 +38,7 @@ def _json(model, arguments):
 def _onnx(model, arguments):
     need("onnx", "this format needs", "ngdt[onnx]")
     dtype = {} if arguments.dtype is None else {"dtype": arguments.dtype}
-    return export_onnx(model, encoded=arguments.encoded, **dtype).SerializeToString()
+    return export_onnx(model, **dtype).SerializeToString()
 
 
 def _rules(model, arguments):
@@ -73,9 +73,6 @@ def add_arguments(parser):
     parser.add_argument("--table", default="data", help="SQL: name of the table (default: data)")
     parser.add_argument("--name", default="ngdt", help="C: prefix of all names (default: ngdt)")
     parser.add_argument("--dtype", choices=["double", "float"], help="C, ONNX: type of numbers")
-    parser.add_argument(
-        "--encoded", action="store_true",
-        help="ONNX: the model reads encoded samples, which one of categories needs")
 
 
 def run(arguments):
@@ -84,5 +81,5 @@ def run(arguments):
     try:
         content = chosen.write(model, arguments)
     except ValueError as error:
-        raise Mistake(str(error).replace("encoded=True", "--encoded")) from error
+        raise Mistake(str(error)) from error
     write(content, arguments.output)

@@ -121,23 +121,6 @@ def leaf_values(tree):
     return np.where(is_linear[:, None], tree.values, constant_predictions(tree)), is_linear
 
 
-def check_encoded(model, encoded, language):
-    """Raise a ValueError if a model needs encoded samples that the export does not encode.
-
-    Parameters
-    ----------
-    model : ExportedModel
-    encoded : bool
-        Whether the caller encodes the samples.
-    language : str
-        Language of the export, which cannot encode them.
-    """
-    if model.is_encoded and not encoded:
-        raise ValueError(
-            "model was trained on a table with categories or missing values, which the exported "
-            f"{language} does not encode: give encoded=True, and pass it rows of model.encode(X)")
-
-
 def inner_model(model):
     """Tree or estimator inside of a model, which reads the same columns.
 

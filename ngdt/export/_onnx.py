@@ -3,18 +3,16 @@
 The packages are optional: ``pip install "ngdt[onnx]"``. They are imported by the functions.
 """
 
-from dataclasses import replace
-
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._forest import ObliqueForestClassifier, ObliqueForestRegressor
-from ngdt.export._model import check_encoded, exported_model
+from ngdt.export._model import exported_model
 
 _DTYPES = ("float", "double")
 _OPSETS = {"": 17, "ai.onnx.ml": 3}
 _IR_VERSION = 8
 
 
-def export_onnx(model, *, dtype="float", encoded=False):
+def export_onnx(model, *, dtype="float"):
     """Export a tree or a forest as an ONNX model.
 
     A matrix product gives the scores of all nodes, an ensemble of trees finds the leaf of each
@@ -26,16 +24,14 @@ def export_onnx(model, *, dtype="float", encoded=False):
     model : Tree or fitted estimator
     dtype : {"float", "double"}, default="float"
         Type of the input, and of all numbers and sums.
-    encoded : bool, default=False
-        Whether the input has rows of ``model.encode(X)``. A model that was trained on a table with
-        categories needs that.
 
     Returns
     -------
     onnx.ModelProto
-        The input is ``X``, of shape (n_samples, n_features). A classifier has the outputs ``label``
-        and ``probabilities``, others ``variable``, of shape (n_samples, n_outputs). Labels are
-        strings, or int64.
+        The input is ``X``, of shape (n_samples, n_features). That of a model that was trained on a
+        table with categories is one for each column, in their order and with their names, of shape
+        (n_samples, 1). A classifier has the outputs ``label`` and ``probabilities``, others
+        ``variable``, of shape (n_samples, n_outputs). Labels are strings, or int64.
 
     Raises
     ------
@@ -44,14 +40,19 @@ def export_onnx(model, *, dtype="float", encoded=False):
     TypeError
         If the labels are neither all strings nor all integers.
     ValueError
-        If the model needs encoded samples and `encoded` is False, if it is a pipeline whose other
-        steps transform the columns, or if numbers of the model are too large for `dtype`.
+        If the model is a pipeline whose other steps transform the columns, if numbers of the model
+        are too large for `dtype`, or if categories have no place in ONNX: an empty string beside
+        missing values, a null character, or a number that a double cannot be.
 
     Notes
     -----
     Splits on a single feature take the same decisions as the tree, for samples of that `dtype`.
     Weighted sums are rounded: a sample may go another way where its score is within the rounding
     errors of a sum in this type.
+
+    Categories are strings or, where they are numbers, double whatever `dtype` is. ONNX has no
+    missing strings: an empty one stands for them. An input whose column has a name that the graph
+    needs, such as "label", begins with "_".
 
     Examples
     --------
@@ -62,7 +63,7 @@ def export_onnx(model, *, dtype="float", encoded=False):
     >>> label, probabilities = session.run(None, {"X": X.astype("float32")})    # doctest: +SKIP
     """
     helper = _import("onnx").helper
-    from ngdt.export._onnx_graph import TYPES
+    from ngdt.export._onnx_graph import TYPES, inputs_of
 
     if dtype not in _DTYPES:
         raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
@@ -70,13 +71,12 @@ def export_onnx(model, *, dtype="float", encoded=False):
     type_, k = TYPES[dtype][1], exported.n_outputs
     is_classifier = exported.classes is not None
     names = ["label", "probabilities"] if is_classifier else ["variable"]
-    builder, n_inputs = _built(exported, dtype, encoded, "X", names)
+    inputs = inputs_of(exported, dtype, names)
+    builder = _built(exported, dtype, [each.name for each in inputs], names)
     outputs = [helper.make_tensor_value_info(names[-1], type_, [None, k])]
     if is_classifier:
         outputs.insert(0, helper.make_tensor_value_info("label", builder.label_type, [None]))
-    graph = helper.make_graph(
-        builder.nodes, "ngdt", [helper.make_tensor_value_info("X", type_, [None, n_inputs])],
-        outputs, builder.constants)
+    graph = helper.make_graph(builder.nodes, "ngdt", inputs, outputs, builder.constants)
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
     return helper.make_model(
         graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="ngdt")
@@ -92,8 +92,8 @@ def register_onnx_converters():
 
     Notes
     -----
-    A model that was trained on a table with categories reads encoded samples, which a pipeline does
-    not have: encode the categories by a step of the pipeline, such as a OneHotEncoder.
+    A model that was trained on a table with categories is refused: encode them by a step of the
+    pipeline, such as a OneHotEncoder, or convert the model alone by `export_onnx`.
 
     Examples
     --------
@@ -120,15 +120,21 @@ def _convert(scope, operator, container):
     """Add the operators of an estimator to a graph of skl2onnx."""
     helper = _import("onnx").helper
     data_types = _import("skl2onnx.common.data_types")
+    from ngdt.export._onnx_graph import has_categories
+
     (x,), outputs = operator.inputs, [output.full_name for output in operator.outputs]
     is_double = isinstance(x.type, data_types.DoubleTensorType)
     source = x.full_name
     if not isinstance(x.type, data_types.DoubleTensorType | data_types.FloatTensorType):
         source = scope.get_unique_variable_name("ngdt_float")
         container.add_node("Cast", [x.full_name], [source], to=1, op_version=13)
-    builder, _ = _built(
-        exported_model(operator.raw_operator), "double" if is_double else "float", False, source,
-        outputs)
+    exported = exported_model(operator.raw_operator)
+    if has_categories(exported):
+        raise ValueError(
+            "model was trained on a table with categories, which samples in a pipeline of skl2onnx "
+            "do not have: encode them by a step of the pipeline, such as a OneHotEncoder, or "
+            "convert the model alone by export_onnx")
+    builder = _built(exported, "double" if is_double else "float", [source], outputs)
     names = {source: source} | {output: output for output in outputs}
     for constant in builder.constants:
         names[constant.name] = scope.get_unique_variable_name(constant.name)
@@ -145,21 +151,17 @@ def _convert(scope, operator, container):
             **{each.name: helper.get_attribute_value(each) for each in node.attribute})
 
 
-def _built(exported, dtype, encoded, x, outputs):
-    """Build the operators of a model; return the builder, and the width of the input."""
-    from ngdt.export._onnx_graph import GraphBuilder, has_categories
+def _built(exported, dtype, inputs, outputs):
+    """Build the operators of a model."""
+    from ngdt.export._onnx_graph import GraphBuilder
 
-    if has_categories(exported):
-        check_encoded(exported, encoded, "ONNX model")
-    if encoded:
-        exported = replace(exported, table=None, column_names=exported.feature_names)
     builder = GraphBuilder(exported, dtype)
-    values = builder.values(builder.encode(x))
+    values = builder.values(builder.encode(inputs))
     if exported.classes is None:
         builder.regress(values, *outputs)
     else:
         builder.classify(values, *outputs)
-    return builder, len(exported.column_names)
+    return builder
 
 
 def _import(name):

@@ -8,10 +8,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ngdt._core.structure import finite_ranges
 from ngdt._inspection.rules import exact_limit
-from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
+from ngdt.export._characters import check_writable
+from ngdt.export._encoded_columns import UNKNOWN, CategoryColumn, encoded_columns
 from ngdt.export._model import leaf_values
 
 ML = "ai.onnx.ml"
+PREFIX = "ngdt_"    # of names within the graph
 TYPES = {"float": (np.float32, TensorProto.FLOAT), "double": (np.float64, TensorProto.DOUBLE)}
 
 
@@ -34,9 +36,29 @@ class GraphBuilder:
         self._model = model
         self._numpy_type, self._type = TYPES[dtype]
 
-    def encode(self, x):
-        """The features of the trees: numbers, with values for gaps, and indicators of gaps."""
+    def encode(self, inputs):
+        """The features of the trees.
+
+        Parameters
+        ----------
+        inputs : list of str
+            One of the columns of a table with categories each, or one of all numbers.
+        """
         columns = encoded_columns(self._model)
+        if len(inputs) == 1 and not any(isinstance(each, CategoryColumn) for each in columns):
+            return self._filled(*inputs, columns)
+        named = list(zip(inputs, columns, strict=True))
+        numbers = [
+            (x, column) for x, column in named if not isinstance(column, CategoryColumn)]
+        parts = [self._category(x, column) for x, column in named
+                 if isinstance(column, CategoryColumn)]
+        if numbers:
+            x = self._concatenated([x for x, _ in numbers])
+            parts.insert(0, self._filled(x, [column for _, column in numbers]))
+        return self._concatenated(parts)
+
+    def _filled(self, x, columns):
+        """Numbers, with values for gaps, and indicators of gaps."""
         if all(column.fill is None for column in columns):
             return x
         is_gap = self._add("IsNaN", [x])
@@ -48,6 +70,47 @@ class GraphBuilder:
             return filled
         indicators = self._add("Gather", [is_gap, self._constant(gaps)], axis=1)
         return self._add("Concat", [filled, self._as_numbers(indicators)], axis=1)
+
+    def _category(self, x, column):
+        """Features of a column of categories, of shape (n_samples, n_features of the column)."""
+        place = self._place_of_text(x, column) if column.is_text else self._place_of_number(
+            x, column)
+        features = np.arange(len(column.unknown))
+        is_category = self._as_numbers(self._add("Equal", [place, self._constant(features)]))
+        is_unknown = self._add("Equal", [place, self._constant(np.array([UNKNOWN]))])
+        return self._add(
+            "Where", [is_unknown, self._numbers(np.array(column.unknown)), is_category])
+
+    def _place_of_text(self, x, column):
+        """Place of each string among the features; an empty one is missing if it is no category."""
+        places = {"": column.missing_place} | column.places
+        if "" in (*column.features, *column.few) and column.missing_place != UNKNOWN:
+            raise ValueError(
+                f"model has the category '' of column {column.name!r} and missing values in it, "
+                "for which '' stands in ONNX: give the category another name, and train anew")
+        if "" in column.few:
+            del places[""]
+        for category in places:
+            check_writable(category, "ONNX")
+        return self._add(
+            "LabelEncoder", [x], domain=ML, keys_strings=list(places) or ["\n"],
+            values_int64s=list(places.values()) or [UNKNOWN], default_int64=UNKNOWN)
+
+    def _place_of_number(self, x, column):
+        places = column.doubles() or {np.nan: UNKNOWN}
+        is_category = self._add("Equal", [x, self._constant(np.array(list(places)))])
+        # The sum of the places of all that are equal, one or none, counted from UNKNOWN.
+        from_unknown = np.array(list(places.values()), dtype=np.float32) - UNKNOWN
+        found = self._add(
+            "MatMul", [self._add("Cast", [is_category], to=TensorProto.FLOAT),
+                       self._constant(from_unknown[:, None])])
+        place = self._add("Add", [self._add("Cast", [found], to=TensorProto.INT64),
+                                  self._constant(np.array([UNKNOWN]))])
+        missing = self._constant(np.array([column.missing_place]))
+        return self._add("Where", [self._add("IsNaN", [x]), missing, place])
+
+    def _concatenated(self, parts):
+        return parts[0] if len(parts) == 1 else self._add("Concat", parts, axis=1)
 
     def values(self, x):
         """Leaf values for features, of shape (n_samples, n_trees, n_outputs)."""
@@ -147,16 +210,47 @@ class GraphBuilder:
         return self._constant(rounded)
 
     def _constant(self, array):
-        name = f"ngdt_c{len(self.constants)}"
+        name = f"{PREFIX}c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
     def _add(self, operator, inputs, output=None, domain="", **attributes):
         """Add a node and return the name of its output."""
-        output = output or f"ngdt_v{len(self.nodes)}"
+        output = output or f"{PREFIX}v{len(self.nodes)}"
         self.nodes.append(helper.make_node(
-            operator, inputs, [output], f"ngdt_n{len(self.nodes)}", domain=domain, **attributes))
+            operator, inputs, [output], f"{PREFIX}n{len(self.nodes)}", domain=domain, **attributes))
         return output
+
+
+def inputs_of(model, dtype, outputs):
+    """Inputs of a model: X or, for a table with categories, one for each column.
+
+    Parameters
+    ----------
+    model : ExportedModel
+    dtype : {"float", "double"}
+    outputs : list of str
+        Names that the inputs must not have.
+
+    Returns
+    -------
+    list of ValueInfoProto
+    """
+    columns, taken, inputs = encoded_columns(model), {"", *outputs}, []
+    if not has_categories(model):
+        return [helper.make_tensor_value_info("X", TYPES[dtype][1], [None, len(columns)])]
+    names = {column.name for column in columns}
+    for column in columns:
+        name = column.name
+        check_writable(name, "ONNX")
+        while name in taken or name.startswith(PREFIX) or (name != column.name and name in names):
+            name = f"_{name}"
+        taken.add(name)
+        type_ = TYPES[dtype][1]
+        if isinstance(column, CategoryColumn):
+            type_ = TensorProto.STRING if column.is_text else TensorProto.DOUBLE
+        inputs.append(helper.make_tensor_value_info(name, type_, [None, 1]))
+    return inputs
 
 
 def has_categories(model):

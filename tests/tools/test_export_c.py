@@ -3,9 +3,11 @@
 import ctypes
 import itertools
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import warnings
 from pathlib import Path
 
@@ -350,6 +352,27 @@ def test_other_files_include_the_header(folder, language):
          "-lm"], check=True, cwd=folder)
     printed = subprocess.run([folder / "main"], check=True, capture_output=True, text=True).stdout
     assert printed == "7"
+
+
+def test_the_program_of_the_user_guide(folder):
+    pandas = pytest.importorskip("pandas")
+    page = (Path(__file__).parents[2] / "docs/user_guide/deploying.rst").read_text()
+    (program,) = re.findall(r"\.\. code-block:: c\n\n((?:    .*\n|\n)+)", page)
+    (printed,) = re.findall(r"and prints ``(.*)``, what ``predict`` gives", page)
+    frame = pandas.DataFrame({
+        "city": ["Rome", "Oslo", "Lima", None] * 10, "income": np.arange(40.0)})
+    frame.loc[::9, "income"] = None
+    y = np.where((frame["city"] == "Oslo") | (frame["income"] > 20), "yes", "no")
+    model = fitted(ObliqueTreeClassifier, frame, y, max_depth=2)
+    asked = pandas.DataFrame({"city": ["Oslo", None], "income": [8.0, None]})
+    assert printed == ", ".join(model.predict(asked))
+    (folder / "rich.c").write_text(export_c(model, name="rich"))
+    (folder / "rich.h").write_text(export_c(model, name="rich", header=True))
+    (folder / "guide.c").write_text(textwrap.dedent(program))
+    subprocess.run([COMPILER, *FLAGS[:-2], "guide.c", "rich.c", "-o", "guide", "-lm"],
+                   check=True, cwd=folder)
+    found = subprocess.run([folder / "guide"], check=True, capture_output=True, text=True)
+    assert found.stdout == f"{printed}\n"
 
 
 def test_categories_that_c_cannot_hold():

@@ -1,12 +1,16 @@
 """ONNX: in onnxruntime, the model predicts what it predicts in Python."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
+from exported_tables import make_dyadic, random_case
 from ngdt import (
     ObliqueForestClassifier,
     ObliqueForestRegressor,
@@ -124,14 +128,87 @@ def test_gaps_are_filled_as_the_model_does(dtype):
         assert (label == model.predict(new)).all()
 
 
-def test_categories_have_to_be_encoded():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"city": ["Rome", "Oslo"] * 20, "age": np.arange(40.0)})
-    model = fitted(ObliqueTreeClassifier, frame, np.arange(40) % 2, max_depth=2)
-    with pytest.raises(ValueError, match=r"encoded=True, and pass it rows of model\.encode"):
-        export_onnx(model)
-    X = model.encode(frame).astype(np.float32)
-    assert (run(export_onnx(model, encoded=True), X)[0] == model.predict(frame)).all()
+def feed(onnx_model, rows, holds, model, dtype):
+    """Columns as the inputs of a model, or all numbers as one."""
+    if set(holds) == {"number"}:
+        return {"X": rows.astype(float).to_numpy(TYPES[dtype])}
+    found = {}
+    inputs = [each.name for each in onnx_model.graph.input]
+    for j, (name, each) in enumerate(zip(inputs, holds, strict=True)):
+        column = rows.iloc[:, [j]].astype(object)
+        if each == "text":
+            found[name] = column.where(column.notna(), "").to_numpy(object)
+        else:
+            found[name] = column.where(column.notna(), np.nan).to_numpy(
+                np.float64 if each == "code" else TYPES[dtype])
+    return found
+
+
+@given(st.integers(0, 2**20), st.sampled_from(list(TYPES)))
+def test_tables_of_all_types(seed, dtype):
+    model, rows, holds = random_case(seed)
+    make_dyadic(model)
+    onnx_model = export_onnx(model, dtype=dtype)
+    onnx.checker.check_model(onnx_model, full_check=True)
+    session = onnxruntime.InferenceSession(
+        onnx_model.SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(None, feed(onnx_model, rows, holds, model, dtype))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X. values that did not occur")
+        if not hasattr(model, "classes_"):
+            tolerance = 1e-5 if hasattr(model, "estimators_") and dtype == "float" else 1e-12
+            np.testing.assert_allclose(
+                found[0], model.predict(rows), rtol=tolerance, atol=tolerance)
+            return
+        wanted, proba = model.predict(rows), model.predict_proba(rows)
+    tolerance = 1e-5 if dtype == "float" else 1e-12
+    np.testing.assert_allclose(found[1], proba, rtol=tolerance, atol=tolerance)
+    clear = np.ones(len(proba), bool) if not hasattr(model, "estimators_") else (
+        np.sort(proba, axis=1)[:, -2:] @ [-1, 1] > tolerance)
+    assert (found[0] == wanted)[clear].all()
+
+
+def test_inputs_have_the_names_of_columns():
+    frame = pd.DataFrame({name: np.arange(20.0) for name in (
+        "", "variable", "_variable", "ngdt_v0", "label", "été")})
+    frame["city"] = ["Rome", "Oslo"] * 10
+    inputs = export_onnx(fitted(ObliqueTreeRegressor, frame, np.arange(20))).graph.input
+    assert [each.name for each in inputs] == [
+        "_", "__variable", "_variable", "_ngdt_v0", "label", "été", "city"]
+
+
+def test_an_empty_string_is_a_category_or_a_missing_value():
+    city, y = ["Rome", "", "Oslo"] * 20, np.arange(60) % 3
+
+    def export(city, rows):
+        model = fitted(ObliqueTreeClassifier, pd.DataFrame({"city": city}), y, max_depth=3)
+        onnx_model = export_onnx(model)
+        session = onnxruntime.InferenceSession(onnx_model.SerializeToString())
+        return session.run(None, {"city": np.array(rows, dtype=object)[:, None]})[0].tolist()
+
+    assert export(city, ["Rome", "", "Oslo"]) == [0, 1, 2]
+    gaps = pd.Series(city, dtype=object).replace("", None)
+    assert export(gaps, ["Rome", "", "Oslo"]) == [0, 1, 2]
+    with pytest.raises(ValueError, match="has the category '' of column 'city' and missing values"):
+        export([*city[:40], *[None] * 20], [])
+
+
+def test_categories_that_onnx_cannot_hold():
+    for values, message in [(["Ro\0me", "Oslo"], "holds '.x00', which ONNX cannot"),
+                            ([2**53 + 1, 1], "category 9007199254740993 of column 'code'")]:
+        frame = pd.DataFrame({"code": pd.Categorical(values * 10)})
+        model = fitted(ObliqueTreeClassifier, frame, np.arange(20) % 2, max_depth=1)
+        with pytest.raises(ValueError, match=message):
+            export_onnx(model)
+
+
+def test_skl2onnx_refuses_categories():
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_onnx_converters()
+    model = fitted(ObliqueTreeClassifier, np.arange(20)[:, None] % 2, np.arange(20) % 2,
+                   max_depth=1, categorical_features=[0])
+    with pytest.raises(ValueError, match="convert the model alone by export_onnx"):
+        skl2onnx.to_onnx(model, np.zeros((1, 1), np.float32))
 
 
 def test_wrong_arguments(iris):
