@@ -28,7 +28,8 @@ def _c(model, arguments):
 
 
 def _sql(model, arguments):
-    return export_sql(tree_of(model, arguments.tree), table=arguments.table)
+    return export_sql(tree_of(model, arguments.tree), table=arguments.table,
+                      probabilities=arguments.probabilities)
 
 
 def _json(model, arguments):
@@ -71,6 +72,8 @@ def add_arguments(parser):
         "--tree", type=positive_int, metavar="N",
         help="tree of a forest, from 1; C, JSON and ONNX take the whole forest")
     parser.add_argument("--table", default="data", help="SQL: name of the table (default: data)")
+    parser.add_argument(
+        "--probabilities", action="store_true", help="SQL: also the probability of each class")
     parser.add_argument("--name", default="ngdt", help="C: prefix of all names (default: ngdt)")
     parser.add_argument("--dtype", choices=["double", "float"], help="C, ONNX: type of numbers")
 

@@ -1,6 +1,7 @@
 """Trees as SQL."""
 
 import numpy as np
+from scipy.special import softmax
 
 from ngdt.export._characters import check_writable
 from ngdt.export._encoded_columns import NumberColumn, encoded_columns
@@ -8,8 +9,12 @@ from ngdt.export._model import exported_model, leaf_values
 from ngdt.export._sql_terms import any_missing, condition, literal, quoted, weighted_sum
 from ngdt.export._traversal import traverse
 
+# Databases refuse exponentials that are too large or too small for float64.
+_LARGEST = 700.0
 
-def export_sql(model, *, table="data", prediction="prediction", columns=(), feature_names=None):
+
+def export_sql(model, *, table="data", prediction="prediction", columns=(), feature_names=None,
+               probabilities=False):
     """Export a tree as an SQL query that predicts for each row of a table.
 
     The query has one ``CASE`` for each split. It reads the columns that the model was trained on,
@@ -30,6 +35,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     feature_names : sequence of str, default=None
         Names of the columns of X in the table. None takes ``feature_names_in_`` of the estimator,
         or else "x0", "x1" and so on.
+    probabilities : bool, default=False
+        Whether the result has the probability of each class, too, as "probability_no" and
+        "probability_yes". Those of linear leaves need the function ``EXP``.
 
     Returns
     -------
@@ -41,8 +49,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     TypeError
         If the model is a forest, or a class or category is neither string, number nor bool.
     ValueError
-        If the model is a pipeline whose other steps transform the columns, or a name or a label
-        holds a null character or a surrogate.
+        If the model is a pipeline whose other steps transform the columns, if it has no classes
+        and `probabilities` is True, or if a name or a label holds a null character or a surrogate.
 
     Notes
     -----
@@ -72,21 +80,90 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         raise TypeError(
             "model must be a single tree, got a forest: pass one of its estimators_, or use "
             "export_c, export_json or export_onnx")
-    (tree,) = exported.trees
+    if probabilities and exported.classes is None:
+        raise ValueError(
+            "probabilities must be False for a model that predicts numbers, got True")
+    (tree,), source = exported.trees, quoted(table)
     writer = _Writer(tree, encoded_columns(exported))
-    if exported.classes is not None:
-        leaves = {prediction: lambda leaf: writer.label(leaf, exported.classes)}
+    if exported.classes is None:
+        texts, k = writer.outputs(), tree.n_outputs
+        names = [prediction] if k == 1 else [f"{prediction}_{output}" for output in range(k)]
     else:
-        k = tree.n_outputs
-        leaves = {
-            prediction if k == 1 else f"{prediction}_{output}":
-                lambda leaf, output=output: writer.value(leaf, output) for output in range(k)}
-    lines = [f"    {quoted(column)}" for column in columns]
-    lines += [f"{writer.case(leaf)} AS {quoted(name)}" for name, leaf in leaves.items()]
-    selected = ",\n".join(lines)
-    query = f"SELECT\n{selected}\nFROM {quoted(table)}"
+        texts, source = _of_classes(writer, exported.classes, source, probabilities)
+        names = [prediction, *(f"probability_{label}" for label in exported.classes)]
+    query = _select(map(quoted, columns), zip(names, texts, strict=False), source)
     check_writable(query, "SQL")
     return query
+
+
+def _of_classes(writer, classes, table, probabilities):
+    """The label, and the probabilities if they are wanted, and the table that has what they read.
+
+    It is a subquery, which has each sum once, unless the label alone is a constant of a leaf.
+    """
+    if writer.has_formulas:
+        scores, source = _scores(writer, table)
+        shares = [_probability(scores, k) for k in range(len(classes) * probabilities)]
+        return [_most_probable(scores, classes), *shares], source
+    labels = [literal(classes[k]) for k in writer.values.argmax(axis=1)]
+    if not probabilities:
+        return [writer.case(labels.__getitem__)], table
+    (leaf,), source = _subquery(writer, "leaf", [writer.case(str)], table)
+    found = [labels, *(map(literal, share) for share in softmax(writer.values, axis=1).T)]
+    return [_by_leaf(leaf, texts) for texts in found], source
+
+
+def _by_leaf(leaf, texts):
+    cases = " ".join(f"WHEN {k} THEN {text}" for k, text in enumerate(texts))
+    return f"    CASE {leaf} {cases} END"
+
+
+def _subquery(writer, name, texts, table):
+    """Names of new columns, and the table that has them beside the others."""
+    name = f"ngdt_{name}"
+    while any(column.name.startswith(name) for column in writer.columns):
+        name = f"_{name}"
+    names = [f"{name}_{k}" for k in range(len(texts))]
+    query = _select([f"{table}.*"], zip(names, texts, strict=True), table)
+    return [*map(quoted, names)], f"(\n{query}\n) {quoted(name)}"
+
+
+def _select(columns, results, source):
+    selected = ",\n".join([f"    {column}" for column in columns] + [
+        f"{text} AS {quoted(name)}" for name, text in results])
+    return f"SELECT\n{selected}\nFROM {source}"
+
+
+def _scores(writer, table):
+    """Logits of the classes, as names or constants, and the table that has them."""
+    tree = writer.tree
+    if tree.n_outputs == 2 and tree.ranges is None:     # one sum: that of the second less the first
+        tree = tree.replace(values=tree.values[:, 1:] - tree.values[:, :1],
+                            slopes=tree.slopes[:, 1:] - tree.slopes[:, :1])
+        (score,), source = _subquery(
+            writer, "score", _Writer(tree, writer.columns).outputs(), table)
+        return ["0.0", score], source
+    return _subquery(writer, "score", writer.outputs(), table)
+
+
+def _most_probable(scores, classes):
+    """The first class that none of the later ones exceeds."""
+    cases = [
+        "WHEN " + " AND ".join(f"{score} >= {later}" for later in scores[k + 1:])
+        + f" THEN {literal(classes[k])}" for k, score in enumerate(scores[:-1])]
+    last = literal(classes[-1])
+    return f"    CASE {' '.join(cases)} ELSE {last} END" if cases else f"    {last}"
+
+
+def _probability(scores, k):
+    """The share of a class in the exponentials of the scores, within what databases compute."""
+    terms = ["1.0"]
+    for other in scores[:k] + scores[k + 1:]:
+        odds = f"{other} - {scores[k]}"
+        terms.append(
+            f"EXP(CASE WHEN {odds} > {_LARGEST} THEN {_LARGEST} "
+            f"WHEN {odds} < -{_LARGEST} THEN -{_LARGEST} ELSE {odds} END)")
+    return f"    1.0 / ({' + '.join(terms)})"
 
 
 class _Writer:
@@ -96,20 +173,30 @@ class _Writer:
     ----------
     tree : Tree
     columns : list of NumberColumn or CategoryColumn
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_leaves, n_outputs)
+        Constants of the leaves.
     """
 
     def __init__(self, tree, columns):
-        self._tree, self._columns = tree, columns
-        self._values, self._is_linear = leaf_values(tree)
+        self.tree, self.columns = tree, columns
+        self.values, self._is_linear = leaf_values(tree)
         self._conditions = [
             condition(columns, tree.dense_weights([node])[0], float(tree.thresholds[node]))
             for node in range(tree.n_internal)]
+
+    @property
+    def has_formulas(self):
+        """Return whether some leaf is linear."""
+        return self._is_linear.any()
 
     def case(self, leaf):
         """Nested ``CASE`` expression; the function `leaf` writes the values of leaves."""
         lines = []
         right_first = [node for node, (_, is_left) in enumerate(self._conditions) if not is_left]
-        for type_, item, depth in traverse(self._tree, right_first=frozenset(right_first)):
+        for type_, item, depth in traverse(self.tree, right_first=frozenset(right_first)):
             text = {"else": "ELSE", "end": "END"}.get(type_)
             if type_ == "split":
                 text = f"CASE WHEN {self._conditions[item][0]} THEN"
@@ -122,37 +209,30 @@ class _Writer:
                 f"    CASE WHEN {any_missing(never_missing)} THEN NULL ELSE", *lines, "    END"]
         return "\n".join(lines)
 
+    def outputs(self):
+        """Expressions for the predictions of all outputs, list of str."""
+        return [self.case(lambda leaf, output=output: self.value(leaf, output))
+                for output in range(self.tree.n_outputs)]
+
     def value(self, leaf, output):
         """Prediction of a leaf for an output."""
-        value, tree = self._values[leaf, output], self._tree
+        value, tree = self.values[leaf, output], self.tree
         if not self._is_linear[leaf]:
             return literal(value)
-        formula = weighted_sum(self._columns, tree.slopes[leaf, output], value)
+        formula = weighted_sum(self.columns, tree.slopes[leaf, output], value)
         if tree.ranges is None:
             return formula
         low, high = map(literal, tree.ranges[leaf, output])
         return (f"CASE WHEN {formula} < {low} THEN {low} WHEN {formula} > {high} THEN {high} "
                 f"ELSE {formula} END")
 
-    def label(self, leaf, classes):
-        """The most probable class of a leaf."""
-        if not self._is_linear[leaf]:
-            return literal(classes[self._values[leaf].argmax()])
-        values = [self.value(leaf, output) for output in range(len(classes))]
-        # The first class that none of the later ones exceeds.
-        cases = [
-            "WHEN " + " AND ".join(f"{value} >= {later}" for later in values[k + 1:])
-            + f" THEN {literal(classes[k])}" for k, value in enumerate(values[:-1])]
-        last = literal(classes[-1])
-        return f"CASE {' '.join(cases)} ELSE {last} END" if cases else last
-
     def _never_missing(self):
         """Names of the columns that the tree uses and that must not have missing values."""
-        tree = self._tree
+        tree = self.tree
         used = tree.sparsify().weights.indices.tolist()
         if tree.slopes is not None:
             used += np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist()
         used = set(used)
-        return [column.name for column in self._columns
+        return [column.name for column in self.columns
                 if isinstance(column, NumberColumn) and column.fill is None
                 and column.feature in used]

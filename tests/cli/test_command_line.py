@@ -300,6 +300,11 @@ def test_export_writes_every_format(name, run, folder):
     assert len(content.splitlines()) > 1 or name == "rules"
 
 
+def test_export_writes_probabilities_of_sql(run):
+    assert ' AS "probability_class_1"' in run(
+        "export", "wine.ngdt", "-f", "sql", "--probabilities").out
+
+
 def test_export_writes_the_header_of_c(run, folder):
     run("export", "wine.ngdt", "-o", "wine.H", "--name", "wine")
     assert "#ifndef wine_h\n" in (folder / "wine.H").read_text()

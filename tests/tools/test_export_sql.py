@@ -1,5 +1,6 @@
 """SQL: in SQLite, the query predicts what the model predicts."""
 
+import math
 import sqlite3
 
 import numpy as np
@@ -27,6 +28,8 @@ def answer(query, rows, names):
         database.execute(f"CREATE TABLE data ({columns})")
         places = ", ".join("?" * len(names))
         database.executemany(f"INSERT INTO data VALUES ({places})", rows)
+        # That of SQLite is optional. As that of others, this one refuses large numbers.
+        database.create_function("EXP", 1, math.exp)
         found = database.execute(query).fetchall()
     database.close()
     return found
@@ -74,7 +77,8 @@ def test_tables_with_categories_and_gaps(seed, classifies):
     rng = np.random.default_rng(seed)
     frame = frame_of(rng, 60)
     frame.loc[(frame["city"] == "Ulm") & (frame.index > 9), "city"] = "Rome"     # Ulm is rare
-    y = rng.choice(["no", "yes", "it's"], 60) if classifies else rng.normal(size=60)
+    labels = ["no", "yes", "it's"][:rng.integers(1, 4)]
+    y = rng.choice(labels, 60) if classifies else rng.normal(size=60)
     kind = ObliqueTreeClassifier if classifies else ObliqueTreeRegressor
     model = kind(1, optimizer=None, categorical_features=["city", "code", "sex"]).fit(frame, y)
     table = model._table    # filled by a dyadic number, so that sums are exact
@@ -88,6 +92,13 @@ def test_tables_with_categories_and_gaps(seed, classifies):
         model.tree_ = random_tree(rng, model.tree_.n_features, model.tree_.n_outputs)
         found = [value for value, in answer(export_sql(model), rows_of(new), new.columns)]
         assert found == model.predict(new).tolist()
+        if classifies:
+            query = export_sql(model, columns=["code"], probabilities=True)
+            codes, found, *shares = zip(*answer(query, rows_of(new), new.columns), strict=True)
+            assert codes == tuple(new["code"])
+            assert found == tuple(model.predict(new))
+            np.testing.assert_allclose(
+                np.transpose(shares), model.predict_proba(new), rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.filterwarnings("ignore:X. values that did not occur")
@@ -131,6 +142,45 @@ def test_columns_of_a_tree_may_not_be_missing():
     tree = Tree([[0.0, 1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [1.0]], [[[0, 0, 1]], [[0, 0, 0]]])
     found = answer(export_sql(tree), [[None, 1, 1], [1, None, 1], [1, 1, None]], ["x0", "x1", "x2"])
     assert found == [(1.0,), (None,), (None,)]
+
+
+def test_names_and_sums_of_classes():
+    """Two classes need one sum; sums are written once, and do not overflow."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["income", "ngdt_score_0"])
+    for k in (2, 3):
+        y = np.array(["no", "yes", "it's"])[np.arange(60) % k]
+        model = ObliqueTreeClassifier(0, optimizer=None).fit(frame, y)
+        slopes = np.zeros((1, k, 2))
+        slopes[0, :, 0] = np.arange(k) - 0.25
+        model.tree_ = Tree(np.empty((0, 2)), [], [], [], np.zeros((1, k)), slopes)
+        query = export_sql(model, probabilities=True)
+        assert query.count('* "income"') == (1 if k == 2 else k)
+        new = pd.DataFrame({"income": [0.5, -1e4, 1e4], "ngdt_score_0": 0.0})
+        with sqlite3.connect(":memory:") as database:
+            new.to_sql("data", database, index=False)
+            database.create_function("EXP", 1, math.exp)
+            found = pd.read_sql(query, database)
+        database.close()
+        assert list(found) == ["prediction", *(f"probability_{name}" for name in model.classes_)]
+        assert found.pop("prediction").tolist() == model.predict(new).tolist()
+        np.testing.assert_allclose(found, model.predict_proba(new), rtol=1e-12, atol=1e-300)
+
+
+def test_probabilities_of_leaves_write_each_split_once(iris):
+    model = ObliqueTreeClassifier(3, optimizer=None).fit(*iris)
+    query, names = export_sql(model, probabilities=True), ["x0", "x1", "x2", "x3"]
+    assert query.count("<=") == model.tree_.n_internal
+    found = np.array(answer(query, iris[0].tolist(), names))
+    np.testing.assert_array_equal(found[:, 0], model.predict(iris[0]))
+    np.testing.assert_allclose(found[:, 1:], model.predict_proba(iris[0]), rtol=1e-15)
+
+
+def test_numbers_have_no_probabilities(diabetes):
+    model = ObliqueTreeRegressor(1, optimizer=None).fit(*diabetes)
+    for each in (model, model.tree_):
+        with pytest.raises(ValueError, match="probabilities must be False for a model that pred"):
+            export_sql(each, probabilities=True)
 
 
 def test_several_targets(diabetes):
