@@ -316,6 +316,17 @@ typedef struct {
 """
 
 
+def test_the_type_of_categories_without_a_feature(folder):
+    """Both of the codes are too few for one, beside the missing values."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"code": pandas.Categorical([1.5, 2.5, *[None] * 38])})
+    frame["x"] = np.arange(40.0)
+    model = fitted(ObliqueTreeRegressor, frame, np.arange(40.0), max_depth=2)
+    assert "double code;" in export_c(model, header=True)
+    found, _ = structs(frame, ["code", "number"], np.float64)
+    assert_same_bits(Compiled([model], folder).values(0, found, 1)[:, 0], model.predict(frame))
+
+
 MAIN = """
 #include <stdio.h>
 #include "flat.h"
