@@ -88,13 +88,11 @@ class GraphBuilder:
             raise ValueError(
                 f"model has the category '' of column {column.name!r} and missing values in it, "
                 "for which '' stands in ONNX: give the category another name, and train anew")
-        if "" in column.few:
-            del places[""]
         for category in places:
             check_writable(category, "ONNX")
         return self._add(
-            "LabelEncoder", [x], domain=ML, keys_strings=list(places) or ["\n"],
-            values_int64s=list(places.values()) or [UNKNOWN], default_int64=UNKNOWN)
+            "LabelEncoder", [x], domain=ML, keys_strings=list(places),
+            values_int64s=list(places.values()), default_int64=UNKNOWN)
 
     def _place_of_number(self, x, column):
         places = column.doubles() or {np.nan: UNKNOWN}
