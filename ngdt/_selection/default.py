@@ -5,14 +5,14 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import NamedTuple
 
-import numpy as np
-
+from ngdt._core.tree import Tree
 from ngdt._methods.greedy.pruned import CrossValidatedPruning, Pruned
 from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.model_tree.model_tree import CrossValidatedModels
 from ngdt._selection import policy
 from ngdt._selection.candidates import candidate, default_candidates, soft_candidates
 from ngdt._selection.sample import fold_samples_of, sample_to_compare_on
+from ngdt._selection.shrinkage import best_strength, shrunk_trees, takes_shrinkage
 from ngdt._training.choice import (
     MIN_LEAD,
     MIN_LOSS_LEAD,
@@ -21,15 +21,12 @@ from ngdt._training.choice import (
     Fold,
     Score,
     choose,
-    least,
     train_on,
 )
-from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import InfoGain, ModelTree
-from ngdt.losses import LogLoss
 
 _PRUNED, _SINGLE_LEAF = candidate("pruned", "pruned"), candidate("single leaf", SingleLeaf())
 # The baseline is kept if one of these wins, which are not trained.
@@ -73,6 +70,7 @@ class _Trained(NamedTuple):
 
     loss: float     # on these samples: the log loss of classes
     candidate: Candidate
+    tree: Tree
     result: TrainingResult | Stopped
 
 
@@ -92,7 +90,7 @@ class _Race:
         # That the greedy trees of all samples, and of some, take, once this is known.
         self.seconds = self.seconds_of_sample = None
         self.training = None    # the candidate that is trained on all samples
-        self.trained, self.counts = [], {}
+        self.trained, self.strengths = [], {}
 
     def run(self):
         """Compare the candidates, and train the winner; and others where that fails."""
@@ -104,6 +102,8 @@ class _Race:
             len(problem.training_samples) / len(self.sample.training_samples))
         choose(choice, self.greedy.deadline, problem.control.verbose > 1)
         self.sample.control.activity.finish()
+        for each in [*choice.scores]:
+            self._shrink(each)
         for each in self._ranked()[:policy.MAX_TRAININGS]:
             self.training = each
             part = problem.doing(0.5, f"training {each.name} on all samples")
@@ -128,16 +128,12 @@ class _Race:
     def result(self):
         """The trained tree with the least training loss."""
         best = min(self.trained, key=lambda each: each.loss)
-        tree = enforce_limits(best.result.tree, self.problem)
         y = self.problem.y[self.problem.training_samples]
         could_split = self._has_splits(*self.choice.trees) and (y != y[0]).any()
         if best.candidate is _SINGLE_LEAF and could_split:
             warnings.warn(_NOTHING_FOUND, UserWarning, stacklevel=6)
-        count = self.counts.get(best.candidate)
-        if count is not None:
-            tree = _with_count(self.problem, tree, count)
         return TrainingResult(
-            tree, best.result.history or {"optimizer": []}, best.candidate.name in _BASELINES,
+            best.tree, best.result.history or {"optimizer": []}, best.candidate.name in _BASELINES,
             self.choice.table(best.candidate))
 
     def _ranked(self):
@@ -178,14 +174,22 @@ class _Race:
             if n == len(choice.folds) or not deadline.fits():
                 return False
             train_on(choice, choice.folds[n], deadline)
+            self._shrink(winner)
             self._test_leaf(n + 1)
         return True
 
     def _lead_over_leaf(self, each):
         """Lead of a tested candidate over the single leaf in log loss, or error of regression."""
-        self.counts[each], log_loss = _best_count(self.choice, each)
-        of_leaf = self.choice.values(_SINGLE_LEAF, "log_loss")[:len(log_loss)]
-        return standard_errors_saved(of_leaf, log_loss)
+        return self.choice.lead(each, _SINGLE_LEAF, "log_loss")
+
+    def _shrink(self, each):
+        """Find the shrinkage of the leaves of a candidate, and the log losses with it."""
+        choice = self.choice
+        if all(takes_shrinkage(self.problem.loss, tree) for tree in choice.trees[each]):
+            self.strengths[each], log_losses = best_strength(choice.folds, choice.trees[each])
+            choice.scores[each] = [
+                score._replace(log_loss=log_loss)
+                for score, log_loss in zip(choice.scores[each], log_losses, strict=True)]
 
     def _splits_first(self, ranked):
         """The candidates, a tree with splits first, unless one without is clearly better.
@@ -222,36 +226,11 @@ class _Race:
 
     def _add(self, each, result):
         problem, samples = self.problem, self.problem.training_samples
-        weight = problem.sample_weight[samples]
-        log_loss = Score.of_tree(problem, result.tree, samples, weight).log_loss
-        self.trained.append(_Trained(log_loss.sum() / weight.sum(), each, result))
-
-
-def _best_count(choice, winner):
-    """The pseudo-count for the leaves of a candidate that suits the held-out samples best.
-
-    It says how far the probabilities of a leaf are drawn to equal ones, and changes no predicted
-    class. With that of the default, 1, small leaves are too sure: log losses on 26 tables were 9 %
-    larger.
-
-    Returns the count, or None if leaves are not shares of classes, and the log losses with it.
-    """
-    folds = list(zip(choice.folds, choice.trees[winner], strict=False))
-    loss = folds[0][0].problem.loss
-    is_default = type(loss) is LogLoss and loss.pseudo_count == LogLoss().pseudo_count
-    if not is_default or folds[0][1].slopes is not None:
-        return None, choice.values(winner, "log_loss")
-    leaves = [fold.problem.apply(tree, fold.problem.training_samples) for fold, tree in folds]
-    found = [np.concatenate([
-        fold.score(_with_count(fold.problem, tree, count, leaf)).log_loss
-        for (fold, tree), leaf in zip(folds, leaves, strict=True)])
-        for count in policy.PSEUDO_COUNTS]
-    best = least([losses.sum() for losses in found])
-    return policy.PSEUDO_COUNTS[best], found[best]
-
-
-def _with_count(problem, tree, count, leaf=None):
-    return problem.replace(loss=LogLoss(count)).refit_leaves(tree, leaf)
+        tree, weight = enforce_limits(result.tree, problem), problem.sample_weight[samples]
+        if each in self.strengths:
+            tree, = shrunk_trees(problem, tree, [self.strengths[each]])
+        log_loss = Score.of_tree(problem, tree, samples, weight).log_loss
+        self.trained.append(_Trained(log_loss.sum() / weight.sum(), each, tree, result))
 
 
 class _GreedyTrees:

@@ -1,0 +1,112 @@
+"""Probabilities of leaves, drawn to those of the nodes above as far as held-out samples ask.
+
+Agarwal, Tan, Ronen, Singh & Yu (2022), "Hierarchical shrinkage", ICML.
+"""
+
+import numpy as np
+from scipy.special import log_softmax
+
+from ngdt._core.structure import child_ids, nodes_by_depth, sums_below
+from ngdt._selection import policy
+from ngdt._training.choice import Score, least
+from ngdt.losses import LogLoss
+
+# Lead of the logarithm for the most frequent class of a leaf where shrinkage makes another one the
+# likeliest: so much that single precision keeps it.
+_LEAD = 1e-4
+
+
+def takes_shrinkage(loss, tree):
+    """Return whether leaves are shares of classes, and no other loss was asked for."""
+    is_default = type(loss) is LogLoss and loss.pseudo_count == LogLoss().pseudo_count
+    return is_default and tree.slopes is None
+
+
+def shrunk_trees(problem, tree, strengths):
+    """Yield the tree with leaves for the training samples, shrunk by each of some strengths.
+
+    From the root down, the shares of the classes in a node are those of its parent and, N / (N +
+    strength) times, what its own differ from the parent's own, with N samples in the parent. No
+    predicted class changes.
+
+    Parameters
+    ----------
+    problem : Problem
+    tree : Tree
+        With constant leaves.
+    strengths : sequence of float
+        In samples. 0 does not shrink.
+
+    Yields
+    ------
+    Tree
+    """
+    samples = problem.training_samples
+    leaf, weight = problem.apply(tree, samples), problem.sample_weight[samples]
+    best = problem.fit_leaves(leaf, samples, tree.n_leaves).argmax(axis=1)
+    counts = sums_below(tree, _counts(problem, tree, leaf, samples, weight))
+    at = np.arange(tree.n_leaves)
+    for strength in strengths:
+        values = np.log(_shrunk(tree, counts, strength))
+        largest, is_other = values.max(axis=1), values.argmax(axis=1) != best
+        values[at[is_other], best[is_other]] = largest[is_other] + _LEAD
+        yield tree.replace(values=values)
+
+
+def best_strength(folds, trees):
+    """The strength with the least log loss on the test samples of folds, and the log losses.
+
+    Leaves of few samples are too sure. On inner folds of 27 tables, log losses were 3 % smaller
+    than with leaves drawn to equal shares by a weight that the folds chose, and no smaller with
+    both ways together.
+
+    Parameters
+    ----------
+    folds : list of Fold
+    trees : list of Tree
+        Trained without the test samples of the first folds.
+
+    Returns
+    -------
+    strength : float
+    log_losses : list of ndarray
+        Those of `Score`, for each tree.
+    """
+    found, losses = [], np.zeros(len(policy.STRENGTHS))
+    for fold, tree in zip(folds, trees, strict=False):
+        shrunk = list(shrunk_trees(fold.problem, tree, policy.STRENGTHS))
+        leaf = fold.problem.apply(tree, fold.samples)
+        tested = _counts(fold.problem, tree, leaf, fold.samples, fold.weight)
+        losses -= [(tested * log_softmax(each.values, axis=1)).sum() for each in shrunk]
+        found.append((fold, leaf, shrunk))
+    best = least(losses)
+    return policy.STRENGTHS[best], [
+        Score.of(fold.problem, shrunk[best].values, fold.samples, fold.weight, leaf).log_loss
+        for fold, leaf, shrunk in found]
+
+
+def _counts(problem, tree, leaf, samples, weight):
+    """Weight of each class in each leaf, shape (n_leaves, n_classes)."""
+    k = problem.n_outputs
+    cell = leaf.astype(np.intp) * k + problem.y[samples, 0].astype(np.intp)
+    return np.bincount(cell, weight, tree.n_leaves * k).reshape(-1, k)
+
+
+def _shrunk(tree, counts, strength):
+    """Shares of classes in the leaves, from the counts in nodes and leaves.
+
+    A share is that of each node on the path times what the trust in its parent exceeds that in
+    itself: a sum without a negative term.
+    """
+    total = counts.sum(axis=1)
+    prior = policy.PSEUDO_COUNT / counts.shape[1]
+    share = (counts + prior) / (total + policy.PSEUDO_COUNT)[:, None]
+    trust = total / (total + strength) if strength else np.ones(len(total))
+    above, of_parent = np.zeros_like(share), np.ones(len(total))
+    for nodes in nodes_by_depth(tree):
+        for child in child_ids(tree)[nodes].T:
+            is_empty = total[child] == 0.0
+            share[child[is_empty]] = share[nodes[is_empty]]
+            of_parent[child] = trust[nodes]
+            above[child] = above[nodes] + share[nodes] * (of_parent[nodes] - trust[nodes])[:, None]
+    return (above + share * of_parent[:, None])[tree.n_internal:]

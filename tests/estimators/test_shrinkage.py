@@ -1,0 +1,142 @@
+"""Leaves of classes, shrunk to the nodes above as far as held-out samples ask."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+from sklearn.datasets import make_classification
+
+from helpers import make_problem
+from ngdt import ObliqueTreeClassifier
+from ngdt._core.structure import child_ids
+from ngdt._selection import policy
+from ngdt._selection.shrinkage import best_strength, shrunk_trees
+from ngdt._training.choice import Fold
+from ngdt.losses import BoundedLoss, LogLoss
+from ngdt.testing.strategies import problems
+
+STRENGTHS = 0.0, 0.5, 7.0, 1e6
+
+
+@st.composite
+def cases(draw):
+    """A problem of classes with whole weights, some of them 0, and a tree."""
+    tree, X, y, _ = draw(problems(losses=st.just(LogLoss()), n_samples=st.integers(1, 12)))
+    weight = draw(st.lists(st.integers(0, 3), min_size=len(y), max_size=len(y)).filter(any))
+    return tree, X, y, np.array(weight, dtype=float)
+
+
+def of_definition(tree, leaf, y, weight, strength):
+    """Shares in leaves: from the root down, what each node adds to the shares of its parent."""
+    m, k = tree.n_internal, tree.n_outputs
+    children, below = child_ids(tree), {}
+    for node in range(m + tree.n_leaves - 1, -1, -1):
+        below[node] = {node - m} if node >= m else below[children[node, 0]] | below[
+            children[node, 1]]
+
+    def counts(node):
+        here = np.isin(leaf, list(below[node]))
+        return np.array([weight[here & (y == c)].sum() for c in range(k)])
+
+    def own(node, above):
+        count = counts(node)
+        return (count + 0.5 / k) / (count.sum() + 0.5) if count.any() else above
+
+    shares = np.empty((tree.n_leaves, k))
+
+    def walk(node, share, shrunk):
+        if node >= m:
+            shares[node - m] = shrunk
+            return
+        n = counts(node).sum()
+        for child in children[node]:
+            of_child = own(child, share)
+            walk(child, of_child, shrunk + (of_child - share) * (n / (n + strength) if n else 0.0))
+
+    walk(0, own(0, None), own(0, None))
+    return shares
+
+
+@given(cases())
+def test_leaves_are_shrunk_as_defined_and_predict_the_same_class(case):
+    tree, X, y, weight = case
+    problem = make_problem(X, y, sample_weight=weight, n_outputs=tree.n_outputs)
+    samples = problem.training_samples
+    leaf = tree.apply(X)
+    fitted = problem.refit_leaves(tree).values.argmax(axis=1)
+    for strength, shrunk in zip(
+            STRENGTHS, shrunk_trees(problem, tree, STRENGTHS), strict=True):
+        expected = of_definition(tree, leaf, y, weight, strength)
+        values, p = shrunk.values, softmax(shrunk.values, axis=1)
+        reached = np.unique(leaf[samples])
+        assert_array_equal(values.argmax(axis=1), fitted)
+        # Else, the class with most samples has just been made the likeliest.
+        is_same = expected.argmax(axis=1) == fitted
+        assert_allclose(p[is_same], expected[is_same], rtol=1e-9)
+        largest = np.log(expected.max(axis=1))
+        assert_allclose(values.max(axis=1)[~is_same], largest[~is_same] + 1e-4, rtol=1e-9)
+        if strength == 0.0:
+            plain = LogLoss(0.5).fit_leaves(
+                leaf[samples], problem.y[samples], weight[samples], tree.n_leaves, tree.n_outputs)
+            assert_allclose(values[reached], plain[reached], rtol=1e-9, atol=1e-9)
+
+
+@given(cases())
+def test_weights_are_repetitions(case):
+    tree, X, y, weight = case
+    row = np.repeat(np.arange(len(y)), weight.astype(int))
+    weighted = make_problem(X, y, sample_weight=weight, n_outputs=tree.n_outputs)
+    repeated = make_problem(X[row], y[row], n_outputs=tree.n_outputs)
+    for one, other in zip(*(shrunk_trees(each, tree, STRENGTHS) for each in (weighted, repeated)),
+                          strict=True):
+        assert_allclose(one.values, other.values, rtol=1e-12, atol=1e-12)
+
+
+@given(cases(), st.sampled_from([1e-250, 1e-20, 1e20, 1e250]))
+def test_leaves_are_finite_with_any_weights(case, unit):
+    tree, X, y, weight = case
+    problem = make_problem(X, y, sample_weight=weight * unit, n_outputs=tree.n_outputs)
+    for shrunk in shrunk_trees(problem, tree, STRENGTHS):
+        assert np.isfinite(shrunk.values).all()
+
+
+def test_the_strength_has_the_least_loss_on_the_folds():
+    X, y = make_classification(400, flip_y=0.05, random_state=0)
+    weight = np.random.default_rng(0).choice([0.5, 1.0, 2.0], len(y))
+    problem = make_problem(X, y, sample_weight=weight)
+    folds = [Fold.without(problem, np.arange(k, len(y), 3, dtype=np.int32)) for k in range(3)]
+    trees = [ObliqueTreeClassifier(5, optimizer=None).fit(
+        X, y, sample_weight=fold.problem.sample_weight).tree_ for fold in folds]
+    for n in (3, 2):    # folds on which a candidate was tested
+        strength, log_losses = best_strength(folds, trees[:n])
+        scores = {each: [
+            fold.score(next(shrunk_trees(fold.problem, tree, [each]))).log_loss
+            for fold, tree in zip(folds, trees[:n], strict=False)] for each in policy.STRENGTHS}
+        losses = {each: np.concatenate(score).sum() for each, score in scores.items()}
+        assert strength == min(losses, key=losses.get)
+        assert 0.0 < strength < policy.STRENGTHS[0]
+        for found, expected in zip(log_losses, scores[strength], strict=True):
+            assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_probabilities_of_the_default_are_shrunk_and_no_class_changes():
+    X, y = make_classification(600, flip_y=0.3, random_state=0)
+    fitted = ObliqueTreeClassifier(random_state=0).fit(X, y)
+    problem = make_problem(X, y)
+    shrunk = {strength: tree for strength, tree in zip(
+        policy.STRENGTHS, shrunk_trees(problem, fitted.tree_, policy.STRENGTHS), strict=True)
+        if tree == fitted.tree_}
+    assert len(shrunk) == 1
+    assert next(iter(shrunk)) > 0.0
+    plain = problem.refit_leaves(fitted.tree_)
+    assert_array_equal(fitted.tree_.values.argmax(axis=1), plain.values.argmax(axis=1))
+
+
+@pytest.mark.parametrize("loss", [LogLoss(3.0), BoundedLoss()])
+def test_leaves_are_as_another_loss_asks(loss):
+    X, y = make_classification(300, flip_y=0.2, random_state=0)
+    fitted = ObliqueTreeClassifier(loss=loss, random_state=0).fit(X, y)
+    expected = make_problem(X, y, loss).refit_leaves(fitted.tree_)
+    assert_allclose(fitted.tree_.values, expected.values)
