@@ -109,12 +109,13 @@ def summarize(rows, column, folder):
         "rank, new": ranks[~known].mean(),
         **{f"median {each}": costs[each].groupby("method").median() for each in costs},
     }).reindex(scores.columns).round(2).to_string())
-    for ours in OURS:
+    ours_here = [each for each in OURS if each in scores]
+    for ours in ours_here:
         for other in scores.columns.drop(ours):
             gain = scores[ours] - scores[other]
             print(f"{ours} against {other}: better by over 1 point on {(gain > 1).sum()}, "
                   f"worse by over 1 on {(gain < -1).sum()}")
-        gap = scores[ours] - scores.drop(columns=[*OURS]).max(axis=1)
+        gap = scores[ours] - scores.drop(columns=ours_here).max(axis=1)
         print(f"{ours} furthest behind: {gap.sort_values().head(8).round(1).to_dict()}")
     scores = scores.rename(columns=OURS)
     scores.round(1).to_csv(folder / f"keel_{group}.csv")
