@@ -5,7 +5,8 @@ train a tree of a fixed depth, each a dict of candidates, among which validation
 """
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -61,6 +62,10 @@ class PrunedTree(BaseEstimator):
 
     def predict_proba(self, X):
         return self.best_.predict_proba(X)
+
+    @property
+    def classes_(self):
+        return self.best_.classes_
 
     def get_n_leaves(self):
         return self.best_.get_n_leaves()
@@ -136,6 +141,14 @@ def _encoder(X):
          categorical),
         ("numbers", SimpleImputer(add_indicator=True, keep_empty_features=True), numeric),
     ])
+
+
+def calibrated(pruned, X, y, seed):
+    """A fitted "pruned tree", calibrated by five folds of its training samples."""
+    *encoding, last = pruned if hasattr(pruned, "steps") else [pruned]
+    cv = StratifiedKFold(5, shuffle=True, random_state=seed)
+    tree = make_pipeline(*map(clone, encoding), clone(last.best_))
+    return CalibratedClassifierCV(tree, cv=cv).fit(X, y)
 
 
 def prepared(name, X):

@@ -77,7 +77,7 @@ OPTIONAL = {"forests": "method=lightgbm", "exports": "form=onnx"}
 @pytest.mark.parametrize("name", [
     path.stem for path in runner.RESULTS.glob("*.csv") if path.stem in BENCHMARKS])
 def test_recorded_rows_are_not_measured_again(name, load_data):
-    if name in ("exports", "ideas", "record", "small_trees", "tables"):
+    if name in ("calibration", "exports", "ideas", "record", "small_trees", "tables"):
         load_data("letter")     # skips where there are no data sets, of which these make their jobs
     benchmark = BENCHMARKS[name]
     if not benchmark.can_run:
@@ -91,7 +91,7 @@ def test_recorded_rows_are_not_measured_again(name, load_data):
     assert recorded <= {runner.key_of(benchmark, job) for job in benchmark.jobs(quick=False)}
 
 
-@pytest.mark.parametrize("name", ["forests", "model_trees", "small_trees", "tables"])
+@pytest.mark.parametrize("name", ["calibration", "forests", "model_trees", "small_trees", "tables"])
 def test_recorded_tables_are_those_of_the_recorded_rows(name, tmp_path):
     BENCHMARKS[name].report(runner.Table(BENCHMARKS[name], runner.RESULTS).read(), tmp_path)
     written = list(tmp_path.glob("*.csv"))
