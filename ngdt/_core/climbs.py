@@ -7,15 +7,20 @@ into the second.
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 
-from ngdt._core.structure import child_ids, paths
+from ngdt._core.structure import paths
 
 # Violation of the splits, in units in which all numbers are about 1, from which a climb is
 # impossible. Less than that may be a rounding error, in a linear program or in scores.
 TOLERANCE = 1e-7
 # Size of the samples, in these units, for which that holds whatever a solver has rounded.
 _REACH = 1e4
+# Room of the splits, in these units, that a sample within both cells should have: a thousandth of
+# what is usual, but far more than what is rounded.
+_ROOM = 1e-4
+# Residual of non-negative least squares below which there is no sample, or only a very far one.
+_ROUNDED = 1e-10
 # Numbers of a linear program of several pairs: larger ones are no faster by pair.
 _BATCH_SIZE = 2**14
 # Rounding of a threshold that is divided by a weight.
@@ -44,7 +49,7 @@ class Climbs:
     def __init__(self, tree, direction):
         weights = tree.dense_weights(slice(None))
         self.tree, self.path = tree, paths(tree, np.arange(tree.n_leaves))
-        self.possible = _parting(tree, weights * direction)
+        self.possible = _parting(self.path, weights * direction)
         is_single = np.count_nonzero(weights, axis=1) == 1
         self._exclude_by_single_features(weights, direction, is_single)
         self.is_box = abs(self.path) @ (~is_single).astype(np.int64) == 0
@@ -81,6 +86,68 @@ class Climbs:
             low[above] = np.maximum(low[above], least)
             high[below] = np.minimum(high[below], limit + room)
         return low, high
+
+    def can_climb(self, low, high):
+        """Whether samples can climb from leaf to leaf.
+
+        Parameters
+        ----------
+        low, high : ndarray of int, shape (n_pairs,)
+
+        Returns
+        -------
+        ndarray of bool, shape (n_pairs,)
+            False if `violations` are larger than `TOLERANCE`.
+        """
+        found = self.is_box[low] & self.is_box[high] & self.possible[low, high]
+        asked = np.flatnonzero(self.possible[low, high] & ~found)
+        answers = [self._decide(i, j) for i, j in zip(low[asked], high[asked], strict=True)]
+        found[asked] = [answer is True for answer in answers]
+        unsure = asked[[answer is None for answer in answers]]
+        if len(unsure):
+            found[unsure] = self.violations(low[unsure], high[unsure])[0] <= TOLERANCE
+        return found
+
+    def _decide(self, low, high):
+        """Whether a climb is possible, or None if a linear program has to tell.
+
+        By Lawson and Hanson's least distance programming: non-negative least squares find the
+        nearest sample within both cells, or prices that prove that there is none. Of few splits,
+        that takes a tenth of the time of a linear program.
+        """
+        rows, limits = (np.concatenate(pair) for pair in zip(
+            self._half_spaces(low, 0.0), self._half_spaces(high, self.sign), strict=True))
+        n, p = rows.shape[1], len(self.used)
+        bounds = np.eye(n)[p:]              # moves are not negative
+        for room in (_ROOM, -TOLERANCE):
+            target = np.append(np.zeros(n), 1.0)
+            system = np.vstack([
+                np.concatenate([-rows, bounds]).T,
+                np.concatenate([room - limits, np.zeros(len(bounds))])])
+            try:
+                price, _ = nnls(system, target)
+            except RuntimeError:            # too many iterations
+                return None
+            rest = system @ price - target
+            if rest[-1] < -_ROUNDED:
+                sample = rest[:-1] / -rest[-1]
+                sample[p:] = np.maximum(sample[p:], 0.0)
+                if (rows @ sample <= limits - 0.5 * max(room, 0.0)).all():
+                    return True
+            price = price[:len(rows)]
+            left_over = price @ rows
+            left_over[p:] = np.minimum(left_over[p:], 0.0)
+            if room < 0.0 and -(price @ limits) - _REACH * np.abs(left_over).sum() > (
+                    TOLERANCE * price.sum()):
+                return False
+        return None
+
+    def _half_spaces(self, leaf, sign):
+        """Rows and limits of the splits above a leaf, for a sample and its moves."""
+        at = slice(*self.path.indptr[leaf:leaf + 2])
+        nodes, side = self.path.indices[at], self.path.data[at].astype(np.float64)
+        rows = -side[:, None] * self.rows[nodes]
+        return np.hstack([rows, rows[:, self.moving] * sign]), -side * self.limits[nodes]
 
     def violations(self, low, high, is_exact=False):
         """Least violation of the splits with which a sample climbs from leaf to leaf.
@@ -163,22 +230,16 @@ def _proved(blocks, limits, price, pair, width, n_free):
     return np.divide(bound, total, out=np.full(len(total), -1.0), where=total > 0.5)
 
 
-def _parting(tree, upward):
+def _parting(path, upward):
     """Mask of the pairs of leaves that a climb can join, by the split at which they part.
 
     `upward` are the weights times the directions. The score at a split whose weights are not
     negative never falls, rounding included.
     """
-    m = tree.n_internal
+    sides = path.toarray()
+    left, right = (sides < 0).astype(np.float32), (sides > 0).astype(np.float32)
     rises, falls = (upward > 0).any(axis=1), (upward < 0).any(axis=1)
-    possible = np.zeros((tree.n_leaves, tree.n_leaves), dtype=bool)
-    below = [np.array([j]) for j in range(tree.n_leaves)]
-    below = [None] * m + below
-    for node, (left, right) in reversed(list(enumerate(child_ids(tree)))):
-        possible[np.ix_(below[left], below[right])] = rises[node]
-        possible[np.ix_(below[right], below[left])] = falls[node]
-        below[node] = np.concatenate([below[left], below[right]])
-    return possible
+    return (left * rises) @ right.T + (right * falls) @ left.T > 0
 
 
 def _scaled(weights, thresholds):

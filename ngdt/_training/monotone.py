@@ -7,11 +7,13 @@ from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
 from scipy.special import log_expit
 
-from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
+from ngdt._core.climbs import Climbs, monotone_output
 from ngdt._core.structure import child_ids
 
 # Least weight of a leaf, as a share of the mean.
 _LEAST_WEIGHT = 1e-9
+# Gain, as a share of what is summed, that rounding can explain.
+_TIE = 1e-12
 
 
 def against(effects, direction):
@@ -88,6 +90,132 @@ def _threshold(products, is_right, weight):
     return np.nextafter(products[0], -np.inf) if best == 0 else products[best - 1]
 
 
+def kinds_of_splits(tree, directions):
+    """Whether the scores of the splits rise, 1, fall, -1, or stay, 0, where features move.
+
+    Parameters
+    ----------
+    tree : Tree
+        With splits as `straighten` makes them.
+    directions : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of int, shape (n_internal,)
+    """
+    upward = tree.dense_weights(slice(None)) * directions
+    return (upward > 0.0).any(axis=1).astype(np.intp) - (upward < 0.0).any(axis=1)
+
+
+def ordered_by_splits(values, weight, children, kinds, loss):
+    """The nearest leaf values of which all on the lower side of a split are below the others.
+
+    That is more than a monotone tree needs, as no cells are looked at. But it takes no time, and
+    of oblique splits that rise or fall, hardly any two cells are out of each other's reach.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_leaves, n_outputs)
+    weight : ndarray of shape (n_leaves,)
+        Weights of the samples of the leaves.
+    children : ndarray of int, shape (n_internal, 2)
+        As `child_ids` returns them.
+    kinds : ndarray of int, shape (n_internal,)
+        As `kinds_of_splits` returns them.
+    loss : Loss
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_outputs)
+        In order but for rounding.
+    """
+    weight = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
+    quantity = _quantity(values, loss)
+    lower = np.where((kinds < 0)[:, None], children[:, ::-1], children).tolist()
+    block = _blocks_by_splits(quantity[:, -1], weight, lower, (kinds != 0).tolist())
+    return _block_values(values, quantity, weight, block, loss)
+
+
+def _blocks_by_splits(quantity, weight, children, is_ordered):
+    """Blocks of the isotonic regression over the order of splits, by partition.
+
+    A block is parted into an upper and a lower set if that lowers the error: into the upper set
+    with the largest sum of differences from the mean. The one below a split is that of its upper
+    side or, with all of the upper side, one of the lower side; where nothing is ordered, those of
+    both sides.
+    """
+    m, n = len(children), len(quantity)
+    block, n_blocks = np.empty(n, dtype=np.intp), 0
+    waiting = [(list(range(m)), np.arange(n))]
+    while waiting:
+        nodes, leaves = waiting.pop()
+        difference = quantity[leaves] - np.average(quantity[leaves], weights=weight[leaves])
+        difference *= weight[leaves]
+        upper = _best_upper_set(
+            nodes, dict(zip((m + leaves).tolist(), difference.tolist(), strict=True)),
+            children, is_ordered)
+        is_upper = np.array([m + leaf in upper for leaf in leaves.tolist()])
+        if is_upper.all() or not difference[is_upper].sum() > _TIE * (
+                weight[leaves] @ np.abs(quantity[leaves])):
+            block[leaves], n_blocks = n_blocks, n_blocks + 1
+            continue
+        for part in (leaves[is_upper], leaves[~is_upper]):
+            present = {*(m + part).tolist()}
+            kept = [node for node in reversed(nodes) if _is_above(node, children, present)]
+            waiting.append((kept[::-1], part))
+    return block
+
+
+def _is_above(node, children, present):
+    """Whether some of the present leaves are below a node, which is then present, too."""
+    is_above = children[node][0] in present or children[node][1] in present
+    if is_above:
+        present.add(node)
+    return is_above
+
+
+def _best_upper_set(nodes, total, children, is_ordered):
+    """Leaves of the upper set with the largest sum.
+
+    Parameters
+    ----------
+    nodes : list of int
+        Nodes above the leaves, ascending.
+    total : dict of float
+        Of the leaves. Sums of the nodes are added.
+    children : list of pairs of int
+        Of each node, the lower side first.
+    is_ordered : list of bool
+
+    Returns
+    -------
+    set of int
+        Leaves, and nodes all leaves of which are in it.
+    """
+    best = {leaf: max(each, 0.0) for leaf, each in total.items()}
+    for node in reversed(nodes):
+        low, high = children[node]
+        of_low, of_high = total.get(low, 0.0), total.get(high, 0.0)
+        total[node] = of_low + of_high
+        best[node] = max(best.get(high, 0.0), of_high + best.get(low, 0.0)) if (
+            is_ordered[node]) else best.get(low, 0.0) + best.get(high, 0.0)
+    inside, parted = set(), {0}
+    for node in nodes:
+        low, high = children[node]
+        if node in inside:
+            inside.update((low, high))
+        elif node in parted:
+            if not is_ordered[node]:
+                parted.update((low, high))
+            elif total.get(high, 0.0) + best.get(low, 0.0) > best.get(high, 0.0):
+                inside.add(high)
+                parted.add(low)
+            else:
+                parted.add(high)
+    n_nodes = len(children)
+    return inside | {leaf for leaf in parted if leaf >= n_nodes and total.get(leaf, 0.0) > 0.0}
+
+
 def monotone_leaves(tree, problem):
     """The tree with the nearest leaf values that are monotone.
 
@@ -111,7 +239,7 @@ def monotone_leaves(tree, problem):
                          tree.n_leaves)
     weight = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
     climbs = Climbs(tree, problem.directions)
-    is_unknown, values = climbs.possible, tree.values
+    is_unknown, values = climbs.possible.copy(), tree.values
     edges = np.zeros_like(is_unknown)
     while True:
         score = monotone_output(values)
@@ -123,10 +251,7 @@ def monotone_leaves(tree, problem):
         pairs = pairs[np.argsort(-excess.ravel()[pairs], kind="stable")[:tree.n_leaves]]
         low, high = np.divmod(pairs, tree.n_leaves)
         is_unknown[low, high] = False
-        edges[low, high] = is_edge = climbs.is_box[low] & climbs.is_box[high]
-        asked = np.flatnonzero(~is_edge)
-        edges[low[asked], high[asked]] = climbs.violations(
-            low[asked], high[asked])[0] <= TOLERANCE
+        edges[low, high] = climbs.can_climb(low, high)
         if edges[low, high].any():
             values = _ordered(tree.values, weight, edges, problem.loss)
     return tree if values is tree.values else tree.replace(values=values)
@@ -134,22 +259,28 @@ def monotone_leaves(tree, problem):
 
 def _ordered(values, weight, edges, loss):
     """The nearest leaf values in the order of the edges."""
-    if loss.is_classifier:
-        score = monotone_output(values)
-        # Shares of both classes: of one that is nearly 1, the other one has more digits.
-        logs = np.column_stack([log_expit(-score), log_expit(score)])
-        quantity = np.exp(logs)
-    else:
-        quantity = loss.decode(values)
-    order = _Order.of(edges)
+    quantity, order = _quantity(values, loss), _Order.of(edges)
     block = isotonic_blocks(quantity[:, -1], weight, order)
+    return _without_rounding(_block_values(values, quantity, weight, block, loss), order)
+
+
+def _quantity(values, loss):
+    """What the squared differences are of: means, or the probabilities of two classes."""
+    if not loss.is_classifier:
+        return loss.decode(values)
+    score = monotone_output(values)
+    # Shares of both classes: of one that is nearly 1, the other one has more digits.
+    return np.exp(np.column_stack([log_expit(-score), log_expit(score)]))
+
+
+def _block_values(values, quantity, weight, block, loss):
+    """Leaf values of the means of blocks; those of a leaf alone stay as they are."""
     count, total = np.bincount(block), np.bincount(block, weight)
     means = np.column_stack([
         np.bincount(block, weight * column) / total for column in quantity.T])
     fitted = np.log(np.maximum(means, np.finfo(np.float64).tiny)) if loss.is_classifier else (
         loss.values_of(means))
-    fitted = np.where((count > 1)[block, None], fitted[block], values)
-    return _without_rounding(fitted, order)
+    return np.where((count > 1)[block, None], fitted[block], values)
 
 
 class _Order(NamedTuple):

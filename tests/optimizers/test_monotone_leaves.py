@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from helpers import examples, make_problem
-from ngdt._training.monotone import monotone_leaves, straighten
+from ngdt._core.climbs import TOLERANCE, Climbs
+from ngdt._core.structure import child_ids
+from ngdt._training.monotone import (
+    kinds_of_splits,
+    monotone_leaves,
+    ordered_by_splits,
+    straighten,
+)
 from ngdt.inference import is_monotone
 from ngdt.pruning import prune_dead_branches
 from ngdt.testing.strategies import trees
@@ -82,3 +89,48 @@ def test_straight_splits_rise_or_fall_and_are_as_good_as_any_threshold(seed):
     costs = [weight[(product > t) != was_right].sum()
              for t in (straight.thresholds[0], product.min() - 1, *product)]
     assert costs[0] <= min(costs) + 1e-9
+
+
+@examples(0.5)
+@given(SEEDS, st.booleans())
+def test_values_in_the_order_of_splits_are_those_of_brute_force(seed, classes):
+    random = np.random.default_rng(seed)
+    tree, directions = random_tree(random, n_outputs=1 + classes), random_directions(random, 3)
+    X = random.normal(size=(50, 3))
+    problem = make_problem(
+        X, random.integers(0, 2, 50) if classes else random.normal(size=50),
+        "log" if classes else "squared", n_outputs=1 + classes, directions=directions)
+    tree, weight = straighten(tree, problem), random.uniform(0.5, 2.0, tree.n_leaves)
+    kinds = kinds_of_splits(tree, directions)
+    sides = tree.ancestors().toarray() * kinds
+    order = ((sides[:, None] < 0) & (sides > 0)).any(axis=2)
+    found = ordered_by_splits(tree.values, weight, child_ids(tree), kinds, problem.loss)
+    before, after = (
+        each[:, 0] if not classes else expit(each[:, 1] - each[:, 0])
+        for each in (tree.values, found))
+    np.testing.assert_allclose(after, monotone.isotonic(before, weight, order), atol=2e-5)
+    # The order of the splits is at least that of the climbs.
+    low, high = np.nonzero(monotone.climbs(tree, directions))
+    assert order[low, high].all()
+
+
+@examples(0.5)
+@given(SEEDS)
+def test_least_squares_and_linear_programs_find_the_same_climbs(seed):
+    random = np.random.default_rng(seed)
+    tree = random_tree(random, single=random.choice([0.0, 0.5]))
+    climbs = Climbs(tree, random_directions(random, 3))
+    low, high = np.nonzero(climbs.possible)
+    expected = climbs.violations(low, high)[0] <= TOLERANCE
+    np.testing.assert_array_equal(climbs.can_climb(low, high), expected)
+    decided = [climbs._decide(*pair) for pair in zip(low, high, strict=True)]
+    assert sum(each is None for each in decided) <= 0.1 * len(low) + 1
+
+
+def test_equal_leaves_are_one_block():
+    # The mean of 0.1, with these weights, is less than 0.1 by rounding.
+    values, weight = np.full((3, 1), 0.1), np.array([0.7, 0.4, 0.1])
+    problem = make_problem(np.zeros((1, 1)), np.zeros(1), "squared")
+    found = ordered_by_splits(
+        values, weight, np.array([[1, 2], [3, 4]]), np.ones(2, dtype=int), problem.loss)
+    np.testing.assert_allclose(found, values)

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ngdt._core.structure import child_ids
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.optimizer import Optimizer
@@ -21,7 +22,7 @@ from ngdt._methods.tao.weights import (
     with_unit_norm,
 )
 from ngdt._training.algorithm import Progress
-from ngdt._training.monotone import monotone_leaves, straighten
+from ngdt._training.monotone import kinds_of_splits, ordered_by_splits, straighten
 from ngdt._training.samples_by_leaf import SamplesByLeaf
 from ngdt._util.parallel import Threads
 from ngdt.losses import ALIASES, LOSSES, Loss, get_loss
@@ -87,9 +88,10 @@ class TAO(Optimizer):
     takes less memory (`Tree.compact`). Training is deterministic. A sample of weight k is the same
     as k samples, to the tolerance of the solver.
 
-    With `monotonic_cst`, leaves get the nearest monotone values after each pass. A node is fitted
-    again without the weights by which constrained features draw its score against their directions,
-    until there are none.
+    With `monotonic_cst`, leaves get values in order after each pass: those on the side to which
+    the score of a split rises are at least those on its other side. The tree of the end gets the
+    nearest monotone values, which need less than that. A node is fitted again without the weights
+    by which constrained features draw its score against their directions, until there are none.
 
     Deviation: the paper has no intercept outside of the penalty, no `alpha`, and no rule when a
     node takes its new split. Its solver, LIBLINEAR, starts from zero; the one here, with the same
@@ -320,13 +322,20 @@ class TAORun:
         """The tree with all leaves fitted to their samples."""
         tree, by_leaf = self.tree, self.samples_by_leaf
         if tree.slopes is None:
-            tree = tree.replace(values=self.problem.fit_leaves(
-                by_leaf.leaf, by_leaf.samples, tree.n_leaves))
-            return tree if self.problem.directions is None else monotone_leaves(
-                tree, self.problem)
+            return tree.replace(values=self._fitted_values(by_leaf.leaf, by_leaf.samples))
         linear = LinearLeaves(penalty=_LEAF_PENALTY, clip=tree.ranges is not None)
         # Without the present slopes, models are drawn to those of the nodes above.
         return linear.fit_leaves(tree.replace(values=tree.values), self.problem)
+
+    def _fitted_values(self, leaf, samples):
+        """Values of constant leaves, of these samples; with directions, in order."""
+        tree, problem = self.tree, self.problem
+        values = problem.fit_leaves(leaf, samples, tree.n_leaves)
+        if problem.directions is None:
+            return values
+        weight = np.bincount(leaf, problem.sample_weight[samples], tree.n_leaves)
+        return ordered_by_splits(values, weight, child_ids(tree), kinds_of_splits(
+            tree, problem.directions), problem.loss)
 
     def _sort(self, by_leaf):
         """Take the samples by leaf that a pass starts from."""
