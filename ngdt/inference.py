@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
 from ngdt._core.search import RADIUS, price_samples, search_samples
@@ -392,8 +392,9 @@ def is_monotone(tree, cst, *, output=None):
 
     Parameters
     ----------
-    tree : Tree
-        With constant leaves.
+    tree : Tree, or list of Tree
+        With constant leaves. Of several trees, as those of a forest, the mean is looked at: of
+        their values or, for two classes, of their probabilities.
     cst : array-like of int, shape (n_features,)
         1 for features with which the output must not fall, -1 for those with which it must not
         rise, 0 for others, which are held fixed: ``encoded_monotonic_cst_`` of an estimator.
@@ -405,8 +406,9 @@ def is_monotone(tree, cst, *, output=None):
     -------
     is_proved : bool or None
         True if no two samples that differ only in features of `cst`, in their direction, have
-        outputs out of order. False if the pair has. None if cells of leaves touch so closely that
-        rounding errors allow neither a proof nor a pair.
+        outputs out of order. False if the pair has. None if neither is known: cells of leaves may
+        touch so closely that rounding errors allow neither, and of several trees, the mean may be
+        monotone though a tree is not.
     pair : tuple of two ndarrays of shape (n_features,), or None
         A sample, and one beyond it whose output is out of order.
 
@@ -422,6 +424,9 @@ def is_monotone(tree, cst, *, output=None):
     single features, or the split at which they part, do not exclude it. The time grows with the
     number of these pairs: with the square of the number of leaves, at worst.
 
+    The mean of several trees is proved to be monotone if each of them is. The pairs of those that
+    are not are tried on the mean.
+
     Examples
     --------
     >>> from ngdt import Tree
@@ -433,14 +438,32 @@ def is_monotone(tree, cst, *, output=None):
     >>> is_proved, tree.predict([low, high]).ravel().tolist()
     (False, [3.0, 2.0])
     """
-    check_is_tree(_check_constant(tree))
-    direction = _check_directions(cst, tree.n_features)
+    trees = tree if isinstance(tree, list | tuple) else [tree]
+    if not trees:
+        raise ValueError("tree must be a tree, or a list of at least one, got an empty one")
+    for each in trees:
+        check_is_tree(_check_constant(each))
+        direction = _check_directions(cst, each.n_features)
+        _check_output(each, output)
+    found = [_is_tree_monotone(each, direction, output) for each in trees]
+    pairs = [pair for _, pair in found if pair is not None and _is_out_of_order(
+        trees, pair, output)]
+    if pairs:
+        return False, pairs[0]
+    return True if all(is_proved for is_proved, _ in found) else None, None
+
+
+def _check_output(tree, output):
     if output is None and tree.n_outputs > 2:
         raise ValueError(
             f"output must say which of the {tree.n_outputs} outputs of the tree to look at")
     if output is not None and output not in range(tree.n_outputs):
         raise ValueError(
             f"output must be None or one of 0..{tree.n_outputs - 1}, got {output!r}")
+
+
+def _is_tree_monotone(tree, direction, output):
+    """Whether a tree is proved to be monotone, None if it is unknown, and a pair if it is not."""
     climbs, score = Climbs(tree, direction), monotone_output(tree.values, output)
     low, high = np.nonzero(climbs.possible & (score[:, None] > score))
     is_proved = True
@@ -449,19 +472,21 @@ def is_monotone(tree, cst, *, output=None):
         violation, points = climbs.violations(low[part], high[part])
         for k in first + np.flatnonzero(violation <= TOLERANCE):
             pair = points[k - first]
-            if not _is_out_of_order(tree, pair, output):
+            if not _is_out_of_order([tree], pair, output):
                 # Cells may have no inner points, but some on thresholds.
                 pair = climbs.violations(low[[k]], high[[k]], is_exact=True)[1][0]
-            if _is_out_of_order(tree, pair, output):
+            if _is_out_of_order([tree], pair, output):
                 return False, (pair[0], pair[1])
             is_proved = None
     return is_proved, None
 
 
-def _is_out_of_order(tree, pair, output):
+def _is_out_of_order(trees, pair, output):
     if not np.isfinite(pair).all():
         return False
-    before, after = monotone_output(tree.predict(pair), output)
+    scores = np.array([monotone_output(tree.predict(pair), output) for tree in trees])
+    is_probability = output is None and trees[0].n_outputs == 2 and len(trees) > 1
+    before, after = (expit(scores) if is_probability else scores).mean(axis=0)
     return before > after
 
 

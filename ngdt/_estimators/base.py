@@ -24,7 +24,6 @@ from ngdt._estimators.callbacks import FitTasks
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.description import describe
 from ngdt._estimators.edited import pruned_at, refitted
-from ngdt._estimators.monotonic import encoded_directions
 from ngdt._estimators.resolve import (
     expects_samples,
     is_auto,
@@ -63,7 +62,6 @@ class ObliqueTree(TableEstimator):
             Interval(Integral, 0, None, closed="left"), StrOptions({"auto"}), None],
         "validation_fraction": [
             StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"), None],
-        "monotonic_cst": ["array-like", dict, None],
         "callback": [callable, None],
     }
 
@@ -381,12 +379,6 @@ class ObliqueTree(TableEstimator):
         n_leaves = self.tree_.n_leaves
         leaves = f", {n_leaves} leaves" if n_leaves > 1 else ""
         return f"<{text}: {self.kind_}{leaves}>"
-
-    @property
-    def encoded_monotonic_cst_(self) -> np.ndarray:
-        """`monotonic_cst` of the features of `tree_`, ndarray of int8, shape (n_features,)."""
-        check_is_fitted(self)
-        return encoded_directions(self, self._table)
 
     def _trees(self):
         return [self.tree_]

@@ -22,7 +22,7 @@ from ngdt._encoding.table import Table
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin
 from ngdt._estimators.hints import ChecksParameters
-from ngdt._estimators.monotonic import resolve_directions
+from ngdt._estimators.monotonic import encoded_directions, resolve_directions
 from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._training.problem import Problem
@@ -41,7 +41,7 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
     _doc_link_template = (
         "https://ngdt.readthedocs.io/en/latest/api/generated/ngdt.{estimator_name}.html")
 
-    monotonic_cst = None        # a parameter of single trees
+    monotonic_cst = None        # a parameter of trees and forests
     _default_loss: ClassVar[str]
     _check_y_params: ClassVar[dict] = {}
 
@@ -63,6 +63,7 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         "leaf": [StrOptions({"auto", "constant", "linear"})],
         "leaf_features": [StrOptions({"auto", "all", "path"}), "array-like"],
         "leaf_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
+        "monotonic_cst": ["array-like", dict, None],
         "standardize": ["boolean", StrOptions({"auto", "global"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
@@ -186,6 +187,12 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         values = shapley_values(
             self._trees(), self._table, X, background, is_classifier(self))
         return values[:, :, 0] if values.shape[2] == 1 and not is_classifier(self) else values
+
+    @property
+    def encoded_monotonic_cst_(self) -> np.ndarray:
+        """`monotonic_cst` of the encoded features, ndarray of int8, shape (n_features,)."""
+        check_is_fitted(self)
+        return encoded_directions(self, self._table)
 
     @abstractmethod
     def _trees(self):

@@ -3,7 +3,7 @@
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
@@ -96,6 +96,7 @@ class ObliqueForest(TableEstimator):
         leaf: Literal["auto", "constant", "linear"] = "auto",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
         leaf_penalty: float | Literal["auto"] = "auto",
+        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
@@ -122,6 +123,7 @@ class ObliqueForest(TableEstimator):
         self.leaf = leaf
         self.leaf_features = leaf_features
         self.leaf_penalty = leaf_penalty
+        self.monotonic_cst = monotonic_cst
         self.standardize = standardize
         self.categorical_features = categorical_features
         self.max_time = max_time
@@ -243,14 +245,19 @@ class ObliqueForest(TableEstimator):
             given = self._given(problem, sampling, linear_leaves, fitted)
             growth.add([(given, sampling, seed) for seed in seeds])
             return
-        kinds = forest_candidates(problem, self.leaf, linear_leaves, sampling.n_columns)
+        kinds = forest_candidates(
+            problem, self._leaf(problem), linear_leaves, sampling.n_columns)
         fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
+
+    def _leaf(self, problem):
+        """What leaves predict: constants, where they have to be monotone."""
+        return self.leaf if problem.directions is None else "constant"
 
     def _given(self, problem, sampling, linear_leaves, fitted):
         """The candidate for all trees that the parameters say."""
         if is_auto(self.optimizer):
             optimizers = forest_candidates(
-                problem, self.leaf, linear_leaves, sampling.n_columns)[0].make.optimizers
+                problem, self._leaf(problem), linear_leaves, sampling.n_columns)[0].make.optimizers
         else:
             optimizers = resolve_optimizers(self, linear_leaves)
         init = resolve_init(self, optimizers, fitted.get("classes_"))
@@ -272,7 +279,7 @@ class ObliqueForest(TableEstimator):
         parameters = self.get_params(deep=False)
         parameters |= {
             "validation_fraction": None, "callback": None, "max_time": None, "checkpoint": None,
-            "n_jobs": None, "verbose": 0, "warm_start": False, "monotonic_cst": None}
+            "n_jobs": None, "verbose": 0, "warm_start": False}
         if self.class_weight == "balanced_subsample":
             parameters["class_weight"] = "balanced"
         names = self._tree_class._get_param_names()

@@ -22,12 +22,30 @@ def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
     """
     p = problem.X.shape[1] if n_columns is None else n_columns
     finish = (linear_leaves,) if leaf == "linear" else ()
+    if problem.directions is not None:
+        return _monotone_candidates(problem, p)
     found = _class_candidates(problem, p, finish) if problem.loss.is_classifier else (
         _regression_candidates(problem, p, leaf, linear_leaves, finish))
     is_fast = node_type(problem.loss) is not None and takes_models(problem)
     if leaf == "linear" or (leaf == "auto" and is_fast):
         found.append(candidate("linear model", SingleLeaf(), (linear_leaves,)))
     return found
+
+
+def _monotone_candidates(problem, p):
+    """Small trees that are trained to be monotone, or made so: others regard no directions."""
+    n_random = max(1, round(np.sqrt(p)))
+    oblique = RandomOblique(
+        *((max(n_random, policy.MIN_CANDIDATES), min(policy.N_NONZERO, p))
+          if problem.loss.is_classifier else
+          (policy.N_REGRESSION_CANDIDATES, min(policy.N_REGRESSION_NONZERO, p))))
+    random = RandomOblique(
+        n_random if problem.loss.is_classifier else min(p, policy.MAX_FEATURES), 1)
+    tao = TAO(C=1.0 if problem.loss.is_classifier else 10.0, max_passes=N_PASSES)
+    return [candidate(name, init, chain, max_depth=MAX_TRAINED_DEPTH) for name, init, chain in (
+        ("tao", random if problem.loss.is_classifier else oblique, (tao,)),
+        ("random oblique", oblique, ()), ("random", random, ()))] + [
+        candidate("single leaf", SingleLeaf())]
 
 
 def _class_candidates(problem, p, finish):

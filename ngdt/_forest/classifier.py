@@ -92,6 +92,10 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weight of each label, by which sample weights are multiplied. "balanced" gives each class
         the same total weight, and "balanced_subsample" does so among the samples of each tree.
+    monotonic_cst : array-like of int, dict of int or None, default=None
+        For each column of X, 1 if the probability of the second of two classes must not fall where
+        the column rises, -1 if it must not rise, 0 otherwise, as for `ObliqueTreeClassifier`: each
+        tree is monotone, and so is their mean. See :ref:`monotone`.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained, as for `ObliqueTreeClassifier`.
         The scaling is that of all samples, for all trees.
@@ -130,6 +134,8 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         Number of features, that is of columns of X.
     feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the features, if X had names.
+    encoded_monotonic_cst_ : ndarray of int8, shape (n_encoded_features,)
+        `monotonic_cst` of the features of the trees, for :func:`ngdt.inference.is_monotone`.
     encoded_feature_names_ : list of str
         Names of the features of the trees: columns of numbers, indicators of missing numbers, and
         categories. See `encode`.
@@ -212,8 +218,8 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         leaf: Literal["auto", "constant", "linear"] = "auto",
         leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
         leaf_penalty: float | Literal["auto"] = "auto",
-        class_weight: (
-            Mapping[Any, float] | Literal["balanced", "balanced_subsample"] | None) = None,
+        class_weight: Mapping[Any, float] | Literal["balanced", "balanced_subsample"] | None = None,
+        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         max_time: float | None = None,
@@ -241,6 +247,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
             leaf=leaf,
             leaf_features=leaf_features,
             leaf_penalty=leaf_penalty,
+            monotonic_cst=monotonic_cst,
             standardize=standardize,
             categorical_features=categorical_features,
             max_time=max_time,

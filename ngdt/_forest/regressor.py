@@ -85,6 +85,10 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     leaf_penalty : float or "auto", default="auto"
         Penalty on the squared slopes of linear leaves, in samples, for features in units of their
         standard deviation. "auto" chooses it for each tree.
+    monotonic_cst : array-like of int, dict of int or None, default=None
+        For each column of X, 1 if the prediction must not fall where the column rises, -1 if it
+        must not rise, 0 otherwise, as for `ObliqueTreeRegressor`: each tree is monotone, and so is
+        their mean. See :ref:`monotone`.
     standardize : {"auto", "global", True, False}, default="auto"
         How features are scaled while split weights are trained, as for `ObliqueTreeRegressor`.
         The scaling is that of all samples, for all trees.
@@ -119,6 +123,8 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         Number of features, that is of columns of X.
     feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the features, if X had names.
+    encoded_monotonic_cst_ : ndarray of int8, shape (n_encoded_features,)
+        `monotonic_cst` of the features of the trees, for :func:`ngdt.inference.is_monotone`.
     encoded_feature_names_ : list of str
         Names of the features of the trees: columns of numbers, indicators of missing numbers, and
         categories. See `encode`.

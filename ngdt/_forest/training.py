@@ -14,6 +14,7 @@ from ngdt._forest.sampling import Sampling, optimizer_of, widen
 from ngdt._selection.train import train
 from ngdt._training.choice import Candidate
 from ngdt._training.control import NO_CHECKPOINT, Activity, Control, Deadline
+from ngdt._training.monotone import monotone_leaves
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
 
@@ -83,6 +84,8 @@ class _Job:
             except Stopped as stopped:
                 result, interrupted = TrainingResult(stopped.tree, stopped.history), True
         part.check_shapes(result.tree)
+        if part.directions is not None:     # whatever ended the training, and where
+            result = replace(result, tree=monotone_leaves(result.tree, part))
         tree = stored(widen(result.tree, features, problem.X.shape[1]))
         attributes = describe(problem.part(weight), replace(result, tree=tree), fitted) | {
             "max_depth": problem.max_depth, "random_state": self.seed,

@@ -1,5 +1,6 @@
-"""The parameter `monotonic_cst` of the trees."""
+"""The parameter `monotonic_cst` of trees and forests."""
 
+import importlib
 import warnings
 
 import numpy as np
@@ -11,7 +12,13 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import ngdt
 from helpers import make_problem
-from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor, tao_path
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+    tao_path,
+)
 from ngdt.inference import is_monotone
 from ngdt.initializers import InfoGain
 from ngdt.optimizers import TAO, LinearLeaves
@@ -33,7 +40,7 @@ def assert_monotone(model, X, predict):
     """Check by a proof, and by samples of which some columns are moved."""
     cst = model.encoded_monotonic_cst_
     assert cst.any()
-    assert is_monotone(model.tree_, cst) == (True, None)
+    assert is_monotone(model._trees(), cst) == (True, None)
     random = np.random.default_rng(0)
     X = np.asarray(X)[random.integers(len(X), size=3000)]
     moved = X + np.ptp(X, axis=0) * cst * random.exponential(size=X.shape) * (
@@ -156,14 +163,53 @@ def test_what_does_not_fit_is_refused():
         ObliqueTreeRegressor(monotonic_cst=DIABETES).partial_fit(X, y)
     with pytest.raises(ValueError, match="second of two classes, but y has 3 classes"):
         ObliqueTreeClassifier(monotonic_cst=[1, 0, 0, 0]).fit(*load_iris(return_X_y=True))
-    with pytest.raises(TypeError, match="monotonic_cst"):
-        ObliqueForestRegressor(monotonic_cst=DIABETES)
 
 
-def test_partitions_refuse_the_parameter():
+@pytest.mark.parametrize("name", ["ObliqueTreeRegressor", "ObliqueForestRegressor"])
+def test_partitions_refuse_the_parameter(name):
     pytest.importorskip("dask.array")
-    from ngdt.dask import ObliqueTreeRegressor as OnPartitions
-
+    on_partitions = getattr(importlib.import_module("ngdt.dask"), name)
     X, y = diabetes()
     with pytest.raises(ValueError, match=r"monotonic_cst is not available in ngdt\.dask"):
-        OnPartitions(monotonic_cst=DIABETES).fit(pd.DataFrame(X), y)
+        on_partitions(monotonic_cst=DIABETES).fit(pd.DataFrame(X), y)
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"optimizer": None, "max_features": 0.5, "max_samples": 0.5, "oob_score": True},
+    {"optimizer": "tao", "loss": "absolute_error"}], ids=str)
+def test_regression_forests_are_monotone(parameters):
+    X, y = diabetes()
+    forest = ObliqueForestRegressor(
+        8, monotonic_cst=DIABETES, max_depth=3, random_state=0, **parameters).fit(X[:200], y[:200])
+    assert_monotone(forest, X, forest.predict)
+    assert len({tree.get_n_leaves() for tree in forest}) > 1
+    assert forest.score(X, y) > 0.3
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"optimizer": "tao", "class_weight": "balanced_subsample"}], ids=str)
+def test_classification_forests_are_monotone(parameters):
+    X, y, cst = cancer()
+    forest = ObliqueForestClassifier(
+        8, monotonic_cst=cst, max_depth=3, random_state=0, **parameters).fit(X, y)
+    assert_monotone(forest, X, lambda X: forest.predict_proba(X)[:, 1])
+    assert forest.score(X, y) > 0.9
+
+
+def test_forests_keep_the_parameter_and_refuse_what_does_not_fit(tmp_path):
+    X, y = diabetes()
+    forest = ObliqueForestRegressor(
+        2, monotonic_cst=DIABETES, optimizer="tao", max_depth=3, random_state=0, warm_start=True)
+    forest.fit(X, y).set_params(n_estimators=4).fit(X, y)
+    assert_monotone(forest, X, forest.predict)
+    assert is_monotone(forest[3].tree_, forest[3].encoded_monotonic_cst_) == (True, None)
+    ngdt.save(forest, tmp_path / "forest.ngdt")
+    loaded = ngdt.load(tmp_path / "forest.ngdt")
+    assert loaded.monotonic_cst == DIABETES == loaded[0].monotonic_cst
+    np.testing.assert_array_equal(loaded.predict(X), forest.predict(X))
+    with pytest.raises(ValueError, match="needs constant leaves, but leaf='linear'"):
+        clone(forest).set_params(leaf="linear").fit(X, y)
+    with pytest.raises(ValueError, match="those of the trained tree are linear"):
+        clone(forest).set_params(optimizer=LinearLeaves(penalty=1.0)).fit(X, y)
+    with pytest.raises(ValueError, match="for one target, but y has 2"):
+        clone(forest).fit(X, np.column_stack([y, y]))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from helpers import examples
 from ngdt import Tree
@@ -82,3 +83,33 @@ def test_cst_is_checked(cst):
         is_monotone(None, cst)
     with pytest.raises(ValueError, match="tree must have constant leaves"):
         is_monotone(tree.replace(values=tree.values, slopes=[[[1.0]], [[0.0]]]), [1])
+
+
+@given(SEEDS, st.integers(1, 2))
+def test_the_mean_of_trees_is_proved_or_a_pair_refutes_it(seed, n_outputs):
+    random = np.random.default_rng(seed)
+    directions = random_directions(random, 3)
+    trees = [random_tree(random, n_outputs=n_outputs, most=3) for _ in range(3)]
+    is_each = [is_monotone(tree, directions)[0] for tree in trees]
+    proved, pair = is_monotone(trees, directions)
+    assert (proved is True) == all(is_each)
+    assert (pair is not None) == (proved is False)
+    if pair is not None:
+        low, high = pair
+        assert ((high - low) * directions >= 0).all()
+        means = np.mean([
+            softmax(tree.predict(pair), axis=1)[:, 1] if n_outputs == 2 else
+            tree.predict(pair)[:, 0] for tree in trees], axis=0)
+        assert means[0] > means[1]
+
+
+def test_a_mean_may_be_monotone_though_a_tree_is_not():
+    rising = Tree([[1.0]], [0.0], [~0], [~1], [[0.0], [3.0]])
+    falling = rising.replace(values=[[1.0], [0.0]])
+    assert is_monotone([rising, falling], [1]) == (None, None)
+    assert is_monotone([rising, rising], [1]) == (True, None)
+    assert is_monotone([falling, falling], [1])[0] is False
+    with pytest.raises(ValueError, match="a list of at least one"):
+        is_monotone([], [1])
+    with pytest.raises(TypeError, match="tree must be an ngdt Tree"):
+        is_monotone([rising, None], [1])
