@@ -12,6 +12,8 @@ from ngdt._core.structure import child_ids
 
 # Least weight of a leaf, as a share of the mean.
 _LEAST_WEIGHT = 1e-9
+# Number of leaves above which no climbs are looked for.
+_MANY_LEAVES = 500
 # Gain, as a share of what is summed, that rounding can explain.
 _TIE = 1e-12
 
@@ -96,15 +98,16 @@ def kinds_of_splits(tree, directions):
     Parameters
     ----------
     tree : Tree
-        With splits as `straighten` makes them.
     directions : ndarray of shape (n_features,)
 
     Returns
     -------
     ndarray of int, shape (n_internal,)
+        2 for those that do both, as after `straighten` none does.
     """
     upward = tree.dense_weights(slice(None)) * directions
-    return (upward > 0.0).any(axis=1).astype(np.intp) - (upward < 0.0).any(axis=1)
+    rises, falls = (upward > 0.0).any(axis=1), (upward < 0.0).any(axis=1)
+    return np.where(rises & falls, 2, rises.astype(np.intp) - falls)
 
 
 def ordered_by_splits(values, weight, children, kinds, loss):
@@ -131,12 +134,31 @@ def ordered_by_splits(values, weight, children, kinds, loss):
     """
     weight = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
     quantity = _quantity(values, loss)
-    lower = np.where((kinds < 0)[:, None], children[:, ::-1], children).tolist()
-    block = _blocks_by_splits(quantity[:, -1], weight, lower, (kinds != 0).tolist())
+    block = _blocks_by_splits(
+        quantity[:, -1], weight, _lower_first(children, kinds), np.abs(kinds).tolist())
     return _block_values(values, quantity, weight, block, loss)
 
 
-def _blocks_by_splits(quantity, weight, children, is_ordered):
+def _lower_first(children, kinds):
+    """The children of each node, list of pairs, the one with the lower leaves first."""
+    return np.where((kinds < 0)[:, None], children[:, ::-1], children).tolist()
+
+
+def _in_exact_order(values, children, kinds):
+    """Values in the order of splits to the last bit: one that is too small becomes one below."""
+    values, score, m = values.copy(), monotone_output(values).copy(), len(children)
+    below = {m + leaf: [leaf] for leaf in range(len(values))}
+    for node, (low, high) in reversed(list(enumerate(_lower_first(children, kinds)))):
+        low, high = below.pop(low), below.pop(high)
+        if kinds[node]:
+            best, upper = low[score[low].argmax()], np.array(high)
+            upper = upper[score[upper] < score[best]]
+            values[upper], score[upper] = values[best], score[best]
+        below[node] = low + high
+    return values
+
+
+def _blocks_by_splits(quantity, weight, children, order):
     """Blocks of the isotonic regression over the order of splits, by partition.
 
     A block is parted into an upper and a lower set if that lowers the error: into the upper set
@@ -153,7 +175,7 @@ def _blocks_by_splits(quantity, weight, children, is_ordered):
         difference *= weight[leaves]
         upper = _best_upper_set(
             nodes, dict(zip((m + leaves).tolist(), difference.tolist(), strict=True)),
-            children, is_ordered)
+            children, order)
         is_upper = np.array([m + leaf in upper for leaf in leaves.tolist()])
         if is_upper.all() or not difference[is_upper].sum() > _TIE * (
                 weight[leaves] @ np.abs(quantity[leaves])):
@@ -174,7 +196,7 @@ def _is_above(node, children, present):
     return is_above
 
 
-def _best_upper_set(nodes, total, children, is_ordered):
+def _best_upper_set(nodes, total, children, order):
     """Leaves of the upper set with the largest sum.
 
     Parameters
@@ -185,7 +207,8 @@ def _best_upper_set(nodes, total, children, is_ordered):
         Of the leaves. Sums of the nodes are added.
     children : list of pairs of int
         Of each node, the lower side first.
-    is_ordered : list of bool
+    order : list of int
+        0 where leaves of both sides are free, 1 where they are ordered, 2 where they are equal.
 
     Returns
     -------
@@ -197,17 +220,21 @@ def _best_upper_set(nodes, total, children, is_ordered):
         low, high = children[node]
         of_low, of_high = total.get(low, 0.0), total.get(high, 0.0)
         total[node] = of_low + of_high
-        best[node] = max(best.get(high, 0.0), of_high + best.get(low, 0.0)) if (
-            is_ordered[node]) else best.get(low, 0.0) + best.get(high, 0.0)
+        best[node] = (
+            best.get(low, 0.0) + best.get(high, 0.0),
+            max(best.get(high, 0.0), of_high + best.get(low, 0.0)),
+            max(total[node], 0.0))[order[node]]
     inside, parted = set(), {0}
     for node in nodes:
         low, high = children[node]
+        if node in parted and order[node] == 2 and total[node] > 0.0:
+            inside.add(node)
         if node in inside:
             inside.update((low, high))
-        elif node in parted:
-            if not is_ordered[node]:
-                parted.update((low, high))
-            elif total.get(high, 0.0) + best.get(low, 0.0) > best.get(high, 0.0):
+        elif node in parted and order[node] == 0:
+            parted.update((low, high))
+        elif node in parted and order[node] == 1:
+            if total.get(high, 0.0) + best.get(low, 0.0) > best.get(high, 0.0):
                 inside.add(high)
                 parted.add(low)
             else:
@@ -237,8 +264,34 @@ def monotone_leaves(tree, problem):
     samples = problem.training_samples
     weight = np.bincount(problem.apply(tree, samples), problem.sample_weight[samples],
                          tree.n_leaves)
+    return nearest_monotone(tree, problem.directions, weight, problem.loss)
+
+
+def nearest_monotone(tree, directions, weight, loss):
+    """The tree with the nearest leaf values that are monotone, for leaves of these weights.
+
+    Parameters
+    ----------
+    tree : Tree
+        With constant leaves; one output, or two classes. Of more than 500 leaves, the order is that
+        of `ordered_by_splits`: to ask all pairs for climbs would take minutes.
+    directions : ndarray of shape (n_features,)
+    weight : ndarray of shape (n_leaves,)
+    loss : Loss
+
+    Returns
+    -------
+    Tree
+        The tree itself if it is monotone.
+    """
+    if tree.n_leaves > _MANY_LEAVES:
+        children, kinds = child_ids(tree), kinds_of_splits(tree, directions)
+        if np.array_equal(_in_exact_order(tree.values, children, kinds), tree.values):
+            return tree
+        values = ordered_by_splits(tree.values, weight, children, kinds, loss)
+        return tree.replace(values=_in_exact_order(values, children, kinds))
     weight = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
-    climbs = Climbs(tree, problem.directions)
+    climbs = Climbs(tree, directions)
     is_unknown, values = climbs.possible.copy(), tree.values
     edges = np.zeros_like(is_unknown)
     while True:
@@ -253,7 +306,7 @@ def monotone_leaves(tree, problem):
         is_unknown[low, high] = False
         edges[low, high] = climbs.can_climb(low, high)
         if edges[low, high].any():
-            values = _ordered(tree.values, weight, edges, problem.loss)
+            values = _ordered(tree.values, weight, edges, loss)
     return tree if values is tree.values else tree.replace(values=values)
 
 
