@@ -11,8 +11,10 @@ from ngdt._core.structure import node_means
 from ngdt._estimators.description import describe, describe_collapsed
 from ngdt._estimators.resolve import resolve_leaves, resolve_loss, resolve_optimizers
 from ngdt._inspection.captions import captions_of
+from ngdt._training.monotone import monotone_leaves, nearest_monotone
 from ngdt._training.result import TrainingResult
 from ngdt._util.numbers import count
+from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import LinearLeaves
 from ngdt.pruning._member import LEAST_PROBABILITY
 from ngdt.pruning._replace import collapse_to, places
@@ -45,11 +47,39 @@ def pruned_at(estimator, nodes):
     if not (loss.is_classifier or loss.is_squared or loss.has_log_link):
         new = places(tree, smaller)[np.flatnonzero(is_leaf)] - smaller.n_internal
         best = _best_values(fitted, loss, estimator._targets)
-        fitted = describe_collapsed(estimator, smaller.make_constant(new, best[new]))
+        smaller = smaller.make_constant(new, best[new])
+        fitted = describe_collapsed(estimator, smaller)
+    ordered = in_order(estimator, smaller, fitted)
+    if ordered is not smaller:
+        fitted = describe_collapsed(estimator, ordered)
     listed = [str(node) for node in np.flatnonzero(is_leaf)]
     text = f"the nodes {', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else (
         f"node {listed[0]}")
     return _changed(estimator, fitted, f"It was then pruned at {text}.")
+
+
+def in_order(estimator, tree, fitted):
+    """The tree with the nearest monotone values, if `monotonic_cst` of an estimator asks for it.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+    tree : Tree
+        With leaf values in the units of y.
+    fitted : dict
+        As `describe_collapsed` returns it for this tree: what leaves weigh.
+
+    Returns
+    -------
+    Tree
+    """
+    if estimator.monotonic_cst is None or tree.slopes is not None:
+        return tree
+    weight = fitted["_sample_summary"].leaf_weights
+    if weight is None:
+        weight = fitted["_n_node_samples"][tree.n_internal:]
+    loss = LogLoss() if is_classifier(estimator) else SquaredLoss()
+    return nearest_monotone(tree, estimator.encoded_monotonic_cst_, weight, loss)
 
 
 def _mask_of(nodes, tree):
@@ -105,8 +135,11 @@ def refitted(estimator, X, y, sample_weight):
         linear_leaves.check(problem)
         tree = linear_leaves.fit_leaves(tree, problem)
     is_empty = n_samples == 0
-    result = TrainingResult(_keep_leaves(tree, before, is_empty), estimator.history_,
-                            estimator.baseline_kept_, estimator.candidates_)
+    tree = _keep_leaves(tree, before, is_empty)
+    if problem.directions is not None and tree.slopes is None:
+        tree = monotone_leaves(tree, problem)
+    result = TrainingResult(
+        tree, estimator.history_, estimator.baseline_kept_, estimator.candidates_)
     fitted |= describe(problem, result, fitted)
     if is_empty.any():
         fitted |= _kept_descriptions(estimator, fitted, is_empty)

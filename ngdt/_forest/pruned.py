@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from ngdt._encoding.check_targets import check_targets
 from ngdt._encoding.targets import RegressionTargets
 from ngdt._estimators.description import describe_collapsed
+from ngdt._estimators.edited import in_order
 from ngdt._util.validation import check_weight
 from ngdt.losses import SquaredLoss
 from ngdt.pruning._member import HeldOut, Member
@@ -84,6 +85,8 @@ def smaller_estimator(estimator, tree):
     """
     if tree is estimator.tree_:
         return estimator
-    smaller = copy(estimator)
-    vars(smaller).update(describe_collapsed(estimator, tree))
+    smaller, fitted = copy(estimator), describe_collapsed(estimator, tree)
+    ordered = in_order(estimator, tree, fitted)
+    vars(smaller).update(
+        fitted if ordered is tree else describe_collapsed(estimator, ordered))
     return smaller

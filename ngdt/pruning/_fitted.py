@@ -35,7 +35,8 @@ def prune_at(model, nodes):
     A new leaf predicts the mean of the predictions that the training samples of its node had: of
     the probabilities, or of the values. Where the loss of a regression tree is minimised by another
     number, such as the median, it is that number for the targets that the tree keeps for
-    `predict_quantiles`: all, in leaves of at most 512 samples.
+    `predict_quantiles`: all, in leaves of at most 512 samples. With `monotonic_cst`, leaves get
+    the nearest monotone values.
 
     Examples
     --------
@@ -89,6 +90,7 @@ def refit_leaves(model, X, y, sample_weight=None):
     Constant leaves get the best values for the loss, as a greedy tree has them. If the tree has
     linear leaves, all leaves are fitted by `LinearLeaves`, with `leaf_features` and `leaf_penalty`
     of the estimator, or by the one that `optimizer` ends with, and with limits if they had them.
+    With `monotonic_cst`, they get the nearest monotone values, also those that no sample reaches.
     What an optimizer did to the leaves in training is not repeated. Parameters such as
     `min_samples_leaf` are limits of a training, and are not enforced.
 

@@ -6,6 +6,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -19,9 +21,12 @@ from ngdt import (
     ObliqueTreeRegressor,
     tao_path,
 )
+from ngdt._forest.pruned import smaller_estimator
 from ngdt.inference import is_monotone
-from ngdt.initializers import InfoGain
+from ngdt.initializers import InfoGain, RandomOblique
 from ngdt.optimizers import TAO, LinearLeaves
+from ngdt.pruning import prune_at, refit_leaves
+from ngdt.pruning._replace import collapse
 
 DIABETES = {"bmi": 1, "bp": 1, "s5": 1, "s3": -1}
 
@@ -213,3 +218,21 @@ def test_forests_keep_the_parameter_and_refuse_what_does_not_fit(tmp_path):
         clone(forest).set_params(optimizer=LinearLeaves(penalty=1.0)).fit(X, y)
     with pytest.raises(ValueError, match="for one target, but y has 2"):
         clone(forest).fit(X, np.column_stack([y, y]))
+
+
+@given(st.integers(0, 2**16), st.sampled_from(["squared", "absolute_error", "log"]))
+def test_edited_trees_stay_monotone(seed, loss):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(80, 3))
+    y = X[:, 0] + random.normal(size=80)
+    estimator = ObliqueTreeClassifier if loss == "log" else ObliqueTreeRegressor
+    y = (y > 0).astype(int) if loss == "log" else y
+    model = estimator(
+        4, monotonic_cst=[1, 1, 0], init=RandomOblique(2, 2), optimizer=None, loss=loss,
+        random_state=seed).fit(X, y, random.choice([1.0, 2.0], 80))
+    nodes = np.flatnonzero(random.random(model.tree_.n_internal) < 0.4)
+    is_leaf = np.isin(np.arange(model.tree_.n_internal), nodes)
+    of_forest = smaller_estimator(model, collapse(model.tree_, is_leaf))
+    for edited in (prune_at(model, nodes), of_forest,
+                   refit_leaves(model, X[:30], random.permutation(y)[:30])):
+        assert is_monotone(edited.tree_, [1, 1, 0]) == (True, None)
