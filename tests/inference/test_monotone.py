@@ -9,7 +9,7 @@ from scipy.special import softmax
 from helpers import examples
 from ngdt import Tree
 from ngdt.inference import is_monotone
-from ngdt.testing.strategies import trees
+from ngdt.testing import strategies
 from reference import monotone
 from reference.monotone import grid_violations, output_of, random_directions, random_tree
 
@@ -18,9 +18,8 @@ SEEDS = st.integers(0, 2**16)
 
 @given(st.data())
 def test_a_proof_or_a_pair_agrees_with_a_grid(data):
-    tree = data.draw(trees(n_features=st.integers(1, 2), n_outputs=st.integers(1, 2)))
-    directions = np.array(data.draw(st.lists(
-        st.sampled_from([-1, 0, 1]), min_size=tree.n_features, max_size=tree.n_features)))
+    tree = data.draw(strategies.trees(n_features=st.integers(1, 2), n_outputs=st.integers(1, 2)))
+    directions = data.draw(strategies.directions(n_features=st.just(tree.n_features)))
     proved, pair = is_monotone(tree, directions)
     assert proved is not True or grid_violations(tree, directions) == 0
     assert (pair is not None) == (proved is False)
@@ -30,6 +29,12 @@ def test_a_proof_or_a_pair_agrees_with_a_grid(data):
         assert (low == high)[directions == 0].all()
         first, last = output_of(tree, np.array(pair))
         assert first > last
+
+
+@given(strategies.monotone_trees(n_features=st.integers(1, 2)))
+def test_monotone_trees_are_proved(monotone):
+    assert is_monotone(*monotone) == (True, None)
+    assert grid_violations(*monotone) == 0
 
 
 @examples(0.5)

@@ -14,16 +14,20 @@ The types `ngdt.Tree` and `ngdt.losses.Loss` are registered, so ``st.from_type(T
 
 from ngdt.testing.strategies._data import Dataset, assignments, datasets, samples, targets
 from ngdt.testing.strategies._elements import dyadics, losses
+from ngdt.testing.strategies._monotone import MonotoneTree, directions, monotone_trees
 from ngdt.testing.strategies._problems import TreeProblem, problems
 from ngdt.testing.strategies._trees import trees
 
 __all__ = [
     "Dataset",
+    "MonotoneTree",
     "TreeProblem",
     "assignments",
     "datasets",
+    "directions",
     "dyadics",
     "losses",
+    "monotone_trees",
     "problems",
     "samples",
     "targets",
