@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 import ngdt
 from helpers import make_problem
 from ngdt import (
+    ObliqueBoostingRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -199,6 +200,15 @@ def test_classification_forests_are_monotone(parameters):
         8, monotonic_cst=cst, max_depth=3, random_state=0, **parameters).fit(X, y)
     assert_monotone(forest, X, lambda X: forest.predict_proba(X)[:, 1])
     assert forest.score(X, y) > 0.9
+
+
+def test_boosted_forests_are_monotone():
+    X, y = diabetes()
+    forest = ObliqueForestRegressor(
+        8, monotonic_cst=DIABETES, optimizer="tao", max_depth=3, bootstrap=True, random_state=0)
+    model = ObliqueBoostingRegressor(forest).fit(X[:200], y[:200])
+    for each in model.estimators_:
+        assert_monotone(each, X, each.predict)
 
 
 def test_forests_keep_the_parameter_and_refuse_what_does_not_fit(tmp_path):
