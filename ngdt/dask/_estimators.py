@@ -91,7 +91,7 @@ class ObliqueTreeClassifier(DaskTree, _estimators.ObliqueTreeClassifier):
     n_jobs : int or None, default=None
         Number of partitions that are trained on at the same time; None is 4, -1 all. The tree
         depends on it, and not on the workers.
-    max_time, warm_start, checkpoint
+    monotonic_cst, max_time, warm_start, checkpoint
         Not available. If a worker ends, the training goes on without a checkpoint.
     **parameters
         All others are those in memory.

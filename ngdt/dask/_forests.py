@@ -78,7 +78,7 @@ class ObliqueForestClassifier(DaskForest, _forest.ObliqueForestClassifier):
     n_jobs : int or None, default=None
         Number of partitions that are trained on at the same time; None is 4, -1 all. The trees
         depend on it, and not on the workers.
-    oob_score, max_time, warm_start, checkpoint
+    oob_score, monotonic_cst, max_time, warm_start, checkpoint
         Not available. If a worker ends, the training goes on without a checkpoint.
     **parameters
         All others are those in memory.
