@@ -36,6 +36,7 @@ from ngdt._estimators.resolve import (
 )
 from ngdt._estimators.run import running
 from ngdt._estimators.summary import kind_of, tree_summary
+from ngdt._estimators.validation import NO_VALIDATION, Validation
 from ngdt._methods.greedy.pruned import Pruned
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
@@ -118,7 +119,8 @@ class ObliqueTree(TableEstimator):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train a tree.
 
@@ -132,6 +134,9 @@ class ObliqueTree(TableEstimator):
             Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
             weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
             far less than 1 together, the probabilities of its classes are nearly equal.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each sample, such as its customer: labels of any type. Where samples are held
+            out, all of a group are; see :ref:`validation`.
 
         Returns
         -------
@@ -147,16 +152,16 @@ class ObliqueTree(TableEstimator):
         """
         tasks = FitTasks(self, X, y, sample_weight)
         with running(self, self.max_time, tasks, self.callback) as run:
-            self._train(run, X, y, sample_weight)
+            self._train(run, X, y, sample_weight, Validation(groups))
         if self.verbose:
             print(f"[ngdt] {self.summary()}")
         return run.warn()
 
-    def _train(self, run, X, y, sample_weight):
+    def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
         """Train a tree, or in a warm start the present one."""
         if self.warm_start and hasattr(self, "tree_"):
-            return self._train_further(run, X, y, sample_weight)
-        problem = run.begin(X, y, sample_weight, checkpoint=self.checkpoint)
+            return self._train_further(run, X, y, sample_weight, validation)
+        problem = run.begin(X, y, sample_weight, validation, checkpoint=self.checkpoint)
         linear_leaves = resolve_leaves(self, run.fitted["_table"], problem)
         leaf = "constant" if linear_leaves is None else self.leaf
         competing = dict(validation_fraction=self.validation_fraction, leaf=leaf,
@@ -180,10 +185,11 @@ class ObliqueTree(TableEstimator):
                            validation_fraction=self.validation_fraction)
         return None
 
-    def _train_further(self, run, X, y, sample_weight):
+    def _train_further(self, run, X, y, sample_weight, validation):
         """Train the present tree further: a warm start."""
         problem = self._sized(run.begin(
-            X, y, sample_weight, resume=True, checkpoint=self.checkpoint, before=self.tree_))
+            X, y, sample_weight, validation, resume=True, checkpoint=self.checkpoint,
+            before=self.tree_))
         linear_leaves = resolve_leaves(self, run.fitted["_table"], problem)
         optimizers = keep_linear_leaves(
             self, self.tree_, resolve_optimizers(self, linear_leaves), linear_leaves)

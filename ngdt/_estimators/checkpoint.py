@@ -63,7 +63,8 @@ def _training(problem, estimator, before):
     X = problem.X
     told |= {
         "X": (X.shape, X.data, X.indices, X.indptr) if sparse.issparse(X) else X,
-        "y": problem.y, "sample_weight": problem.sample_weight, "the fit before": before}
+        "y": problem.y, "sample_weight": problem.sample_weight, "groups": problem.groups,
+        "the fit before": before}
     return {name: _told(value) for name, value in told.items()} | {
         "ngdt": __version__, "numpy": np.__version__, "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__, "python": platform.python_version(),

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ngdt._estimators.checkpoint import with_checkpoint
 from ngdt._estimators.display import watching
+from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._selection.sample import training_in_time
 from ngdt._training.control import Control, Deadline
 from ngdt._training.result import TrainingResult
@@ -64,14 +65,15 @@ class Run:
         self.fitted, self.n_samples, self.seconds_per_sample = {}, 0, 0.0
         self.interrupted = self.was_cut = False
 
-    def begin(self, X, y, sample_weight, *, resume=False, classes=None, checkpoint=None,
-              before=None):
+    def begin(self, X, y, sample_weight, validation=NO_VALIDATION, *, resume=False, classes=None,
+              checkpoint=None, before=None):
         """The problem of checked and encoded data.
 
         Parameters
         ----------
         X, y, sample_weight
             As for `fit`.
+        validation : Validation, default=NO_VALIDATION
         resume : bool, default=False
             Whether the encodings of a fitted estimator are kept.
         classes : ndarray, default=None
@@ -86,8 +88,8 @@ class Run:
         """
         problem, self.fitted = self.estimator._checked_problem(
             X, y, sample_weight, resume, classes)
-        problem = with_checkpoint(
-            problem.replace(control=self.control), self.estimator, checkpoint, before)
+        problem = with_checkpoint(validation.added_to(problem).replace(control=self.control),
+                                  self.estimator, checkpoint, before)
         self.n_samples = problem.X.shape[0]
         problem, self.seconds_per_sample = training_in_time(problem)
         # Moments raise a ValueError for features whose range is too large.

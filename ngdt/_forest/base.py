@@ -25,6 +25,7 @@ from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import is_auto, resolve_init, resolve_leaves, resolve_optimizers
 from ngdt._estimators.run import running
 from ngdt._estimators.summary import forest_summary
+from ngdt._estimators.validation import NO_VALIDATION, Validation
 from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
 from ngdt._forest.out_of_bag import out_of_bag_predictions
@@ -34,6 +35,7 @@ from ngdt._forest.sampling import (
     drawn_samples,
     number_of_columns,
     number_of_samples,
+    number_of_units,
     seeds_of,
 )
 from ngdt._forest.training import Growth
@@ -135,7 +137,8 @@ class ObliqueForest(TableEstimator):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the trees.
 
@@ -149,6 +152,10 @@ class ObliqueForest(TableEstimator):
             Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
             weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
             far less than 1 together, the probabilities of its classes are nearly equal.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each sample, such as its customer: labels of any type. Kinds of trees are
+            compared on groups that none of them has seen, and bootstrap and `max_samples` draw
+            groups; see :ref:`validation`.
 
         Returns
         -------
@@ -164,12 +171,12 @@ class ObliqueForest(TableEstimator):
         """
         tasks = FitTasks(self, X, y, sample_weight)
         with running(self, self.max_time, tasks) as run:
-            self._train(run, X, y, sample_weight)
+            self._train(run, X, y, sample_weight, Validation(groups))
         if self.verbose:
             print(f"[ngdt] {self.summary()}")
         return run.warn()
 
-    def _train(self, run, X, y, sample_weight):
+    def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
         """Train the trees, or in a warm start further ones."""
         resume = self.warm_start and hasattr(self, "estimators_")
         before = list(self.estimators_) if resume else []
@@ -179,7 +186,7 @@ class ObliqueForest(TableEstimator):
                 f"n_estimators={self.n_estimators} must be at least the {len(before)} trees of the "
                 "previous fit, since warm_start=True adds trees")
         problem = run.begin(
-            X, y, sample_weight, resume=resume, checkpoint=self.checkpoint,
+            X, y, sample_weight, validation, resume=resume, checkpoint=self.checkpoint,
             before=(len(before), self.candidates_) if resume else None)
         sampling = self._sampling(problem, run.fitted)
         run.fitted["candidates_"] = self.candidates_ if resume else {}
@@ -221,8 +228,7 @@ class ObliqueForest(TableEstimator):
         if bootstrap == "auto":
             # Trees of other initializers and optimizers may be equal if their samples are.
             bootstrap = bool(self.oob_score) or not self._is_default
-        n_drawn = number_of_samples(
-            self.max_samples, np.count_nonzero(problem.sample_weight), bootstrap)
+        n_drawn = number_of_samples(self.max_samples, number_of_units(problem), bootstrap)
         if self.oob_score and n_drawn is None:
             raise ValueError(
                 "oob_score needs samples that a tree is not trained on: use bootstrap=True or "
@@ -432,8 +438,8 @@ class ObliqueForest(TableEstimator):
         ------
         AttributeError
             If they are not known: of forests whose training `max_time` shortened, of those from
-            files of earlier versions, and of trees of an earlier `fit` with another number of
-            samples.
+            files of earlier versions, of those that drew groups, and of trees of an earlier `fit`
+            with another number of samples.
         """
         check_is_fitted(self)
         samples = getattr(self, "_drawn_from", None)
@@ -444,8 +450,8 @@ class ObliqueForest(TableEstimator):
                 each.random_state is None or n != len(samples)
                 for each, (n, *_) in zip(self.estimators_, draws, strict=True)):
             raise AttributeError(
-                "estimators_samples_ is not known for all trees: fit the forest without max_time "
-                "and warm_start")
+                "estimators_samples_ is not known for all trees: fit the forest without max_time, "
+                "warm_start and groups")
         return [drawn_samples(samples, *draw, each.random_state)
                 for each, (_, *draw) in zip(self.estimators_, draws, strict=True)]
 

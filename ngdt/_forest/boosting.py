@@ -110,7 +110,8 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the forests.
 
@@ -120,6 +121,8 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
             Not negative; samples of weight zero are ignored. None gives all samples weight 1.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each sample, of which a tree draws all samples or none: see :ref:`validation`.
 
         Returns
         -------
@@ -139,17 +142,17 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
             clone(whole).set_params(n_estimators=n, oob_score=True, random_state=int(seed))
             for n, seed in zip((n_first, whole.n_estimators - n_first), seeds, strict=True))
         if not (first.n_estimators and second.n_estimators):
-            return self._set_fitted([whole.fit(X, y, sample_weight)])
-        _fit(first, X, y, sample_weight)
+            return self._set_fitted([whole.fit(X, y, sample_weight, groups=groups)])
+        _fit(first, X, y, sample_weight, groups)
         targets = np.asarray(y, dtype=np.float64).reshape(first.oob_prediction_.shape)
         missed, weight = _missed(first, targets, check_weight(sample_weight, len(targets)))
         if len(first.estimators_) < n_first:     # there is no time left
             return self._set_fitted([first])
         if weight.any():
-            _fit(second, X, missed, weight)
+            _fit(second, X, missed, weight, groups)
             left, weight = _missed(second, missed, weight)
         if not weight.any():    # each sample was drawn for all trees
-            return self._set_fitted([whole.fit(X, y, sample_weight)])
+            return self._set_fitted([whole.fit(X, y, sample_weight, groups=groups)])
         # Squares are those of targets near 1, which neither overflow nor vanish.
         unit = float(power_of_two(np.abs(targets).max()))
         spread = _mean_square(
@@ -159,7 +162,7 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         if not after < before:
             in_time = len(second.estimators_) == second.n_estimators
             return self._set_fitted(
-                [whole.fit(X, y, sample_weight) if in_time else first], errors)
+                [whole.fit(X, y, sample_weight, groups=groups) if in_time else first], errors)
         return self._set_fitted(
             [first, second], errors, [max(0.0, spread - before), before - after])
 
@@ -274,7 +277,7 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         return tags
 
 
-def _fit(forest, X, y, weight):
+def _fit(forest, X, y, weight, groups):
     """Fit a forest, without warnings of too few out-of-bag predictions for its score.
 
     Samples without one are left out here.
@@ -282,7 +285,7 @@ def _fit(forest, X, y, weight):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         warnings.filterwarnings("ignore", "[0-9]+% of the samples have no out-of-bag prediction")
-        forest.fit(X, y, weight)
+        forest.fit(X, y, weight, groups=groups)
 
 
 def _missed(forest, targets, weight):

@@ -35,15 +35,16 @@ def out_of_bag_predictions(problem, sampling, estimators):
     UserWarning
         If more than one sample in a hundred has no prediction.
     """
-    n_samples = np.count_nonzero(problem.sample_weight)
+    n_units, *_ = sampling.draw(problem)
     estimators = [each for each in estimators if each.random_state is not None
-                  and getattr(each, "_draw", (None,))[0] == n_samples]
+                  and getattr(each, "_draw", (None,))[0] == n_units]
     total = np.zeros((problem.X.shape[0], problem.n_outputs))
     n_trees = np.zeros((len(total), 1))
     for estimator in estimators:
         tree = estimator.tree_
         own = sampling.of_draw(estimator._draw)
-        counts = own.counts(problem.sample_weight, estimator.random_state)
+        counts = own.counts(
+            problem.sample_weight, estimator.random_state, problem.groups)
         samples = np.flatnonzero(counts == 0).astype(np.int32)
         predictions = problem.predictions(tree, samples)
         total[samples] += softmax(predictions, axis=1) if problem.loss.is_classifier else (

@@ -44,24 +44,25 @@ class Sampling:
     encoder: object = None
     held_out: np.ndarray | None = None
 
-    def draw(self, sample_weight):
+    def draw(self, problem):
         """Draw of a tree, which with its seed tells its samples, as `of_draw` takes it."""
         n_drawn = None if self.n_drawn is None else int(self.n_drawn)
-        return int(np.count_nonzero(sample_weight)), bool(self.bootstrap), n_drawn
+        return number_of_units(problem), bool(self.bootstrap), n_drawn
 
     def of_draw(self, draw):
         """The sampling by which a tree, perhaps of an earlier fit, was trained."""
         _, bootstrap, n_drawn = draw
         return replace(self, bootstrap=bootstrap, n_drawn=n_drawn)
 
-    def counts(self, sample_weight, seed):
-        """Number of times that each sample is drawn.
+    def counts(self, sample_weight, seed, groups=None):
+        """Number of times that each sample is drawn, itself or with its group.
 
         Parameters
         ----------
         sample_weight : ndarray of shape (n_samples,)
             Samples of weight 0 are never drawn.
         seed : int
+        groups : ndarray of int, shape (n_samples,), default=None
 
         Returns
         -------
@@ -70,8 +71,15 @@ class Sampling:
         drawn = np.flatnonzero(sample_weight)
         if self.held_out is not None:
             drawn = np.setdiff1d(drawn, self.held_out)
-        drawn = drawn_samples(drawn, self.bootstrap, self.n_drawn, seed)
-        return np.bincount(drawn, minlength=len(sample_weight))
+        if groups is None:
+            drawn = drawn_samples(drawn, self.bootstrap, self.n_drawn, seed)
+            return np.bincount(drawn, minlength=len(sample_weight))
+        of_group = np.bincount(
+            drawn_samples(np.unique(groups[drawn]), self.bootstrap, self.n_drawn, seed),
+            minlength=groups.max() + 1)
+        counts = np.zeros(len(sample_weight), np.intp)
+        counts[drawn] = of_group[groups[drawn]]
+        return counts
 
     def weight(self, problem, seed):
         """The sample weights of a tree.
@@ -85,7 +93,8 @@ class Sampling:
         -------
         ndarray of shape (n_samples,)
         """
-        weight = problem.sample_weight * self.counts(problem.sample_weight, seed)
+        weight = problem.sample_weight * self.counts(
+            problem.sample_weight, seed, problem.groups)
         if self.encoder is None:
             return weight
         return self.encoder.apply_class_weight("balanced", problem.y[:, 0].astype(np.intp), weight)
@@ -106,6 +115,25 @@ class Sampling:
         columns = np.unique(self.column_of)
         drawn = np.random.default_rng([seed, 1]).choice(columns, self.n_columns, replace=False)
         return np.flatnonzero(np.isin(self.column_of, drawn))
+
+
+def number_of_units(problem, held_out=()):
+    """Number of what a tree draws of: training samples, or the groups of these.
+
+    Parameters
+    ----------
+    problem : Problem
+    held_out : ndarray of int, default=()
+        Samples that are not counted.
+
+    Returns
+    -------
+    int
+    """
+    samples = problem.training_samples
+    if len(held_out):
+        samples = np.setdiff1d(samples, held_out)
+    return len(samples) if problem.groups is None else len(np.unique(problem.groups[samples]))
 
 
 def drawn_samples(samples, bootstrap, n_drawn, seed):

@@ -89,7 +89,7 @@ class _Job:
         tree = stored(widen(result.tree, features, problem.X.shape[1]))
         attributes = describe(problem.part(weight), replace(result, tree=tree), fitted) | {
             "max_depth": problem.max_depth, "random_state": self.seed,
-            "_draw": sampling.draw(problem.sample_weight)}
+            "_draw": sampling.draw(problem)}
         # The result is several times as large as the attributes where weights are sparse.
         return TrainedTree(attributes, self.candidate.name, interrupted, deadline.has_cut,
                            monotonic() - begin, result if self.is_stored else None)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._forest import policy
+from ngdt._forest.sampling import number_of_units
 from ngdt._forest.training import Growth
 from ngdt._selection.policy import MANY_SAMPLES
 from ngdt._selection.sample import draw
@@ -92,7 +93,7 @@ def _without(sampling, fold, problem, whole):
     """The sampling of none of a fold, and of the others of the same share as of all."""
     n_drawn = sampling.n_drawn
     if n_drawn is not None:
-        share = (len(problem.training_samples) - len(fold)) / len(whole.training_samples)
+        share = number_of_units(problem, fold) / number_of_units(whole)
         n_drawn = max(1, round(share * n_drawn))
     return replace(sampling, held_out=fold, n_drawn=n_drawn)
 
@@ -107,7 +108,7 @@ def _estimated(trial, held_out, names, n_trees, problem):
         size=(policy.N_WEIGHTINGS, policy.N_PARTS))
     model, *others = error_models(
         errors.reshape(-1, n_each, *errors.shape[1:]), outside, of_trial.sample_weight,
-        np.vstack([np.ones(policy.N_PARTS), weightings]))
+        np.vstack([np.ones(policy.N_PARTS), weightings]), of_trial.groups)
     counts = mean_best_counts(others, n_trees)
     alone = n_trees * np.eye(len(names), dtype=np.intp)
     errors = {name: float(model.error(one)) for name, one in zip(names, alone, strict=True)}
@@ -153,16 +154,17 @@ class ErrorModel:
             best = found
 
 
-def error_models(errors, outside, sample_weight, weightings):
+def error_models(errors, outside, sample_weight, weightings, groups=None):
     """The `ErrorModel` of some trees of each kind, for each weighting of parts of the samples.
 
     Errors are of shape (n_kinds, n_trees, n_samples, n_outputs), weightings of shape (n_weightings,
     n_parts). The mask `outside`, shape (n_trees, n_samples), of samples that were held out of a
-    tree is the same for the trees of all kinds.
+    tree is the same for the trees of all kinds. A group is in one part as a whole.
     """
     sums, n_parts = [], weightings.shape[1]
+    part_of = (np.arange(len(sample_weight)) if groups is None else groups) % n_parts
     for part in range(n_parts):
-        samples = slice(part, None, n_parts)
+        samples = np.flatnonzero(part_of == part)
         held_out, weight = outside[:, samples], sample_weight[samples]
         factor = held_out[:, :, None] * np.sqrt(weight)[:, None]
         own = (errors[:, :, samples] * factor).reshape(*errors.shape[:2], -1)

@@ -64,8 +64,8 @@ def fold_samples_of(problem, fraction):
     """Test samples of each fold: "auto" as `fold_samples`, or one fold of a share, or of none."""
     if fraction == "auto":
         return fold_samples(problem)
-    _, validation = hold_out(
-        problem.sample_weight, fraction, strata_of(problem), problem.random_state)
+    _, validation = hold_out(problem.sample_weight, fraction, strata_of(problem),
+                             problem.random_state, problem.groups)
     return [] if validation is None else [np.flatnonzero(validation).astype(np.int32)]
 
 

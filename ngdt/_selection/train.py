@@ -10,7 +10,7 @@ from ngdt._methods.initializer import Initializer
 from ngdt._methods.optimizer import Optimizer
 from ngdt._selection import policy
 from ngdt._training.choice import Candidate, Choice, Fold, choose
-from ngdt._training.folds import N_FOLDS, hold_out, problem_without, strata_of
+from ngdt._training.folds import N_FOLDS, hold_out, numbered_groups, problem_without, strata_of
 from ngdt._training.problem import standard_errors_saved
 from ngdt._training.result import TrainingResult, append_metrics, empty_history
 from ngdt._training.size_limits import enforce_limits
@@ -143,8 +143,9 @@ class _Comparison:
         self.begin = monotonic()
 
     def _hold_out(self, sample_weight, fraction):
+        whole = self.whole
         return hold_out(
-            sample_weight, fraction, strata_of(self.whole), self.whole.random_state)
+            sample_weight, fraction, strata_of(whole), whole.random_state, whole.groups)
 
     def initial_tree(self):
         tree, n = self.init, len(self.trained.optimizers)
@@ -205,16 +206,19 @@ class _Comparison:
     def _cross_validated_gain(self):
         """Gain over the baseline in standard errors, by cross-validation."""
         samples = np.flatnonzero(self.whole.sample_weight)
-        if len(samples) < 2 * N_FOLDS:
+        group = numbered_groups(self.whole, samples)
+        n_groups = group.max() + 1
+        n_folds = min(N_FOLDS, n_groups)
+        if n_folds < 2 or len(samples) < 2 * N_FOLDS:
             return np.inf   # too few samples for a comparison: choose the trained tree
         fold = np.random.default_rng(self.problem.random_state).permutation(
-            len(samples)) % N_FOLDS
+            n_groups)[group] % n_folds
         quiet = self.problem.replace(control=self.problem.control.quiet())
         folds = []
-        for k in range(N_FOLDS):
+        for k in range(n_folds):
             test = samples[fold == k].astype(np.int32)
             part = quiet.doing(
-                1 / (1 + N_FOLDS), f"checking against {self.name}, fold {k + 1} of {N_FOLDS}")
+                1 / (1 + n_folds), f"checking against {self.name}, fold {k + 1} of {n_folds}")
             folds.append(Fold(problem_without(part, test), test, self.whole.sample_weight[test]))
         trained, baseline = Candidate("", self.trained), Candidate("", Chain(self.baseline))
         choice = Choice([baseline, trained], folds)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from ngdt._core.scaling import power_of_two
-from ngdt._training.folds import problem_without
+from ngdt._training.folds import numbered_groups, problem_without
 from ngdt._training.problem import Problem, standard_errors_saved
 from ngdt._training.size_limits import enforce_limits
 
@@ -27,6 +27,9 @@ from ngdt._training.size_limits import enforce_limits
 MIN_LEAD, MIN_PROBABILITY_LEAD, MIN_LOSS_LEAD = 1.5, 3.0, 1.0
 # Lead with which the remaining folds are skipped.
 STOP_LEAD = 5.0
+# Number of groups of a fold from which the errors of each are summed up: the sums of fewer tell so
+# little of their spread that hardly any lead would be clear.
+MIN_GROUPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +94,19 @@ class Fold:
         return self.made[init]
 
     def score(self, tree):
-        """The `Score` of a tree on the test samples."""
-        return Score.of_tree(self.problem, tree, self.samples, self.weight)
+        """The `Score` of a tree on the test samples; its sums over several groups."""
+        return Score(*map(self.sums, Score.of_tree(
+            self.problem, tree, self.samples, self.weight)))
+
+    def sums(self, values):
+        """The values of the test samples, or their sums over those of each of several groups.
+
+        Errors of a group are not independent of each other, those of groups are.
+        """
+        if self.problem.groups is None:
+            return values
+        group = numbered_groups(self.problem, self.samples)
+        return np.bincount(group, values) if group.max() + 1 >= MIN_GROUPS else values
 
 
 class Choice:
@@ -161,7 +175,7 @@ class Choice:
         if not self.scores[candidate]:
             return np.nan, np.nan
         n_folds = len(self.scores[candidate])
-        weight = np.concatenate([fold.weight for fold in self.folds[:n_folds]])
+        weight = np.concatenate([fold.sums(fold.weight) for fold in self.folds[:n_folds]])
         unit = power_of_two(weight.max())   # squares of large weights overflow
         weight, errors = weight / unit, self.values(candidate, of) / unit
         mean = errors.sum() / weight.sum()

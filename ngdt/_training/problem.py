@@ -79,6 +79,9 @@ class Problem:
         Seed.
     n_jobs : int
         Number of threads. Results do not depend on it.
+    groups : ndarray of int, shape (n_samples,), or None
+        Group of each sample, from 0 on. Samples of one group are not divided: all are trained on,
+        or none. None if each sample is a group of its own.
     directions : ndarray of int8, shape (n_features,), or None
         `monotonic_cst` of the features: 1 or -1 where the fitted tree must be monotone. None if it
         need not be. Initializers and optimizers need not regard them.
@@ -115,6 +118,7 @@ class Problem:
     standardize: str | bool = "auto"
     random_state: int = 0
     n_jobs: int = 1
+    groups: np.ndarray | None = None
     directions: np.ndarray | None = None
     control: Control = field(default=NO_CONTROL, repr=False)
 

@@ -226,6 +226,46 @@ def check_weight(sample_weight, n_samples):
     return weight
 
 
+def check_groups(groups, sample_weight):
+    """Check the groups of samples, and number them.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,) or None
+        Labels of any type.
+    sample_weight : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of intp, shape (n_samples,), or None
+
+    Raises
+    ------
+    ValueError
+        If the samples of positive weight are not of two groups at least.
+    TypeError
+        If labels cannot be compared with each other.
+    """
+    if groups is None:
+        return None
+    refuse_mask("groups", groups, "give each sample a group")
+    with error_prefix("groups"):
+        groups = check_array(groups, dtype=None, ensure_2d=False, input_name="groups")
+        if groups.shape != sample_weight.shape:
+            raise ValueError(
+                f"expected one group per sample, of shape {sample_weight.shape}, got "
+                f"{groups.shape}")
+        try:
+            _, numbers = np.unique(groups, return_inverse=True)
+        except TypeError as error:
+            raise TypeError("labels are of several types: convert them all to strings") from error
+    if len(np.unique(numbers[sample_weight > 0])) < 2:
+        raise ValueError(
+            f"groups has one group only, {groups[sample_weight.argmax()]!r}, so that none can be "
+            "held out: give samples of more groups, or leave groups out")
+    return numbers
+
+
 def check_size_of_weights(name, weight):
     """Refuse weights that computations would overflow with, or lose the digits of.
 

@@ -11,8 +11,9 @@ from ngdt.dask._fit import Fit
 class DaskTree(DaskEstimator):
     """Base class of the trees for dask collections."""
 
-    def _train(self, run, X, y, sample_weight):
+    def _train(self, run, X, y, sample_weight, validation):
         """Train a tree on the partitions."""
+        validation.refuse(f"ngdt.dask.{type(self).__name__}")
         estimator = self._unfitted()
         done = Fit(estimator, X, y, sample_weight, run.control, self.n_jobs, is_auto(self.init))
         run.interrupted = done.interrupted

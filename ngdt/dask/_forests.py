@@ -12,8 +12,9 @@ from ngdt.dask._forest_fit import ForestFit
 class DaskForest(DaskEstimator):
     """Base class of the forests for dask collections."""
 
-    def _train(self, run, X, y, sample_weight):
+    def _train(self, run, X, y, sample_weight, validation):
         """Train trees on the partitions."""
+        validation.refuse(f"ngdt.dask.{type(self).__name__}")
         estimator = self._unfitted()
         control = replace(run.control, callback=None)
         done = ForestFit(estimator, X, y, sample_weight, control, self.n_jobs)

@@ -159,7 +159,7 @@ def test_samples_that_are_not_known_are_not_guessed(iris):
     with pytest.raises(NotFittedError):
         _ = a_forest().estimators_samples_
     forest = a_forest(warm_start=True).fit(X, y).set_params(n_estimators=5).fit(X[::2], y[::2])
-    with pytest.raises(AttributeError, match="fit the forest without max_time and warm_start"):
+    with pytest.raises(AttributeError, match="without max_time, warm_start and groups"):
         _ = forest.estimators_samples_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ngdt._selection.sample, "draw_in_time", lambda problem, _: problem_of(

@@ -505,3 +505,15 @@ def test_the_default_ends_in_time(max_time, digits):
     with pytest.warns(ConvergenceWarning, match="of 400 trees"):
         model = ObliqueForestClassifier(400, max_time=max_time, random_state=0).fit(*digits)
     assert model.score(*digits) > 0.8
+
+
+def test_a_group_has_one_weight_in_each_weighting():
+    random = np.random.default_rng(0)
+    errors, groups = random.normal(size=(2, 3, 40, 1)), random.integers(0, 9, 40)
+    outside, weight = random.random((3, 40)) < 0.6, random.random(40)
+    weighting = random.exponential(size=(1, 4))
+    (found,) = error_models(errors, outside, weight, weighting, groups)
+    (expected,) = error_models(
+        errors, outside, weight * weighting[0, groups % 4], np.ones((1, 4)))
+    np.testing.assert_allclose(found.products, expected.products)
+    np.testing.assert_allclose(found.spread, expected.spread)

@@ -16,7 +16,7 @@ from ngdt._methods.linear_leaves.models import (
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.choice import least
-from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS
+from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS, numbered_groups
 from ngdt._training.size_limits import enforce_limits
 
 # Penalties that are tried by "auto", for regression and for classes, which take longer. With an
@@ -199,10 +199,13 @@ def _splits(problem):
         yield samples, validation, problem.validation_weight[validation]
         return
     samples = np.random.RandomState(problem.random_state).permutation(samples)[:_MAX_SAMPLES]
-    if len(samples) < 2 * N_FOLDS:
+    group = numbered_groups(problem, samples)
+    n_groups = group.max(initial=-1) + 1
+    n_folds = min(N_FOLDS, n_groups)
+    if n_folds < 2 or len(samples) < 2 * N_FOLDS:
         return
-    fold = np.arange(len(samples)) % N_FOLDS
-    for k in range(1 if len(samples) >= HOLD_OUT_SAMPLES else N_FOLDS):
+    fold = group % n_folds
+    for k in range(1 if n_groups >= HOLD_OUT_SAMPLES else n_folds):
         test = samples[fold == k]
         yield samples[fold != k], test, problem.sample_weight[test]
 

@@ -54,7 +54,7 @@ def distinct(problem):
         keys = keys.view(f"V{keys.shape[1]}")[:, 0]
     _, first, merged = np.unique(keys, return_index=True, return_inverse=True)
     return problem.replace(
-        X=X[first], y=y[first], validation_weight=None,
+        X=X[first], y=y[first], validation_weight=None, groups=None,
         sample_weight=np.bincount(merged.ravel(), weights=problem.sample_weight[samples]))
 
 

@@ -88,7 +88,8 @@ def _with_synthetic(problem, random):
     weight[n:] *= _SYNTHETIC_WEIGHT
     return problem.replace(
         X=np.concatenate(parts), y=problem.y[origin], sample_weight=weight,
-        validation_weight=None if validation is None else validation[origin])
+        validation_weight=None if validation is None else validation[origin],
+        groups=None if problem.groups is None else problem.groups[origin])
 
 
 def _random_tree(problem, random):
