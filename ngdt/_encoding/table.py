@@ -217,14 +217,14 @@ class Table:
         columns = column_indices(parameter, columns, list(self.names))
         return np.flatnonzero(np.isin([each.column for each in self.features], columns))
 
-    def transform(self, raw, *, warns=True):
+    def transform(self, raw, *, name="X"):
         """Encode the values of a table.
 
         Parameters
         ----------
         raw : RawTable
-        warns : bool, default=True
-            Whether to warn of columns with many unknown categories.
+        name : str or None, default="X"
+            Of the table, in a warning of columns with many unknown categories. None: there is none.
 
         Returns
         -------
@@ -238,7 +238,7 @@ class Table:
         if len(self.gaps):
             is_gap = sparse.csc_array(numbers.shape) if is_gap is None else is_gap
             gaps = is_gap[:, self.gaps].astype(numbers.dtype)
-        samples, features, values = self._indicators(raw.categories, warns)
+        samples, features, values = self._indicators(raw.categories, name)
         shape = numbers.shape[0], sum(each.n_features for each in self.categories)
         if self.is_sparse:
             indicators = sparse.csr_array(
@@ -252,7 +252,7 @@ class Table:
         encoded.reshape(-1)[samples * encoded.shape[1] + before + features] = values
         return encoded
 
-    def _indicators(self, columns, warns):
+    def _indicators(self, columns, name):
         """Rows, columns and values of the entries of the matrix of the indicators of categories."""
         none = np.empty(0, np.intp)
         found, first, unknown = [(none, none, np.empty(0))], 0, []
@@ -263,10 +263,10 @@ class Table:
             first += categories.n_features
             if np.count_nonzero(is_unknown) > _UNKNOWN_SHARE * len(values):
                 unknown.append(_describe_unknown(self.names[j], values, is_unknown, categories))
-        if unknown and warns:
+        if unknown and name is not None:
             warnings.warn(
-                f"X: values that did not occur in training: {'; '.join(unknown)}. All count as "
-                "unknown categories", stacklevel=2)
+                f"{name}: values that did not occur in training: {'; '.join(unknown)}. All count "
+                "as unknown categories", stacklevel=2)
         return tuple(map(np.concatenate, zip(*found, strict=True)))
 
     def _fill(self, numbers):

@@ -122,6 +122,28 @@ class ClassTargets:
         """
         if class_weight is None:
             return sample_weight
+        by_class = self.weight_by_class(class_weight, targets, sample_weight)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sample_weight = sample_weight * by_class[targets]
+        if not sample_weight.any():
+            raise ValueError("class_weight and sample_weight leave no sample of positive weight")
+        check_size_of_weights("the product of class_weight and sample_weight", sample_weight)
+        return sample_weight
+
+    def weight_by_class(self, class_weight, targets, sample_weight):
+        """Weight of each class.
+
+        Parameters
+        ----------
+        class_weight, targets, sample_weight
+            As for `apply_class_weight`.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+        """
+        if class_weight is None:
+            return np.ones(len(self.classes))
         if isinstance(class_weight, str):
             total = np.bincount(targets, weights=sample_weight, minlength=len(self.classes))
             # Classes of weight zero are not counted: they have no samples to give weight to.
@@ -135,12 +157,7 @@ class ClassTargets:
                     class_weight, classes=self.classes, y=self.classes)
             if (by_class < 0).any() or not np.isfinite(by_class).all():
                 raise ValueError("class_weight must be finite and not negative")
-        with np.errstate(over="ignore", invalid="ignore"):
-            sample_weight = sample_weight * by_class[targets]
-        if not sample_weight.any():
-            raise ValueError("class_weight and sample_weight leave no sample of positive weight")
-        check_size_of_weights("the product of class_weight and sample_weight", sample_weight)
-        return sample_weight
+        return by_class
 
     def scale_leaf_values(self, tree, loss):
         """Return the tree itself: leaf values of classification are not scaled."""

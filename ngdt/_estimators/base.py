@@ -120,7 +120,8 @@ class ObliqueTree(TableEstimator):
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
-        groups: ArrayLike | None = None,
+        X_val: ArrayLike | None = None, y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None, groups: ArrayLike | None = None,
     ) -> Self:
         """Train a tree.
 
@@ -134,6 +135,15 @@ class ObliqueTree(TableEstimator):
             Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
             weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
             far less than 1 together, the probabilities of its classes are nearly equal.
+        X_val : array-like, data frame or CSR matrix of shape (n_val, n_features), default=None
+            Samples of your own on which all is chosen: the default trees compete on them, and
+            sizes, epochs and penalties have the least error there. Nothing of X is held out then,
+            whatever `validation_fraction` is, and X_val is never trained on: see
+            :ref:`validation`.
+        y_val : array-like of shape (n_val,) or, for regression, (n_val, n_outputs), default=None
+            Labels or targets of X_val.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of X_val. None gives all samples weight 1.
         groups : array-like of shape (n_samples,), default=None
             Group of each sample, such as its customer: labels of any type. Where samples are held
             out, all of a group are; see :ref:`validation`.
@@ -152,7 +162,8 @@ class ObliqueTree(TableEstimator):
         """
         tasks = FitTasks(self, X, y, sample_weight)
         with running(self, self.max_time, tasks, self.callback) as run:
-            self._train(run, X, y, sample_weight, Validation(groups))
+            self._train(run, X, y, sample_weight,
+                        Validation(X_val, y_val, sample_weight_val, groups))
         if self.verbose:
             print(f"[ngdt] {self.summary()}")
         return run.warn()

@@ -64,7 +64,7 @@ def _training(problem, estimator, before):
     told |= {
         "X": (X.shape, X.data, X.indices, X.indptr) if sparse.issparse(X) else X,
         "y": problem.y, "sample_weight": problem.sample_weight, "groups": problem.groups,
-        "the fit before": before}
+        "sample_weight_val": problem.validation_weight, "the fit before": before}
     return {name: _told(value) for name, value in told.items()} | {
         "ngdt": __version__, "numpy": np.__version__, "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__, "python": platform.python_version(),

@@ -80,7 +80,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         samples to validation: half of it to choose epochs and subtrees, the other half to compare
         the result with the baseline; below 20 000 samples three folds replace that comparison,
         except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
-        is compared. A tree given as `init` is no baseline.
+        is compared. A tree given as `init` is no baseline. With `X_val` in `fit`, no sample of X is
+        held out, whatever this is.
     leaf : {"auto", "constant", "linear"}, default="constant"
         What a leaf predicts: constant probabilities, or those of a logistic regression, whose
         logits are weighted sums of the features. "auto" lets both compete by default, where a

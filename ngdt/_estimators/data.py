@@ -97,9 +97,9 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, known)
         table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
-        problem = self._problem(
-            # At first, only samples without weight have unknown categories.
-            table.transform(raw, warns=resume), targets, sample_weight, fitted["_targets"])
+        # At first, only samples without weight have unknown categories.
+        encoded = table.transform(raw, name="X" if resume else None)
+        problem = self._problem(encoded, targets, sample_weight, fitted["_targets"])
         return problem.replace(directions=resolve_directions(self, fitted)), fitted
 
     @abstractmethod

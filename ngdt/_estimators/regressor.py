@@ -77,7 +77,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         samples to validation: half of it to choose epochs and subtrees, the other half to compare
         the result with the baseline; below 20 000 samples three folds replace that comparison,
         except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
-        is compared. A tree given as `init` is no baseline.
+        is compared. A tree given as `init` is no baseline. With `X_val` in `fit`, no sample of X is
+        held out, whatever this is.
     leaf : {"auto", "constant", "linear"}, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
         of the leaf's training targets. "auto" lets both compete by default, and is "constant" where

@@ -88,8 +88,9 @@ class Run:
         """
         problem, self.fitted = self.estimator._checked_problem(
             X, y, sample_weight, resume, classes)
-        problem = with_checkpoint(validation.added_to(problem).replace(control=self.control),
-                                  self.estimator, checkpoint, before)
+        problem = validation.added_to(problem, self.estimator, self.fitted, sample_weight)
+        problem = with_checkpoint(
+            problem.replace(control=self.control), self.estimator, checkpoint, before)
         self.n_samples = problem.X.shape[0]
         problem, self.seconds_per_sample = training_in_time(problem)
         # Moments raise a ValueError for features whose range is too large.

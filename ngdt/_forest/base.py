@@ -138,7 +138,8 @@ class ObliqueForest(TableEstimator):
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
-        groups: ArrayLike | None = None,
+        X_val: ArrayLike | None = None, y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None, groups: ArrayLike | None = None,
     ) -> Self:
         """Train the trees.
 
@@ -152,6 +153,13 @@ class ObliqueForest(TableEstimator):
             Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
             weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
             far less than 1 together, the probabilities of its classes are nearly equal.
+        X_val : array-like, data frame or CSR matrix of shape (n_val, n_features), default=None
+            Samples of your own on which the kinds of trees are compared. Nothing of X is held out
+            then, and X_val is never trained on: see :ref:`validation`.
+        y_val : array-like of shape (n_val,) or, for regression, (n_val, n_outputs), default=None
+            Labels or targets of X_val.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of X_val. None gives all samples weight 1.
         groups : array-like of shape (n_samples,), default=None
             Group of each sample, such as its customer: labels of any type. Kinds of trees are
             compared on groups that none of them has seen, and bootstrap and `max_samples` draw
@@ -171,7 +179,8 @@ class ObliqueForest(TableEstimator):
         """
         tasks = FitTasks(self, X, y, sample_weight)
         with running(self, self.max_time, tasks) as run:
-            self._train(run, X, y, sample_weight, Validation(groups))
+            self._train(run, X, y, sample_weight,
+                        Validation(X_val, y_val, sample_weight_val, groups))
         if self.verbose:
             print(f"[ngdt] {self.summary()}")
         return run.warn()
@@ -188,6 +197,10 @@ class ObliqueForest(TableEstimator):
         problem = run.begin(
             X, y, sample_weight, validation, resume=resume, checkpoint=self.checkpoint,
             before=(len(before), self.candidates_) if resume else None)
+        if problem.own_validation and not self._is_default:
+            raise ValueError(
+                "X_val decides which kinds of trees a forest has, but init or optimizer names one: "
+                "leave X_val and y_val out, or use init='auto' and optimizer='auto'")
         sampling = self._sampling(problem, run.fitted)
         run.fitted["candidates_"] = self.candidates_ if resume else {}
         if n_more:
@@ -208,13 +221,15 @@ class ObliqueForest(TableEstimator):
         """Set all fitted attributes together."""
         trees, sampling, y, sample_weight = run.result
         self._set_trees(run.fitted, trees)
-        weight = run.problem.sample_weight
+        problem = run.problem
+        is_complete = len(problem.sample_weight) == run.n_samples
+        weight = np.delete(problem.sample_weight, problem.validation_samples)
         # As a number if none is left out: it takes less space, as does the draw of each tree.
         self._drawn_from = len(weight) if weight.all() else np.flatnonzero(weight)
-        if len(weight) < run.n_samples:     # there was no time for all of them
+        if not is_complete:     # there was no time for all of them
             del self._drawn_from
         if self.oob_score:
-            predictions = out_of_bag_predictions(run.problem, sampling, trees)
+            predictions = out_of_bag_predictions(problem, sampling, trees)
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
 
     def _cut_message(self, by_user):

@@ -38,14 +38,15 @@ def out_of_bag_predictions(problem, sampling, estimators):
     n_units, *_ = sampling.draw(problem)
     estimators = [each for each in estimators if each.random_state is not None
                   and getattr(each, "_draw", (None,))[0] == n_units]
-    total = np.zeros((problem.X.shape[0], problem.n_outputs))
+    n_samples = problem.X.shape[0] - len(problem.validation_samples)    # which come last
+    total = np.zeros((n_samples, problem.n_outputs))
     n_trees = np.zeros((len(total), 1))
     for estimator in estimators:
         tree = estimator.tree_
         own = sampling.of_draw(estimator._draw)
         counts = own.counts(
             problem.sample_weight, estimator.random_state, problem.groups)
-        samples = np.flatnonzero(counts == 0).astype(np.int32)
+        samples = np.flatnonzero(counts[:n_samples] == 0).astype(np.int32)
         predictions = problem.predictions(tree, samples)
         total[samples] += softmax(predictions, axis=1) if problem.loss.is_classifier else (
             predictions)

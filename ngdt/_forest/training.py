@@ -74,7 +74,7 @@ class _Job:
         limits = [each for each in (problem.max_depth, chain.max_depth) if each is not None]
         problem = problem.replace(
             control=replace(problem.control, deadline=deadline, activity=self.activity),
-            random_state=self.seed, max_depth=min(limits, default=None))
+            random_state=self.seed, max_depth=min(limits, default=None), validation_weight=None)
         weight, features = sampling.weight(problem, self.seed), sampling.features(self.seed)
         part, result, interrupted = problem.part(weight, features), self.result, False
         if result is None:

@@ -107,7 +107,8 @@ def _estimated(trial, held_out, names, n_trees, problem):
     weightings = np.random.RandomState(problem.random_state).exponential(
         size=(policy.N_WEIGHTINGS, policy.N_PARTS))
     model, *others = error_models(
-        errors.reshape(-1, n_each, *errors.shape[1:]), outside, of_trial.sample_weight,
+        errors.reshape(-1, n_each, *errors.shape[1:]), outside,
+        of_trial.validation_weight if of_trial.own_validation else of_trial.sample_weight,
         np.vstack([np.ones(policy.N_PARTS), weightings]), of_trial.groups)
     counts = mean_best_counts(others, n_trees)
     alone = n_trees * np.eye(len(names), dtype=np.intp)

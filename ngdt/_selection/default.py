@@ -46,7 +46,8 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
     samples of large data decide; with a deadline, as many as there is time to read. Errors in the
     table of the result are shares of misclassified samples, or losses of standardised targets.
     Ctrl-C raises Stopped, with the best tree of the folds, or the winner as far as it has been
-    trained if that is better. The problem has no validation samples.
+    trained if that is better. Validation samples of the problem are given apart, and are the only
+    fold: candidates are trained on all others.
 
     Warns
     -----

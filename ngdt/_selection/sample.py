@@ -13,14 +13,15 @@ from ngdt._training.folds import fold_samples, hold_out, problem_of, strata_of
 def draw(problem, n_drawn):
     """The problem of some of its training samples, of each class the same share.
 
-    It has no validation samples. It is returned itself if it has no more samples.
+    It has no validation samples but those that are given apart. It is returned itself if it has no
+    more samples.
     """
     n_samples = len(problem.training_samples)
     if n_samples <= n_drawn:
         return problem
     _, drawn = hold_out(
         problem.sample_weight, n_drawn / n_samples, strata_of(problem), problem.random_state)
-    return problem_of(problem, np.flatnonzero(drawn))
+    return problem_of(problem, np.union1d(np.flatnonzero(drawn), problem.validation_samples))
 
 
 def draw_in_time(problem, seconds_per_sample):
@@ -62,7 +63,7 @@ def sample_to_compare_on(problem, seconds_per_sample):
 
 def fold_samples_of(problem, fraction):
     """Test samples of each fold: "auto" as `fold_samples`, or one fold of a share, or of none."""
-    if fraction == "auto":
+    if fraction == "auto" or problem.own_validation:
         return fold_samples(problem)
     _, validation = hold_out(problem.sample_weight, fraction, strata_of(problem),
                              problem.random_state, problem.groups)

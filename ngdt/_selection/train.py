@@ -75,9 +75,10 @@ def train(problem, init, optimizers, *, baseline=None, validation_fraction=None,
     decide, an initial tree with less training error is kept, unless `validation_fraction` is None
     or 0, or the optimizer pays with training error for a simpler tree.
 
-    The problem has no validation samples: `validation_fraction` is that of the estimators. Folds
-    decide only with "auto", if half of the validation samples would be too few to decide. With
-    `limit`, the limits of the problem are enforced.
+    Validation samples of the problem are given apart, and take the place of
+    `validation_fraction`, which is that of the estimators. Folds decide only with "auto", if half
+    of the validation samples would be too few to decide. With `limit`, the limits of the problem
+    are enforced.
 
     Returns a `TrainingResult`. Ctrl-C raises Stopped with the present trained tree, and
     KeyboardInterrupt before there is one.
@@ -126,16 +127,19 @@ class _Comparison:
         self.is_compared = bool(optimizers) and not isinstance(self.baseline, Tree)
         few = np.count_nonzero(problem.sample_weight) < policy.CROSS_VALIDATION_SAMPLES
         # Folds are random. The result of a deterministic method must not depend on them.
+        is_own = problem.own_validation
         self.has_folds = self.is_compared and validation_fraction == "auto" and few and any(
-            optimizer.is_stochastic for optimizer in optimizers)
+            optimizer.is_stochastic for optimizer in optimizers) and not is_own
         # Without an optimizer there is nothing to validate.
-        training, validation = self._hold_out(
-            problem.sample_weight, validation_fraction if optimizers else None)
+        training, validation = (problem.sample_weight, problem.validation_weight) if is_own else (
+            self._hold_out(problem.sample_weight, validation_fraction if optimizers else None))
         self.test_weight = validation
         if self.is_compared and not self.has_folds and validation is not None:
             validation, self.test_weight = self._hold_out(validation, 0.5)
-        self.problem = problem if training is problem.sample_weight else problem.replace(
-            sample_weight=training, validation_weight=validation)
+        self.problem = problem if validation is None else problem.replace(
+            validation_weight=validation)
+        if training is not problem.sample_weight:
+            self.problem = self.problem.replace(sample_weight=training)
         self.training = self.problem.with_time(
             policy.TRAINING_TIME if self.is_compared else 1.0).doing(
                 1 / (1 + N_FOLDS) if self.has_folds else 1.0)

@@ -83,6 +83,8 @@ class Fold:
     @classmethod
     def without(cls, problem, samples, trees=None):
         """The fold of these test samples."""
+        if problem.own_validation:
+            return cls(problem, samples, problem.validation_weight[samples], trees)
         weight = problem.sample_weight[samples]
         return cls(problem_without(problem, samples), samples, weight, trees)
 

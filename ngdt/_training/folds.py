@@ -162,7 +162,10 @@ def fold_samples(problem):
     list of ndarray of int32
         Stratified for classification. Empty if there are fewer than two samples per fold. Where
         there are groups, they are divided in the place of samples, and counted; two are enough.
+        The only one are validation samples that are given apart.
     """
+    if problem.own_validation:
+        return [problem.validation_samples]
     groups, samples = problem.groups, problem.training_samples
     n_units = len(samples) if groups is None else len(np.unique(groups[samples]))
     if n_units < 2 * N_FOLDS and groups is None:
@@ -184,7 +187,8 @@ def pruning_folds(problem):
         As `fold_samples` or, of a moderate number of samples, of more folds.
     """
     n_samples = len(problem.training_samples)
-    if MIN_PRUNING_SAMPLES <= n_samples < MAX_PRUNING_SAMPLES:
+    is_moderate = MIN_PRUNING_SAMPLES <= n_samples < MAX_PRUNING_SAMPLES
+    if is_moderate and not problem.own_validation:
         return _divided(problem, N_PRUNING_FOLDS)
     return fold_samples(problem)
 

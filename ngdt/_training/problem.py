@@ -68,6 +68,10 @@ class Problem:
         Training weights. Samples of weight 0 are not trained on.
     validation_weight : ndarray of float64, shape (n_samples,), or None
         Weights of the validation samples, 0 for training samples; None if there are none.
+    own_validation : bool
+        Whether the validation samples are none of those to train on in the end: all choices are
+        made on them, no other sample is held out, and the limits do not count them. False without
+        validation samples.
     max_depth : int or None
         Largest depth of a tree that an initializer makes.
     min_samples_split, min_samples_leaf, max_leaf_nodes, min_impurity_decrease, ccp_alpha
@@ -109,6 +113,7 @@ class Problem:
     n_outputs: int
     sample_weight: np.ndarray
     validation_weight: np.ndarray | None = None
+    own_validation: bool = False
     max_depth: int | None = None
     min_samples_split: int = 2
     min_samples_leaf: int = 1
@@ -123,6 +128,8 @@ class Problem:
     control: Control = field(default=NO_CONTROL, repr=False)
 
     def __post_init__(self):
+        if self.validation_weight is None:
+            object.__setattr__(self, "own_validation", False)
         # What `once` has made. Copies share what does not depend on the replaced fields.
         object.__setattr__(self, "_computed", _Computed())
 

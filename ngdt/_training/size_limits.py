@@ -27,7 +27,8 @@ def enforce_limits(tree, problem):
     ----------
     tree : Tree
     problem : Problem
-        Its training and validation samples are counted, without their weights.
+        Its training and validation samples are counted, without their weights; not those that are
+        given apart.
 
     Returns
     -------
@@ -146,7 +147,7 @@ def _reached(tree, problem):
 def _present(problem):
     """Training and validation samples, and the weights of all samples."""
     weight = problem.sample_weight
-    if problem.validation_weight is not None:
+    if problem.validation_weight is not None and not problem.own_validation:
         weight = weight + problem.validation_weight
     return np.flatnonzero(weight > 0).astype(np.int32), weight
 

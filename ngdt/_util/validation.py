@@ -195,13 +195,14 @@ def stored_per_sample(matrix):
     return np.diff(matrix.indptr).astype(np.intp, copy=False)
 
 
-def check_weight(sample_weight, n_samples):
+def check_weight(sample_weight, n_samples, name="sample_weight"):
     """Check the weights of samples; None stands for ones.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_samples,) or None
     n_samples : int
+    name : str, default="sample_weight"
 
     Returns
     -------
@@ -210,19 +211,19 @@ def check_weight(sample_weight, n_samples):
     """
     if sample_weight is None:
         return np.ones(n_samples)
-    refuse_mask("sample_weight", sample_weight, "pass sample_weight.filled(0)")
-    with error_prefix("sample_weight"):
+    refuse_mask(name, sample_weight, f"pass {name}.filled(0)")
+    with error_prefix(name):
         weight = check_array(
-            sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight")
+            sample_weight, dtype=np.float64, ensure_2d=False, input_name=name)
     if weight.shape != (n_samples,):
         raise ValueError(
-            f"sample_weight must have shape ({n_samples},), one weight per sample, "
+            f"{name} must have shape ({n_samples},), one weight per sample, "
             f"got {weight.shape}")
     if (weight < 0).any():
-        raise ValueError("sample_weight must not be negative")
+        raise ValueError(f"{name} must not be negative")
     if not weight.any():
-        raise ValueError("sample_weight must not be zero for every sample")
-    check_size_of_weights("sample_weight", weight)
+        raise ValueError(f"{name} must not be zero for every sample")
+    check_size_of_weights(name, weight)
     return weight
 
 

@@ -252,7 +252,7 @@ def encode(estimator, template, division, class_weight, X, y, sample_weight, num
     y = check_targets(estimator, y, **estimator._check_y_params)
     weights = np.stack(division.weights(y, _weight(sample_weight, len(y)), number))
     # Categories that the samples lack from which the encoding was made are no foreign ones.
-    X = estimator._table.transform(estimator._read(X), warns=False).astype(
+    X = estimator._table.transform(estimator._read(X), name=None).astype(
         template.X.dtype, copy=False)
     targets = estimator._targets.encode(y)
     if class_weight is not None:
