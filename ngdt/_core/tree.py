@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ngdt._core import structure
 from ngdt._core.flat_tree import FlatTree
+from ngdt._core.graft import grafted
 from ngdt._core.tree_arrays import (
     check_lengths,
     checked_arrays,
@@ -269,6 +270,42 @@ class Tree(FlatTree):
         if self.ranges is not None:
             arrays["ranges"][leaves] = np.asarray(values)[..., None]
         return self.replace(**arrays)
+
+    def replace_leaves(self, trees):
+        """The tree with other trees in the place of some leaves.
+
+        Parameters
+        ----------
+        trees : dict of int to Tree
+            By the number of the leaf that each of them replaces.
+
+        Returns
+        -------
+        Tree
+            Its splits come first, as they are.
+
+        Raises
+        ------
+        ValueError
+            If there is no such leaf, or if a tree is for other features or outputs.
+
+        Examples
+        --------
+        >>> from ngdt import Tree
+        >>> top = Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [0.0]])
+        >>> below = Tree([[0.0, 1.0]], [0.0], [~0], [~1], [[1.0], [2.0]])
+        >>> top.replace_leaves({1: below}).predict([[-1, -1], [1, -1], [1, 1]]).tolist()
+        [[0.0], [1.0], [2.0]]
+        """
+        for leaf, tree in trees.items():
+            check_is_tree(tree)
+            if not 0 <= leaf < self.n_leaves:
+                raise ValueError(f"there is no leaf {leaf}: leaves are 0 to {self.n_leaves - 1}")
+            for what in ("n_features", "n_outputs"):
+                given, own = getattr(tree, what), getattr(self, what)
+                if given != own:
+                    raise ValueError(f"the tree for leaf {leaf} has {what}={given}, not {own}")
+        return type(self)(*grafted(self, {~leaf: tree for leaf, tree in trees.items()}))
 
     def replace(self, *, weights=None, thresholds=None, values=None, slopes=None, ranges=None):
         """The tree with some of its arrays replaced; the structure stays.

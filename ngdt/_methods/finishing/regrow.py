@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ngdt._core.graft import grafted
 from ngdt._core.greedy.builder import build
-from ngdt._core.structure import number_depth_first
 from ngdt._core.tree import Tree
 from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
@@ -103,7 +103,7 @@ class _Regrowth:
             candidate = self._candidate(node, limit - depth[node])
             if candidate is not None:
                 greedy[node] = candidate
-        return _replace_subtrees(self.tree, greedy) if greedy else self.tree
+        return Tree(*grafted(self.tree, greedy)) if greedy else self.tree
 
     def _candidate(self, node, max_depth):
         """Greedy subtree at a node if it is better, else None."""
@@ -135,27 +135,3 @@ class _Regrowth:
         errors = self.problem.errors(candidate, self.validation.samples[validation])
         weight = self.validation_weight[validation]
         return standard_errors_saved(weight * self.errors[validation], weight * errors), errors
-
-
-def _replace_subtrees(tree, subtrees):
-    """Replace the subtrees at some nodes; of nested subtrees, only the highest is replaced."""
-    tree = tree.densify()       # weight vectors of several trees are stacked
-
-    def place(source, child):
-        if source is tree and child in subtrees:
-            return subtrees[child], 0 if subtrees[child].n_internal else ~0
-        return source, child
-
-    def children_of(item):
-        source, child = item
-        if child < 0:
-            return None
-        return (place(source, source.children_left[child]),
-                place(source, source.children_right[child]))
-
-    nodes, leaves, left, right = number_depth_first(place(tree, 0), children_of)
-    weights = [source.weights[node] for source, node in nodes]
-    return Tree(
-        np.reshape(weights, (len(nodes), tree.n_features)),
-        [source.thresholds[node] for source, node in nodes], left, right,
-        [source.values[~child] for source, child in leaves])
