@@ -53,7 +53,7 @@ class Formula:
         """The formula as text, such as ``152 + 5.3 * (bmi - 26), within [25, 346]``."""
         terms = [
             f"{'-' if slope < 0 else '+'} {format_number(abs(slope))} * "
-            + _difference(captions, feature, center)
+            + difference(captions, feature, center)
             for feature, slope, center in zip(
                 self.features, self.slopes, self.centers, strict=True)]
         constant = format_number(self.constant)
@@ -65,7 +65,19 @@ class Formula:
         return f"{text}, within [{', '.join(map(format_number, self.limits))}]"
 
 
-def _difference(captions, feature, center):
+def difference(captions, feature, center):
+    """A feature, less the number near its mean, as it is written in a term.
+
+    Parameters
+    ----------
+    captions : Captions
+    feature : int
+    center : Decimal
+
+    Returns
+    -------
+    str
+    """
     if center:
         name = one_line(captions.feature_names[feature])
         return f"({name} {'-' if center > 0 else '+'} {format_number(abs(center))})"
@@ -128,7 +140,7 @@ def log_odds_of(captions):
     return replace(captions, tree=odds, class_names=None, summary=summary)
 
 
-def formula_of(captions, leaf, output=0, n_terms=None, digits=None):
+def formula_of(captions, leaf, output=0, n_terms=None, digits=None, *, terms=None):
     """The formula of a leaf for one output.
 
     Parameters
@@ -143,6 +155,9 @@ def formula_of(captions, leaf, output=0, n_terms=None, digits=None):
         exceed half a unit in that digit of the range of all predictions: leaves that differ have to
         look different. None stands for 3, or for exact numbers where all features are shown and the
         samples are not known.
+    terms : (ndarray of int, ndarray), default=None
+        The features in the order in which they are shown, at least all that have a slope, and their
+        effects. None begins with the largest effect.
 
     Returns
     -------
@@ -151,7 +166,7 @@ def formula_of(captions, leaf, output=0, n_terms=None, digits=None):
     tree, summary = captions.tree, captions.summary
     slopes = np.zeros(1) if tree.slopes is None else tree.slopes[leaf, output]
     limits = None if tree.ranges is None else tree.ranges[leaf, output]
-    value, (features, effect) = tree.values[leaf, output], terms_of(captions, slopes)
+    value, (features, effect) = tree.values[leaf, output], terms or terms_of(captions, slopes)
     slopes = slopes[features]
     if not len(features):
         value, limits = value if limits is None else np.clip(value, *limits), None

@@ -33,7 +33,7 @@ def _text(model, arguments):
     if is_forest(model) and arguments.tree is None:
         return _forest(model)
     tree = tree_of(model, arguments.tree)
-    rules = export_text(tree, n_terms=arguments.terms, max_depth=arguments.max_depth,
+    rules = export_text(tree, **_terms(arguments), max_depth=arguments.max_depth,
                         show_weights=True)
     return f"{tree.summary()} {task(tree)}\n\n{rules}"
 
@@ -58,7 +58,11 @@ def _picture(kind, model, arguments):
 def _page(model, arguments):
     return export_html(
         tree_of(model, arguments.tree), title=Path(arguments.model).stem,
-        n_terms=arguments.terms, max_depth=arguments.max_depth)
+        **_terms(arguments), max_depth=arguments.max_depth)
+
+
+def _terms(arguments):
+    return {} if arguments.terms is None else {"n_terms": arguments.terms}
 
 
 FORMATS = {
@@ -75,8 +79,9 @@ def add_arguments(parser):
     add_format_arguments(parser, FORMATS, "text")
     parser.add_argument("--tree", type=positive_int, metavar="N", help="tree of a forest, from 1")
     parser.add_argument("--max-depth", type=positive_int, metavar="N", help="depth to show")
-    parser.add_argument("--terms", type=positive_int, metavar="N", default=5,
-                        help="number of columns in each condition (default: 5)")
+    parser.add_argument("--terms", type=positive_int, metavar="N",
+                        help="number of columns in each condition (default: some, and all of a "
+                        "linear model)")
 
 
 def run(arguments):

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._inspection.leaf_formulas import has_log_odds, leaf_texts, log_odds_of
+from ngdt._inspection.linear_table import linear_table_of
 from ngdt._inspection.rules import category_rule_of, factor, one_line, rule_of
 from ngdt._util.numbers import format_number
 
@@ -170,3 +171,50 @@ def leaf_lines(captions, leaf, n_terms=None, digits=None):
     if names is not None:
         return [f"score of {name}: {text}" for name, text in zip(names, texts, strict=True)]
     return [("; " if is_linear else ", ").join(texts)]
+
+
+def linear_model_lines(captions, n_terms=None, digits=None):
+    """A linear model as a table, with a line for each feature.
+
+    Parameters
+    ----------
+    captions : Captions
+        Of a tree that is a single linear leaf.
+    n_terms, digits
+        As for `formula_of`.
+
+    Returns
+    -------
+    list of str
+        What is predicted, its constant, the terms that are added to it, and its limits.
+    """
+    table = linear_table_of(captions, n_terms, digits)
+    limits = [] if table.limits is None else zip(("at least", "at most"), table.limits, strict=True)
+    rows = [
+        ("", list(map(format_number, table.constants))),
+        *((f"* {name}", list(map(_signed, slopes)))
+          for name, slopes in zip(table.names, table.slopes, strict=True)),
+        *((name, list(map(format_number, numbers))) for name, numbers in limits)]
+    columns = [_aligned(texts, head) for texts, head in zip(
+        zip(*(numbers for _, numbers in rows), strict=True), table.heads or [""], strict=True)]
+    lines = [
+        "    " + "  ".join([*cells, name]).rstrip()
+        for name, *cells in zip(["", *(name for name, _ in rows)], *columns, strict=True)]
+    if table.hidden:
+        lines.insert(2 + len(table.names), f"    {table.hidden}")
+    return [f"{table.title}:", *(lines if table.heads else lines[1:])]
+
+
+def _signed(number):
+    text = format_number(number)
+    return text if text.startswith("-") or not number else f"+{text}"
+
+
+def _aligned(texts, head):
+    """Texts of numbers and the head of their column, of equal widths, with points in one line."""
+    parts = [text.partition(".") for text in texts]
+    before = max(len(whole) for whole, _, _ in parts)
+    after = max(len(point + rest) for _, point, rest in parts)
+    cells = [f"{whole:>{before}}{point + rest:<{after}}" for whole, point, rest in parts]
+    width = max(len(head), before + after)
+    return [text.rjust(width) for text in (head, *cells)]

@@ -14,7 +14,7 @@ from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import count
 from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
-from ngdt.export._text import check_counts
+from ngdt.export._text import check_counts, terms_to_show
 from ngdt.export._traversal import traverse
 
 # What folds, and how.
@@ -27,7 +27,7 @@ last node.
 
 
 def export_html(
-    model, path=None, *, title=None, feature_names=None, class_names=None, n_terms=10,
+    model, path=None, *, title=None, feature_names=None, class_names=None, n_terms="auto",
     digits=None, max_depth=None, unfolded=3, X=None,
 ):
     """Export a tree as a page of HTML whose branches fold.
@@ -50,8 +50,9 @@ def export_html(
         tree", "Single leaf" or "Linear model".
     feature_names, class_names : sequence, default=None
         As for `export_text`.
-    n_terms : int or None, default=10
-        Number of features of a split or a linear leaf that are written. None writes all.
+    n_terms : int, None or "auto", default="auto"
+        Number of features of a split or a linear leaf that are written. None writes all. "auto"
+        writes 10, and all of a tree of one linear leaf.
     digits : int or None, default=None
         As for `export_text`.
     max_depth : int or None, default=None
@@ -81,10 +82,10 @@ def export_html(
 
     In a notebook, ``IPython.display.HTML(export_html(tree))`` shows it.
     """
-    check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth, unfolded=unfolded)
+    check_counts(digits=digits, max_depth=max_depth, unfolded=unfolded)
     captions = without_constants(
         captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
-    nodes = NodeHtml(captions, n_terms, digits)
+    nodes = NodeHtml(captions, terms_to_show(n_terms, captions.tree, 10), digits)
     script = _file("_tree.js")
     page = writable(Template(_file("_tree.html")).substitute(
         title=escaped(_title(model, captions.tree) if title is None else title),

@@ -6,9 +6,10 @@ import numpy as np
 
 from ngdt._core.structure import sums_below
 from ngdt._inspection.leaf_formulas import formula_of, has_log_odds, log_odds_of
+from ngdt._inspection.linear_table import is_linear_model, linear_table_of
 from ngdt._inspection.rules import SIGNS, category_rule_of, factor, hidden_terms, rule_of, terms_of
 from ngdt._util.numbers import format_number, place_between
-from ngdt.export._conditions import first_condition, leaf_lines
+from ngdt.export._conditions import first_condition, leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors
 
 _MOST_CLASSES = 8       # that a leaf lists
@@ -58,6 +59,8 @@ class NodeHtml:
     def leaf(self, leaf):
         """A leaf and its prediction."""
         captions, number = self._captions, self._captions.tree.n_internal + leaf
+        if is_linear_model(captions.tree):
+            return self._linear_model(number)
         lines = leaf_lines(captions, leaf, self._n_terms, self._digits)
         text = "; ".join(lines)
         name = "; ".join([f"leaf: {text}", *self._count(number)])
@@ -67,6 +70,29 @@ class NodeHtml:
         head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
         formulas = "".join(f'<p class="quiet"><bdi>{escaped(line)}</bdi></p>' for line in lines)
         return name, head, self._slopes(leaf) + formulas + shares
+
+    def _linear_model(self, number):
+        """A linear model as a table, with a row for each feature."""
+        table = linear_table_of(self._captions, self._n_terms, self._digits)
+        is_sum = not table.heads
+        rows = [_row(map(_number, table.constants), "")]
+        for name, numbers, weight, effect in zip(
+                table.names, table.slopes, table.slopes, table.effect, strict=True):
+            bar = _bar(weight[0] > 0, effect / table.effect.max()) if is_sum else ""
+            rows.append(_row(map(_number, numbers), f"× {_name(name)}", bar))
+        for word, numbers in zip(("at least", "at most"), table.limits or (), strict=False):
+            rows.append(_row(map(_number, numbers), word))
+        heads = "" if is_sum else "<tr>" + "".join(
+            f'<th class="number">{_name(head)}</th>' for head in table.heads) + "</tr>"
+        caption = f"<caption>{escaped(table.hidden)}</caption>" if table.hidden else ""
+        body = (f'<p class="quiet"><bdi>{escaped(table.title)}</bdi>, the sum of</p>'
+                f'<div class="wide"><table class="terms" role="presentation">{caption}{heads}'
+                f'{"".join(rows)}</table></div>')
+        lines = linear_model_lines(self._captions, self._n_terms, self._digits)
+        name = "; ".join([*(line.strip() for line in lines), *self._count(number)])
+        head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
+        shares = "" if self._captions.class_names is None else self._class_bars(number)
+        return name, head, body + shares
 
     def key(self):
         """Key of the colours of the classes."""
@@ -134,14 +160,11 @@ class NodeHtml:
         """The terms of a sum as a table."""
         captions = self._captions
         _, effect = terms_of(captions, weights)
-        lengths = 50 * effect[:len(features)] / (effect.max(initial=0.0) or 1.0)
+        lengths = effect[:len(features)] / (effect.max(initial=0.0) or 1.0)
         rows = []
         for j, number, length in zip(features, numbers, lengths, strict=True):
-            left = 50 if weights[j] > 0 else 50 - length
-            rows.append(
-                f"<tr><td>{_number(number)}</td><td>× {_name(factor(captions, j))}</td>"
-                f'<td><span class="bar"><i style="left:{left:.1f}%;width:{length:.1f}%"></i></span>'
-                "</td></tr>")
+            name = f"× {_name(factor(captions, j))}"
+            rows.append(_row([_number(number)], name, _bar(weights[j] > 0, length)))
         hidden = hidden_terms(captions, effect, self._n_terms)
         caption = f"<caption>{escaped(hidden)}</caption>" if hidden else ""
         return f'<table class="terms" role="presentation">{caption}{"".join(rows)}</table>'
@@ -210,3 +233,14 @@ def _name(name):
 
 def _number(number):
     return format_number(number).replace("-", "−")
+
+
+def _row(numbers, name, bar=""):
+    cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
+    return f"<tr>{cells}<td>{name}</td><td>{bar}</td></tr>"
+
+
+def _bar(is_positive, share):
+    """A bar from the middle to the right or to the left, for a share of the largest effect."""
+    left = 50 if is_positive else 50 - 50 * share
+    return f'<span class="bar"><i style="left:{left:.1f}%;width:{50 * share:.1f}%"></i></span>'

@@ -5,12 +5,18 @@ from numbers import Integral
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.summary import headline
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.linear_table import is_linear_model
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import format_number
 from ngdt.export._characters import writable
-from ngdt.export._conditions import first_condition, leaf_lines, missing_in_sums
+from ngdt.export._conditions import (
+    first_condition,
+    leaf_lines,
+    linear_model_lines,
+    missing_in_sums,
+)
 from ngdt.export._traversal import traverse
 
 # Significant digits of means.
@@ -19,7 +25,7 @@ UNCERTAIN = "  # rounding of the sum decides for some samples"
 
 
 def export_text(
-    model, *, feature_names=None, class_names=None, n_terms=5, digits=None, max_depth=None,
+    model, *, feature_names=None, class_names=None, n_terms="auto", digits=None, max_depth=None,
     show_weights=False, X=None,
 ):
     """Export a tree as text: nested conditions.
@@ -36,7 +42,8 @@ def export_text(
     class; the class with the largest score is predicted, and softmax of the scores gives the
     probabilities. A formula that shows all its features gives the prediction of the tree for each
     training sample, up to half a unit in the last of `digits` digits of the range of all
-    predictions.
+    predictions. A tree of one linear leaf is a table with a line for each feature: what is in it
+    is added up.
 
     Terms that the path to a leaf decides, such as a category that it rules out, are part of the
     first number. The condition of a split on categories lists them, whichever child they lead to.
@@ -56,11 +63,12 @@ def export_text(
         or what the other steps of a pipeline call their columns.
     class_names : sequence, default=None
         Names of the classes. None takes ``classes_`` of the estimator.
-    n_terms : int or None, default=5
+    n_terms : int, None or "auto", default="auto"
         Number of features of a split or a linear leaf that are written, largest effects first. The
         effect is the absolute weight times the standard deviation of the feature in training;
         without training samples it is the absolute weight. The number of further features is
-        written after them, with their share of the effect. None writes all.
+        written after them, with their share of the effect. None writes all. "auto" writes 5, and
+        all of a tree of one linear leaf.
     digits : int or None, default=None
         Significant digits of numbers, of which conditions and formulas may need more. None stands
         for 3, and for exact numbers without training samples. If `digits` is given there, numbers
@@ -108,9 +116,10 @@ def export_text(
         else:
             virginica (0.965)
     """
-    check_counts(n_terms=n_terms, digits=digits, max_depth=max_depth)
+    check_counts(digits=digits, max_depth=max_depth)
     captions = without_constants(
         captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
+    n_terms = terms_to_show(n_terms, captions.tree, 5)
     estimator = unwrap(model)[1]
     lines = [f"# {headline(estimator)}"] if isinstance(estimator, ObliqueTree) else []
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
@@ -119,9 +128,12 @@ def export_text(
             condition = first_condition(captions, item, n_terms, digits)
             texts = [f"if {condition}:{'' if condition.is_certain else UNCERTAIN}"]
         elif type_ == "leaf":
-            texts = leaf_lines(captions, item, n_terms, digits)
+            is_table = is_linear_model(captions.tree)
+            texts = (linear_model_lines(captions, n_terms, digits) if is_table
+                     else leaf_lines(captions, item, n_terms, digits))
             if show_weights and captions.n_node_samples is not None:
-                texts[-1] += f" [{captions.n_node_samples[captions.tree.n_internal + item]}]"
+                texts[0 if is_table else -1] += (
+                    f" [{captions.n_node_samples[captions.tree.n_internal + item]}]")
         lines += ["    " * depth + text for text in texts]
     means = missing_in_sums(captions)
     if means:
@@ -137,3 +149,24 @@ def check_counts(**counts):
     for name, value in counts.items():
         if value is not None and (not isinstance(value, Integral) or value < 1):
             raise ValueError(f"{name} must be a positive int or None, got {value!r}")
+
+
+def terms_to_show(n_terms, tree, default):
+    """Check `n_terms`, and say what "auto" stands for.
+
+    Parameters
+    ----------
+    n_terms : int, None or "auto"
+    tree : Tree
+    default : int
+        What "auto" stands for, but for a linear model.
+
+    Returns
+    -------
+    int or None
+    """
+    if n_terms == "auto":
+        return None if is_linear_model(tree) else default
+    if n_terms is not None and (not isinstance(n_terms, Integral) or n_terms < 1):
+        raise ValueError(f'n_terms must be a positive int, None or "auto", got {n_terms!r}')
+    return n_terms

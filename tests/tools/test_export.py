@@ -26,7 +26,7 @@ from ngdt import (
     Tree,
 )
 from ngdt._util.numbers import exact, format_number, shortest
-from ngdt.export import export_c, export_json, export_sql, export_text
+from ngdt.export import export_c, export_json, export_rules, export_sql, export_text
 from ngdt.testing.strategies import problems, trees
 
 
@@ -361,6 +361,22 @@ def test_no_shorter_decimal_fits(value, below, above):
 # --- linear leaves ------------------------------------------------------------------------------
 
 
+def as_formulas(text):
+    """The text with a table of a linear model as formulas: of all sums, in one line."""
+    title, *rows = text.splitlines()
+    if title.startswith("if ") or not title.endswith(":"):
+        return text
+    constants, *rows = [re.split(" {2,}", row.strip()) for row in rows["each" in title:]]
+    sums, limits = [[constant] for constant in constants], [[] for _ in constants]
+    for *numbers, name in rows:
+        for i, number in enumerate(numbers):
+            (sums[i] if name.startswith("*") else limits[i]).append(
+                f"{number} {name}" if name.startswith("*") else number)
+    return "; ".join(
+        " ".join(terms) + (f", within [{', '.join(ends)}]" if ends else "")
+        for terms, ends in zip(sums, limits, strict=True))
+
+
 def value_of(formula, x):
     """Value of the text of a linear leaf for a sample with features x0, x1, ...."""
     formula, _, limits = formula.partition(", within ")
@@ -369,7 +385,7 @@ def value_of(formula, x):
 
 
 def predictions_by(text, X):
-    X = X if isinstance(X, np.ndarray) else X.toarray()
+    X, text = X if isinstance(X, np.ndarray) else X.toarray(), as_formulas(text)
     between = r"; |, (?!within|[^\[]*\])"
     return np.array([
         [value_of(formula, x) for formula in re.split(between, run(text, x))]
@@ -436,21 +452,61 @@ def years():
 
 def test_differences_from_round_numbers_near_the_mean(years):
     tree, X = years
-    assert rules_text(tree, X=X) == (
-        "35.3 + 2 * (x0 - 2015) + 10 * (x1 - 0.5) - 0.01 * (x2 + 30), within [0, 100]")
-    assert rules_text(tree) == "-4000 + 10 * x1 + 2 * x0 - 0.01 * x2, within [0, 100]"
+    assert as_formulas(rules_text(tree, X=X)) == (
+        "35.3 +2 * (x0 - 2015) +10 * (x1 - 0.5) -0.01 * (x2 + 30), within [0, 100]")
+    assert as_formulas(rules_text(tree)) == (
+        "-4000 +10 * x1 +2 * x0 -0.01 * x2, within [0, 100]")
+
+
+def test_a_linear_model_is_a_table_of_all_features(years):
+    tree, X = years
+    assert rules_text(tree, X=X, show_weights=True).splitlines() == [
+        "prediction: [200]",
+        "     35.3",
+        "     +2     * (x0 - 2015)",
+        "    +10     * (x1 - 0.5)",
+        "     -0.01  * (x2 + 30)",
+        "      0     at least",
+        "    100     at most"]
+    X = np.random.default_rng(0).normal(size=(200, 20))
+    fitted = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(X, X.sum(axis=1))
+    assert fitted.tree_.slopes.all()
+    assert rules_text(fitted).count(" * x") == 20
+
+
+def test_a_linear_model_of_several_sums_has_a_column_for_each():
+    tree = Tree(np.empty((0, 2)), [], [], [], [[0.5, -10.0]], slopes=[[[1.0, 2.0], [0.0, -30.0]]])
+    assert rules_text(tree, class_names=["no", "perhaps"]).splitlines() == [
+        "log-odds of perhaps against no:", "    -10.5", "    -32    * x1", "     -1    * x0"]
+    three = tree.replace(
+        values=[[0.5, -10.0, 0.0]], slopes=[[[1.0, 2.0], [0.0, -30.0], [0.0, 0.0]]])
+    assert rules_text(three, class_names=["no", "perhaps", "yes"]).splitlines() == [
+        "score of each class:",
+        "      no  perhaps  yes",
+        "     0.5      -10    0",
+        "    +2        -30    0  * x1",
+        "    +1          0    0  * x0"]
+    several = ObliqueTreeRegressor(0, leaf="linear", optimizer=None)
+    X = np.arange(20.0)[:, None]
+    assert rules_text(several.fit(X, np.hstack([X, -X]))).startswith(
+        "prediction of each target:\n")
 
 
 def test_hidden_terms_are_at_their_mean(years):
     tree, X = years
-    text = rules_text(tree, X=X, n_terms=1)
     effect = np.abs(tree.slopes[0, 0]) * X.std(axis=0)
     share = 100 * effect[1:].sum() / effect.sum()
-    constant, rest = text.split(" ", 1)
-    assert rest == f"+ 2 * (x0 - 2015) + 2 more ({share:.0f} % of the effect), within [0, 100]"
     at = np.array([2015.0, *X.mean(axis=0)[1:]])
+    (rule,) = export_rules(tree, X=X, n_terms=1)
+    constant, rest = rule.prediction.split(" ", 1)
+    assert rest == f"+ 2 * (x0 - 2015) + 2 more ({share:.0f} % of the effect), within [0, 100]"
     assert float(constant) == pytest.approx(-4000 + tree.slopes[0, 0] @ at, abs=0.02)
-    assert rules_text(tree, n_terms=1) == "-4000 + 10 * x1 + 2 more, within [0, 100]"
+    (rule,) = export_rules(tree, n_terms=1)
+    assert rule.prediction == "-4000 + 10 * x1 + 2 more, within [0, 100]"
+    _, first, *rest = rules_text(tree, X=X, n_terms=1).splitlines()
+    assert float(first) == float(constant)
+    assert [line.strip() for line in rest[:2]] == [
+        "+2     * (x0 - 2015)", f"+ 2 more ({share:.0f} % of the effect)"]
 
 
 def test_leaves_of_trees_with_linear_leaves():
@@ -477,7 +533,7 @@ def test_log_odds_of_two_classes():
     logits = fitted.tree_.predict(X)
     expected = logits[:, 1] - logits[:, 0]
     lines = rules_text(fitted, n_terms=None, digits=4)
-    assert lines.count("log-odds of 1 against 0: ") == fitted.get_n_leaves()
+    assert lines.count("log-odds of 1 against 0:") == fitted.get_n_leaves()
     found = predictions_by(lines.replace("log-odds of 1 against 0: ", ""), X)[:, 0]
     assert np.abs(found - expected).max() <= 0.5e-4 * 2 * np.ptp(expected)
 
@@ -485,16 +541,15 @@ def test_log_odds_of_two_classes():
 def test_logits_of_three_classes():
     iris = load_iris()
     fitted = ObliqueTreeClassifier(0, leaf="linear", random_state=0).fit(iris.data, iris.target)
-    parts = re.split(r"\n|: ", rules_text(fitted, n_terms=None, digits=4))
-    assert parts[::2] == ["score of 0", "score of 1", "score of 2"]
+    found = predictions_by(rules_text(fitted, digits=4), iris.data)
     logits = fitted.tree_.predict(iris.data)
-    found = np.array([[value_of(formula, x) for formula in parts[1::2]] for x in iris.data])
     assert (np.abs(found - logits).max(axis=0) <= 0.5e-4 * np.ptp(logits, axis=0) + 1e-12).all()
 
 
 def test_a_constant_of_zero_is_not_written():
     tree = Tree(np.empty((0, 1)), [], [], [], [[0.0]], slopes=[[[-2.0]]])
-    assert rules_text(tree) == "- 2 * x0"
+    (rule,) = export_rules(tree)
+    assert rule.prediction == "- 2 * x0"
     assert rules_text(tree.replace(values=[[0.0]], slopes=[[[0.0]]])) == "0"
 
 

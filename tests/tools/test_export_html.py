@@ -127,13 +127,15 @@ def test_linear_leaves_of_two_classes_have_the_terms_of_their_log_odds():
     leaf = Tree(np.empty((0, 2)), [], [], [], [[0.0, 1.0]], slopes=slopes)
     text = export_html(leaf, feature_names=["age", "pay"], class_names=["no", "yes"])
     assert "raise the odds of yes" in Page(text).text
-    row = r"<td>([^<]*)</td><td>× <bdi>(\w+)</bdi>.*?left:([\d.]+)%;width:([\d.]+)%"
+    row = (r'<td class="number">([^<]*)</td><td>× <bdi>(\w+)</bdi>'
+           r".*?left:([\d.]+)%;width:([\d.]+)%")
     terms = re.findall(row, text)
     assert terms == [("−3", "pay", "0.0", "50.0"), ("1", "age", "50.0", "16.7")]
     three = Tree(np.empty((0, 2)), [], [], [], [[0.0] * 3], slopes=[[*slopes[0], [1.0, 1.0]]])
     page = export_html(three)
-    lines = re.findall(r'<p class="quiet"><bdi>score of (\d): ', page)
-    assert lines == ["0", "1", "2"]
+    assert re.findall(r'<th class="number"><bdi>(\d)</bdi></th>', page) == ["0", "1", "2"]
+    assert re.findall(r'class="number">([^<]*)</td>(?=<td>×)', page) == ["1", "1"]   # last class
+    assert page.count("<tr>") == 4      # heads, constants, two features
     assert "softmax of the scores" in Page(page).text
 
 

@@ -147,9 +147,12 @@ def test_linear_leaves_name_categories_and_gaps():
     model = ObliqueTreeRegressor(0, optimizer=None).fit(frame, np.arange(30.0))
     model.tree_ = Tree(
         np.empty((0, 5)), [], [], [], [[1.0]], slopes=[[[1.0, 2.0, 0.0, 0.0, -4.0]]])
-    assert rules_text(model, X=frame) == (
-        "51 + 1 * (age - 50) - 4 * (city = Rome) + 2 * (age is missing)\n"
-        "# in sums, a missing number counts as its mean: age 50")
+    (rule,) = export_rules(model, X=frame)
+    assert rule.prediction == "51 + 1 * (age - 50) - 4 * (city = Rome) + 2 * (age is missing)"
+    # In a table, the features of a column are together.
+    assert rules_text(model, X=frame).splitlines() == [
+        "prediction:", "    51", "    +1  * (age - 50)", "    +2  * (age is missing)",
+        "    -4  * (city = Rome)", "# in sums, a missing number counts as its mean: age 50"]
 
 
 def trained_with_linear_leaves(frame, y):
@@ -249,7 +252,7 @@ def test_bools_are_written_as_bools():
     assert rules_text(model).startswith("if own is True:\n")
     linear = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(
         frame, frame["own"].fillna(True) * 2.0 + frame["x"])
-    assert " * own " in rules_text(linear)
+    assert " * own\n" in rules_text(linear)
 
 
 def test_rules_need_a_number_if_one_of_their_conditions_does():
