@@ -33,8 +33,7 @@ def _text(model, arguments):
     if is_forest(model) and arguments.tree is None:
         return _forest(model)
     tree = tree_of(model, arguments.tree)
-    rules = export_text(tree, **_terms(arguments), max_depth=arguments.max_depth,
-                        show_weights=True)
+    rules = export_text(tree, **_terms(arguments), max_depth=arguments.max_depth)
     return f"{tree.summary()} {task(tree)}\n\n{rules}"
 
 

@@ -26,7 +26,7 @@ UNCERTAIN = "  # rounding of the sum decides for some samples"
 
 def export_text(
     model, *, feature_names=None, class_names=None, n_terms="auto", digits=None, max_depth=None,
-    show_weights=False, X=None,
+    show_weights=True, X=None,
 ):
     """Export a tree as text: nested conditions.
 
@@ -75,7 +75,7 @@ def export_text(
         are rounded, and a sample near a threshold may go another way.
     max_depth : int or None, default=None
         Levels of splits to write. None writes all.
-    show_weights : bool, default=False
+    show_weights : bool, default=True
         Write the number of training samples of each leaf in brackets, if it is known.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
         Samples to take for the training samples, as `model` reads them. None takes those of the
@@ -87,7 +87,8 @@ def export_text(
         A line for each condition, each ``else`` and each leaf, after a comment that says what the
         tree of an estimator is (`ObliqueTreeClassifier.kind_`). A leaf is written as its most
         probable class, with the probability, or for regression as its values or formulas, one for
-        each target. Formulas of several classes have a line each.
+        each target, with the number of its training samples. Formulas of several classes have a
+        line each.
 
     See Also
     --------
@@ -109,12 +110,12 @@ def export_text(
     >>> print(export_text(tree, feature_names=iris.feature_names))
     # greedy tree: 3 leaves, depth 2
     if petal length (cm) <= 2.45:
-        setosa (0.987)
+        setosa (0.987) [50]
     else:
         if petal width (cm) <= 1.75:
-            versicolor (0.897)
+            versicolor (0.897) [54]
         else:
-            virginica (0.965)
+            virginica (0.965) [46]
     """
     check_counts(digits=digits, max_depth=max_depth)
     captions = without_constants(

@@ -248,7 +248,7 @@ def test_show(run, folder):
     model = ngdt.load(folder / "wine.ngdt")
     assert run("show", "wine.ngdt").out == (
         f"{model.summary()} It is for 3 classes, 6 columns.\n\n"
-        f"{export_text(model, show_weights=True)}\n")
+        f"{export_text(model)}\n")
     assert "feature importances" in run("show", "forest.ngdt").out
     assert "else:" in run("show", "forest.ngdt", "--tree", "3").out
     pytest.importorskip("matplotlib")
@@ -268,7 +268,7 @@ def test_a_sum_of_forests(run, frame, folder):
     assert "feature importances" in printed
     last = model.estimators_[-1].estimators_[-1]
     printed = run("show", "boosted.ngdt", "--tree", str(n_trees)).out
-    assert export_text(last, show_weights=True) in printed
+    assert export_text(last) in printed
     predictions = run("predict", "boosted.ngdt", "wine.csv").out.split()[1:]
     expected = model.predict(frame[model.feature_names_in_])
     np.testing.assert_allclose(np.array(predictions, float), expected)
