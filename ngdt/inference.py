@@ -356,7 +356,7 @@ def soft_predict_proba(tree, X, gamma):
         Its leaf values are taken as unnormalized log-probabilities.
     X : array-like or CSR matrix of shape (n_samples, n_features)
     gamma : float
-        Steepness. As it grows, the probabilities approach those of hard routing.
+        Steepness. As it grows, the probabilities approach hard routing.
 
     Returns
     -------

@@ -83,8 +83,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         is compared. A tree given as `init` is no baseline. With `X_val` in `fit`, no sample of X is
         held out, whatever this is.
     leaf : {"auto", "constant", "linear"}, default="constant"
-        What a leaf predicts: constant probabilities, or those of a logistic regression, whose
-        logits are weighted sums of the features. "auto" lets both compete by default, where a
+        What a leaf predicts: constant probabilities, or a logistic regression, with logits that are
+        weighted sums of the features. "auto" lets both compete by default, where a
         linear model alone, a tree of one leaf, is preferred; it is "constant" where `init` or
         `optimizer` is given. With "linear", :class:`ngdt.optimizers.LinearLeaves` comes after the
         given optimizers.
@@ -168,7 +168,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         One entry per tree that competed: by default, with ``init="auto"`` and ``optimizer="auto"``,
         and where soft training was named without `init` and `max_depth`; else empty. ``candidate``
         is its name, ``error`` the share of misclassified samples among those that it was not
-        trained on, ``standard_error`` that of this share, ``log_loss`` that of its probabilities,
+        trained on, ``standard_error`` the error's own, ``log_loss`` the log loss on these samples,
         ``lead`` how many standard errors of the difference it is better than the first one,
         ``leaves`` the mean number of leaves, ``n_folds`` the number of folds after which it left
         the race or won, and ``chosen`` whether it won. Only errors of the same ``n_folds`` can be

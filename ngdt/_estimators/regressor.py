@@ -148,7 +148,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         See `summary`.
     history_ : dict of lists
         One entry per epoch. `optimizer` is the name of the optimizer. The other columns are
-        metrics, NaN where the optimizer does not record them. Losses are those of the standardised
+        metrics, NaN where the optimizer does not record them. Losses are measured on standardised
         targets.
     n_iter_ : int
         Number of epochs.
@@ -157,7 +157,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         and where soft training was named without `init` and `max_depth`; else empty. ``candidate``
         is its name, ``error`` its mean error on samples that it was not trained on (the loss of the
         standardised targets; the squared error is in units of the variance of y),
-        ``standard_error`` that of the mean, ``lead`` how many standard errors of the difference it
+        ``standard_error`` the error's own, ``lead`` how many standard errors of the difference it
         is better than the first one, ``leaves`` the mean number of leaves, ``n_folds`` the number
         of folds after which it left the race or won, and ``chosen`` whether it won. Only errors of
         the same ``n_folds`` can be compared.
@@ -169,9 +169,9 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in what the tree gains: ``|weight|`` times standard deviation of the
         feature, normalised in each node and averaged over the nodes, weighted by how much each
-        split decreases the squared error of its training samples (for other losses, that of the
-        targets of greedy splits, such as ranks). A linear leaf counts as one more node, by its
-        slopes and the error that they save. That of a column is the sum over its features. The sum
+        split decreases the squared error of its training samples (for other losses, of the targets
+        of greedy splits, such as ranks). A linear leaf counts as one more node, by its
+        slopes and the error that they save. A column has the sum over its features. The sum
         is 1, or 0 for a tree without splits and slopes.
 
     Notes
@@ -264,7 +264,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     ) -> np.ndarray:
         """Quantiles of the training targets in the leaf that each sample reaches.
 
-        They are those of ``numpy.quantile(..., method="averaged_inverted_cdf")``, with sample
+        They are defined as by ``numpy.quantile(..., method="averaged_inverted_cdf")``, with sample
         weights. Validation samples count as training samples. In a leaf of more than 512 samples,
         512 targets stand for all, so that a quantile may be off by 0.1 percent of the samples.
 
@@ -284,8 +284,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
 
         Notes
         -----
-        After `partial_fit`, the targets are those of its last call. A leaf that none of its samples
-        reached has the quantiles of all of them.
+        After `partial_fit`, only the targets of its last call count. A leaf that none of them
+        reached has the quantiles of all.
 
         Examples
         --------

@@ -41,7 +41,7 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         reports nothing. Its loss must be the squared error, and it cannot have a `checkpoint`, or
         draw no samples (``bootstrap=False`` without `max_samples`).
     random_state : int, RandomState or None, default=None
-        Seed of all that is drawn. None takes that of `estimator`.
+        Seed of all that is drawn. None takes the seed of `estimator`.
 
     Attributes
     ----------

@@ -16,8 +16,8 @@ def prune_at(model, nodes):
     -------
     ObliqueTreeClassifier or ObliqueTreeRegressor
         A fitted estimator. All other splits and leaves are the same, and keep their order. Sample
-        counts, importances and quantiles are those of the smaller tree. `summary()` says where it
-        was pruned; `history_` and `candidates_` are those of the training.
+        counts, importances and quantiles belong to the smaller tree. `summary()` says where it was
+        pruned; `history_` and `candidates_` still describe the training.
 
     Raises
     ------
@@ -72,9 +72,9 @@ def refit_leaves(model, X, y, sample_weight=None):
     Returns
     -------
     ObliqueTreeClassifier or ObliqueTreeRegressor
-        A fitted estimator. Sample counts, importances and quantiles are those of the given samples.
+        A fitted estimator. Sample counts, importances and quantiles belong to the given samples.
         A leaf that none of them reaches keeps what it predicts. `summary()` says that the leaves
-        were refitted; `history_` and `candidates_` are those of the training.
+        were refitted; `history_` and `candidates_` still describe the training.
 
     Raises
     ------

@@ -40,7 +40,7 @@ TAUGHT_LOSSES = ("squared", "huber")
 class Annealed(SoftOptimizer):
     """Train a tree with soft routing by gradient descent while routing becomes hard.
 
-    The model is that of Hehn, Kooij & Hamprecht (2020). A sample goes right at node i with
+    The model is from Hehn, Kooij & Hamprecht (2020). A sample goes right at node i with
     probability sigmoid(gamma * s_i), and a leaf is a distribution. All splits are trained together
     by the gradient of the loss. The leaves follow an online form of the paper's M-step. The
     steepness gamma rises until hard routing gives almost the same tree. The result routes hard.

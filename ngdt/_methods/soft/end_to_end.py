@@ -18,7 +18,7 @@ class EndToEnd(SoftOptimizer):
 
     The E-step computes the responsibilities of the leaves, eq. 10. The M-step of the leaves is in
     closed form, eq. 13, once per epoch. The M-step of the splits is a step of Adam per mini-batch
-    on eq. 14, whose gradient is that of the log-likelihood. The steepness rises after each epoch.
+    on eq. 14, which has the gradient of the log-likelihood. The steepness rises after each epoch.
     The result routes hard, with leaves refitted to the samples that reach them.
 
     Parameters
@@ -37,7 +37,7 @@ class EndToEnd(SoftOptimizer):
         epoch. With the paper's small learning rate, these hardly change the splits.
     spatial_penalty : float, default=0.0
         Factor of the sum of squared differences between the weights of neighbouring pixels, eq. 15,
-        which is added to the mean loss of a sample. The weights are those of scaled feature space.
+        which is added to the mean loss of a sample. The weights are in scaled feature space.
     image_shape : tuple of two or three ints, or None, default=None
         Rows, columns and, if there are several, channels of the images of which the features are
         the pixels.
