@@ -18,7 +18,7 @@ from ngdt.inference import upper_bound
 
 PATH = Path(__file__).parents[1] / "_static/bound.png"
 LOSS_OF_LEAF = np.array([0.2, 1.0, 0.6, 1.8])
-SCORES = np.array([-0.3, -0.6, 0.5])    # of the root and its children, in the left panel
+SCORES = np.array([-0.3, -0.6, 0.5])    # of the root and its children, in the upper panel
 BLUE, RED, GREEN = "#2166ac", "#b2182b", "#1b7837"
 
 
@@ -77,7 +77,7 @@ def draw_bounds(ax):
     ax.plot(roots[roots <= 0], loss[roots <= 0], color=BLUE, linewidth=2.5, label="loss")
     ax.plot(roots[roots > 0], loss[roots > 0], color=BLUE, linewidth=2.5)
     ax.plot(SCORES[0], bound(SCORES), "o", color=RED)
-    ax.annotate("the sample of the left figure", (SCORES[0], bound(SCORES)), (-1.35, 1.75),
+    ax.annotate("the sample above", (SCORES[0], bound(SCORES)), (-1.35, 1.75),
                 arrowprops=dict(arrowstyle="-", color="0.5"), color="0.35", fontsize=9)
     ax.set(xlabel="score of the root, $s_0$", ylim=(0, 3.4))
     ax.set_title("The loss has no slope, its bound has one", fontsize=11)
@@ -86,11 +86,10 @@ def draw_bounds(ax):
 
 
 def main(path=PATH):
-    figure, axes = plt.subplots(
-        1, 2, figsize=(11, 3.7), layout="constrained", width_ratios=(1.25, 1))
+    figure, axes = plt.subplots(2, 1, figsize=(6.4, 6.8), layout="constrained")
     draw_tree(axes[0])
     draw_bounds(axes[1])
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=150)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,12 @@ def test_examples_in_pages(path):
     assert output.getvalue() == ""
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs").glob("user_guide/*.rst")), ids=lambda path: path.stem)
+def test_a_page_of_the_guide_is_read_in_some_minutes(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
+
+
 @pytest.mark.parametrize(("expected", "found", "expected_result"), [
     ("0.95\n", "0.9488888\n", True), ("0.95", "0.976", False), ("a (0.9)", "b (0.9)", False),
     ("0.95", "1", False), ("(0.36, 0.06)", "(0.3621, 0.0570)", True), ("3", "4", False)])
