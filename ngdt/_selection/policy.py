@@ -40,8 +40,9 @@ N_READINGS, READINGS_AFTER, MIN_SAMPLES = 20, 4.0, 2000
 # any other must have to take its place: the best of several leads by more where nothing is found.
 MIN_LEAF_LEAD, MIN_OTHER_LEAF_LEAD = 1.0, 2.0
 # Weight in samples, spread over the classes, in each node, and strengths of shrinkage that are
-# tried for leaves of classes. Larger strengths, and other weights beside this one, gained nothing.
-PSEUDO_COUNT, STRENGTHS = 0.5, (64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
+# tried for leaves of classes. The largest are for heavy samples, as weights of rare classes make
+# them. Other weights beside this one gained nothing.
+PSEUDO_COUNT, STRENGTHS = 0.5, (1024.0, 256.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
 # Number of samples from which soft training takes more steps, and linear leaves are rarer, since
 # each candidate takes longer.
 MANY_SAMPLES = 2000

@@ -70,7 +70,7 @@ def best_strength(folds, trees):
     -------
     strength : float
     log_losses : list of ndarray
-        Those of `Score`, for each tree.
+        Those of `Fold.score`, for each tree.
     """
     found, losses = [], np.zeros(len(policy.STRENGTHS))
     for fold, tree in zip(folds, trees, strict=False):
@@ -81,7 +81,8 @@ def best_strength(folds, trees):
         found.append((fold, leaf, shrunk))
     best = least(losses)
     return policy.STRENGTHS[best], [
-        Score.of(fold.problem, shrunk[best].values, fold.samples, fold.weight, leaf).log_loss
+        fold.sums(Score.of(
+            fold.problem, shrunk[best].values, fold.samples, fold.weight, leaf).log_loss)
         for fold, leaf, shrunk in found]
 
 

@@ -140,3 +140,20 @@ def test_leaves_are_as_another_loss_asks(loss):
     fitted = ObliqueTreeClassifier(loss=loss, random_state=0).fit(X, y)
     expected = make_problem(X, y, loss).refit_leaves(fitted.tree_)
     assert_allclose(fitted.tree_.values, expected.values)
+
+
+def test_heavy_samples_are_no_surer():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(300, 4))
+    y = X[:, 0] + 2.0 * random.normal(size=300) > 0
+    light, heavy = (ObliqueTreeClassifier(random_state=0).fit(
+        X, y, np.full(300, weight)).candidates_["log_loss"] for weight in (1.0, 16.0))
+    assert_allclose(heavy, light, atol=0.03)
+
+
+def test_groups_have_the_losses_of_their_samples():
+    X, y = make_classification(300, flip_y=0.3, random_state=0)
+    fitted = ObliqueTreeClassifier(random_state=0).fit(X, y, groups=np.arange(300) // 3)
+    alone = ObliqueTreeClassifier(random_state=0).fit(X, y)
+    assert_allclose(fitted.candidates_["log_loss"], alone.candidates_["log_loss"], atol=0.3)
+    assert np.isfinite(fitted.candidates_["standard_error"]).all()
