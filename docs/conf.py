@@ -64,7 +64,7 @@ numpydoc_validation_exclude = {
     r"^ngdt\.optimizers\.OptimizerResult$",
     r"^ngdt\.export\.(LeafRule|PseudoFeatureTree)$",
     r"^ngdt\.path\.(Spread|TAOPath)$",
-    r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset)$",
+    r"^ngdt\.testing\.strategies\.(TreeProblem|Dataset|MonotoneTree)$",
 }
 
 # Everything that a name may refer to outside this project; no inventory is downloaded.
