@@ -118,7 +118,8 @@ def check_samples(tree, X, y, loss):
 def _check_constant(tree):
     """Check that a tree has constant leaves, and return it."""
     if getattr(tree, "slopes", None) is not None:
-        raise ValueError("tree must have constant leaves, but it has linear ones (slopes)")
+        raise ValueError("tree must have constant leaves, but it has linear ones (slopes): train "
+                         "it with leaf='constant'")
     return tree
 
 

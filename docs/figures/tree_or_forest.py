@@ -59,7 +59,7 @@ def plot_forest(forest, ax):
 def table():
     """Three columns of the wine data, and the grapes."""
     X, number = load_wine(return_X_y=True, as_frame=True)
-    return X[["alcohol", "color_intensity", "flavanoids"]], GRAPES[number]
+    return X[["alcohol", "flavanoids", "hue"]], GRAPES[number]
 
 
 def fitted(X, y):

@@ -118,11 +118,13 @@ def check_table(estimator, X, categorical_features, *, reset):
 
 
 def _validated(estimator, X, **params):
-    """Check X by `validate_data`, whose error for another order of columns gets a remedy."""
+    """Check X by `validate_data`, whose error for other columns gets a remedy."""
     try:
         return validate_data(estimator, X, **params)
     except ValueError as error:
-        if "must be in the same order" not in str(error):
+        text = str(error)
+        if "must be in the same order" not in text and (
+                "unseen at fit time" not in text or "yet now are missing" in text):
             raise
         raise ValueError(f"{str(error).rstrip()} Give X[tree.feature_names_in_]") from error
 

@@ -2,12 +2,19 @@
 
 from types import MethodType
 
-# Objects that users may give in place of a name, for messages.
-_EXAMPLES = {
-    "estimator": "estimator=ObliqueForestRegressor()",
-    "init": "init=InfoGain()",
-    "optimizer": "optimizer=Annealed()",
-}
+from ngdt.initializers import INITIALIZERS, InfoGain
+from ngdt.optimizers import OPTIMIZERS, Annealed
+
+_NAMED = {"init": (INITIALIZERS, InfoGain), "optimizer": (OPTIMIZERS, Annealed)}
+
+
+def _example(name, value):
+    """An object for a parameter, for messages: the one that a name stands for, if any."""
+    if name not in _NAMED:
+        return "estimator=ObliqueForestRegressor()"
+    classes, default = _NAMED[name]
+    found = classes.get(value, default) if isinstance(value, str) else default
+    return f"{name}={found.__name__}()"
 
 
 class ChecksParameters:
@@ -37,7 +44,7 @@ class ChecksParameters:
             if is_nested and name in self._get_param_names() and not hasattr(value, "set_params"):
                 raise ValueError(
                     f"{key} is a parameter of an object, but {name}={value!r}: pass an object, "
-                    f"such as {_EXAMPLES.get(name, _EXAMPLES['optimizer'])}")
+                    f"such as {_example(name, value)}")
         return super().set_params(**params)
 
 

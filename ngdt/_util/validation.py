@@ -250,6 +250,9 @@ def check_groups(groups, sample_weight):
     if groups is None:
         return None
     refuse_mask("groups", groups, "give each sample a group")
+    if isinstance(groups, str):
+        raise ValueError(f"groups: expected the group of each sample, got {groups!r}. Give a "
+                         f"column, such as table[{groups!r}]")
     with error_prefix("groups"):
         groups = check_array(groups, dtype=None, ensure_2d=False, input_name="groups")
         if groups.shape != sample_weight.shape:

@@ -2,6 +2,7 @@
 
 import html
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -229,6 +230,29 @@ def test_errors_of_regression_have_a_unit(loss, unit):
 ])
 def test_summary_of_named_methods(parameters, text):
     assert fitted(**parameters).summary().endswith(text)
+
+
+@pytest.mark.parametrize(("parameters", "noun"), [
+    ({"optimizer": Doubled(-1.0), "validation_fraction": 0.3}, "pruned greedy tree"),
+    ({"optimizer": Doubled(-1.0), "init": GREEDY}, "initial tree"),
+])
+def test_fit_warns_if_it_does_not_return_what_was_asked_for(parameters, noun):
+    with pytest.warns(UserWarning, match=f"The {noun} was kept.*validation_fraction=None"):
+        fitted(**parameters)
+
+
+def test_a_tree_of_one_label_says_so():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 2))
+    y = np.where(random.random(2000) < np.where(X[:, 0] > 0, 0.3, 0.02), "rare", "common")
+    with pytest.warns(UserWarning, match="All leaves predict 'common'.*class_weight"):
+        model = ObliqueTreeClassifier(random_state=0).fit(X, y)
+    assert model.get_n_leaves() > 1
+    assert set(model.predict(X)) == {"common"}
+    assert "All leaves predict 'common'" in model.summary()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "All leaves" not in fitted(optimizer=None).summary()
 
 
 def test_summary_counts_slopes():
