@@ -72,7 +72,7 @@ def test_a_deadline_on_another_machine(clock):
                                            SGD(epochs=3), EndToEnd(epochs=3)]),
         *product([ObliqueTreeRegressor], [SSGD(epochs=3), SGD(epochs=3), Annealed(steps=100)])])],
     ids=str)
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:The .* was kept")
 def test_enough_time_changes_nothing(estimator, optimizer, digits):
     X, y = digits
     if optimizer == "gto":
