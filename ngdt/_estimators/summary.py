@@ -279,5 +279,5 @@ def forest_summary(forest):
             f"all: {kinds}.")
     tested = [error for error in forest.candidates_.get("error", ()) if isfinite(error)]
     return text if len(tested) < 2 else (
-        f"{text} A trial on held-out samples chose of {len(tested)} candidates how many trees "
-        "there are of each.")
+        f"{text} How many there are of each kind was chosen of {len(tested)} candidates on "
+        "held-out samples.")

@@ -276,7 +276,7 @@ def test_summary_of_forests():
         f"Forest of 3 trees with {n_leaves} leaves in all: random tree (3).")
     model.candidates_ = {"candidate": ["a", "b"], "error": [0.1, 0.2], "n_trees": [3, 0]}
     assert model.summary().endswith(
-        " A trial on held-out samples chose of 2 candidates how many trees there are of each.")
+        " How many there are of each kind was chosen of 2 candidates on held-out samples.")
 
 
 def test_summary_of_a_forest_counts_the_kinds_of_its_trees():
