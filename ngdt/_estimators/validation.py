@@ -13,6 +13,7 @@ from ngdt._util.validation import (
     canonical_csr,
     check_finite,
     check_groups,
+    check_size_of_weights,
     check_weight,
     error_prefix,
 )
@@ -64,11 +65,13 @@ class Validation(NamedTuple):
             by_class = fitted["_targets"].weight_by_class(
                 estimator.class_weight, problem.y[:, 0].astype(np.intp),
                 check_weight(sample_weight, len(problem.y)))
-            weight = weight * by_class[y[:, 0].astype(np.intp)]
+            with np.errstate(over="ignore", invalid="ignore"):
+                weight = weight * by_class[y[:, 0].astype(np.intp)]
         present = np.flatnonzero(weight)
         if not len(present):
             raise ValueError(
                 "sample_weight_val and class_weight leave no sample of positive weight")
+        check_size_of_weights("the product of class_weight and sample_weight_val", weight)
         return _stacked(problem, X[present], y[present], weight[present])
 
     def _targets(self, problem, estimator, fitted):

@@ -390,6 +390,9 @@ def test_wrong_targets():
     with pytest.raises(ValueError, match="class_weight leave no sample"):
         ObliqueTreeClassifier(class_weight={0: 0.0, 1: 1.0}).fit(
             X6, [0, 1] * 3, X_val=X3, y_val=[0, 0, 0])
+    with pytest.raises(ValueError, match="product of class_weight and sample_weight_val must have"):
+        ObliqueTreeClassifier(class_weight={0: 1e200, 1: 1.0}).fit(
+            X6, [0, 1] * 3, X_val=X3, y_val=[0, 1, 0], sample_weight_val=[1e200] * 3)
 
 
 def test_wrong_columns():
