@@ -148,6 +148,8 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         missed, weight = _missed(first, targets, check_weight(sample_weight, len(targets)))
         if len(first.estimators_) < n_first:     # there is no time left
             return self._set_fitted([first])
+        if groups is not None and len(np.unique(np.asarray(groups)[weight > 0.0])) < 2:
+            weight[:] = 0.0     # a forest is not trained on one group
         if weight.any():
             _fit(second, X, missed, weight, groups)
             left, weight = _missed(second, missed, weight)

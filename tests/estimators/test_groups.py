@@ -266,6 +266,14 @@ def test_boosting_passes_groups_on():
     assert model.fit(X, y, groups=groups).oob_errors_[0] > 0.7 * np.var(y)
 
 
+def test_boosting_on_residuals_of_one_group_only():
+    X, y, groups = noise(2, 10, is_class=False)
+    forest = ObliqueForestRegressor(4, init="info_gain", optimizer=None)
+    found = [len(ObliqueBoostingRegressor(forest, random_state=seed).fit(
+        X, y, groups=groups).estimators_) for seed in range(8)]
+    assert 1 in found
+
+
 def test_searches_of_scikit_learn_pass_groups_on():
     X, y, groups = noise(60, 10)
     seen = []
