@@ -22,7 +22,7 @@ def out_of_bag_predictions(problem, sampling, estimators):
     sampling : Sampling
     estimators : sequence of ObliqueTreeClassifier or ObliqueTreeRegressor
         The trees, with their seeds. Those of a trial of kinds have none, and predict nothing here;
-        nor do those of an earlier fit with another number of samples.
+        nor do those of an earlier fit with another number of samples, or other groups.
 
     Returns
     -------
@@ -35,9 +35,9 @@ def out_of_bag_predictions(problem, sampling, estimators):
     UserWarning
         If more than one sample in a hundred has no prediction.
     """
-    n_units, *_ = sampling.draw(problem)
+    units, *_ = sampling.draw(problem)
     estimators = [each for each in estimators if each.random_state is not None
-                  and getattr(each, "_draw", (None,))[0] == n_units]
+                  and getattr(each, "_draw", (None,))[0] == units]
     n_samples = problem.X.shape[0] - len(problem.validation_samples)    # which come last
     total = np.zeros((n_samples, problem.n_outputs))
     n_trees = np.zeros((len(total), 1))

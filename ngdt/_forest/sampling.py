@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from itertools import count, islice
 from numbers import Integral
+from zlib import crc32
 
 import numpy as np
 from scipy import sparse
@@ -47,7 +48,7 @@ class Sampling:
     def draw(self, problem):
         """Draw of a tree, which with its seed tells its samples, as `of_draw` takes it."""
         n_drawn = None if self.n_drawn is None else int(self.n_drawn)
-        return number_of_units(problem), bool(self.bootstrap), n_drawn
+        return _units_of(problem), bool(self.bootstrap), n_drawn
 
     def of_draw(self, draw):
         """The sampling by which a tree, perhaps of an earlier fit, was trained."""
@@ -134,6 +135,15 @@ def number_of_units(problem, held_out=()):
     if len(held_out):
         samples = np.setdiff1d(samples, held_out)
     return len(samples) if problem.groups is None else len(np.unique(problem.groups[samples]))
+
+
+def _units_of(problem):
+    """What a tree draws of: the number of samples or, below 0, a checksum of their groups."""
+    samples = problem.training_samples
+    groups = samples if problem.groups is None else problem.groups[samples]
+    if (np.diff(groups) > 0).all():     # each sample is a group, in the order of the samples
+        return len(samples)
+    return ~crc32(groups.astype(np.int64))
 
 
 def drawn_samples(samples, bootstrap, n_drawn, seed):

@@ -274,6 +274,28 @@ def test_boosting_on_residuals_of_one_group_only():
     assert 1 in found
 
 
+def test_samples_of_groups_of_one_sample_are_not_those_of_samples():
+    X, y, _ = noise(40, 1)
+    model = ObliqueForestClassifier(3, init="info_gain", optimizer=None, bootstrap=True,
+                                    random_state=0).fit(X, y, groups=np.arange(40)[::-1])
+    with pytest.raises(AttributeError, match="without max_time, warm_start and groups"):
+        _ = model.estimators_samples_
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_trees_that_drew_other_groups_predict_no_sample_out_of_bag(size):
+    X, y, groups = noise(40, size)
+    model = ObliqueForestClassifier(20, init="info_gain", optimizer=None, oob_score=True,
+                                    warm_start=True, random_state=0)
+    model.fit(X, y, groups=None if size == 1 else np.arange(40 * size) % 40)
+    model.set_params(n_estimators=21)
+    with pytest.warns(UserWarning, match="have no out-of-bag prediction"):
+        model.fit(X, y, groups=groups[::-1])
+    assert np.isnan(model.oob_decision_function_).any()
+    model.set_params(n_estimators=60).fit(X, y, groups=groups[::-1])
+    assert not np.isnan(model.oob_decision_function_).any()     # of trees that drew the same ones
+
+
 def test_searches_of_scikit_learn_pass_groups_on():
     X, y, groups = noise(60, 10)
     seen = []
