@@ -29,11 +29,15 @@ def compete(growth, kinds, sampling, seeds, previous):
     with lists as columns. The shares in that of a `previous` forest stay.
     """
     problem, n_trees, kinds = growth.problem, len(seeds), {each.name: each for each in kinds}
-    errors, shares, present = {}, {next(iter(kinds)): 1.0}, Counter()
+    errors, shares, present, folds = {}, {next(iter(kinds)): 1.0}, Counter(), []
     if previous:
         errors, shares, present = _continued(previous, kinds)
-    elif n_trees >= policy.MIN_TREES and _can_compare(problem):
-        trial, held_out = _train_some(growth, kinds.values(), sampling, seeds)
+    elif n_trees >= policy.MIN_TREES and _can_compare(problem.loss):
+        drawn = draw(problem, min(
+            policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // problem.X.shape[1]))
+        folds = fold_samples(drawn)     # none if samples are few, or drawn of one group only
+    if folds:
+        trial, held_out = _train_some(growth, drawn, folds, kinds.values(), sampling, seeds)
         n_kinds = len(trial.trees) // len(held_out)     # of which all trees were trained
         if trial.interrupted or not n_kinds:
             growth.interrupted, growth.trees = trial.interrupted, trial.trees[:n_trees - 1]
@@ -64,20 +68,17 @@ def _continued(table, kinds):
     return errors, shares | dict.fromkeys(gone, 0.0), Counter(present)
 
 
-def _can_compare(problem):
-    """Return whether there are folds, and predictions are means, which the squared error judges."""
-    loss = problem.loss
-    return (loss.is_classifier or loss.is_squared or loss.has_log_link) and fold_samples(problem)
+def _can_compare(loss):
+    """Return whether predictions are means, which the squared error judges."""
+    return loss.is_classifier or loss.is_squared or loss.has_log_link
 
 
-def _train_some(growth, kinds, sampling, seeds):
+def _train_some(growth, problem, folds, kinds, sampling, seeds):
     """Train a few trees of each kind: their `Growth`, and the samples held out of each seed."""
     whole, n_trees = growth.problem, len(seeds)
     many = len(whole.training_samples) >= MANY_SAMPLES
     seeds = seeds[:policy.N_TRIAL_OF_MANY if many else policy.N_TRIAL]
-    problem = draw(whole, min(
-        policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // whole.X.shape[1]))
-    folds, n_trial = fold_samples(problem), len(kinds) * len(seeds)
+    n_trial = len(kinds) * len(seeds)
     held_out = [folds[j % len(folds)] for j in range(len(seeds))]
     samplings = [_without(sampling, fold, problem, whole) for fold in held_out]
     control = problem.control.quiet().with_time(policy.TRIAL_TIME).part(

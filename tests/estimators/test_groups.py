@@ -296,6 +296,16 @@ def test_trees_that_drew_other_groups_predict_no_sample_out_of_bag(size):
     assert not np.isnan(model.oob_decision_function_).any()     # of trees that drew the same ones
 
 
+def test_a_trial_of_samples_of_one_group_only(monkeypatch):
+    monkeypatch.setattr(policy, "MAX_TRIAL_SAMPLES", 20)
+    X, y, groups = noise(60, 1)
+    model = ObliqueForestClassifier(8, random_state=0).fit(X, y, groups=groups == 7)
+    table = model.candidates_
+    assert [name for name, share in zip(table["candidate"], table["share"], strict=True)
+            if share] == table["candidate"][:1]
+    assert np.isnan(table["error"]).all()
+
+
 def test_searches_of_scikit_learn_pass_groups_on():
     X, y, groups = noise(60, 10)
     seen = []
