@@ -197,6 +197,7 @@ class ObliqueForest(TableEstimator):
         problem = run.begin(
             X, y, sample_weight, validation, resume=resume, checkpoint=self.checkpoint,
             before=(len(before), self.candidates_) if resume else None)
+        _check_directions(before, problem.directions)
         if problem.own_validation and not self._is_default:
             raise ValueError(
                 "X_val decides which kinds of trees a forest has, but init or optimizer names one: "
@@ -488,3 +489,14 @@ class ObliqueForest(TableEstimator):
     def __getstate__(self):
         # The kernel holds copies of the leaves, and is soon made anew.
         return {name: value for name, value in super().__getstate__().items() if name != "_kernel"}
+
+
+def _check_directions(before, directions):
+    """Raise a ValueError if trees of an earlier fit need not have the present directions."""
+    if directions is None:
+        return
+    for tree in before:
+        if ((directions != 0) & (tree.encoded_monotonic_cst_ != directions)).any():
+            raise ValueError(
+                "monotonic_cst must be that of the previous fit, since warm_start=True keeps its "
+                "trees: use warm_start=False to train all of them anew")

@@ -211,6 +211,22 @@ def test_boosted_forests_are_monotone():
         assert_monotone(each, X, each.predict)
 
 
+def test_a_warm_start_cannot_order_the_trees_that_there_are():
+    X, y = diabetes()
+    forest = ObliqueForestRegressor(
+        2, monotonic_cst={"bmi": 1, "bp": 1}, optimizer=None, max_depth=3, random_state=0,
+        warm_start=True).fit(X, y)
+    before = list(forest)
+    for cst in ({"bmi": -1}, {"bmi": 1, "s5": 1}):
+        forest.set_params(n_estimators=3, monotonic_cst=cst)
+        with pytest.raises(ValueError, match="monotonic_cst must be that of the previous fit"):
+            forest.fit(X, y)
+        assert list(forest) == before
+    forest.set_params(monotonic_cst={"bmi": 1}).fit(X, y)   # asks for less
+    assert_monotone(forest, X, forest.predict)
+    assert len(forest.set_params(n_estimators=4, monotonic_cst=None).fit(X, y)) == 4
+
+
 def test_forests_keep_the_parameter_and_refuse_what_does_not_fit(tmp_path):
     X, y = diabetes()
     forest = ObliqueForestRegressor(
