@@ -244,7 +244,9 @@ class ObliqueForest(TableEstimator):
         if bootstrap == "auto":
             # Trees of other initializers and optimizers may be equal if their samples are.
             bootstrap = bool(self.oob_score) or not self._is_default
-        n_drawn = number_of_samples(self.max_samples, number_of_units(problem), bootstrap)
+        n_drawn = number_of_samples(
+            self.max_samples, number_of_units(problem), bootstrap,
+            "samples" if problem.groups is None else "groups")
         if self.oob_score and n_drawn is None:
             raise ValueError(
                 "oob_score needs samples that a tree is not trained on: use bootstrap=True or "

@@ -227,7 +227,7 @@ def widen(tree, features, n_features):
                 slopes, tree.ranges)
 
 
-def number_of_samples(max_samples, n_samples, bootstrap):
+def number_of_samples(max_samples, n_samples, bootstrap, units="samples"):
     """Number of samples of each tree that `max_samples` means; None for all, not drawn.
 
     Parameters
@@ -236,6 +236,8 @@ def number_of_samples(max_samples, n_samples, bootstrap):
     n_samples : int
         Of positive weight.
     bootstrap : bool
+    units : {"samples", "groups"}, default="samples"
+        What is counted and drawn.
 
     Returns
     -------
@@ -246,12 +248,12 @@ def number_of_samples(max_samples, n_samples, bootstrap):
     if isinstance(max_samples, Integral):
         if max_samples > n_samples and not bootstrap:
             raise ValueError(
-                f"max_samples={max_samples} is more than the {n_samples} samples: use less, or "
+                f"max_samples={max_samples} is more than the {n_samples} {units}: use less, or "
                 "bootstrap=True")
         if max_samples > max(_MAX_DRAWN, n_samples):
             raise ValueError(
                 f"max_samples={max_samples} is more than {max(_MAX_DRAWN, n_samples)}, the most "
-                f"that are drawn for a tree: with many times the {n_samples} samples, all trees "
+                f"that are drawn for a tree: with many times the {n_samples} {units}, all trees "
                 "are trained on about the same")
         return int(max_samples)
     return max(1, round(max_samples * n_samples))

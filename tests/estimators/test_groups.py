@@ -274,6 +274,12 @@ def test_boosting_on_residuals_of_one_group_only():
     assert 1 in found
 
 
+def test_more_groups_than_there_are():
+    X, y, groups = noise(4, 5)
+    with pytest.raises(ValueError, match="max_samples=6 is more than the 4 groups: use less"):
+        ObliqueForestClassifier(2, max_samples=6).fit(X, y, groups=groups)
+
+
 def test_samples_of_groups_of_one_sample_are_not_those_of_samples():
     X, y, _ = noise(40, 1)
     model = ObliqueForestClassifier(3, init="info_gain", optimizer=None, bootstrap=True,
