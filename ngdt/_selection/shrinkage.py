@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from ngdt._core.structure import child_ids, nodes_by_depth, sums_below
 from ngdt._selection import policy
-from ngdt._training.choice import Score, least
+from ngdt._training.choice import least
 from ngdt.losses import LogLoss
 
 # Lead of the logarithm for the most frequent class of a leaf where shrinkage makes another one the
@@ -78,12 +78,9 @@ def best_strength(folds, trees):
         leaf = fold.problem.apply(tree, fold.samples)
         tested = _counts(fold.problem, tree, leaf, fold.samples, fold.weight)
         losses -= [(tested * log_softmax(each.values, axis=1)).sum() for each in shrunk]
-        found.append((fold, leaf, shrunk))
+        found.append((fold, shrunk))
     best = least(losses)
-    return policy.STRENGTHS[best], [
-        fold.sums(Score.of(
-            fold.problem, shrunk[best].values, fold.samples, fold.weight, leaf).log_loss)
-        for fold, leaf, shrunk in found]
+    return policy.STRENGTHS[best], [fold.score(shrunk[best]).log_loss for fold, shrunk in found]
 
 
 def _counts(problem, tree, leaf, samples, weight):
