@@ -35,7 +35,7 @@ from ngdt._estimators.resolve import (
     warn_of_slopes,
 )
 from ngdt._estimators.run import running
-from ngdt._estimators.summary import kept, kind_of, one_label, only_label, tree_summary
+from ngdt._estimators.summary import kind_of, surprises, tree_summary
 from ngdt._estimators.validation import NO_VALIDATION, Validation
 from ngdt._methods.greedy.pruned import Pruned
 from ngdt._methods.random.random_complete import default_depth
@@ -166,10 +166,8 @@ class ObliqueTree(TableEstimator):
                         Validation(X_val, y_val, sample_weight_val, groups))
         if self.verbose:
             print(f"[ngdt] {self.summary()}")
-        if self.baseline_kept_ and self.optimizer is not None and not is_auto(self.optimizer):
-            warnings.warn(kept(self), UserWarning, stacklevel=3)
-        if self.tree_.n_internal and only_label(self) is not None:
-            warnings.warn(one_label(self), UserWarning, stacklevel=3)
+        for text in surprises(self):
+            warnings.warn(text, UserWarning, stacklevel=3)
         return run.warn()
 
     def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):

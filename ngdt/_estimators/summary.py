@@ -151,30 +151,38 @@ def tree_summary(estimator):
         sentences += _competition(_Table(estimator), chosen)
     elif estimator.baseline_kept_:
         sentences.append(_kept(estimator))
-    if only_label(estimator) is not None and tree.n_internal:
-        sentences.append(one_label(estimator))
+    sentences += _one_label(estimator)
     return " ".join([*sentences, *getattr(estimator, "_edits", ())])
 
 
-def only_label(estimator):
-    """The label that a tree of constant leaves predicts for all rows; None if there are several."""
+def surprises(estimator):
+    """What a fit has to warn of: another tree than was asked for, or one with a single label.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+
+    Returns
+    -------
+    list of str
+    """
+    found = _one_label(estimator)
+    if estimator.baseline_kept_ and not is_auto(estimator.optimizer):
+        found.append(
+            f"{_kept(estimator)} With validation_fraction=None, fit returns the trained tree.")
+    return found
+
+
+def _one_label(estimator):
+    """The sentence on a tree of several constant leaves that predicts one label, if it does."""
     tree = estimator.tree_
-    if not is_classifier(estimator) or len(estimator.classes_) < 2 or tree.slopes is not None:
-        return None
-    likeliest = np.unique(tree.values.argmax(axis=1))
-    return estimator.classes_[likeliest[0]] if len(likeliest) == 1 else None
-
-
-def one_label(estimator):
-    """The sentence on a tree with splits that predicts one label."""
-    return (f"All leaves predict {str(only_label(estimator))!r}, with different probabilities. For "
-            "labels of rarer classes, see class_weight='balanced', or a threshold of "
-            "predict_proba.")
-
-
-def kept(estimator):
-    """The sentence on a method that was asked for, and whose tree was not returned."""
-    return f"{_kept(estimator)} With validation_fraction=None, fit returns the trained tree."
+    if not tree.n_internal or tree.slopes is not None or not is_classifier(estimator) or len(
+            estimator.classes_) < 2:
+        return []
+    first, *others = np.unique(tree.values.argmax(axis=1))
+    return [] if others else [
+        f"All leaves predict {str(estimator.classes_[first])!r}, with different probabilities. For "
+        "labels of rarer classes, see class_weight='balanced', or a threshold of predict_proba."]
 
 
 def _kept(estimator):
