@@ -1,4 +1,4 @@
-"""What `fit` is given to validate by."""
+"""Arguments of `fit` that say on which samples choices are made."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from ngdt._util.validation import (
 
 
 class Validation(NamedTuple):
-    """The arguments of `fit` that say on which samples choices are made."""
+    """Own validation samples and groups, as they are given."""
 
     X_val: Any = None
     y_val: Any = None

@@ -274,7 +274,7 @@ class ObliqueForest(TableEstimator):
         fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
 
     def _leaf(self, problem):
-        """What leaves predict: constants, where they have to be monotone."""
+        """Kind of the leaves: constant, where they have to be monotone."""
         return self.leaf if problem.directions is None else "constant"
 
     def _given(self, problem, sampling, linear_leaves, fitted):

@@ -138,7 +138,7 @@ def number_of_units(problem, held_out=()):
 
 
 def _units_of(problem):
-    """What a tree draws of: the number of samples or, below 0, a checksum of their groups."""
+    """The number of samples that a tree draws of or, below 0, a checksum of their groups."""
     samples = problem.training_samples
     groups = samples if problem.groups is None else problem.groups[samples]
     if (np.diff(groups) > 0).all():     # each sample is a group, in the order of the samples

@@ -211,7 +211,7 @@ def _divided(problem, n_folds):
 
 
 def _units(samples, labels, groups):
-    """What is divided: the samples or, if there are any, their groups; and the labels of these.
+    """The samples or, if there are any, their groups, which are divided; and the labels of these.
 
     A group counts as one of the rarest of its classes: `StratifiedGroupKFold` of scikit-learn
     compares all folds for each group, which took ten seconds for 20 000 groups. Groups of one

@@ -318,7 +318,7 @@ def _ordered(values, weight, edges, loss):
 
 
 def _quantity(values, loss):
-    """What the squared differences are of: means, or the probabilities of two classes."""
+    """Means, or the probabilities of two classes, whose squared differences are least."""
     if not loss.is_classifier:
         return loss.decode(values)
     score = monotone_output(values)
