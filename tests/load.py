@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 import ngdt
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.structure import complete_children
-from ngdt.optimizers import TAO, Annealed
+from ngdt.optimizers import TAO, Annealed, LinearLeaves
 
 _RANDOM = np.random.default_rng(0)
 X = _RANDOM.normal(size=(200, 5))
@@ -33,7 +33,7 @@ MODELS = {
     "soft": ObliqueTreeClassifier(
         3, optimizer=Annealed(steps=30), n_jobs=2, validation_fraction=None, random_state=0),
     "tao": ObliqueTreeRegressor(
-        2, optimizer=TAO(max_passes=1), leaf="linear", leaf_penalty=1.0, validation_fraction=None,
+        2, optimizer=TAO(max_passes=1), leaf=LinearLeaves(penalty=1.0), validation_fraction=None,
         random_state=0),
     "forest": ObliqueForestClassifier(
         3, optimizer=Annealed(steps=20), n_jobs=2, random_state=0, oob_score=False),

@@ -15,7 +15,7 @@ from ngdt import (
     Tree,
 )
 from ngdt.losses import BoundedLoss, HuberLoss, Loss, PoissonLoss
-from ngdt.optimizers import TAO, Annealed
+from ngdt.optimizers import TAO, Annealed, LinearLeaves
 from ngdt.pruning import prune_forest
 
 N = 120
@@ -52,7 +52,7 @@ def targets(n_targets=1):
 
 def tree_on_frame():
     model = ObliqueTreeClassifier(
-        3, init="pruned", optimizer=[TAO(C=0.3, max_passes=2), "regrow"], leaf_features=["age"],
+        3, init="pruned", optimizer=[TAO(C=0.3, max_passes=2), "regrow"],
         class_weight={"yes": 2.0, "no": 1}, random_state=0)
     return model.fit(frame(), labels()), frame(), labels()
 
@@ -125,8 +125,8 @@ def forest():
 
 def forest_by_default():
     model = ObliqueForestRegressor(
-        4, max_depth=2, max_samples=0.5, max_features=1, oob_score=True, leaf="linear",
-        leaf_features=[0], random_state=0)
+        4, max_depth=2, max_samples=0.5, max_features=1, oob_score=True,
+        leaf=LinearLeaves(features=[0]), random_state=0)
     return model.fit(numbers(2), targets(2)), numbers(2), targets(2)
 
 

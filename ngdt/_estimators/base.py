@@ -1,5 +1,7 @@
 """Base class of the classification tree and the regression tree."""
 
+from __future__ import annotations
+
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +31,7 @@ from ngdt._estimators.resolve import (
     is_auto,
     is_soft,
     keep_linear_leaves,
+    kind_of_leaves,
     resolve_init,
     resolve_leaves,
     resolve_optimizers,
@@ -49,7 +52,7 @@ from ngdt._util.validation import error_prefix
 from ngdt.explanation import Explanations
 from ngdt.explanation._tree import explain_tree
 from ngdt.initializers import Initializer
-from ngdt.optimizers import Optimizer
+from ngdt.optimizers import LinearLeaves, Optimizer
 
 
 class ObliqueTree(TableEstimator):
@@ -75,13 +78,11 @@ class ObliqueTree(TableEstimator):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        init: "str | Initializer | Tree | BaseEstimator" = "auto",
-        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        init: str | Initializer | Tree | BaseEstimator = "auto",
+        optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto",
         loss: str | Loss | None = None,
         validation_fraction: float | Literal["auto"] | None = "auto",
-        leaf: Literal["auto", "constant", "linear"] = "auto",
-        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
-        leaf_penalty: float | Literal["auto"] = "auto",
+        leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto",
         monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
@@ -104,8 +105,6 @@ class ObliqueTree(TableEstimator):
         self.loss = loss
         self.validation_fraction = validation_fraction
         self.leaf = leaf
-        self.leaf_features = leaf_features
-        self.leaf_penalty = leaf_penalty
         self.monotonic_cst = monotonic_cst
         self.standardize = standardize
         self.categorical_features = categorical_features
@@ -176,7 +175,7 @@ class ObliqueTree(TableEstimator):
             return self._train_further(run, X, y, sample_weight, validation)
         problem = run.begin(X, y, sample_weight, validation, checkpoint=self.checkpoint)
         linear_leaves = resolve_leaves(self, run.fitted["_table"], problem)
-        leaf = "constant" if linear_leaves is None else self.leaf
+        leaf = "constant" if linear_leaves is None else kind_of_leaves(self)
         competing = dict(validation_fraction=self.validation_fraction, leaf=leaf,
                          linear_leaves=linear_leaves, seconds_per_sample=run.seconds_per_sample)
         if is_auto(self.init) and is_auto(self.optimizer):

@@ -1,5 +1,7 @@
 """Classification trees."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
@@ -20,7 +22,7 @@ from ngdt._estimators.hints import available_with
 from ngdt._estimators.resolve import check_batches, has_optimizer
 from ngdt._estimators.run import running
 from ngdt.initializers import Initializer
-from ngdt.optimizers import Optimizer
+from ngdt.optimizers import LinearLeaves, Optimizer
 
 
 class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
@@ -82,20 +84,12 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
         is compared. A tree given as `init` is no baseline. With `X_val` in `fit`, no sample of X is
         held out, whatever this is.
-    leaf : {"auto", "constant", "linear"}, default="constant"
+    leaf : {"auto", "constant", "linear"} or LinearLeaves, default="constant"
         What a leaf predicts: constant probabilities, or a logistic regression, with logits that are
         weighted sums of the features. "auto" lets both compete by default, where a
         linear model alone, a tree of one leaf, is preferred; it is "constant" where `init` or
         `optimizer` is given. With "linear", :class:`ngdt.optimizers.LinearLeaves` comes after the
-        given optimizers.
-    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
-        What linear leaves use: all features, those that the tree splits by, or columns that are
-        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
-        largest correlation with a class.
-    leaf_penalty : float or "auto", default="auto"
-        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
-        standard deviation: 1 / C of scikit-learn's `LogisticRegression`. "auto" chooses it on
-        samples that the leaves are not fitted to.
+        given optimizers; such an object says which features leaves use, and their penalty.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label, by which sample weights are multiplied. "balanced" gives each class
         the same total weight.
@@ -225,13 +219,11 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        init: "str | Initializer | Tree | BaseEstimator" = "auto",
-        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        init: str | Initializer | Tree | BaseEstimator = "auto",
+        optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto",
         loss: str | Loss | None = None,
         validation_fraction: float | Literal["auto"] | None = "auto",
-        leaf: Literal["auto", "constant", "linear"] = "constant",
-        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
-        leaf_penalty: float | Literal["auto"] = "auto",
+        leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "constant",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
@@ -256,8 +248,6 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
             loss=loss,
             validation_fraction=validation_fraction,
             leaf=leaf,
-            leaf_features=leaf_features,
-            leaf_penalty=leaf_penalty,
             monotonic_cst=monotonic_cst,
             standardize=standardize,
             categorical_features=categorical_features,

@@ -25,6 +25,7 @@ from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.monotonic import encoded_directions, resolve_directions
 from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count
 from ngdt._estimators.summary import ShowsSummary
+from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._training.problem import Problem
 from ngdt._util.validation import check_weight
 from ngdt.explanation._shapley import shapley_values
@@ -60,9 +61,7 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         "init": "no_validation",
         "optimizer": "no_validation",
         "loss": "no_validation",
-        "leaf": [StrOptions({"auto", "constant", "linear"})],
-        "leaf_features": [StrOptions({"auto", "all", "path"}), "array-like"],
-        "leaf_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
+        "leaf": [StrOptions({"auto", "constant", "linear"}), LinearLeaves],
         "monotonic_cst": ["array-like", dict, None],
         "standardize": ["boolean", StrOptions({"auto", "global"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],

@@ -71,7 +71,8 @@ def resolve_directions(estimator, fitted):
         raise ValueError(
             f"monotonic_cst is for one target, but y has {fitted['n_outputs_']}: use "
             "monotonic_cst=None, or an estimator for each target")
-    if estimator.leaf == "linear":
+    if estimator.leaf not in ("auto", "constant"):
         raise ValueError(
-            "monotonic_cst needs constant leaves, but leaf='linear': use leaf='constant' or 'auto'")
+            f"monotonic_cst needs constant leaves, but leaf={estimator.leaf!r}: use "
+            "leaf='constant' or 'auto'")
     return directions

@@ -79,18 +79,12 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         except for TAO and GTO, which are not compared below 2000 samples. With 0 and None nothing
         is compared. A tree given as `init` is no baseline. With `X_val` in `fit`, no sample of X is
         held out, whatever this is.
-    leaf : {"auto", "constant", "linear"}, default="auto"
+    leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
         of the leaf's training targets. "auto" lets both compete by default, and is "constant" where
         `init` or `optimizer` is given. With "linear", :class:`ngdt.optimizers.LinearLeaves` comes
-        after the given optimizers.
-    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
-        What linear leaves use: all features, those that the tree splits by, or columns that are
-        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
-        largest correlation with y.
-    leaf_penalty : float or "auto", default="auto"
-        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
-        standard deviation. "auto" chooses it on samples that the leaves are not fitted to.
+        after the given optimizers; such an object says which features leaves use, and their
+        penalty.
     monotonic_cst : array-like of int, dict of int or None, default=None
         For each column of X, 1 if the prediction must not fall where the column rises, -1 if it
         must not rise, 0 otherwise; a dict gives columns by name, the others are 0. It holds for all

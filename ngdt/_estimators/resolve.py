@@ -5,7 +5,7 @@ from math import ceil
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
@@ -45,6 +45,11 @@ def resolve_loss(estimator, default):
     return loss
 
 
+def kind_of_leaves(estimator):
+    """The kind of leaves that an estimator asks for: "auto", "constant" or "linear"."""
+    return estimator.leaf if isinstance(estimator.leaf, str) else "linear"
+
+
 def resolve_leaves(estimator, table, problem):
     """The optimizer that makes leaves linear, if the parameters of an estimator allow it.
 
@@ -61,10 +66,12 @@ def resolve_leaves(estimator, table, problem):
     """
     if estimator.leaf == "constant" or problem.directions is not None:
         return None
-    features = estimator.leaf_features
-    if not isinstance(features, str):
-        features = table.features_of("leaf_features", features)
-    return LinearLeaves(features=features, penalty=estimator.leaf_penalty)
+    if isinstance(estimator.leaf, str):
+        return LinearLeaves()
+    linear_leaves = clone(estimator.leaf)
+    if not isinstance(linear_leaves.features, str):
+        linear_leaves.features = table.features_of("features of leaf", linear_leaves.features)
+    return linear_leaves
 
 
 def resolve_optimizers(estimator, linear_leaves=None):
@@ -83,7 +90,7 @@ def resolve_optimizers(estimator, linear_leaves=None):
     -------
     list of Optimizer
     """
-    if estimator.leaf != "linear":
+    if kind_of_leaves(estimator) != "linear":
         return _resolve_constant(estimator, estimator.optimizer)
     is_annealed = isinstance(estimator.optimizer, str) and estimator.optimizer == Annealed.name
     if is_annealed and not is_classifier(estimator):
@@ -190,7 +197,7 @@ def has_optimizer(estimator):
 
 def check_batches(estimator):
     """Raise a ValueError if `partial_fit` cannot fit the leaves."""
-    if estimator.leaf == "linear":
+    if kind_of_leaves(estimator) == "linear":
         raise ValueError(
             "partial_fit cannot fit linear leaves to samples that come in batches: use "
             "leaf='constant', or fit")

@@ -1,5 +1,7 @@
 """Base class of the classification forest and the regression forest."""
 
+from __future__ import annotations
+
 import os
 import warnings
 from abc import abstractmethod
@@ -22,7 +24,13 @@ from ngdt._core.tree import Tree
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.callbacks import FitTasks
 from ngdt._estimators.data import TableEstimator
-from ngdt._estimators.resolve import is_auto, resolve_init, resolve_leaves, resolve_optimizers
+from ngdt._estimators.resolve import (
+    is_auto,
+    kind_of_leaves,
+    resolve_init,
+    resolve_leaves,
+    resolve_optimizers,
+)
 from ngdt._estimators.run import running
 from ngdt._estimators.summary import forest_summary
 from ngdt._estimators.validation import NO_VALIDATION, Validation
@@ -46,7 +54,7 @@ from ngdt._util.validation import check_weight, error_prefix
 from ngdt.explanation import Explanations
 from ngdt.explanation._forest import explain_forest
 from ngdt.initializers import Initializer
-from ngdt.optimizers import Optimizer
+from ngdt.optimizers import LinearLeaves, Optimizer
 
 # Number of samples for a thread, below which to start it takes longer.
 _SAMPLES_PER_THREAD = 256
@@ -88,16 +96,14 @@ class ObliqueForest(TableEstimator):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        init: "str | Initializer | Tree | BaseEstimator" = "auto",
-        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        init: str | Initializer | Tree | BaseEstimator = "auto",
+        optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto",
         loss: str | Loss | None = None,
         bootstrap: bool | Literal["auto"] = "auto",
         max_samples: int | float | None = None,
         max_features: int | float | Literal["sqrt", "log2"] | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
-        leaf: Literal["auto", "constant", "linear"] = "auto",
-        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
-        leaf_penalty: float | Literal["auto"] = "auto",
+        leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto",
         monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
@@ -123,8 +129,6 @@ class ObliqueForest(TableEstimator):
         self.max_features = max_features
         self.oob_score = oob_score
         self.leaf = leaf
-        self.leaf_features = leaf_features
-        self.leaf_penalty = leaf_penalty
         self.monotonic_cst = monotonic_cst
         self.standardize = standardize
         self.categorical_features = categorical_features
@@ -275,7 +279,7 @@ class ObliqueForest(TableEstimator):
 
     def _leaf(self, problem):
         """Kind of the leaves: constant, where they have to be monotone."""
-        return self.leaf if problem.directions is None else "constant"
+        return kind_of_leaves(self) if problem.directions is None else "constant"
 
     def _given(self, problem, sampling, linear_leaves, fitted):
         """The candidate for all trees that the parameters say."""

@@ -1,5 +1,7 @@
 """Classification forests."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -17,7 +19,7 @@ from ngdt._estimators.data import ClassifierData
 from ngdt._forest.base import ObliqueForest
 from ngdt._forest.out_of_bag import out_of_bag_score
 from ngdt.initializers import Initializer
-from ngdt.optimizers import Optimizer
+from ngdt.optimizers import LinearLeaves, Optimizer
 
 
 class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
@@ -78,17 +80,11 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     oob_score : bool or callable, default=False
         Whether to predict each training sample by the trees that did not draw it. A callable
         ``metric(y_true, y_pred)`` replaces the accuracy as the score.
-    leaf : {"auto", "constant", "linear"}, default="auto"
+    leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         What a leaf predicts: constant probabilities, or those of a logistic regression, whose
         logits are weighted sums of the features. "auto" lets a logistic regression compete with
         the kinds of trees if neither `init` nor `optimizer` is given, and is "constant" otherwise.
-    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
-        What linear leaves use: all features, those that the tree splits by, or columns that are
-        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
-        largest correlation with a class.
-    leaf_penalty : float or "auto", default="auto"
-        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
-        standard deviation. "auto" chooses it for each tree.
+        :class:`ngdt.optimizers.LinearLeaves` is "linear", with its features and penalty.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weight of each label, by which sample weights are multiplied. "balanced" gives each class
         the same total weight, and "balanced_subsample" does so among the samples of each tree.
@@ -180,7 +176,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ngdt import ObliqueForestClassifier
-    >>> from ngdt.optimizers import Annealed
+    >>> from ngdt.optimizers import Annealed, LinearLeaves
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = ObliqueForestClassifier(
     ...     20, max_depth=3, optimizer=Annealed(steps=300), oob_score=True, random_state=0)
@@ -208,16 +204,14 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        init: "str | Initializer | Tree | BaseEstimator" = "auto",
-        optimizer: "str | Optimizer | Sequence[str | Optimizer] | None" = "auto",
+        init: str | Initializer | Tree | BaseEstimator = "auto",
+        optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto",
         loss: str | Loss | None = None,
         bootstrap: bool | Literal["auto"] = "auto",
         max_samples: int | float | None = None,
         max_features: int | float | Literal["sqrt", "log2"] | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
-        leaf: Literal["auto", "constant", "linear"] = "auto",
-        leaf_features: ArrayLike | Literal["auto", "all", "path"] = "auto",
-        leaf_penalty: float | Literal["auto"] = "auto",
+        leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto",
         class_weight: Mapping[Any, float] | Literal["balanced", "balanced_subsample"] | None = None,
         monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
         standardize: bool | Literal["auto", "global"] = "auto",
@@ -245,8 +239,6 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
             max_features=max_features,
             oob_score=oob_score,
             leaf=leaf,
-            leaf_features=leaf_features,
-            leaf_penalty=leaf_penalty,
             monotonic_cst=monotonic_cst,
             standardize=standardize,
             categorical_features=categorical_features,

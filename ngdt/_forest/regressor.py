@@ -73,18 +73,12 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     oob_score : bool or callable, default=False
         Whether to predict each training sample by the trees that did not draw it. A callable
         ``metric(y_true, y_pred)`` replaces :math:`R^2` as the score.
-    leaf : {"auto", "constant", "linear"}, default="auto"
+    leaf : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         What a leaf predicts: a constant, or a weighted sum of the features that stays in the range
         of the leaf's training targets. "auto" lets trees with linear leaves and a ridge
         regression compete with the others if neither `init` nor `optimizer` is given, and is
-        "constant" otherwise.
-    leaf_features : {"auto", "all", "path"} or array-like, default="auto"
-        What linear leaves use: all features, those that the tree splits by, or columns that are
-        given by names, indices or a mask. "auto" uses all, of more than 500 the ones with the
-        largest correlation with y.
-    leaf_penalty : float or "auto", default="auto"
-        Penalty on the squared slopes of linear leaves, in samples, for features in units of their
-        standard deviation. "auto" chooses it for each tree.
+        "constant" otherwise. :class:`ngdt.optimizers.LinearLeaves` is "linear", with its features
+        and penalty.
     monotonic_cst : array-like of int, dict of int or None, default=None
         For each column of X, 1 if the prediction must not fall where the column rises, -1 if it
         must not rise, 0 otherwise, as for `ObliqueTreeRegressor`: each tree is monotone, and so is

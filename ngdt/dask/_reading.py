@@ -50,9 +50,9 @@ def resolve_optimizer(estimator):
             ("checkpoint", "the training goes on without it if a worker ends")):
         if getattr(estimator, parameter):
             raise ValueError(f"{parameter} is not available in ngdt.dask.{name}: {way_out}")
-    if estimator.leaf == "linear":
+    if estimator.leaf not in ("auto", "constant"):
         raise ValueError(
-            f"leaf='linear' is not available in ngdt.dask.{name}: use leaf='constant'")
+            f"leaf={estimator.leaf!r} is not available in ngdt.dask.{name}: use leaf='constant'")
     if estimator.monotonic_cst is not None:
         raise ValueError(
             f"monotonic_cst is not available in ngdt.dask.{name}: use the estimators of ngdt on "

@@ -54,7 +54,9 @@ _ARGUMENTS = {
 }
 
 # Parameters that a class had once and that files may hold. `load` leaves them out.
-DROPPED = {"TAO": ("accept", "n_jobs", "node_loss", "solver")}
+DROPPED = {"TAO": ("accept", "n_jobs", "node_loss", "solver")} | dict.fromkeys(
+    ("ObliqueTreeClassifier", "ObliqueTreeRegressor", "ObliqueForestClassifier",
+     "ObliqueForestRegressor"), ("leaf_features", "leaf_penalty"))
 
 # Attributes of estimators that no file holds: callbacks and requests of metadata, of scikit-learn,
 # and what `partial_fit` keeps between two calls, which belongs to one training.

@@ -88,8 +88,8 @@ def refit_leaves(model, X, y, sample_weight=None):
     Notes
     -----
     Constant leaves get the best values for the loss, as a greedy tree has them. If the tree has
-    linear leaves, all leaves are fitted by `LinearLeaves`, with `leaf_features` and `leaf_penalty`
-    of the estimator, or by the one that `optimizer` ends with, and with limits if they had them.
+    linear leaves, all leaves are fitted by `LinearLeaves`: the one that `optimizer` ends with, or
+    that `leaf` says, with limits if they had them.
     With `monotonic_cst`, they get the nearest monotone values, also those that no sample reaches.
     What an optimizer did to the leaves in training is not repeated. Parameters such as
     `min_samples_leaf` are limits of a training, and are not enforced.

@@ -52,7 +52,7 @@ from ngdt.export import (
     export_text,
 )
 from ngdt.initializers import CO2, OC1, RandomComplete, RandomOblique, SoftGreedy
-from ngdt.optimizers import GTO, SGD, SSGD, TAO, Annealed, EndToEnd
+from ngdt.optimizers import GTO, SGD, SSGD, TAO, Annealed, EndToEnd, LinearLeaves
 from ngdt.pruning import (
     prune_cost_complexity,
     prune_dead_branches,
@@ -508,7 +508,7 @@ def test_products_that_overflow_make_a_leaf_constant(n_columns):
 def test_explanations_of_sums_that_overflow_are_written(x):
     X = np.random.default_rng(0).normal(size=(30, 3))
     model = ObliqueTreeRegressor(
-        1, init="info_gain", optimizer=None, leaf="linear", leaf_penalty=0.1)
+        1, init="info_gain", optimizer=None, leaf=LinearLeaves(penalty=0.1))
     model.fit(X, 1e10 * X.sum(axis=1))
     assert "at the mean" in str(model.explain([x])[0])
 

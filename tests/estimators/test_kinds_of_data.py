@@ -11,6 +11,7 @@ from ngdt import (
     ObliqueTreeRegressor,
     TAOPathCV,
 )
+from ngdt.optimizers import LinearLeaves
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -73,8 +74,8 @@ def test_bytes_as_targets_of_regression(regressor):
 def test_columns_that_are_no_list_are_refused(columns):
     with pytest.raises(ValueError, match=r"^categorical_features(:| must be a list of names)"):
         ObliqueTreeClassifier(2, optimizer=None, categorical_features=columns).fit(X, Y)
-    model = ObliqueTreeClassifier(2, optimizer=None, leaf="linear", leaf_features=columns)
-    with pytest.raises(ValueError, match=r"^leaf_features(:| must be a list of names)"):
+    model = ObliqueTreeClassifier(2, optimizer=None, leaf=LinearLeaves(features=columns))
+    with pytest.raises(ValueError, match=r"^features of leaf(:| must be a list of names)"):
         model.fit(X, Y)
     fitted = tree().fit(X, Y)
     with pytest.raises(ValueError, match=r"^fixed(:| must be a list of names)"):

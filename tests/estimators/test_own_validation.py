@@ -24,7 +24,7 @@ from ngdt._selection.candidates import candidate
 from ngdt._training import folds
 from ngdt.initializers import InfoGain
 from ngdt.losses import PoissonLoss
-from ngdt.optimizers import SSGD, TAO, Optimizer, OptimizerResult
+from ngdt.optimizers import SSGD, TAO, LinearLeaves, Optimizer, OptimizerResult
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -90,14 +90,14 @@ def test_the_penalty_is_the_one_with_the_least_loss(estimator):
     penalties = linear_leaves._CLASS_PENALTIES if is_class else linear_leaves._PENALTIES
     trees, losses = [], []
     for penalty in penalties:
-        model.set_params(leaf_penalty=penalty).fit(X, y)
+        model.set_params(leaf=LinearLeaves(penalty=penalty)).fit(X, y)
         trees.append(model.tree_)
         losses.append(-model.predict_log_proba(val["X_val"])[
             np.arange(len(val["y_val"])), val["y_val"]].sum() if is_class else (
             (model.predict(val["X_val"]) - val["y_val"])**2).sum())
     best = np.argmin(losses)
     assert 0 < best < len(losses) - 1
-    assert model.set_params(leaf_penalty="auto").fit(X, y, **val).tree_ == trees[best]
+    assert model.set_params(leaf="linear").fit(X, y, **val).tree_ == trees[best]
 
 
 def test_epochs_are_validated_on_them():

@@ -13,6 +13,7 @@ from ngdt import (
     ObliqueTreeRegressor,
 )
 from ngdt.initializers import RandomOblique
+from ngdt.optimizers import LinearLeaves
 from ngdt.testing.strategies import trees
 
 ALL = pytest.mark.parametrize("kind", [
@@ -31,7 +32,7 @@ def test_the_size_of_a_tree_is_that_of_its_arrays(tree):
 
 
 @pytest.mark.parametrize("parameters", [
-    {}, {"leaf": "linear", "leaf_penalty": 1.0}], ids=str)
+    {}, {"leaf": LinearLeaves(penalty=1.0)}], ids=str)
 def test_the_size_of_a_tree_is_about_that_of_its_pickle(parameters, digits):
     model = ObliqueTreeRegressor(8, init=RandomOblique(4), optimizer=None, **parameters)
     model.fit(*digits)

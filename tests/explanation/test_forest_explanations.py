@@ -11,6 +11,7 @@ from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, Tree
 from ngdt.explanation._contributions import contributions, values_at_nodes
 from ngdt.explanation._forest import nearest_on_axes
 from ngdt.initializers import RandomOblique
+from ngdt.optimizers import LinearLeaves
 from ngdt.testing.strategies import problems, trees
 
 OBLIQUE = RandomOblique(4, n_nonzero=2)
@@ -49,7 +50,7 @@ def test_contributions_of_a_linear_leaf(iris):
     """Small steps from the mean of the leaf to the sample, each divided by the gradient."""
     X, y = iris
     for forest in (ObliqueForestClassifier, ObliqueForestRegressor):
-        model = forest(2, max_depth=0, leaf="linear", leaf_penalty=1.0, init="info_gain",
+        model = forest(2, max_depth=0, leaf=LinearLeaves(penalty=1.0), init="info_gain",
                        optimizer=None, bootstrap=False, random_state=0).fit(X, y)
         tree, mean, x = model.estimators_[0].tree_, X.mean(axis=0), X[60]
         slopes = tree.slopes[0]

@@ -24,7 +24,7 @@ from ngdt import (
 from ngdt.export import export_text
 from ngdt.initializers import RandomOblique
 from ngdt.losses import HuberLoss, QuantileLoss
-from ngdt.optimizers import SSGD, TAO, Annealed
+from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves
 
 BOTH = pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
 QUICK = {"max_depth": 3, "optimizer": Annealed(steps=60), "random_state": 0}
@@ -46,7 +46,7 @@ def trees_of(model):
 @pytest.mark.parametrize("parameters", [
     {}, {"max_features": 0.5}, {"bootstrap": False, "max_samples": 50},
     {"optimizer": TAO(max_passes=2)}, {"loss": "bounded"},
-    {"leaf": "linear", "optimizer": None, "leaf_penalty": 10.0, "max_features": 0.5}], ids=str)
+    {"leaf": LinearLeaves(penalty=10.0), "optimizer": None, "max_features": 0.5}], ids=str)
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_probabilities_are_the_mean_of_those_of_the_trees(parameters, n_jobs, digits):
     X, y = digits
@@ -64,7 +64,7 @@ def test_probabilities_are_the_mean_of_those_of_the_trees(parameters, n_jobs, di
 @pytest.mark.parametrize("parameters", [
     {}, {"leaf": "linear"}, {"leaf": "linear", "max_features": 0.4}, {"optimizer": "tao"},
     {"optimizer": [SSGD(epochs=3)], "loss": HuberLoss()},
-    {"leaf": "linear", "optimizer": None, "leaf_features": [2, 3, 8], "max_features": 3},
+    {"leaf": LinearLeaves(features=[2, 3, 8]), "optimizer": None, "max_features": 3},
 ], ids=str)
 @pytest.mark.parametrize("n_targets", [1, 2])
 def test_values_are_the_mean_of_those_of_the_trees(parameters, n_targets, diabetes):

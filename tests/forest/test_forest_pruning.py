@@ -25,6 +25,7 @@ from ngdt._inspection.sample_summary import SampleSummary
 from ngdt.export import export_text
 from ngdt.initializers import RandomOblique
 from ngdt.losses import HuberLoss
+from ngdt.optimizers import LinearLeaves
 from ngdt.pruning import _forest, prune_forest
 from ngdt.pruning._forest import N_STANDARD_ERRORS
 from ngdt.pruning._forest_path import PathStep, beyond_chance, drop, mean_prediction, prune
@@ -32,7 +33,7 @@ from ngdt.pruning._member import HeldOut
 from ngdt.pruning._replace import collapse
 
 COMMON = {"init": RandomOblique(4), "optimizer": None, "max_depth": 3, "random_state": 0}
-LINEAR = {"leaf": "linear", "leaf_penalty": 1.0, "max_depth": 3}
+LINEAR = {"leaf": LinearLeaves(penalty=1.0), "max_depth": 3}
 
 
 def make_data(n=300):

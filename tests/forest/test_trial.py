@@ -372,7 +372,7 @@ def test_trees_with_linear_leaves_compete(forest, iris):
     X, y = iris[0][::2], iris[1][::2]
     if not is_classifier(forest()):     # of equal targets, leaves have no slopes
         y = y + X[:, 0] / 10
-    model = forest(8, leaf="linear", leaf_penalty=10.0, max_depth=1, random_state=0).fit(X, y)
+    model = forest(8, leaf=LinearLeaves(penalty=10.0), max_depth=1, random_state=0).fit(X, y)
     assert all(tree.tree_.slopes is not None for tree in model.estimators_)
     assert model.score(X, y) > 0.9
     constant = forest(8, leaf="constant", max_depth=1, random_state=0).fit(X, y)

@@ -15,6 +15,7 @@ from ngdt._core.structure import child_ids
 from ngdt._methods.linear_leaves.ridge import Sums
 from ngdt._methods.model_tree import grow, model_tree, splits
 from ngdt.initializers import ModelTree
+from ngdt.optimizers import LinearLeaves
 
 
 @st.composite
@@ -380,5 +381,5 @@ def test_models_of_the_features_on_the_paths_or_of_none(estimator, features, max
         assert used >= split_by
     else:
         assert used == set()
-    default = estimator(max_depth, leaf_features=features, random_state=0).fit(X, y)
+    default = estimator(max_depth, leaf=LinearLeaves(features=features), random_state=0).fit(X, y)
     assert default.score(X, y) >= tree.score(X, y) - 0.05

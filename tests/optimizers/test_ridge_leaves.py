@@ -1,6 +1,7 @@
 """Linear leaves: ridge regression in each leaf, drawn to the node above."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -216,6 +217,21 @@ def test_features_that_leaves_use():
     assert everything == set(range(10)) == used("all")[0]
     assert used("path")[0] == set(np.flatnonzero(tree.weights.any(axis=0)))
     assert used([2, 8, 2])[0] == {2, 8}
+
+
+def test_features_of_the_parameter_leaf_are_columns():
+    """Names, indices and masks, of a column that is encoded as several features."""
+    X = pd.DataFrame({"kind": ["a", "b", "c"] * 20, "x": np.arange(60.0), "z": np.arange(60)[::-1]})
+    y = 2.0 * X["x"] + (X["kind"] == "b")
+
+    def fitted(columns):
+        model = ObliqueTreeRegressor(0, leaf=LinearLeaves(features=columns, penalty=0.1)).fit(X, y)
+        return model.tree_, np.array(model.encoded_feature_names_)
+
+    tree, names = fitted(["kind", "x"])
+    assert set(names[tree.slopes[0, 0] == 0.0]) == {"z"}
+    assert fitted([0, 1])[0] == fitted([True, True, False])[0] == tree
+    assert set(names[fitted(["z"])[0].slopes[0, 0] != 0.0]) == {"z"}
 
 
 def test_the_widest_data_use_the_most_correlated_features():

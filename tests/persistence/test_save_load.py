@@ -30,7 +30,7 @@ from ngdt import (
 from ngdt.export import export_text
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import LOSSES
-from ngdt.optimizers import OPTIMIZERS, SSGD, TAO
+from ngdt.optimizers import OPTIMIZERS, SSGD, TAO, LinearLeaves
 from ngdt.persistence._registry import CLASSES
 from ngdt.testing.strategies import losses, samples, trees
 
@@ -188,8 +188,8 @@ def test_bytes_of_another_order_become_native(tmp_path):
 
 def test_numbers_of_every_kind_in_parameters(tmp_path):
     model = ObliqueTreeClassifier(
-        np.int64(3), leaf_penalty=np.inf, ccp_alpha=np.float32(0.5), warm_start=np.True_,
-        class_weight={np.int8(1): 2.0, 0: np.float64(1.0)}, leaf_features=(0, 2))
+        np.int64(3), leaf=LinearLeaves(features=(0, 2), penalty=np.inf), warm_start=np.True_,
+        ccp_alpha=np.float32(0.5), class_weight={np.int8(1): 2.0, 0: np.float64(1.0)})
     assert_same(saved_and_loaded(model, tmp_path), model)
 
 
@@ -241,8 +241,10 @@ class MyTree(ObliqueTreeClassifier):
     ({"init": DecisionTreeClassifier()}, r"\.init is of type DecisionTreeClassifier"),
     ({"random_state": np.random.RandomState(0)}, r"\.random_state is of type RandomState.* number"),
     ({"class_weight": {object(): 1.0}}, r"\.class_weight\[0\] is of type object"),
-    ({"leaf_features": np.array([1j])}, r"\.leaf_features is an array of type complex128"),
-    ({"leaf_features": np.array([[None]])}, r"\.leaf_features is an array of type object"),
+    ({"categorical_features": np.array([1j])},
+     r"\.categorical_features is an array of type complex128"),
+    ({"categorical_features": np.array([[None]])},
+     r"\.categorical_features is an array of type object"),
 ])
 def test_a_parameter_that_cannot_be_saved(tmp_path, parameters, message):
     with pytest.raises(TypeError, match=message):

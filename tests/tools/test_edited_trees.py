@@ -39,7 +39,7 @@ WEIGHT = RANDOM.choice([0.0, 0.5, 1.0, 3.0], 160)
 
 GREEDY = dict(max_depth=4, optimizer=None, min_samples_leaf=3)
 REGRESSION = GREEDY | dict(leaf="constant")
-LINEAR = dict(leaf="linear", leaf_penalty=10.0, validation_fraction=None)
+LINEAR = dict(leaf=LinearLeaves(penalty=10.0), validation_fraction=None)
 # Estimator, X, y, sample weights.
 CASES = {
     "classes": (ObliqueTreeClassifier(**GREEDY), X, CLASSES, None),

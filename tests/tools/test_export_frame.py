@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.export import export_frame, export_text
+from ngdt.optimizers import LinearLeaves
 from ngdt.testing.strategies import problems
 
 pd = pytest.importorskip("pandas")
@@ -59,10 +60,9 @@ def test_samples_and_depths_add_up(problem):
 
 
 @pytest.mark.parametrize("table", [X, TABLE])
-@pytest.mark.parametrize("leaf", ["constant", "linear"])
+@pytest.mark.parametrize("leaf", ["constant", LinearLeaves(penalty=10.0)])
 def test_classes(table, leaf):
-    model = ObliqueTreeClassifier(
-        3, optimizer=None, leaf=leaf, leaf_penalty=10.0, validation_fraction=None)
+    model = ObliqueTreeClassifier(3, optimizer=None, leaf=leaf, validation_fraction=None)
     # The mean over the samples of a linear leaf is one without weights.
     weight = WEIGHT if leaf == "constant" else np.ones(200)
     model.fit(table, CLASSES, weight)

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt.export import export_graphviz, export_rules, export_text
+from ngdt.optimizers import LinearLeaves
 from ngdt.testing.strategies import problems
 
 DENSE = problems(sparse=st.just(False), n_samples=st.integers(1, 8))
@@ -182,13 +183,12 @@ def wilson(n_right, n):
     return ends
 
 
-@pytest.mark.parametrize("leaf", ["constant", "linear"])
+@pytest.mark.parametrize("leaf", ["constant", LinearLeaves(penalty=10.0)])
 def test_held_out_classes(iris, leaf):
     X, y = iris[0], np.array(["a", "b", "c"])[iris[1]]
     rest = np.arange(150) % 3 == 0
     model = ObliqueTreeClassifier(
-        2, optimizer=None, leaf=leaf, leaf_penalty=10.0, validation_fraction=None)
-    model.fit(X[~rest], y[~rest])
+        2, optimizer=None, leaf=leaf, validation_fraction=None).fit(X[~rest], y[~rest])
     for given_model, samples in ((model, X[rest]), (make_pipeline("passthrough", model), X[rest])):
         for rule in export_rules(given_model, held_out=(samples, y[rest])):
             here = model.apply(X[rest]) == rule.leaf

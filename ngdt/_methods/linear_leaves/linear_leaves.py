@@ -43,9 +43,11 @@ class LinearLeaves(Optimizer):
 
     Parameters
     ----------
-    features : {"auto", "all", "path"} or array-like of int, default="auto"
-        Features that leaves use: all, those that the tree splits by, or the given ones. "auto" uses
-        all, of more than 500 the ones with the largest correlation with a target.
+    features : {"auto", "all", "path"} or array-like, default="auto"
+        Features that leaves use: all, those that the tree splits by, or the ones at the given
+        indices. "auto" uses all, of more than 500 the ones with the largest correlation with a
+        target. Where the object is the parameter `leaf` of an estimator, names, indices or a mask
+        of columns.
     penalty : float or "auto", default="auto"
         Penalty on the squared distance between the slopes of a node and those that they are drawn
         to, in samples, for features in units of their standard deviation. For classification, it is
