@@ -47,10 +47,10 @@ def damaged(name, values):
      "got NoneType"),
     (lambda: PoissonLoss().fits(None), "got NoneType"),
     (lambda: splits.divide(None, np.zeros(1, bool)), "must not be None"),
-    (lambda: splits.split_errors(np.ones((2, 3)), None, np.zeros((1, 2), np.int32), 1.0, 1, 5, 1),
-     "must not be None"),
     (lambda: splits.split_errors(
-        np.ones((3, 3)), np.ones((1, 2)), np.zeros((1, 2), np.int32), 1.0, 1, 5, 1),
+        np.ones((2, 3)), None, np.zeros((1, 2), np.int32), 1.0, 1, 5, 1, 1.0), "must not be None"),
+    (lambda: splits.split_errors(
+        np.ones((3, 3)), np.ones((1, 2)), np.zeros((1, 2), np.int32), 1.0, 1, 5, 1, 1.0),
      "not for 2 samples of 1 features"),
     (lambda: splits.variance_gains(None, np.zeros((1, 1), np.int32), np.ones((1, 1, 1)), np.ones(1),
                                    1.0, 1), "must not be None"),

@@ -54,15 +54,18 @@ def ridge_error(Z, y, weight, penalty):
         model.coef_**2).sum()
 
 
-@given(nodes(), st.integers(1, 3), st.floats(0.1, 10.0), st.integers(1, 20))
-def test_errors_of_splits_are_those_of_ridge_regression(node, least, penalty, n_cuts):
+@given(nodes(), st.integers(1, 3), st.floats(0.1, 10.0), st.integers(1, 20),
+       st.sampled_from([np.inf, 1.0, 0.5]))
+def test_errors_of_splits_are_those_of_ridge_regression(node, least, penalty, n_cuts, share):
+    """Splits whose errors are left out are above the limit or above the best."""
     Z, y, weight = node
     columns, order = sorted_columns(Z)
+    limit = share * (weight @ (y**2).sum(axis=1))
     errors, n_left = splits.split_errors(
-        rows_of(Z, y, weight), columns, order, penalty, y.shape[1], n_cuts, least)
-    for z, found, sizes in zip(columns, errors, n_left, strict=True):
-        n_splits = int(np.isfinite(found).sum())
-        sizes, values = sizes[:n_splits].tolist(), np.sort(z)
+        rows_of(Z, y, weight), columns, order, penalty, y.shape[1], n_cuts, least, limit)
+    expected = np.full(errors.shape, np.inf)
+    for z, sizes, brute in zip(columns, n_left, expected, strict=True):
+        sizes, values = sizes[sizes > 0].tolist(), np.sort(z)
         cuts = [i for i in range(least, len(z) - least + 1)
                 if i < len(z) and values[i - 1] < values[i]]
         assert sizes == sorted(set(sizes))
@@ -70,30 +73,40 @@ def test_errors_of_splits_are_those_of_ridge_regression(node, least, penalty, n_
         if n_cuts >= len(z):
             assert sizes == cuts
         assert bool(sizes) == bool(cuts)
-        for size, error in zip(sizes, found[:n_splits], strict=True):
+        for k, size in enumerate(sizes):
             sides = z < values[size], z >= values[size]
-            assert error == pytest.approx(
-                sum(ridge_error(Z[side], y[side], weight[side], penalty) for side in sides),
-                abs=1e-8)
+            brute[k] = sum(ridge_error(Z[side], y[side], weight[side], penalty) for side in sides)
+    found, best = np.isfinite(errors), min(limit, expected.min())
+    np.testing.assert_allclose(errors[found], expected[found], rtol=1e-6, atol=1e-8)
+    assert (expected[~found] >= best - 1e-8).all()
 
 
-@given(nodes(), st.integers(1, 3))
-def test_weights_are_repetitions(node, n_cuts):
+def test_bounds_leave_out_most_splits():
+    random = np.random.default_rng(0)
+    Z = random.normal(size=(1000, 12))
+    y = np.where(Z[:, :1] > 0.5, Z[:, 1:2], 0.0) + random.normal(size=(1000, 1)) / 3
+    errors, n_left = splits.split_errors(
+        rows_of(Z, y, np.ones(1000)), *sorted_columns(Z), 1.0, 1, 60, 5, np.inf)
+    assert np.isfinite(errors).sum() < 0.1 * (n_left > 0).sum()
+
+
+@given(nodes())
+def test_weights_are_repetitions(node):
     Z, y, weight = node
     again = np.repeat(np.arange(len(Z)), weight.astype(int))
     weighted, repeated = (
-        splits.split_errors(rows_of(*each), *sorted_columns(each[0]), 1.0, y.shape[1], 100, 1)[0]
+        splits.split_errors(
+            rows_of(*each), *sorted_columns(each[0]), 1.0, y.shape[1], 100, 1, np.inf)[0]
         for each in (node, (Z[again], y[again], np.ones(len(again)))))
-    for one, other in zip(weighted, repeated, strict=True):
-        np.testing.assert_allclose(
-            one[np.isfinite(one)], other[np.isfinite(other)], rtol=1e-7, atol=1e-9)
+    assert weighted.min() == pytest.approx(repeated.min(), rel=1e-7, abs=1e-9) or (
+        np.isinf([weighted.min(), repeated.min()]).all())
 
 
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=60), st.integers(1, 10))
 def test_cuts_are_next_to_the_quantiles(z, n_cuts):
     z = np.sort(np.array(z, dtype=float))[:, None]
     _, n_left = splits.split_errors(
-        rows_of(z, z, np.ones(len(z))), *sorted_columns(z), 1.0, 1, n_cuts, 1)
+        rows_of(z, z, np.ones(len(z))), *sorted_columns(z), 1.0, 1, n_cuts, 1, np.inf)
     cuts = np.flatnonzero(np.diff(z[:, 0])) + 1
     expected = set()
     for k in range(1, n_cuts + 1):
@@ -109,9 +122,9 @@ def test_threads_change_no_split(n_features, monkeypatch):
     Z = random.normal(size=(500, n_features))
     y = np.abs(Z[:, -1:] - 0.3) + random.normal(size=(500, 1)) / 9
     node, slope = (Z, y, y - y.mean(), np.ones(500)), np.zeros((1, n_features))
-    found = [grow._best_split(node, slope, *sorted_columns(Z), 1.0, 5)]
+    found = [grow._best_split(node, slope, *sorted_columns(Z), 1.0, 5, np.inf)]
     monkeypatch.setattr(grow, "_MIN_WORK", 0)
-    found.append(grow._best_split(node, slope, *sorted_columns(Z), 1.0, 5, n_jobs=2))
+    found.append(grow._best_split(node, slope, *sorted_columns(Z), 1.0, 5, np.inf, n_jobs=2))
     assert found[0] == found[1]
     assert found[0][0][0] == n_features - 1
 
@@ -121,7 +134,7 @@ def test_bad_arguments_of_the_splits():
     columns, order = sorted_columns(Z)
     for rows, penalty, least in [(Z[:2], 1.0, 1), (Z, 0.0, 1), (Z, 1.0, 0)]:
         with pytest.raises(ValueError, match=r"rows|must be positive"):
-            splits.split_errors(rows, columns, order, penalty, 1, 5, least)
+            splits.split_errors(rows, columns, order, penalty, 1, 5, least, np.inf)
 
 
 @given(nodes(), st.integers(1, 3))

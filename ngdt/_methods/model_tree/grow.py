@@ -100,11 +100,13 @@ def _split(branch, problem, data, random, penalty):
     order = branch.order
     if order is None:
         order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
-    split, error_of_two = _best_split(
-        (Z, y, residual, weight), branch.slope, columns, order, penalty, least, problem.n_jobs)
     # A second model has as many parameters as the first, and the split has one.
     n_parameters = min(Z.shape[1], _MAX_FEATURES) + 1 + 1 / y.shape[1]
-    if not error_of_two < error * np.exp(-2.0 * n_parameters / n):
+    limit = error * np.exp(-2.0 * n_parameters / n)
+    split, error_of_two = _best_split(
+        (Z, y, residual, weight), branch.slope, columns, order, penalty, least, limit,
+        problem.n_jobs)
+    if not error_of_two < limit:
         return False
     feature, n_left = split
     below, above = columns[feature, order[feature, n_left - 1:n_left + 1]]
@@ -133,7 +135,7 @@ def _right_side(order, feature, n_left):
     return is_right
 
 
-def _best_split(node, slope, columns, order, penalty, least, n_jobs=1):
+def _best_split(node, slope, columns, order, penalty, least, limit, n_jobs=1):
     """The split after which two linear models of the residuals have the least error.
 
     Of many features, the models have those with the largest slopes in the node, and splits are by
@@ -152,13 +154,15 @@ def _best_split(node, slope, columns, order, penalty, least, n_jobs=1):
     penalty : float
     least : int
         Number of samples on each side.
+    limit : float
+        Error that a split has to be below.
     n_jobs : int, default=1
 
     Returns
     -------
     split : (feature, n_left)
     error : float
-        Infinite without a split.
+        Infinite without a split below the limit.
     """
     Z, y, residual, weight = node
     features = np.arange(Z.shape[1])
@@ -173,7 +177,8 @@ def _best_split(node, slope, columns, order, penalty, least, n_jobs=1):
     rows = np.ascontiguousarray(np.sqrt(weight)[:, None] * rows)
     parts = map_ranges(
         lambda start, stop: split_errors(
-            rows, columns[start:stop], order[start:stop], penalty, y.shape[1], _N_CUTS, least),
+            rows, columns[start:stop], order[start:stop], penalty, y.shape[1], _N_CUTS, least,
+            limit),
         len(features), n_jobs, 1 + _MIN_WORK // (rows.size * rows.shape[1]))
     errors, n_left = (np.concatenate(part) for part in zip(*parts, strict=True))
     best = np.unravel_index(errors.argmin(), errors.shape)

@@ -62,7 +62,8 @@ class ModelTree(Initializer):
     node were no better than those by the entropy on 18 tables, and took twice as long.
 
     A level of the tree costs ``n * p * q**2 / 2`` multiplications for n samples of p features of
-    which the models have q, and a node ``20 * p * q**3`` for its cuts.
+    which the models have q, and a node at most ``20 * p * q**3`` for its cuts,
+    of which bounds leave out more than half.
 
     References
     ----------
