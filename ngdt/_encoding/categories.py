@@ -1,5 +1,7 @@
 """Categories of a column, and the indicator features that encode them."""
 
+import json
+import re
 from collections import Counter
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -10,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ngdt._encoding.columns import is_missing
+from ngdt._util.numbers import format_number
 
 # Least number of samples that a feature of categories or gaps tells from others: the spread of one
 # that a single sample has would make its weight, and so all unknown values, count as much as the
@@ -17,6 +20,36 @@ from ngdt._encoding.columns import is_missing
 MIN_SAMPLES, _MAX_FEATURES = 5, 256
 # Placeholders for the features of the first of two groups, of `few`, and of unknown categories.
 _NONE, _FEW, _UNKNOWN = -1, -2, -3
+# Words that need no quotes, and those that texts use themselves.
+_WORD, _RESERVED = re.compile(r"[^\W\d][\w.'-]*"), {
+    "and", "in", "is", "missing", "not", "or", "rare", "unknown", "True", "False"}
+
+
+def category_text(category):
+    """A category for readers: in quotes, unless it is a number or a word that texts do not use.
+
+    Parameters
+    ----------
+    category : str or number
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(*map(category_text, ["Rome", "New York", "a, b", "or", "7", 7]))
+    Rome "New York" "a, b" "or" "7" 7
+    """
+    text = str(category) if isinstance(category, bool) else plain_text(category)
+    is_plain = not isinstance(category, str) or (
+        _WORD.fullmatch(text) and text not in _RESERVED)
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+def plain_text(category):
+    """A category without quotes."""
+    return format_number(category) if isinstance(category, Real) else str(category)
 
 
 class Indicators(NamedTuple):

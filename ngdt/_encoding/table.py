@@ -3,16 +3,15 @@
 import warnings
 from dataclasses import dataclass, replace
 from itertools import compress
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ngdt._core.scaling import power_of_two, row_blocks
-from ngdt._encoding.categories import MIN_SAMPLES, Categories
+from ngdt._encoding.categories import MIN_SAMPLES, Categories, category_text, plain_text
 from ngdt._encoding.columns import column_indices
-from ngdt._util.numbers import format_number, percent
+from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample
 
 # Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
@@ -51,39 +50,46 @@ class Feature(NamedTuple):
 
     @property
     def category(self):
-        """Name of the category, "missing" or "rare"."""
-        return _name_of(self.categories)
+        """The category as it is written, "missing" or "rare"."""
+        return _group_text(self.categories)
 
     @property
     def other(self):
-        """Name of the category of which the feature is 0, if it is the only one; else None."""
-        return _name_of(self.others) if self.others else None
+        """That of which the feature is 0, if it is the only one; else None."""
+        return _group_text(self.others) if self.others else None
 
-    def statement(self, name, category):
-        """Text that says which category a column has.
+    def name(self, column, write=category_text):
+        """Name of the feature.
 
         Parameters
         ----------
-        name : str
-            Of the column.
-        category : str
-            `category` or `other`.
+        column : str
+            Name of the column.
+        write : callable, default=category_text
+            Writes a category.
 
         Returns
         -------
         str
         """
-        return f"{name} {'is' if category in ('missing', 'rare') else '='} {category}"
+        return column if self.kind == "number" else _statement(
+            column, _group_text(self.categories, write))
+
+    def other_name(self, column):
+        """What a column is called where the feature is 0 because it has the only other category."""
+        return _statement(column, self.other)
 
 
-def _name_of(categories):
-    """Name of a group of categories, "missing" or "rare"."""
+def _group_text(categories, write=category_text):
+    """A group of categories as it is written: the only one, "missing" or "rare"."""
     if categories in ((), (None,)):
         return "missing"
-    if len(categories) > 1:
-        return "rare"
-    (value,) = categories
-    return format_number(value) if isinstance(value, Real) else str(value)
+    return "rare" if len(categories) > 1 else write(*categories)
+
+
+def _statement(column, category):
+    """Text that says which category a column has."""
+    return f"{column} {'is' if category in ('missing', 'rare') else '='} {category}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +189,7 @@ class Table:
         -------
         str
         """
-        name = self.names[feature.column]
-        if feature.kind == "number":
-            return name
-        return feature.statement(name, feature.category)
+        return feature.name(self.names[feature.column], plain_text)
 
     @property
     def features(self):

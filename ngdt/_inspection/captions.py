@@ -120,7 +120,8 @@ def captions_of(model, *, feature_names=None, class_names=None, X=None):
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])
     columns = _check_names("feature_names", feature_names, n_columns)
-    names = columns if table is None else replace(table, names=tuple(columns)).feature_names
+    names = columns if table is None else [
+        each.name(columns[each.column]) for each in table.features]
     classes = _class_names(model, tree, class_names)
     summary, counts = _known(model, tree) if X is None else _summarize(
         tree, _encoded(model, transform(steps, X)), classes is not None)

@@ -68,6 +68,7 @@ class CategoryRule:
     ----------
     column : str
     categories : list of str
+        As they are written.
     is_left : bool
         Whether samples of these categories go left; if not, all others do.
     other : str or None
@@ -88,7 +89,7 @@ class CategoryRule:
         """The condition that samples of the left or of the right child meet."""
         is_in, column = self.is_left == left, one_line(self.column)
         if self.other is not None and not is_in:
-            return f"{column} is {self.other}"
+            return f"{column} is {one_line(self.other)}"
         categories = [one_line(each) for each in self.categories]
         if len(categories) == 1:
             return f"{column} {'is' if is_in else 'is not'} {categories[0]}"

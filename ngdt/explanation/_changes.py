@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ngdt._encoding.categories import category_text
 from ngdt._encoding.columns import column_indices
 from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import exact, format_number, format_value, shortest, whole_digits
@@ -12,6 +13,8 @@ from ngdt.explanation._context import DIGITS, Prediction, Row
 
 # By how much a new value may be rounded, in standard deviations.
 MAX_ROUNDING = 0.2
+# What stands for one of several rare categories.
+_RARE = "rare"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,13 +58,17 @@ class Change:
         -------
         str
         """
-        parts = [f"{one_line(name)} {_written(self.before[name], text)} to {text}"
+        parts = [f"{one_line(name)} {self._before(name)} to {text}"
                  for name, text in [*self.texts.items()][:n_terms]]
         if n_terms is not None and len(self.texts) > n_terms:
             parts.append(f"{len(self.texts) - n_terms} more")
         far = "" if np.isnan(self.distance) else (
             f" ({format_number(self.distance, 2)} standard deviations)")
         return f"{', '.join(parts)}{far}: {self.prediction}"
+
+    def _before(self, name):
+        before = self.before[name]
+        return before if before == _RARE else _written(before, self.texts[name])
 
     def __str__(self):
         return self.text(None)
@@ -75,7 +82,7 @@ def _written(value, other=None):
     if value is None:
         return "missing"
     if not isinstance(value, float):
-        return str(value)
+        return category_text(value)
     text = format_value(value)
     return format_number(exact(value)) if text == other else text
 
@@ -193,7 +200,7 @@ class Columns:
 
 def _category(group):
     """The category of a group; rare ones share one."""
-    return group[0] if len(group) == 1 else "rare"
+    return group[0] if len(group) == 1 else _RARE
 
 
 def changes_of_one_column(columns, predict, nearest_on_axes):

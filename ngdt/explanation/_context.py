@@ -163,7 +163,7 @@ class Row(NamedTuple):
                     each.kind == "missing" and each.column in self.gaps)):
                 values[column] = name
             elif x == 0 and each.others:
-                values[column] = each.statement(column, each.other)
+                values[column] = each.other_name(column)
         for j in captions.booleans:
             if features[j].column not in self.gaps:
                 values[columns[j]] = f"{columns[j]} is {bool(self.x[j])}"

@@ -111,7 +111,7 @@ def test_characters_that_cannot_be_written(character):
         assert character not in text
         assert "a\ufffd" in text
         assert "\ufffdno" in text
-        assert "\ufffdRome" in text or "\ufffdOslo" in text
+        assert re.search(r"(\ufffd|\\u0000)(Rome|Oslo)", text)
         text.encode()
     with pytest.raises(ValueError, match=rf"holds {re.escape(ascii(character))}, which SQL"):
         export_sql(model)

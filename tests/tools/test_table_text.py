@@ -1,5 +1,7 @@
 """Text and plots of trees on encoded tables speak of the columns."""
 
+import html
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -17,6 +19,7 @@ from ngdt.export import (
     export_sklearn,
     export_sql,
 )
+from ngdt.plotting import plot_tree
 
 pd = pytest.importorskip("pandas")
 
@@ -96,6 +99,29 @@ def test_conditions_name_categories(weights, threshold, left, right):
     text = f"if {condition}:\n    {first} (0.731)\nelse:\n    {second} (0.731)"
     assert rules_text(model) == text
     assert rules_text(model, feature_names=["town", "a"]) == text.replace("city", "town")
+
+
+@pytest.mark.parametrize(("category", "written"), [
+    ("Rome", "Rome"), ("full-time", "full-time"), ("New York", '"New York"'), ("a, b", '"a, b"'),
+    ("or", '"or"'), ("rare", '"rare"'), ("missing", '"missing"'), ("7", '"7"'), ("", '""'),
+    ('the "7"', r'"the \"7\""'), ("a\nb", r'"a\nb"')])
+def test_categories_are_quoted_alike_where_they_are_no_plain_word(category, written):
+    pytest.importorskip("matplotlib").use("agg")
+    frame = pd.DataFrame({"city": [category, "Oslo", "Lima"] * 10, "age": np.arange(30.0)})
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["city"] == category)
+    rule = f"city is {written}"
+    assert rules_text(model).startswith(f"if {rule}:\n")
+    assert rule in str(export_rules(model)[1])
+    assert rule in html.unescape(export_html(model))
+    assert rule in [text.get_text() for text in plot_tree(model).texts]
+    changes = model.explain(frame[1:2])[0].changes_of_one_column()
+    assert str(changes[0]).startswith(f"city Oslo to {written}: ")
+    model.tree_ = model.tree_.replace(weights=np.ones_like(model.tree_.weights))
+    assert f"(city = {written})" in rules_text(model)
+    assert f" city = {written}\n" in str(model.explain(frame[:1])[0])
+    # Where data are read, names and values stay as they are.
+    assert category in {name.partition(" = ")[2] or name.partition(" is ")[2]
+                        for name in model.encoded_feature_names_}
 
 
 def test_no_condition_is_a_negation_that_an_else_negates_again():
