@@ -13,10 +13,8 @@ import numpy as np
 from ngdt._inspection.importances import effects
 from ngdt._util.numbers import exact, percent, shortest
 
-# Significant digits of numbers for readers.
-DEFAULT_DIGITS = 3
-# How plots and pages write the relation of a condition.
-SIGNS = {"<=": "≤", ">=": "≥"}
+# Significant digits of numbers for readers, and number of the features of a rule.
+DEFAULT_DIGITS, DEFAULT_TERMS = 3, 5
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -131,24 +129,6 @@ def category_rule_of(captions, node):
     is_left = bool(threshold < unknown)
     listed = [each for each, score in scores.items() if (score <= threshold) == is_left]
     return CategoryRule(name, listed, is_left) if listed else None
-
-
-def right_first(captions):
-    """The nodes whose right child is written and drawn first, as the one that "yes" leads to.
-
-    Their rules list the categories that go right, and of the left child could only say what its
-    samples are not.
-
-    Parameters
-    ----------
-    captions : Captions
-
-    Returns
-    -------
-    frozenset of int
-    """
-    rules = (category_rule_of(captions, node) for node in range(captions.tree.n_internal))
-    return frozenset(node for node, rule in enumerate(rules) if rule and rule.is_negation)
 
 
 def _boolean_rule(captions, feature, weights, threshold):

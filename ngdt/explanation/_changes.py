@@ -9,7 +9,7 @@ from ngdt._encoding.categories import category_text
 from ngdt._encoding.columns import column_indices
 from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import exact, format_number, format_value, shortest, whole_digits
-from ngdt.explanation._context import DIGITS, Prediction, Row
+from ngdt.explanation._context import DIGITS, Prediction, Row, deviations
 
 # By how much a new value may be rounded, in standard deviations.
 MAX_ROUNDING = 0.2
@@ -62,8 +62,7 @@ class Change:
                  for name, text in [*self.texts.items()][:n_terms]]
         if n_terms is not None and len(self.texts) > n_terms:
             parts.append(f"{len(self.texts) - n_terms} more")
-        far = "" if np.isnan(self.distance) else (
-            f" ({format_number(self.distance, 2)} standard deviations)")
+        far = "" if np.isnan(self.distance) else f" ({deviations(self.distance)})"
         return f"{', '.join(parts)}{far}: {self.prediction}"
 
     def _before(self, name):

@@ -19,6 +19,12 @@ DIGITS = 3
 ROUNDING = 1e-5
 
 
+def deviations(distance):
+    """Write a distance in standard deviations."""
+    number = format_number(distance, 2)
+    return f"{number} standard deviation{'' if number == '1' else 's'}"
+
+
 class Prediction(NamedTuple):
     """The prediction of a leaf, a tree or a forest for a sample.
 

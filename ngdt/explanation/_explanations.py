@@ -46,7 +46,7 @@ class Explanation(ABC):
         Returns
         -------
         list of (str, str) or None
-            Predictions of the left and of the right side of a split. None for other sums.
+            Answer and prediction of the left and of the right side of a split. None for other sums.
         """
         return [None] * len(self.sums())
 

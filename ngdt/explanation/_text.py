@@ -1,15 +1,11 @@
 """Explanations as text."""
 
-import operator
 from math import isnan
 
-from ngdt._inspection.rules import category_rule_of, one_line, rule_of
-from ngdt._util.numbers import format_number, format_value, shortest, whole_digits
+from ngdt._inspection.conditions import is_sum
+from ngdt._util.numbers import format_number, format_value, whole_digits
 from ngdt.explanation._context import DIGITS
-
-# A number of standard deviations is written with this many digits.
-_DISTANCE_DIGITS = 2
-_RELATIONS = {">": operator.gt, "<": operator.lt, "<=": operator.le, ">=": operator.ge}
+from ngdt.explanation._decisions import lines_of
 
 
 def text_of_tree(explanation, n_terms):
@@ -24,16 +20,19 @@ def text_of_tree(explanation, n_terms):
     -------
     str
     """
-    lines = [f"{explanation.prediction}, leaf {explanation.leaf}"]
+    captions = explanation._context.captions
+    counts, number = captions.n_node_samples, captions.tree.n_internal + explanation.leaf
+    lines = [f"{explanation.prediction}{'' if counts is None else f' [{counts[number]}]'}"]
     for decision in explanation.path:
-        lines += _decision(explanation, decision, n_terms)
+        lines += lines_of(explanation, decision)
+        if is_sum(captions, decision.node):
+            lines += term_lines(decision.terms, n_terms)
     for name, terms in explanation.leaf_terms.items():
-        lines.append(f"leaf {explanation.leaf}: {leaf_title(explanation, name, terms)}")
-        lines += term_lines(terms, n_terms)
+        lines += [leaf_title(explanation, name, terms), *term_lines(terms, n_terms)]
     if not explanation._knows_changes:
         return "\n".join(lines)
     is_regression = explanation._context.classes is None
-    if is_regression and explanation._context.captions.tree.n_leaves == 1:
+    if is_regression and captions.tree.n_leaves == 1:
         return "\n".join(lines)
     return "\n".join(lines + change_lines(
         "leaf" if is_regression else "class", explanation.changes_of_one_column(),
@@ -55,57 +54,13 @@ def leaf_title(explanation, name, terms):
     -------
     str
     """
+    of_tree = explanation._context.captions.tree.n_internal
+    kind, total = f"linear {'leaf' if of_tree else 'model'}", _number(terms.total)
     if explanation._context.classes is not None:
-        return f"log-odds of {name}: {_number(terms.total)}"
-    output = explanation._outputs[[*explanation.leaf_terms].index(name)]
-    total, value = _number(terms.total), _number(output)
-    return f"{name and f'{name}: '}{total}{'' if total == value else f', cut to {value}'}"
-
-
-def _decision(explanation, decision, n_terms):
-    """The lines of a decision."""
-    captions, terms = explanation._context.captions, decision.terms
-    side, other = ("right", "left") if decision.is_right else ("left", "right")
-    far = f"{format_number(decision.distance, _DISTANCE_DIGITS)} standard deviations"
-    otherwise = f"{other}: {decision.otherwise}"
-    rule = category_rule_of(captions, decision.node)
-    if rule is not None:
-        condition = rule.text(left=not decision.is_right)
-        return [f"node {decision.node}: {side}, {condition}; {otherwise}"]
-    if len(terms.names) == 1:
-        condition = _condition(captions, decision)
-        return [f"node {decision.node}: {side}, {condition} ({far}); {otherwise}"]
-    where = "above" if decision.is_right else "below"
-    return [f"node {decision.node}: {side}, {_number(abs(decision.margin))} {where} the threshold "
-            f"({far}); {otherwise}", *term_lines(terms, n_terms)]
-
-
-def _condition(captions, decision):
-    """A split on one feature: its value and a limit, that of the text of the tree.
-
-    Where the sample lies between this and the threshold, all numbers on its side of the limit that
-    is written go its way.
-    """
-    threshold = captions.tree.thresholds[decision.node]
-    (name,), (value,), (weight,) = (
-        decision.terms.names, decision.terms.values, decision.terms.weights)
-    sign = {(True, True): ">", (True, False): "<", (False, True): "<=", (False, False): ">="}[
-        decision.is_right, bool(weight > 0)]
-    holds = _RELATIONS[sign]
-
-    def fits(limit):
-        score = weight * limit - threshold
-        return holds(value, limit) and (score >= 0 if decision.is_right else score <= 0)
-
-    exact_limit = threshold / weight
-    limit = shortest(exact_limit, whole_digits(exact_limit, DIGITS), fits)
-    rule = rule_of(captions, decision.node)
-    if captions.summary is not None and rule.is_condition and holds(
-            value, float(rule.comparison[1])):
-        limit = rule.comparison[1]
-    written = shortest(
-        value, whole_digits(value, decimals=1), lambda number: holds(number, float(limit)))
-    return f"{one_line(name)} = {format_number(written)} {sign} {format_number(limit)}"
+        return f"{kind}: log-odds of {name}: {total}"
+    value = _number(explanation._outputs[[*explanation.leaf_terms].index(name)])
+    cut = "" if total == value else f", cut to {value}"
+    return f"{kind}{name and ', '}{name}: {total}{cut}"
 
 
 def term_lines(terms, n_terms):

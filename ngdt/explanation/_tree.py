@@ -9,6 +9,7 @@ from ngdt._core.structure import paths
 from ngdt._inspection.captions import captions_of
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
+from ngdt.explanation._decisions import answers_of, title_of
 from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import LeafGoal, class_goal, range_goal
 from ngdt.explanation._regions import Regions
@@ -192,11 +193,9 @@ class TreeExplanation(Explanation):
             for name, terms in self.leaf_terms.items()}
 
     def titles(self):
-        """Titles of the sums: the decision that each led to, list of str."""
-        titles = [f"node {each.node}: {'right' if each.is_right else 'left'}" for each in self.path]
-        return titles + [
-            f"leaf {self.leaf}: {leaf_title(self, name, terms)}"
-            for name, terms in self.leaf_terms.items()]
+        """Titles of the sums: the rules of the path with their answers, list of str."""
+        return [title_of(self, each) for each in self.path] + [
+            leaf_title(self, name, terms) for name, terms in self.leaf_terms.items()]
 
     def sides(self):
         """The outcomes of a sum below zero and of one above it, for each of the sums.
@@ -204,13 +203,16 @@ class TreeExplanation(Explanation):
         Returns
         -------
         list of (str, str) or None
-            What the tree predicts if the node sends the sample left, and right. None for the sums
-            of a linear leaf.
+            The answer that leads to either side of a node, and what the tree then predicts. None
+            for the sums of a linear leaf.
         """
-        here = str(self.prediction)
-        return [
-            (str(each.otherwise), here) if each.is_right else (here, str(each.otherwise))
-            for each in self.path] + [None] * len(self.leaf_terms)
+        return [self._sides(each) for each in self.path] + [None] * len(self.leaf_terms)
+
+    def _sides(self, decision):
+        outcomes = self.prediction, decision.otherwise
+        return tuple(f"{answer}: {outcome}" for answer, outcome in zip(
+            answers_of(self._context.captions, decision.node),
+            reversed(outcomes) if decision.is_right else outcomes, strict=True))
 
 
 # Sums over values near the largest number may be infinite, which is what is then shown.

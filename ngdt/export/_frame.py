@@ -5,10 +5,11 @@ from scipy.special import xlogy
 
 from ngdt._core.structure import child_ids, node_means, parents, sums_below
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
 from ngdt.export._characters import writable
-from ngdt.export._conditions import condition_of, leaf_text
+from ngdt.export._leaf_text import leaf_text
 from ngdt.export._text import UNCERTAIN, check_counts
 
 

@@ -7,11 +7,11 @@ from scipy.special import softmax
 
 from ngdt._core.structure import child_ids
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.conditions import first_condition, right_first
 from ngdt._inspection.path_constants import without_constants
-from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import place_between
 from ngdt.export._characters import writable
-from ngdt.export._conditions import first_condition, leaf_text
+from ngdt.export._leaf_text import leaf_text
 from ngdt.export._model import leaf_values
 from ngdt.export._text import check_counts
 from ngdt.export._traversal import traverse
@@ -71,8 +71,8 @@ def export_graphviz(
     digraph Tree {
     node [shape=box, fontname="helvetica"];
     edge [fontname="helvetica"];
-    0 -> 1 [label="True"];
-    0 -> 2 [label="False"];
+    0 -> 1 [label="yes"];
+    0 -> 2 [label="no"];
     0 [label="income <= 0.5"];
     1 [label="0"];
     2 [label="1"];
@@ -114,8 +114,8 @@ def export_graphviz(
 
 
 def _edges(node, children):
-    """Edges of a split; at the root, they are labelled with the outcome of the condition."""
-    answers = (' [label="True"]', ' [label="False"]') if node == 0 else ("", "")
+    """Edges of a split; at the root, they are labelled with the answer to the condition."""
+    answers = (' [label="yes"]', ' [label="no"]') if node == 0 else ("", "")
     return [f"{node} -> {child}{answer};" for child, answer in zip(children, answers, strict=True)]
 
 

@@ -5,11 +5,12 @@ from html import escape
 import numpy as np
 
 from ngdt._core.structure import sums_below
+from ngdt._inspection.conditions import first_condition, is_sum
 from ngdt._inspection.leaf_formulas import formula_of, has_log_odds, log_odds_of
 from ngdt._inspection.linear_table import is_linear_model, linear_table_of
-from ngdt._inspection.rules import SIGNS, category_rule_of, factor, hidden_terms, rule_of, terms_of
+from ngdt._inspection.rules import factor, hidden_terms, rule_of, terms_of
 from ngdt._util.numbers import format_number, place_between
-from ngdt.export._conditions import first_condition, leaf_lines, linear_model_lines
+from ngdt.export._leaf_text import leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors
 
 _MOST_CLASSES = 8       # that a leaf lists
@@ -37,14 +38,13 @@ class NodeHtml:
         """A split: its rule, the samples, and the predictions for them."""
         captions = self._captions
         condition = first_condition(captions, node, self._n_terms, self._digits)
-        rule, terms = _text_of(condition), ""
-        if category_rule_of(captions, node) is None:
+        rule, terms = condition.typeset, ""
+        if is_sum(captions, node):
             of_node = rule_of(captions, node, self._n_terms, self._digits)
-            if not of_node.is_condition:
-                weights = captions.tree.dense_weights([node])[0]
-                n_terms = np.count_nonzero(weights)
-                rule = f"sum of {n_terms} terms ≤ {_number(of_node.threshold)}"
-                terms = self._terms(weights, of_node.features, of_node.weights)
+            weights = captions.tree.dense_weights([node])[0]
+            n_terms = np.count_nonzero(weights)
+            rule = f"sum of {n_terms} terms ≤ {_number(of_node.threshold)}"
+            terms = self._terms(weights, of_node.features, of_node.weights)
         if not condition.is_certain:
             terms += '<p class="quiet">Rounding of the sum decides for some samples.</p>'
         name = [f"if {condition}", *self._count(node), *self._mean(node)]
@@ -218,13 +218,6 @@ class NodeHtml:
 def escaped(text):
     """Escape a text, so that it has no tag, no entity and no end of an attribute."""
     return escape(text, quote=True)
-
-
-def _text_of(condition):
-    if not condition.relation:
-        return condition.subject
-    relation, limit = SIGNS[condition.relation], _number(condition.limit)
-    return f"{condition.subject} {relation} {limit}{condition.addition}"
 
 
 def _name(name):

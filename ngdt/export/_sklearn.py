@@ -10,10 +10,10 @@ from sklearn.tree._tree import Tree as SklearnTree
 
 from ngdt._core.structure import child_ids, sums_below
 from ngdt._inspection.captions import captions_of, leaves_and_samples, tree_of
+from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import number_of
 from ngdt._util.numbers import format_number
-from ngdt.export._conditions import condition_of
 from ngdt.export._model import leaf_values
 
 

@@ -5,18 +5,14 @@ from numbers import Integral
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.summary import headline
 from ngdt._inspection.captions import captions_of
+from ngdt._inspection.conditions import first_condition, right_first
 from ngdt._inspection.linear_table import is_linear_model
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
-from ngdt._inspection.rules import right_first
+from ngdt._inspection.rules import DEFAULT_TERMS
 from ngdt._util.numbers import format_number
 from ngdt.export._characters import writable
-from ngdt.export._conditions import (
-    first_condition,
-    leaf_lines,
-    linear_model_lines,
-    missing_in_sums,
-)
+from ngdt.export._leaf_text import leaf_lines, linear_model_lines, missing_in_sums
 from ngdt.export._traversal import traverse
 
 # Significant digits of means.
@@ -120,7 +116,7 @@ def export_text(
     check_counts(digits=digits, max_depth=max_depth)
     captions = without_constants(
         captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
-    n_terms = terms_to_show(n_terms, captions.tree, 5)
+    n_terms = terms_to_show(n_terms, captions.tree, DEFAULT_TERMS)
     estimator = unwrap(model)[1]
     lines = [f"# {headline(estimator)}"] if isinstance(estimator, ObliqueTree) else []
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):

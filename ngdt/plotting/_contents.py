@@ -1,5 +1,6 @@
 """Contents of the boxes in a plot of a tree."""
 
+import re
 import textwrap
 from dataclasses import dataclass
 from decimal import Decimal
@@ -7,15 +8,14 @@ from decimal import Decimal
 import numpy as np
 from scipy import sparse
 
+from ngdt._inspection.conditions import first_condition, is_sum
 from ngdt._inspection.importances import effects
 from ngdt._inspection.leaf_formulas import formula_of
 from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
-    SIGNS,
-    category_rule_of,
+    DEFAULT_TERMS,
     factor,
     hidden_terms,
-    one_line,
     rule_of,
     terms_of,
 )
@@ -27,7 +27,6 @@ _LINE_LENGTH = 26       # characters of a line of text
 _MOST_LINES = 4         # of a condition or a class
 _NAME_LENGTH = 32       # characters of the name of a bar
 _NUMBER_LENGTH = 8      # characters of a weight, above which it is rounded
-_N_TERMS = 5            # of a split
 _N_SLOPES = 3           # of a linear leaf
 _N_TARGETS = 3
 _FIXED_SPACE = "\N{NO-BREAK SPACE}"
@@ -70,11 +69,6 @@ class Contents:
     def has_images(self):
         """Return whether leaves are drawn as the mean of images."""
         return self._images is not None
-
-    def is_sum(self, node):
-        """Return whether the rule of a node is a sum of terms."""
-        return category_rule_of(self.captions, node) is None and (
-            not rule_of(self.captions, node).is_condition)
 
     def split(self, node):
         """The box of a split."""
@@ -127,16 +121,13 @@ class Contents:
 
     def _rule(self, node):
         captions, digits = self.captions, self.options.precision
-        of_categories = category_rule_of(captions, node)
-        if of_categories is not None:
-            return [Text(_wrapped(of_categories.text(left=not of_categories.is_negation)))]
-        rule = rule_of(captions, node, _N_TERMS, digits)
-        if rule.is_condition:
-            return [Text(_wrapped(condition_text(captions, rule)))]
+        if not is_sum(captions, node):
+            return [Text(_wrapped(first_condition(captions, node, digits=digits).typeset))]
+        rule = rule_of(captions, node, DEFAULT_TERMS, digits)
         weights = captions.tree.dense_weights([node])[0]
         numbers, threshold, about = _short_numbers(rule, digits)
         return [
-            *self._bars(weights, rule.features, numbers, _N_TERMS),
+            *self._bars(weights, rule.features, numbers, DEFAULT_TERMS),
             Text([f"sum ≤ {about}{_minus(format_number(threshold))}"])]
 
     def _bars(self, weights, features, numbers, n_terms):
@@ -246,7 +237,7 @@ class Contents:
         """Number of terms of a linear leaf; a tree of one leaf has room for as many as a split."""
         tree = self.captions.tree
         n_sums = 1 if self.captions.class_names is not None else min(tree.n_outputs, _N_TARGETS)
-        return max(1, (_N_SLOPES if tree.n_internal else _N_TERMS) - n_sums + 1)
+        return max(1, (_N_SLOPES if tree.n_internal else DEFAULT_TERMS) - n_sums + 1)
 
     def _class_slopes(self, leaf):
         """The features of a linear leaf, with the classes that they separate most.
@@ -318,14 +309,6 @@ def mean_images(captions, leaf, X):
     return counts, total / np.maximum(counts, 1)[:, None]
 
 
-def condition_text(captions, rule):
-    """Condition for the left child, from a rule on a single feature."""
-    (feature,), (relation, limit) = rule.features, rule.comparison
-    missing = " or missing" if rule.missing_is_left else ""
-    return (f"{one_line(captions.feature_names[feature])} {SIGNS[relation]}{_FIXED_SPACE}"
-            f"{_minus(format_number(limit))}{missing}")
-
-
 def blend(color, share):
     """Mix a colour with white; its share is from 0 to 1."""
     from matplotlib.colors import to_rgb
@@ -345,7 +328,8 @@ def _short_numbers(rule, digits):
 
 def _wrapped(text):
     """Wrap a text into lines; a text that is too long for a box is cut in the middle."""
-    lines = textwrap.wrap(short(text, _MOST_LINES * _LINE_LENGTH), _LINE_LENGTH) or [""]
+    text = re.sub("(?<=[≤≥]) ", _FIXED_SPACE, short(text, _MOST_LINES * _LINE_LENGTH))
+    lines = textwrap.wrap(text, _LINE_LENGTH) or [""]
     return [line.replace(_FIXED_SPACE, " ") for line in lines]
 
 

@@ -9,7 +9,8 @@ from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short
 
 # Height of a bar, and of the title and ticks of a panel, in inches.
 _BAR_HEIGHT, _PANEL_HEIGHT = 0.24, 0.95
-_SIDE_LENGTH, _NAME_LENGTH = 32, 28      # characters of a prediction, and of a column
+# Characters of a prediction, of a column and of a rule.
+_SIDE_LENGTH, _NAME_LENGTH, _TITLE_LENGTH = 32, 28, 60
 _LINE_LENGTH = 40       # of two predictions that are side by side
 
 
@@ -19,10 +20,10 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     There is a panel for each node of the path and for a linear leaf, from top to bottom; for a
     forest, there is one for the prediction. It begins with the sum where each feature is at its
     mean, or with the mean prediction of the forest. Each bar is the contribution of a
-    column, red if it is positive and blue if it is negative. The last point is the sum: the margin
-    of the sample, which goes right if the margin is positive, or the prediction. Below the panel of
-    a node are the predictions of the tree for the sample on either side. A new figure has a key of
-    the colours.
+    column, red if it is positive and blue if it is negative. The last point is the sum: the
+    prediction or, of a node, the margin of the sample, its weighted sum minus the limit. The title
+    of a node is its rule with the answer; below its panel is what the tree predicts for either
+    answer. A new figure has a key of the colours.
 
     Parameters
     ----------
@@ -45,12 +46,14 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = ObliqueTreeClassifier(max_depth=2, optimizer=None).fit(X, y)
     >>> [ax.get_title(loc="left") for ax in plot_explanation(tree.explain(X[:1])[0])]
-    ['node 0: left']
+    ['x2 ≤ 2.45: yes']
     """
     plt = import_pyplot()
     if not isinstance(n_terms, Integral) or n_terms < 1:
         raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
-    panels = [_bars(terms, n_terms) for terms in explanation.sums().values()]
+    panels = [_bars(terms, n_terms, "sum" if sides is None else "sum − limit")
+              for terms, sides in zip(
+                  explanation.sums().values(), explanation.sides(), strict=True)]
     if axes is None:
         heights = [_PANEL_HEIGHT + _BAR_HEIGHT * len(bars) for bars in panels] or [1.0]
         figure, axes = plt.subplots(
@@ -67,7 +70,7 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     for title, sides, bars, ax in zip(
             explanation.titles(), explanation.sides(), panels, axes, strict=False):
         _draw(ax, bars, has_zero=sides is not None)     # the boundary
-        ax.set_title(title, fontsize=9, loc="left", parse_math=False)
+        ax.set_title(short(title, _TITLE_LENGTH), fontsize=9, loc="left", parse_math=False)
         if sides is not None:
             _draw_sides(ax, *sides)
     return list(axes[: len(panels)])
@@ -78,7 +81,7 @@ def _draw_sides(ax, left, right):
     left, right = short(left, _SIDE_LENGTH), short(right, _SIDE_LENGTH)
     below = 12 * (len(left) + len(right) > _LINE_LENGTH)
     for place, side, text, offset in (
-            (0.0, "left", f"← left: {left}", 16), (1.0, "right", f"right: {right} →", 16 + below)):
+            (0.0, "left", f"← {left}", 16), (1.0, "right", f"{right} →", 16 + below)):
         ax.annotate(text, (place, 0), xycoords="axes fraction", xytext=(0, -offset),
                     textcoords="offset points", ha=side, va="top", fontsize=8, color=DARK,
                     parse_math=False)
@@ -92,14 +95,14 @@ def _draw_key(figure, explanation):
     if not sides:
         return
     of_nodes, of_predictions = any(sides), None in sides
-    what = " or ".join(["margin"] * of_nodes + ["prediction"] * of_predictions)
+    what = " or ".join(["sum"] * of_nodes + ["prediction"] * of_predictions)
     figure.legend(
         handles=[Patch(color=BLUE, label=f"lowers the {what}{' (to the left)' * of_nodes}"),
                  Patch(color=RED, label=f"raises the {what}{' (to the right)' * of_nodes}")],
         loc="outside lower center", ncols=2, fontsize=8, frameon=False)
 
 
-def _bars(terms, n_terms):
+def _bars(terms, n_terms, total):
     """Start, end, label and colour of each bar."""
     terms = terms.by_column()
     names = [short(name, _NAME_LENGTH) + ("" if np.isnan(value) else f" = {format_value(value)}")
@@ -113,7 +116,7 @@ def _bars(terms, n_terms):
         (begin, end, name, RED if end > begin else BLUE)
         for begin, end, name in zip(ends[:-1], ends[1:], names, strict=True)]
     return [(terms.base, terms.base, terms.base_name, DARK), *bars,
-            (terms.total, terms.total, "sum", DARK)]
+            (terms.total, terms.total, total, DARK)]
 
 
 def _draw(ax, bars, has_zero):

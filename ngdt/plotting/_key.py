@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ngdt._inspection.conditions import is_sum
 from ngdt._util.numbers import format_number
 from ngdt.plotting._blocks import LINE, text_width, write
 from ngdt.plotting._contents import VALUE_COLOR, blend, is_linear
@@ -113,7 +114,7 @@ def _remarks(contents, shown):
 def _bar_remarks(contents, shown, has_slopes):
     captions, remarks = contents.captions, []
     effect = "|weight|" if captions.summary is None else "|weight| × standard deviation"
-    has_sums = any(item >= 0 and contents.is_sum(item) for item in shown)
+    has_sums = any(item >= 0 and is_sum(captions, item) for item in shown)
     if has_sums or has_slopes:
         remarks.append(f"length of a bar: {effect}")
     if has_sums:

@@ -6,8 +6,8 @@ import textwrap
 import numpy as np
 
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.rules import SIGNS, category_rule_of, hidden_terms, rule_of, terms_of
-from ngdt._util.numbers import format_number
+from ngdt._inspection.conditions import condition_of, is_sum
+from ngdt._inspection.rules import hidden_terms, terms_of
 from ngdt.plotting._layout import children
 from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot, short
 
@@ -66,7 +66,7 @@ def draw_split(ax, captions, node, shape, n_bars=5):
         draw_image(ax, weights, shape)
         return
     ax.spines[:].set_color("0.8")
-    if category_rule_of(captions, node) is not None or rule_of(captions, node).is_condition:
+    if not is_sum(captions, node):
         ax.text(0.5, 0.5, _condition(captions, node), ha="center", va="center", fontsize=8,
                 transform=ax.transAxes, parse_math=False)
     else:
@@ -115,14 +115,8 @@ def draw_effects(ax, captions, weights, n_bars):
 
 def _condition(captions, node):
     """Condition for the left child of a split on a single column."""
-    of_categories = category_rule_of(captions, node)
-    if of_categories is not None:
-        return textwrap.fill(of_categories.text(left=True), _NAME_LENGTH)
-    known = captions.summary is not None
-    rule = rule_of(captions, node, digits=None if known else _DIGITS)
-    (feature,), (relation, limit) = rule.features, rule.comparison
-    missing = "\nor missing" if rule.missing_is_left else ""
-    return f"{captions.feature_names[feature]}\n{SIGNS[relation]} {format_number(limit)}{missing}"
+    digits = _DIGITS if captions.summary is None else None
+    return textwrap.fill(condition_of(captions, node, digits=digits).typeset, _NAME_LENGTH)
 
 
 def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None, X=None):

@@ -320,7 +320,7 @@ def test_ranges_of_logits_are_refused():
                           ranges=[[[0.0, 1.0], [0.0, 1.0]]]))
     with pytest.raises(ValueError, match="replace tree_ by one without ranges"):
         model.explain([[0.0]])[0].smallest_change()
-    assert str(model.explain([[0.0]])[0]).splitlines()[0] == "1 (0.731), leaf 0"
+    assert str(model.explain([[0.0]])[0]).splitlines()[0] == "1 (0.731)"
 
 
 def test_classes_that_tie():

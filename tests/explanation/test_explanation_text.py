@@ -20,13 +20,14 @@ from ngdt import (
 )
 from ngdt.export import export_text
 from ngdt.plotting import plot_explanation
+from ngdt.plotting._style import short
 from ngdt.testing.strategies import dyadics, problems
 
 pd = pytest.importorskip("pandas")
 
 UNKNOWN = pytest.mark.filterwarnings("ignore:X. values that did not occur")
 CITIES = ["Lima", "Oslo", "Rome"]
-RELATIONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+RELATIONS = {"<=": np.less_equal, ">=": np.greater_equal}
 
 
 def on_a_table(**arrays):
@@ -64,7 +65,7 @@ def test_terms_of_a_column_are_one_line():
             own = [k for k, each in enumerate(terms.columns) if each == column]
             total = columns.contributions[columns.names.index(name)]
             assert total == pytest.approx(terms.contributions[own].sum())
-        lines = explanation.text().splitlines()[3:5]
+        lines = explanation.text().splitlines()[4:6]
         age = age if i == 0 else f"age = {frame['age'].iloc[i]:g} (mean 14.5)"
         assert {line.split(maxsplit=1)[1] for line in lines} == {city, age}
         rows = explanation.to_frame()
@@ -96,7 +97,8 @@ def test_two_categories_are_one_term(plt):
         labels = [label.get_text() for label in ax.get_yticklabels()]
         lines = re.findall("sex = male$", explanation.text(), re.M)
         assert len(lines) == labels.count("sex = male") == 1
-        assert "(sex" not in f"{explanation} {labels}"
+        terms = [line for line in str(explanation).splitlines() if not line.startswith("if ")]
+        assert "(sex" not in f"{terms} {labels}"
     assert "    -1     sex = male\n    -0.95  age = 0 (mean 9.5)" in str(tree.explain(frame[:1])[0])
     assert "    +1     sex = female\n" in str(tree.explain(frame[1:2])[0])
     changed = tree.explain(frame[1:2])[0].changes_of_one_column()
@@ -144,14 +146,45 @@ def test_names_of_columns_can_be_given(iris, estimator):
         model.explain(X[:1], feature_names=["a"])
 
 
+def following(lines, answers):
+    """The leaf of nested conditions that these answers lead to."""
+    for condition, answer in answers:
+        middle = lines.index("else:")
+        assert lines[0] == condition
+        below = lines[1:middle] if answer == "yes" else lines[middle + 1:]
+        lines = [line.removeprefix("    ") for line in below]
+    return lines
+
+
+@pytest.mark.parametrize("optimizer", [None, "tao"])
+def test_the_answers_of_a_path_lead_to_the_leaf_in_the_text_of_the_tree(optimizer):
+    random, n = np.random.default_rng(0), 300
+    frame = pd.DataFrame({
+        "city": random.choice([*CITIES, None], n), "own": random.random(n) < 0.5,
+        "age": np.where(random.random(n) < 0.2, np.nan, random.normal(size=n))})
+    y = (frame["city"] == "Rome") & frame["own"] | (frame["age"] > 0.5)
+    model = ObliqueTreeClassifier(4, optimizer=optimizer, validation_fraction=None).fit(frame, y)
+    lines, words = export_text(model).splitlines(), set()
+    for explanation in model.explain(frame[:60]):
+        first, *rest = str(explanation).splitlines()
+        starts = [i for i, line in enumerate(rest) if line.startswith("if ")]
+        answers = [(rest[i], re.match("    (yes|no)", rest[i + 1])[1]) for i in starts]
+        assert following(lines[1:], answers)[0] == first
+        assert [title.rpartition(": ")[2] for title in explanation.titles()] == [
+            answer for _, answer in answers]
+        words |= {re.split("[,;]", rest[i + 1])[-2].strip() for i in starts}
+    if optimizer is None:
+        assert {"yes", "city = Lima", "own is True", "age is missing"} <= words
+
+
 def test_limits_are_those_of_the_text_of_the_tree():
     X = np.random.default_rng(0).normal(size=(300, 3))
     model = ObliqueTreeClassifier(3, optimizer=None).fit(X, X[:, 0] * X[:, 1] > 0.2)
     text = export_text(model)
     for explanation in model.explain(X[:40]):
-        said = re.findall(r"(x\d) = \S+ (?:<=|>) (\S+) \(", str(explanation))
-        assert said
-        assert all(f"if {name} <= {limit}:" in text for name, limit in said)
+        said = [line for line in str(explanation).splitlines() if line.startswith("if ")]
+        assert len(said) == len(explanation.path)
+        assert all(line in text for line in said)
 
 
 def test_the_whole_text():
@@ -163,17 +196,19 @@ def test_the_whole_text():
     model._table = replace(model._table, whole=())      # as in a file of an earlier version
     explanation = model.explain([[2.5, 2.0]])[0]
     assert str(explanation) == """\
-no (0.982), leaf 1
-node 0: left, 0.5 below the threshold (0.16 standard deviations); right: yes (0.881)
+no (0.982)
+if 2 * x1 + 1 * x0 <= 7:
+    yes, by 0.5 (0.16 standard deviations); otherwise yes (0.881)
     -1    at the mean
     +0.5  x0 = 2.5 (mean 2)
     +0    x1 = 2 (mean 2)
-node 1: right, x1 = 2 > 1.5 (0.35 standard deviations); left: yes (0.982)
+if x1 <= 1.5:
+    no, x1 = 2 (0.35 standard deviations); otherwise yes (0.982)
 changes to another class:
     x1 2 to 2.26 (0.18 standard deviations): yes (0.881)
     x0 2.5 to 3.01 (0.35 standard deviations): yes (0.881)
     x1 2 to 2.21, x0 2.5 to 2.61 (0.16 standard deviations): yes (0.881)"""
-    assert explanation.text(n_terms=1).splitlines()[2:5] == [
+    assert explanation.text(n_terms=1).splitlines()[3:6] == [
         "    -1    at the mean", "    +0.5  x0 = 2.5 (mean 2)", "    +0    1 more"]
 
 
@@ -184,9 +219,9 @@ def test_values_are_those_of_the_table(plt):
     tree = ObliqueTreeClassifier(1, optimizer=None).fit(frame, year > 2019)
     forest = ObliqueForestClassifier(3, init="random", max_depth=1, optimizer=None, random_state=0)
     forest.fit(frame, year > 2019)
-    for row, text in ((7, "year = 2019 <= 2019 "), (8, "year = 2020 > 2019 ")):
+    for row, answer in ((7, "yes, year = 2019 "), (8, "no, year = 2020 ")):
         explanation = tree.explain(frame[row:row + 1])[0]
-        assert text in str(explanation)
+        assert f"if year <= 2019:\n    {answer}" in str(explanation)
         (change,) = explanation.changes_of_one_column()
         before, after = re.fullmatch(r"year (\S+) to (\S+) .*", str(change)).groups()
         assert float(before) == year[row]
@@ -196,7 +231,7 @@ def test_values_are_those_of_the_table(plt):
         explanation = model.explain(frame[:1])[0]
         (ax,) = explanation.plot()
         labels = " ".join(label.get_text() for label in ax.get_yticklabels())
-        for value in re.findall("= ([0-9.]+)", f"{explanation} {labels}"):
+        for value in re.findall(" = ([0-9.]+)", f"{explanation} {labels}"):
             assert value in ("2012", str(frame["account"][0]), "0.0287")
         assert "2012" in labels
         assert "= 2012 (mean 2018)" in str(explanation)
@@ -230,12 +265,11 @@ def test_conditions_are_true_of_the_sample_and_of_all_beyond(data):
         return
     model = model_of(Tree([[weight]], [threshold], [~0], [~1], [[0.0], [1.0]]))
     explanation = model.explain([[value]])[0]
-    line = str(explanation).splitlines()[1]
-    shown, sign, limit = re.search(r"x0 = (\S+) (\S+) (\S+) \(", line).groups()
+    sign, limit, answer, shown = re.search(
+        r"if x0 (\S+) (\S+):\n    (\S+), x0 = (\S+) ", str(explanation)).groups()
     relation, limit = RELATIONS[sign], float(limit)
-    assert relation(value, limit)
-    assert relation(float(shown), limit)
-    if relation(probe, limit):
+    assert relation(value, limit) == relation(float(shown), limit) == (answer == "yes")
+    if relation(probe, limit) == (answer == "yes"):
         assert model.apply([[probe]])[0] == explanation.leaf
 
 
@@ -270,7 +304,7 @@ def test_frames_need_pandas(monkeypatch, iris):
 def test_categories_are_named():
     model, frame = on_a_table(weights=[[0, 0, 0, 0, 1, 0]], thresholds=[0.5])
     text = str(model.explain(frame[1:2])[0])
-    assert "node 0: left, city is not Rome; right: 1 (0.731)\n" in text
+    assert "if city is Rome:\n    no, city = Oslo; otherwise 1 (0.731)\n" in text
     assert "    city Oslo to Rome: 1 (0.731)" in text
 
 
@@ -326,6 +360,8 @@ def test_missing_numbers_are_called_missing(was_missing):
     model = ObliqueTreeClassifier(1, optimizer=None).fit(X, X[:, 0] > 12)
     (explanation,) = model.explain([[np.nan]])
     assert explanation.path[0].terms.names == ["x0 (missing)"]
+    assert "if x0 <= 12.5:\n    yes, x0 is missing and counts as 9.5; otherwise True " in str(
+        explanation)
     (change,) = explanation.changes_of_one_column()
     assert change.before == {"x0": None}
     assert np.isnan(change.distance)
@@ -338,7 +374,8 @@ def test_predictions_are_written_with_a_decimal():
     y = 1000 + year[:, 0] / 2
     tree = ObliqueTreeRegressor(max_depth=2, leaf="constant", optimizer=None).fit(year, y)
     (explanation,) = tree.explain(year[:1])
-    assert str(explanation).startswith(f"{tree.predict(year[:1])[0]:.1f}, leaf 0")
+    text = f"{tree.predict(year[:1])[0]:.1f} [{tree.n_node_samples[-4]}]"
+    assert str(explanation).startswith(f"{text}\n")
     forest = ObliqueForestRegressor(
         3, init="info_gain", optimizer=None, max_depth=2, random_state=0).fit(year, y)
     (explanation,) = forest.explain(year[:1])
@@ -350,7 +387,7 @@ def test_a_prediction_that_is_cut_says_so():
     X = np.arange(20.0)[:, None]
     model = ObliqueTreeRegressor(0, leaf="linear", optimizer=None).fit(X, X[:, 0])
     first, *_ = model.explain([[100.0]])[0].titles()
-    assert re.fullmatch("leaf 0: 9.*, cut to 19", first)
+    assert re.fullmatch("linear model: 9.*, cut to 19", first)
     assert "cut" not in str(model.explain(X[7:8]))
 
 
@@ -368,7 +405,7 @@ def test_nothing_to_change():
     X = np.arange(10.0)[:, None]
     model = ObliqueTreeRegressor(0, optimizer=None).fit(X, X[:, 0])
     (explanation,) = model.explain(X[:1])
-    assert str(explanation) == "4.5, leaf 0"       # there is no other leaf
+    assert str(explanation) == "4.5 [10]"       # there is no other leaf
     assert repr(explanation) == "<TreeExplanation: 4.5>"
     assert explanation.to_frame().empty
     assert explanation.smallest_change() is None
@@ -396,7 +433,8 @@ def test_bars_lead_from_the_mean_to_the_sum(plt):
     (explanation,) = model_of(tree, X).explain(X[:1])
     axes = explanation.plot(n_terms=3)
     sums = explanation.sums()
-    assert [ax.get_title(loc="left") for ax in axes] == explanation.titles()
+    assert [ax.get_title(loc="left") for ax in axes] == [
+        short(title, 60) for title in explanation.titles()]
     for ax, terms in zip(axes, sums.values(), strict=True):
         bars = ax.patches[1:-1]
         assert bars[0].get_x() == pytest.approx(terms.base)
@@ -421,11 +459,12 @@ def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
         here, other = (right, left) if decision.is_right else (left, right)
         assert str(explanation.prediction) in here
         assert str(decision.otherwise) in other
-        assert left.startswith("← left: ")
+        assert left.startswith("← yes: ")
+        assert right.startswith("no: ")
         assert right.endswith(" →")
     (legend,) = axes[0].figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        "lowers the margin (to the left)", "raises the margin (to the right)"]
+        "lowers the sum (to the left)", "raises the sum (to the right)"]
     forest = ObliqueForestClassifier(2, optimizer=None, random_state=0).fit(X, names[y])
     (ax,) = forest.explain(X[:1])[0].plot()
     assert [text.get_text() for text in ax.figure.legends[0].get_texts()] == [
@@ -457,7 +496,6 @@ def test_long_texts_of_a_picture_do_not_overlap(name, is_below, plt):
     model = ObliqueTreeClassifier(1, optimizer=None).fit(
         X, np.where(X[column] > 20, name, f"no {name}"))
     (ax,) = plot_explanation(model.explain(X[:1])[0])
-    left, right = (text for text in ax.texts if "left: " in text.get_text()
-                   or "right: " in text.get_text())
+    *_, left, right = ax.texts
     assert (left.xyann[1] > right.xyann[1]) == is_below
     assert "a_very_long_n…that_says_all = 0" in [each.get_text() for each in ax.get_yticklabels()]

@@ -269,9 +269,10 @@ def test_bools_are_written_as_bools():
     frame = pd.DataFrame({"own": random.random(80) < 0.5, "x": random.normal(size=80)})
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["own"] & (frame["x"] > -1))
     assert rules_text(model).startswith("if own is False:\n")
-    explanation = str(model.explain(frame[:1])[0])
-    before = bool(frame["own"][0])
-    assert f"own is {before};" in explanation
+    row = frame[frame["own"]][:1]
+    explanation = str(model.explain(row)[0])
+    before = bool(row["own"].iloc[0])
+    assert "if own is False:\n    no, own is True; otherwise False " in explanation
     assert f"own {before} to {not before}: " in explanation
     frame["own"] = frame["own"].astype("boolean").mask(frame.index % 7 == 0)
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["own"].fillna(False))

@@ -1,107 +1,13 @@
-"""Splits and leaves as text, for nested conditions, rules and graphs."""
-
-from dataclasses import dataclass
-from decimal import Decimal
+"""Leaves as text, for nested conditions, rules and graphs."""
 
 import numpy as np
 from scipy.special import softmax
 
+from ngdt._inspection.conditions import is_sum
 from ngdt._inspection.leaf_formulas import has_log_odds, leaf_texts, log_odds_of
 from ngdt._inspection.linear_table import linear_table_of
-from ngdt._inspection.rules import category_rule_of, factor, one_line, rule_of
+from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import format_number
-
-# Relations of conditions for the left child, and their opposites for the right child.
-_OPPOSITE = {"<=": ">", ">=": "<"}
-
-
-@dataclass(frozen=True)
-class Condition:
-    """Condition that the samples of a child of a split meet.
-
-    Attributes
-    ----------
-    subject : str
-        Name of a column, or a sum; for categories, the whole condition.
-    relation : {"<=", ">=", "<", ">", ""}
-        Empty for categories.
-    limit : Decimal or None
-    is_certain : bool
-        False where the order of a sum in floating point decides for some samples.
-    or_missing : bool
-        Whether samples with a missing number meet the condition, too.
-    """
-
-    subject: str
-    relation: str = ""
-    limit: Decimal | None = None
-    is_certain: bool = True
-    or_missing: bool = False
-
-    @property
-    def is_upper(self):
-        """Return whether the limit is an upper one."""
-        return self.relation.startswith("<")
-
-    def __str__(self):
-        if not self.relation:
-            return self.subject
-        return f"{self.subject} {self.relation} {format_number(self.limit)}{self.addition}"
-
-    @property
-    def addition(self):
-        """Text after the limit."""
-        return " (or missing)" if self.or_missing else ""
-
-
-def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
-    """Make the condition that the samples of a child meet.
-
-    Parameters
-    ----------
-    captions : Captions
-    node : int
-    n_terms, digits
-        As for `rule_of`.
-    left : bool, default=True
-        Whether the child is the left one.
-
-    Returns
-    -------
-    Condition
-    """
-    of_categories = category_rule_of(captions, node)
-    if of_categories is not None:
-        return Condition(of_categories.text(left=left))
-    rule = rule_of(captions, node, n_terms, digits)
-    if rule.is_condition:
-        subject = one_line(captions.feature_names[rule.features[0]])
-        relation, limit = rule.comparison
-    else:
-        terms = " ".join(
-            f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {factor(captions, j)}"
-            for weight, j in zip(rule.weights, rule.features, strict=True)) or "0"
-        subject, relation, limit = (
-            f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip(), "<=", rule.threshold)
-    return Condition(subject, relation if left else _OPPOSITE[relation], limit, rule.is_certain,
-                     rule.missing_is_left is left)
-
-
-def first_condition(captions, node, n_terms=None, digits=None):
-    """Make the condition of the child that is written first.
-
-    Parameters
-    ----------
-    captions, node, n_terms, digits
-        As for `condition_of`.
-
-    Returns
-    -------
-    Condition
-    """
-    rule = category_rule_of(captions, node)
-    is_left = rule is None or not rule.is_negation
-    return condition_of(captions, node, n_terms, digits, left=is_left)
 
 
 def missing_in_sums(captions):
@@ -120,7 +26,7 @@ def missing_in_sums(captions):
     if not captions.fill:
         return {}
     for node in range(tree.n_internal):
-        if category_rule_of(captions, node) is None and not rule_of(captions, node).is_condition:
+        if is_sum(captions, node):
             used |= set(np.flatnonzero(tree.dense_weights([node])[0]).tolist())
     if tree.slopes is not None:
         used |= set(np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist())
