@@ -4,6 +4,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +22,7 @@ from ngdt._inspection.rules import (
 )
 from ngdt._util.numbers import format_number, place_between, shortest
 from ngdt.plotting._blocks import Bars, Box, Image, Shares, Strip, Text
-from ngdt.plotting._style import DARK, class_colors, short
+from ngdt.plotting._style import DARK, class_colors, short, shortened
 
 _LINE_LENGTH = 26       # characters of a line of text
 _MOST_LINES = 4         # of a condition or a class
@@ -64,6 +65,13 @@ class Contents:
         known = self._predictions[~np.isnan(self._predictions).any(axis=1)]
         has_range = captions.class_names is None and captions.tree.n_outputs == 1 and len(known)
         self.value_range = (known.min(), known.max()) if has_range else None
+
+    @cached_property
+    def _factors(self):
+        """Names of the features in terms, which are short where that tells them apart."""
+        captions = self.captions
+        return shortened([factor(captions, j) for j in range(len(captions.feature_names))],
+                         _NAME_LENGTH)
 
     @property
     def has_images(self):
@@ -137,7 +145,7 @@ class Contents:
         lengths = np.sign(weights[features]) * effect[:len(features)] / (
             effect.max(initial=0.0) or 1.0)
         names = [
-            f"{_minus(format_number(number))} × {short(factor(captions, j), _NAME_LENGTH)}"
+            f"{_minus(format_number(number))} × {self._factors[j]}"
             for j, number in zip(features, numbers, strict=True)]
         bars = Bars(names, lengths[None], [[DARK] * len(names)])
         return [bars, *self._hidden(effect, n_terms)]
@@ -258,7 +266,7 @@ class Contents:
         classes = np.array([slopes.argmin(axis=0), slopes.argmax(axis=0)])
         lengths = np.take_along_axis(lengths, classes, axis=0) * [[-1], [1]]
         colors = class_colors(len(slopes))
-        names = [short(factor(captions, j), _NAME_LENGTH) for j in shown]
+        names = [self._factors[j] for j in shown]
         bars = Bars(names, lengths / (np.abs(lengths).max() or 1.0),
                     [[colors[c] for c in side] for side in classes])
         return [bars, *self._hidden(effect, self._n_slopes)]
@@ -273,7 +281,7 @@ class Contents:
         else:
             linear = ["linear"] * is_linear(captions.tree, leaf)
             known = [] if np.isnan(prediction).any() else [
-                short(captions.class_names[prediction.argmax()], _NAME_LENGTH)]
+                shortened(captions.class_names, _NAME_LENGTH)[prediction.argmax()]]
             title = ", ".join(known + linear)
         mean = means[leaf].reshape(self.options.shape) if counts[leaf] else None
         return [Text([f"{title} ({counts[leaf]})"], weight="bold"),

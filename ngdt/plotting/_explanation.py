@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from ngdt._util.numbers import format_value
-from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short
+from ngdt.plotting._style import BLUE, DARK, RED, import_pyplot, short, shortened
 
 # Height of a bar, and of the title and ticks of a panel, in inches.
 _BAR_HEIGHT, _PANEL_HEIGHT = 0.24, 0.95
@@ -78,7 +78,7 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
 
 def _draw_sides(ax, left, right):
     """Write the predictions of both sides of the boundary at the ends of the axis."""
-    left, right = short(left, _SIDE_LENGTH), short(right, _SIDE_LENGTH)
+    left, right = shortened([left, right], _SIDE_LENGTH)
     below = 12 * (len(left) + len(right) > _LINE_LENGTH)
     for place, side, text, offset in (
             (0.0, "left", f"← {left}", 16), (1.0, "right", f"{right} →", 16 + below)):
@@ -105,9 +105,10 @@ def _draw_key(figure, explanation):
 def _bars(terms, n_terms, total):
     """Start, end, label and colour of each bar."""
     terms = terms.by_column()
-    names = [short(name, _NAME_LENGTH) + ("" if np.isnan(value) else f" = {format_value(value)}")
-             for name, value, _, _ in terms.rows(n_terms)]
-    changes = [contribution for *_, contribution in terms.rows(n_terms)]
+    rows = terms.rows(n_terms)
+    names = [name if np.isnan(value) else f"{name} = {format_value(value)}" for name, (_, value, *_)
+             in zip(shortened([name for name, *_ in rows], _NAME_LENGTH), rows, strict=True)]
+    changes = [contribution for *_, contribution in rows]
     if len(terms.names) > n_terms:
         names.append(f"{len(terms.names) - n_terms} more")
         changes.append(terms.rest(n_terms))

@@ -6,7 +6,7 @@ from ngdt._inspection.conditions import is_sum
 from ngdt._util.numbers import format_number
 from ngdt.plotting._blocks import LINE, text_width, write
 from ngdt.plotting._contents import VALUE_COLOR, blend, is_linear
-from ngdt.plotting._style import DARK, DIRECTIONS, class_colors, short
+from ngdt.plotting._style import DARK, DIRECTIONS, class_colors, shortened
 
 _SIZE = 0.9
 _SQUARE, _GAP = 1.0, 1.2
@@ -87,8 +87,8 @@ def _colors(contents):
     if names is not None:
         is_few = len(names) <= _MOST_CLASSES and (
             not contents.has_images or contents.options.filled)
-        entries += [(color, short(name, _NAME_LENGTH)) for color, name in zip(
-            class_colors(len(names)), names, strict=True)] if is_few else []
+        entries += zip(class_colors(len(names)), shortened(names, _NAME_LENGTH),
+                       strict=True) if is_few else ()
     elif contents.options.filled and contents.value_range is not None:
         low, high = contents.value_range
         entries += [(blend(VALUE_COLOR, 0.0), format_number(float(low))),

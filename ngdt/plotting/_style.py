@@ -1,5 +1,7 @@
 """Style of all plots: the colours, and the import of matplotlib."""
 
+from collections import Counter
+
 # Diverging and symmetric around white: red weights move samples to the right child, blue ones to
 # the left.
 WEIGHT_COLORS = "RdBu_r"
@@ -56,6 +58,20 @@ def short(name, length):
     name = " ".join(name.splitlines())
     half = (length - 1) // 2
     return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"
+
+
+def shortened(names, length):
+    """Shorten names; those that would then look like another one stay as long as they are.
+
+    Examples
+    --------
+    >>> shortened(["sepal length", "petal length", "petal breadth"], 5)
+    ['se…th', 'petal length', 'petal breadth']
+    """
+    cut = [short(name, length) for name in names]
+    meant = Counter(text for text, _ in set(zip(cut, names, strict=True)))
+    return [text if meant[text] == 1 else short(name, len(name))
+            for text, name in zip(cut, names, strict=True)]
 
 
 def direction_keys():

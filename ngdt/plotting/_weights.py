@@ -9,7 +9,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import condition_of, is_sum
 from ngdt._inspection.rules import hidden_terms, terms_of
 from ngdt.plotting._layout import children
-from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot, short
+from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot, shortened
 
 # Longer names are cut.
 _NAME_LENGTH = 17
@@ -42,7 +42,7 @@ def check_shape(shape, n_features):
 
 def _short_captions(captions):
     return dataclasses.replace(captions, **{
-        which: [short(name, _NAME_LENGTH) for name in getattr(captions, which)]
+        which: shortened(getattr(captions, which), _NAME_LENGTH)
         for which in ("feature_names", "column_names")})
 
 

@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from helpers import complete_children
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._util.numbers import format_number
-from ngdt.export import export_text
-from ngdt.plotting import plot_tree
+from ngdt.export import export_html, export_text
+from ngdt.plotting import plot_tree, plot_weights
 from ngdt.plotting._layout import centers, children, depths
 from ngdt.plotting._style import class_colors
 from ngdt.testing.strategies import trees
@@ -57,6 +57,18 @@ def boxes(ax):
 
 
 # --- what is written ----------------------------------------------------------------------------
+
+
+def test_names_that_are_cut_stay_different():
+    """Those that differ in their middles only are written whole."""
+    columns = [f"{'a' * 20}{middle}{'z' * 20}" for middle in ("left", "right")] + ["b" * 50]
+    labels = [f"{'c' * 20}{middle}{'y' * 20}" for middle in ("no", "yes")]
+    tree = Tree([[1.0, 2.0, 3.0]], [0.0], [~0], [~1], [[2.0, 0.0], [0.0, 2.0]])
+    found = "\n".join(texts(plot_tree(tree, feature_names=columns, class_names=labels)))
+    assert all(name in found for name in columns[:2] + labels)
+    assert columns[2] not in found
+    assert columns[2] in export_html(tree, feature_names=columns)
+    assert set(columns[:2]) < {*texts(plot_weights(tree, feature_names=columns)[0])}
 
 
 def test_the_tree_is_that_of_the_text(classifier, iris):
