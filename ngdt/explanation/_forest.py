@@ -21,7 +21,7 @@ from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import class_goal, range_goal
 from ngdt.explanation._regions import whole_values
 from ngdt.explanation._sums import WeightedSum
-from ngdt.explanation._text import change_lines, term_lines
+from ngdt.explanation._text import CHANGES_UNKNOWN, change_lines, term_lines
 
 # Relative error of sums of contributions, and of the integrals in linear leaves.
 _ROUNDING = 1e-6
@@ -170,9 +170,10 @@ class ForestExplanation(Explanation):
         lines = [f"{self.prediction}, {self._votes_text()}"]
         for title, terms in zip(self.titles(), self.sums().values(), strict=True):
             lines += [title, *term_lines(terms, n_terms)]
-        if self._has_constant_leaves and self._context.classes is not None:
+        if self._context.classes is not None:
             lines += change_lines(
-                "class", self.changes_of_one_column(), None, n_terms, "no change of one column")
+                "class", self.changes_of_one_column(), None, n_terms, "no change of one column",
+            ) if self._has_constant_leaves else [CHANGES_UNKNOWN]
         return "\n".join(lines)
 
     def _votes_text(self):

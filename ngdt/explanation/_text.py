@@ -7,6 +7,8 @@ from ngdt._util.numbers import format_number, format_value, whole_digits
 from ngdt.explanation._context import DIGITS
 from ngdt.explanation._decisions import lines_of
 
+CHANGES_UNKNOWN = "which changes lead to another class is not known: leaves are linear"
+
 
 def text_of_tree(explanation, n_terms):
     """The text of a `TreeExplanation`.
@@ -29,15 +31,23 @@ def text_of_tree(explanation, n_terms):
             lines += term_lines(decision.terms, n_terms)
     for name, terms in explanation.leaf_terms.items():
         lines += [leaf_title(explanation, name, terms), *term_lines(terms, n_terms)]
+    return "\n".join(lines + _changes(explanation, captions.tree, n_terms))
+
+
+def _changes(explanation, tree, n_terms):
+    """The lines on what would change the prediction, or on why there is nothing to say."""
+    is_classifier = explanation._context.classes is not None
+    if tree.n_leaves == 1 and not explanation.leaf_terms:
+        return ["the model is a single leaf: it predicts this for all samples"]
+    if tree.n_leaves == 1 and not is_classifier:
+        return []
+    if is_classifier and tree.slopes is None and len(set(tree.values.argmax(axis=1).tolist())) == 1:
+        return ["all leaves predict this class: no change leads to another one"]
     if not explanation._knows_changes:
-        return "\n".join(lines)
-    is_regression = explanation._context.classes is None
-    if is_regression and captions.tree.n_leaves == 1:
-        return "\n".join(lines)
-    return "\n".join(lines + change_lines(
-        "leaf" if is_regression else "class", explanation.changes_of_one_column(),
-        explanation.smallest_change(), n_terms,
-        "no change of one column or of several numbers"))
+        return [CHANGES_UNKNOWN]
+    return change_lines(
+        "class" if is_classifier else "leaf", explanation.changes_of_one_column(),
+        explanation.smallest_change(), n_terms, "no change of one column or of several numbers")
 
 
 def leaf_title(explanation, name, terms):

@@ -391,6 +391,18 @@ def test_a_prediction_that_is_cut_says_so():
     assert "cut" not in str(model.explain(X[7:8]))
 
 
+def test_explanations_say_why_they_list_no_changes(iris):
+    X = np.arange(20.0)[:, None]
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, X[:, 0] > 9)
+    model.tree_ = model.tree_.replace(values=[[0.0, 1.0], [0.0, 2.0]])
+    assert str(model.explain(X[:1])[0]).endswith(
+        "\nall leaves predict this class: no change leads to another one")
+    forest = ObliqueForestClassifier(
+        2, optimizer=None, leaf="linear", max_depth=1, random_state=0).fit(*iris)
+    assert str(forest.explain(iris[0][:1])[0]).endswith(
+        "\nwhich changes lead to another class is not known: leaves are linear")
+
+
 def test_changes_that_are_not_shown_are_counted():
     X, y = load_wine(return_X_y=True, as_frame=True)
     (explanation,) = ObliqueTreeClassifier(
@@ -405,7 +417,8 @@ def test_nothing_to_change():
     X = np.arange(10.0)[:, None]
     model = ObliqueTreeRegressor(0, optimizer=None).fit(X, X[:, 0])
     (explanation,) = model.explain(X[:1])
-    assert str(explanation) == "4.5 [10]"       # there is no other leaf
+    assert str(explanation) == (
+        "4.5 [10]\nthe model is a single leaf: it predicts this for all samples")
     assert repr(explanation) == "<TreeExplanation: 4.5>"
     assert explanation.to_frame().empty
     assert explanation.smallest_change() is None
