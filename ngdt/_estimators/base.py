@@ -379,12 +379,12 @@ class ObliqueTree(TableEstimator):
         return kind_of(self)
 
     def summary(self) -> str:
-        """Say what the tree is, why it was chosen, and which errors others had.
+        """Say what the tree is, what it was compared with, and why it was chosen.
 
         Returns
         -------
         str
-            A paragraph: the kind of the tree (`kind_`), its size, and what `candidates_` or
+            A few sentences: the kind of the tree (`kind_`), its size, and what `candidates_` or
             `baseline_kept_` tell.
         """
         check_is_fitted(self)

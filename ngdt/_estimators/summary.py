@@ -16,6 +16,7 @@ from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, Regrow, S
 
 # Steps after a training, which do not train a tree as a whole.
 _FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
+_OTHERWISE = "For another kind, set optimizer, init or leaf."
 
 
 class ShowsSummary:
@@ -148,7 +149,7 @@ def tree_summary(estimator):
     chosen = _chosen(estimator)
     sentences = [f"{text[0].upper()}{text[1:]}."]
     if chosen is not None:
-        sentences += _competition(_Table(estimator), chosen)
+        sentences += _competition(estimator, chosen)
     elif estimator.baseline_kept_:
         sentences.append(_kept(estimator))
     sentences += _one_label(estimator)
@@ -196,76 +197,61 @@ def _kept(estimator):
             f"clearly better{where}.")
 
 
-class _Table:
-    """The candidates of a fitted estimator whose errors are known, with words for these."""
-
-    def __init__(self, estimator):
-        found = estimator.candidates_
-        self.names, n = found["candidate"], len(found["candidate"])
-        self.errors, self.deviations, self.leads, self.n_folds = (
-            dict(zip(self.names, found.get(column, [default] * n), strict=True))
-            for column, default in (
-                ("error", np.nan), ("standard_error", np.nan), ("lead", np.nan), ("n_folds", 1)))
-        self.tested = [name for name in self.names if isfinite(self.errors[name])]
-        self.kind, self.is_classifier = estimator.kind_, is_classifier(estimator)
-        self.unit = "" if self.is_classifier else _unit(estimator)
-
-    def number(self, error):
-        """Write an error."""
-        return f"{100 * error:.1f} %" if self.is_classifier else format_number(error)
-
-    def error(self, name, chosen):
-        """The error of a candidate, which left the race if it has fewer folds than the winner."""
-        n, text = self.n_folds[name], self.number(self.errors[name])
-        return text if n == self.n_folds[chosen] else f"{text} (on {count(n, 'fold')})"
-
-
-def _unit(estimator):
-    loss = resolve_loss(estimator, estimator._default_loss)
-    return f", where the mean of y has {estimator.n_outputs_}" if loss.is_squared else (
-        ", in the loss of standardised targets")
-
-
-def _competition(table, chosen):
+def _competition(estimator, chosen):
     """The sentences on the candidates of the default."""
-    if chosen not in table.tested or len(table.tested) < 2:
+    table = estimator.candidates_
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    tested = [row for row in rows if isfinite(row.get("error", np.nan))]
+    own = next((row for row in tested if row["candidate"] == chosen), None)
+    if own is None or len(tested) < 2:
         return ["It was not compared with other trees."]
-    n = table.n_folds[chosen]
-    where = f"the held-out samples of {n} folds" if n > 1 else "held-out samples"
-    own = table.number(table.errors[chosen])
-    if isfinite(table.deviations[chosen]):
-        own += f" (standard error {table.number(table.deviations[chosen])})"
-    first, others = ("It misclassified", "") if table.is_classifier else (
-        "Its error was", "that of ")
-    parts = [f"{first} {own}"]
-    is_pruned = table.kind.startswith(Pruned.noun)
-    if "pruned" in table.tested and not is_pruned:
-        parts.append(f"{others}the {Pruned.noun} {table.error('pruned', chosen)}")
-    remaining = [name for name in table.tested if name != chosen and (
-        is_pruned or name != "pruned")]
-    if remaining:
-        best = min(remaining, key=lambda name: (-table.n_folds[name], table.errors[name]))
-        parts.append(f"{others}the best other, {best}, {table.error(best, chosen)}")
-    *before, last = parts
+    n_folds = own.get("n_folds", 1)
+    folds = f", in {n_folds} folds" if n_folds > 1 else ""
+    measure, write = _measure(estimator)
+    measure += " (log losses)" * ("log_loss" in table)
+    errors = [f"{write(own['error'])}{_notes(own, n_folds)} this one"]
+    errors += [f"{write(row['error'])}{_notes(row, n_folds)} {_noun(row['candidate'])}"
+               for row in tested if row is not own]
     return [
-        f"It was chosen of {len(table.tested)} candidates, as {_why(table, chosen)} on {where}.",
-        f"{', '.join(before)} and {last}{table.unit}."]
+        f"It was compared with {count(len(tested) - 1, 'other')} on samples held out of "
+        f"training{folds}.",
+        f"{measure}: {'; '.join(errors)}.", _why(own, rows[0]["candidate"], estimator), _OTHERWISE]
 
 
-def _why(table, chosen):
-    """Reason why a candidate won."""
-    first = table.names[0]
-    if chosen == first:
-        return "no other was clearly better"
-    if chosen == "single leaf":
-        return "no tree was clearly better than it"
-    lead = table.leads[chosen]
+def _noun(candidate):
+    return Pruned.noun if candidate == Pruned.name else candidate
+
+
+def _notes(row, n_folds):
+    """What is said of an error in parentheses: the log loss, and that there are fewer folds."""
+    notes = [format_number(row["log_loss"])] if "log_loss" in row else []
+    notes += [f"on {count(row['n_folds'], 'fold')}"] if row.get("n_folds", 1) != n_folds else []
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def _measure(estimator):
+    """What errors of candidates are called, and a function that writes one."""
+    if is_classifier(estimator):
+        return "Errors", lambda error: f"{100 * error:.1f} %"
+    if resolve_loss(estimator, estimator._default_loss).is_squared:
+        return "R²", lambda error: f"{round(1 - error / estimator.n_outputs_, 2) + 0.0:.2f}"
+    return "Losses of the standardised targets", format_number
+
+
+def _why(own, first, estimator):
+    """The sentence on why a candidate won."""
+    if own["candidate"] == first:
+        return "It is the first choice, and no other was clearly better."
+    if own["candidate"] == "single leaf":
+        return "No tree was clearly better."
+    lead, of_first = own.get("lead", np.nan), f"{_noun(first)}, the first choice"
     if not isfinite(lead):      # an earlier version has saved none
-        return "no other erred less"
-    what = "had fewer errors" if table.is_classifier else "erred less"
-    return f"it {what} than {first} by {lead:.1f} standard errors" if lead > MIN_LOSS_LEAD else (
-        f"its probabilities were better than those of {first}" if table.is_classifier
-        else f"{first} was not clearly better")
+        return "No other had a smaller error."
+    if lead > MIN_LOSS_LEAD:
+        return f"It was clearly better than {of_first}: by {lead:.1f} standard errors."
+    if is_classifier(estimator):
+        return f"Its probabilities were clearly better than those of {of_first}."
+    return f"A tree with splits is preferred, and {of_first}, was not clearly better."
 
 
 def forest_summary(forest):
@@ -283,9 +269,19 @@ def forest_summary(forest):
     kinds = ", ".join(
         f"{kind} ({n})" for kind, n in Counter(tree.kind_ for tree in trees).most_common())
     n_leaves = sum(tree.tree_.n_leaves for tree in trees)
-    text = (f"Forest of {count(len(trees), 'tree')} with {count(n_leaves, 'leaf', 'leaves')} in "
-            f"all: {kinds}.")
-    tested = [error for error in forest.candidates_.get("error", ()) if isfinite(error)]
-    return text if len(tested) < 2 else (
-        f"{text} How many there are of each kind was chosen of {len(tested)} candidates on "
-        "held-out samples.")
+    sentences = [f"Forest of {count(len(trees), 'tree')} with {count(n_leaves, 'leaf', 'leaves')} "
+                 f"in all: {kinds}."]
+    table = forest.candidates_
+    tested = {name: error for name, error in zip(
+        table.get("candidate", ()), table.get("error", ()), strict=False) if isfinite(error)}
+    if len(tested) > 1:
+        measure, write = _measure(forest)
+        if measure != "R²":
+            of_classes = " of the probabilities" if is_classifier(forest) else ""
+            measure, write = f"Squared errors{of_classes}", format_number
+        errors = "; ".join(f"{write(error)} {name}" for name, error in tested.items())
+        sentences += [
+            "How many there are of each kind was chosen on samples held out of training, such "
+            "that their errors cancel.",
+            f"{measure} of forests of one kind: {errors}.", _OTHERWISE]
+    return " ".join(sentences)

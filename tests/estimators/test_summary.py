@@ -168,53 +168,55 @@ def competed(model, **columns):
     return model.summary().partition(". ")[2]
 
 
+OTHERWISE = " For another kind, set optimizer, init or leaf."
+COMPARED = ("It was compared with 3 others on samples held out of training, in 3 folds. Errors: "
+            "4.1 % this one; 12.0 % (on 1 fold) pruned greedy tree; 8.0 % tao C=1; {} annealed "
+            "depth=2. ")
+
+
 @pytest.mark.parametrize(("columns", "text"), [
-    ({}, "It was chosen of 4 candidates, as no other erred less on the held-out samples of 3 "
-         "folds. It misclassified 4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % "
-         "(on 1 fold) and the best other, annealed depth=2, 6.0 %."),
+    ({}, COMPARED.format("6.0 %") + "No other had a smaller error."),
     ({"error": [0.12, 0.041, 0.08, 0.04], "lead": [0.0, 2.345, 1.0, 2.0]},
-     "It was chosen of 4 candidates, as it had fewer errors than pruned by 2.3 standard errors on "
-     "the held-out samples of 3 folds. It misclassified 4.1 % (standard error 1.4 %), the pruned "
-     "greedy tree 12.0 % (on 1 fold) and the best other, annealed depth=2, 4.0 %."),
+     COMPARED.format("4.0 %") +
+     "It was clearly better than pruned greedy tree, the first choice: by 2.3 standard errors."),
     ({"error": [0.12, 0.041, 0.08, 0.04], "lead": [0.0, 0.1, 0.0, 0.2]},
-     "It was chosen of 4 candidates, as its probabilities were better than those of pruned on the "
-     "held-out samples of 3 folds. It misclassified 4.1 % (standard error 1.4 %), the pruned "
-     "greedy tree 12.0 % (on 1 fold) and the best other, annealed depth=2, 4.0 %."),
+     COMPARED.format("4.0 %") + "Its probabilities were clearly better than those of pruned greedy "
+     "tree, the first choice."),
     ({"candidate": ["pruned", "single leaf", "tao C=1", "annealed depth=2"]},
-     "It was chosen of 4 candidates, as no tree was clearly better than it on the held-out samples "
-     "of 3 folds. It misclassified 4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % (on "
-     "1 fold) and the best other, annealed depth=2, 6.0 %."),
+     COMPARED.format("6.0 %") + "No tree was clearly better."),
+    ({"log_loss": [0.5, 0.25, 0.3333, 1.0]},
+     "It was compared with 3 others on samples held out of training, in 3 folds. Errors (log "
+     "losses): 4.1 % (0.25) this one; 12.0 % (0.5, on 1 fold) pruned greedy tree; 8.0 % (0.333) "
+     "tao C=1; 6.0 % (1) annealed depth=2. No other had a smaller error."),
     # One fold, another column, and a candidate that was not tested.
     ({"n_folds": [1, 1, 0, 1], "error": [0.12, 0.041, np.nan, 0.06], "leaves": [5, 3, 2, 4]},
-     "It was chosen of 3 candidates, as no other erred less on held-out samples. It misclassified "
-     "4.1 % (standard error 1.4 %), the pruned greedy tree 12.0 % and the best other, annealed "
-     "depth=2, 6.0 %."),
-    ({"standard_error": None, "n_folds": None},
-     "It was chosen of 4 candidates, as no other erred less on held-out samples. It misclassified "
-     "4.1 %, the pruned greedy tree 12.0 % and the best other, annealed depth=2, 6.0 %."),
-    ({"error": [np.nan] * 4}, "It was not compared with other trees."),
-    ({"error": None}, "It was not compared with other trees."),
-    ({"chosen": None}, ""),
+     "It was compared with 2 others on samples held out of training. Errors: 4.1 % this one; "
+     "12.0 % pruned greedy tree; 6.0 % annealed depth=2. No other had a smaller error."),
+    ({"standard_error": None, "n_folds": None, "chosen": [True, False, False, False]},
+     "It was compared with 3 others on samples held out of training. Errors: 12.0 % this one; "
+     "4.1 % tao C=0.1; 8.0 % tao C=1; 6.0 % annealed depth=2. It is the first choice, and no other "
+     "was clearly better."),
 ])
 def test_summary_of_a_competition(columns, text):
+    assert competed(fitted(optimizer="tao"), **columns) == text + OTHERWISE
+
+
+@pytest.mark.parametrize(("columns", "text"), [
+    ({"error": [np.nan] * 4}, "It was not compared with other trees."),
+    ({"error": None}, "It was not compared with other trees."), ({"chosen": None}, "")])
+def test_summary_without_a_competition(columns, text):
     assert competed(fitted(optimizer="tao"), **columns) == text
 
 
-def test_summary_of_a_pruned_tree_that_won():
-    text = competed(fitted(optimizer=None, init="pruned"), chosen=[True, False, False, False],
-                    n_folds=[3, 3, 3, 3])
-    assert text.endswith(
-        "It misclassified 12.0 % (standard error 2.0 %) and the best other, tao C=0.1, 4.1 %.")
-
-
-@pytest.mark.parametrize(("loss", "unit"), [
-    (None, ", where the mean of y has 1."), ("absolute_error", ", in the loss of standardised "
-                                                               "targets.")])
-def test_errors_of_regression_have_a_unit(loss, unit):
-    text = competed(regression(optimizer="tao", loss=loss))
-    assert text.endswith(
-        "Its error was 0.041 (standard error 0.014), that of the pruned greedy tree 0.12 (on 1 "
-        f"fold) and that of the best other, annealed depth=2, 0.06{unit}")
+@pytest.mark.parametrize(("loss", "errors"), [
+    (None, "R²: 0.96 this one; 0.88 (on 1 fold) pruned greedy tree; 0.00 tao C=1; "),
+    ("absolute_error", "Losses of the standardised targets: 0.041 this one; 0.12 (on 1 fold) pruned"
+                       " greedy tree; 1 tao C=1; ")])
+def test_errors_of_regression_are_those_of_its_scores(loss, errors):
+    text = competed(regression(optimizer="tao", loss=loss), error=[0.12, 0.041, 1.002, 0.06],
+                    lead=[0.0, 0.5, 0.0, 0.0])
+    assert errors in text
+    assert "A tree with splits is preferred, and pruned greedy tree, the first choice, was " in text
 
 
 @pytest.mark.parametrize(("parameters", "text"), [
@@ -263,9 +265,11 @@ def test_summary_counts_slopes():
 
 def test_summary_of_the_default_has_the_errors_of_candidates():
     model = ObliqueTreeClassifier(2, leaf="constant", random_state=0).fit(*IRIS)
-    error = model.candidates_["error"][model.candidates_["chosen"].index(True)]
-    assert f"It misclassified {100 * error:.1f} % " in model.summary()
-    assert f"of {len(model.candidates_['candidate'])} candidates" in model.summary()
+    table, text = model.candidates_, model.summary()
+    winner = table["chosen"].index(True)
+    assert f": {100 * table['error'][winner]:.1f} % ({table['log_loss'][winner]:.3g}) this" in text
+    assert text.count(" % (") == len(table["candidate"])
+    assert 2 <= text.count(". ") + 1 <= 5
 
 
 def test_summary_of_forests():
@@ -274,9 +278,15 @@ def test_summary_of_forests():
     n_leaves = sum(tree.get_n_leaves() for tree in model)
     assert model.summary() == (
         f"Forest of 3 trees with {n_leaves} leaves in all: random tree (3).")
-    model.candidates_ = {"candidate": ["a", "b"], "error": [0.1, 0.2], "n_trees": [3, 0]}
+    columns = {"candidate": ["a", "b", "c"], "error": [0.1, 0.2, np.nan], "n_trees": [3, 0, 0]}
+    model.candidates_ = columns
     assert model.summary().endswith(
-        " How many there are of each kind was chosen of 2 candidates on held-out samples.")
+        " How many there are of each kind was chosen on samples held out of training, such that "
+        "their errors cancel. Squared errors of the probabilities of forests of one kind: 0.1 a; "
+        "0.2 b." + OTHERWISE)
+    regressor = ObliqueForestRegressor(2, init="random", optimizer=None).fit(*DIABETES)
+    regressor.candidates_ = columns
+    assert "R² of forests of one kind: 0.90 a; 0.80 b." in regressor.summary()
 
 
 def test_summary_of_a_forest_counts_the_kinds_of_its_trees():
