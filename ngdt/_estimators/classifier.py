@@ -165,8 +165,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         trained on, ``standard_error`` the error's own, ``log_loss`` the log loss on these samples,
         ``lead`` how many standard errors of the difference it is better than the first one,
         ``leaves`` the mean number of leaves, ``n_folds`` the number of folds after which it left
-        the race or won, and ``chosen`` whether it won. Only errors of the same ``n_folds`` can be
-        compared.
+        the race or won, ``chosen`` whether it won, and ``shrinkage`` how strongly its leaves are
+        drawn to the nodes above, in samples. Only errors of the same ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or

@@ -8,6 +8,7 @@ from math import isfinite
 import numpy as np
 from sklearn.base import is_classifier
 
+from ngdt._core.structure import parents
 from ngdt._estimators.resolve import is_auto, resolve_loss
 from ngdt._training.choice import MIN_LOSS_LEAD
 from ngdt._util.numbers import count, format_number
@@ -16,6 +17,8 @@ from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, Regrow, S
 
 # Steps after a training, which do not train a tree as a whole.
 _FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
+# Share of what sets a leaf apart from the node above, below which shrinkage is strong.
+_MOST_KEPT = 0.8
 _OTHERWISE = "For another kind, set optimizer, init or leaf."
 
 
@@ -172,6 +175,27 @@ def surprises(estimator):
         found.append(
             f"{_kept(estimator)} With validation_fraction=None, fit returns the trained tree.")
     return found
+
+
+def is_strongly_shrunk(estimator):
+    """Return whether some leaf has lost much of what sets it apart from the node above.
+
+    Parameters
+    ----------
+    estimator : ObliqueTreeClassifier or ObliqueTreeRegressor
+
+    Returns
+    -------
+    bool
+    """
+    table, tree = getattr(estimator, "candidates_", None) or {}, estimator.tree_
+    strength = max((strength for strength, chosen in zip(
+        table.get("shrinkage", ()), table.get("chosen", ()), strict=False) if chosen), default=0.0)
+    if not strength or not tree.n_internal or hasattr(estimator, "_edits") or (
+            estimator._sample_summary.tree is not tree):
+        return False
+    n_above = estimator.n_node_samples[parents(tree)[tree.n_internal:]].min()
+    return bool(n_above / (n_above + strength) < _MOST_KEPT)
 
 
 def _one_label(estimator):

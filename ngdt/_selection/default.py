@@ -133,9 +133,12 @@ class _Race:
         could_split = self._has_splits(*self.choice.trees) and (y != y[0]).any()
         if best.candidate is _SINGLE_LEAF and could_split:
             warnings.warn(_NOTHING_FOUND, UserWarning, stacklevel=6)
+        table = self.choice.table(best.candidate)
+        if self.strengths:
+            table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]
         return TrainingResult(
             best.tree, best.result.history or {"optimizer": []}, best.candidate.name in _BASELINES,
-            self.choice.table(best.candidate))
+            table)
 
     def _ranked(self):
         """The candidates, the winner first: a single leaf, if that is not better."""

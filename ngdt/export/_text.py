@@ -3,7 +3,7 @@
 from numbers import Integral
 
 from ngdt._estimators.base import ObliqueTree
-from ngdt._estimators.summary import headline
+from ngdt._estimators.summary import headline, is_strongly_shrunk
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import first_condition, right_first
 from ngdt._inspection.linear_table import is_linear_model
@@ -80,10 +80,11 @@ def export_text(
     Returns
     -------
     str
-        A line for each condition, each ``else`` and each leaf, after a comment that says what the
-        tree of an estimator is (`ObliqueTreeClassifier.kind_`). A leaf is written as its most
-        probable class, with the probability, or for regression as its values or formulas, one for
-        each target, with the number of its training samples. Formulas of several classes have a
+        A line for each condition, each ``else`` and each leaf, after comments that say what the
+        tree of an estimator is (`ObliqueTreeClassifier.kind_`), and whether the probabilities of
+        some leaf were strongly shrunk (``shrinkage`` in `candidates_`). A leaf is written as its
+        most probable class, with the probability, or for regression as its values or formulas, one
+        for each target, with the number of its training samples. Formulas of several classes have a
         line each.
 
     See Also
@@ -119,6 +120,8 @@ def export_text(
     n_terms = terms_to_show(n_terms, captions.tree, DEFAULT_TERMS)
     estimator = unwrap(model)[1]
     lines = [f"# {headline(estimator)}"] if isinstance(estimator, ObliqueTree) else []
+    if lines and is_strongly_shrunk(estimator):
+        lines.append("# probabilities are shrunk towards those of the nodes above")
     for type_, item, depth in traverse(captions.tree, max_depth, right_first(captions)):
         texts = {"else": ["else:"], "cut": ["..."]}.get(type_, [])
         if type_ == "split":

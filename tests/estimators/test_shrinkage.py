@@ -14,7 +14,9 @@ from ngdt._core.structure import child_ids
 from ngdt._selection import policy
 from ngdt._selection.shrinkage import best_strength, shrunk_trees
 from ngdt._training.choice import Fold
+from ngdt.export import export_text
 from ngdt.losses import BoundedLoss, LogLoss
+from ngdt.pruning import refit_leaves
 from ngdt.testing.strategies import problems
 
 STRENGTHS = 0.0, 0.5, 7.0, 1e6
@@ -157,3 +159,17 @@ def test_groups_have_the_losses_of_their_samples():
     alone = ObliqueTreeClassifier(random_state=0).fit(X, y)
     assert_allclose(fitted.candidates_["log_loss"], alone.candidates_["log_loss"], atol=0.3)
     assert np.isfinite(fitted.candidates_["standard_error"]).all()
+
+
+@pytest.mark.parametrize(("strength", "is_strong"), [(0.0, False), (1.0, False), (100.0, True)])
+def test_the_text_of_a_tree_says_that_shrinkage_is_strong(strength, is_strong, monkeypatch):
+    monkeypatch.setattr(policy, "STRENGTHS", (strength,))
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    y = X[:, 0] > 0
+    model = ObliqueTreeClassifier(2, leaf="constant", random_state=0).fit(X, y)
+    assert dict(zip(model.candidates_["chosen"], model.candidates_["shrinkage"], strict=True))[
+        True] == strength
+    assert ("\n# probabilities are shrunk" in export_text(model)) == is_strong
+    assert "are shrunk" not in export_text(refit_leaves(model, X, y))
+    model.tree_ = model.tree_.replace(values=model.tree_.values)
+    assert "are shrunk" not in export_text(model)
