@@ -66,6 +66,14 @@ def test_the_median_of_sparse_data_is_zero(column, keep_tails):
 
 
 @FORMS
+@pytest.mark.parametrize("unit", [0.1, 1e-6, 1 / 3])
+def test_fences_do_not_depend_on_the_unit_of_the_weights(form, unit):
+    # Exactly a quarter of the samples on a side is beyond the distance that sets the fence.
+    X = form(np.arange(1.0, 401.0).reshape(-1, 1) ** 3)
+    np.testing.assert_array_equal(fences(X, np.full(400, unit)), fences(X, np.ones(400)))
+
+
+@FORMS
 def test_a_tail_ends_at_a_gap(form):
     x = np.concatenate((np.linspace(1.0, 2.0, 50), 8.0 * 1.9 ** np.arange(8), np.full(2, 1e6)))
     X = np.stack((x, -x), axis=1)
