@@ -1,12 +1,17 @@
 """Weights of samples and classes."""
 
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_friedman1
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
-from ngdt.optimizers import SSGD
+from helpers import serves, short
+from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt.initializers import INITIALIZERS
+from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.optimizers import OPTIMIZERS, SSGD, TAO, ShrinkLeaves
 
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
@@ -43,6 +48,59 @@ def test_errors_of_large_weights_have_squares(estimator, unit):
     for name in larger.candidates_.keys() - {"log_loss"}:
         np.testing.assert_equal(larger.candidates_[name], large.candidates_[name])
     np.testing.assert_array_equal(larger.predict(X), large.predict(X))
+
+
+def in_units(unit, algorithm):
+    """An algorithm for weights in a unit: penalties on tree and leaves are counted in samples."""
+    if algorithm is TAO:
+        return TAO(0.1 / unit)
+    return ShrinkLeaves(pseudo_count=5.0 * unit) if algorithm is ShrinkLeaves else short(algorithm)
+
+
+def of_method(method, is_classifier, unit):
+    """A tree of an initializer or an optimizer, for weights in a unit."""
+    estimator, method = ObliqueTreeRegressor(random_state=0), in_units(unit, method)
+    if is_classifier:
+        estimator = ObliqueTreeClassifier(loss=LogLoss(pseudo_count=unit), random_state=0)
+    if type(method) in INITIALIZERS.values():
+        return estimator.set_params(init=method, max_depth=3, optimizer=None)
+    return estimator.set_params(optimizer=method, max_depth=3, leaf="auto")
+
+
+def of_tao(unit, estimator=ObliqueTreeRegressor, **parameters):
+    return estimator(optimizer=TAO(0.1 / unit), random_state=0, **parameters)
+
+
+METHODS = [
+    pytest.param(partial(of_method, each, loss.is_classifier), loss.is_classifier,
+                 id=f"{name}-{loss.name}")
+    for loss in (LogLoss(), SquaredLoss())
+    for name, each in {**INITIALIZERS, **OPTIMIZERS}.items() if serves(each(), loss)]
+OF_TAO = [
+    pytest.param(partial(of_tao, **parameters), False, id=f"tao-{name}")
+    for name, parameters in {
+        "deep": {"leaf": "constant"}, "absolute": {"loss": "absolute_error", "max_depth": 4},
+        "monotone": {"monotonic_cst": [1, 1] + 8 * [0], "max_depth": 3},
+        "limits": {"min_samples_leaf": 10, "max_leaf_nodes": 6, "ccp_alpha": 0.01, "max_depth": 4},
+        "forest": {"estimator": ObliqueForestRegressor, "n_estimators": 2}}.items()]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("highest", [1, 3])
+@pytest.mark.parametrize(("make", "is_classifier"), [*METHODS, *OF_TAO])
+def test_a_factor_of_all_weights_changes_only_what_is_counted_in_samples(
+        make, is_classifier, highest):
+    X, y = make_friedman1(200, noise=1.0, random_state=0)
+    if is_classifier:
+        X, y = (each[:200] for each in load_breast_cancer(return_X_y=True))
+    weight = np.random.default_rng(0).integers(1, highest, len(y), endpoint=True).astype(float)
+    expected, *found = (
+        make(unit=unit).fit(X, y, unit * weight).predict(X)
+        for unit in (1.0, 2.0**-60, 2.0**60, 1e-6, 1e6))
+    for each in found[:2]:
+        np.testing.assert_array_equal(each, expected)
+    for each in found[2:]:      # but for rounding
+        np.testing.assert_allclose(each, expected, rtol=1e-9)
 
 
 @BOTH

@@ -37,7 +37,8 @@ class NodeProblem(NamedTuple):
 
 
 # Effect of a weight, relative to the largest, that is left of a weight of zero by rounding. Of
-# features that depend on others, such as indicators of all categories, 1e-10 was seen.
+# features that depend on others, such as indicators of all categories, 1e-10 was seen. Also, an
+# intercept without weights that is rounding: where costs balance, it must not choose the side.
 _ROUNDING = 1e-9
 
 _PENALTY = {"l1": abs, "l2": lambda weights: 0.5 * weights * weights}
@@ -86,6 +87,8 @@ class NewtonSolver:
             problem.samples, problem.target, problem.C * problem.cost, *initial)
         if self.moments is not None:
             fitted = self._without_rounding(fitted[0]), fitted[1]
+        if abs(fitted[1]) < _ROUNDING and not fitted[0].any():
+            fitted = fitted[0], 0.0
         if fitted[1] == initial[1] and np.array_equal(fitted[0], initial[0]):
             return weights, threshold   # to scale them back would add rounding errors
         weights = fitted[0] / scaling.scale

@@ -35,6 +35,9 @@ _PATIENCE = 3
 # Penalty of linear leaves, which are fitted anew after each pass.
 _LEAF_PENALTY = 30.0
 
+# Share of losses that rounding can make different: of equal ones, it must not choose.
+_TIE = 1e-12
+
 _TINY = np.finfo(np.float64).tiny     # C divided by it is finite
 
 
@@ -246,7 +249,7 @@ class TAORun:
             self._fit_nodes(nodes)
         self._refit_leaves(self.reached[np.argsort(self.samples_by_leaf.samples)])
         metrics = self._metrics()
-        if metrics["objective"] <= self.best[0]:
+        if metrics["objective"] <= (1.0 + _TIE) * self.best[0]:
             self.best = metrics["objective"], self.tree, self.samples_by_leaf
         self.lowest.append(self.best[0])
         self.converged = self.tree == before or (len(self.lowest) > _PATIENCE and not (
@@ -306,12 +309,12 @@ class TAORun:
                 problem.predictions(each, samples, leaf), samples), tree.n_leaves)
             for each in (tree, fitted))
         if tree.slopes is not None and fitted.slopes is None:   # no slope helps
-            self.tree = fitted if after.sum() <= before.sum() else tree
+            self.tree = fitted if after.sum() <= (1.0 + _TIE) * before.sum() else tree
             return
         if problem.directions is not None:      # old and new values may be out of order
             self.tree = fitted
             return
-        better = (after <= before) & (np.bincount(leaf, minlength=tree.n_leaves) > 0)
+        better = (after <= (1.0 + _TIE) * before) & (np.bincount(leaf, minlength=tree.n_leaves) > 0)
         old, new = tree.leaf_arrays(), fitted.leaf_arrays()
         self.tree = tree.replace(**{
             name: None if array is None else np.where(
