@@ -24,7 +24,7 @@ LABELS = np.digitize(TARGETS, [-1.0, 1.0])
 
 MODELS = {
     "default tree": ObliqueTreeClassifier(3, random_state=0),
-    "soft tree": ObliqueTreeRegressor(3, optimizer=Annealed(steps=500, n_teachers=2)),
+    "soft tree": ObliqueTreeRegressor(3, optimizer=Annealed(steps=1000)),
     "sgd": ObliqueTreeClassifier(3, optimizer="ssgd", random_state=0, validation_fraction=0.2),
     "tao": ObliqueTreeClassifier(4, optimizer=["annealed", TAO(tol=0.0)], random_state=0),
     "forest": ObliqueForestClassifier(8, max_depth=3, random_state=0, n_jobs=2),

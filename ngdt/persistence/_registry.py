@@ -54,7 +54,9 @@ _ARGUMENTS = {
 }
 
 # Parameters that a class had once and that files may hold. `load` leaves them out.
-DROPPED = {"TAO": ("accept", "n_jobs", "node_loss", "solver")} | dict.fromkeys(
+DROPPED = {
+    "Annealed": ("n_teachers",), "TAO": ("accept", "n_jobs", "node_loss", "solver"),
+} | dict.fromkeys(
     ("ObliqueTreeClassifier", "ObliqueTreeRegressor", "ObliqueForestClassifier",
      "ObliqueForestRegressor"), ("leaf_features", "leaf_penalty"))
 

@@ -302,7 +302,6 @@ def test_ctrl_c_keeps_the_tree_so_far(init, halves):
     ({"split": CNN(), "input_shape": (1, 8, 8)}, "too small for 2 convolutions"),
     ({"split": lambda shape: torch.nn.Linear(64, 2)}, r"shape \(n,\) or \(n, 1\)"),
     ({"split": lambda shape: torch.nn.Linear(8, 1)}, "fails for a batch of shape"),
-    ({"optimizer": Annealed(n_teachers=3)}, "n_teachers"),
     ({"optimizer": Annealed(expected_samples=100)}, "expected_samples=100"),
     ({"optimizer": Annealed(slope_penalty=7.0)}, "slope_penalty=7.0"),
     ({"optimizer": Annealed(mixing=0.4)}, "mixing=0.4"),

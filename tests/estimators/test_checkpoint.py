@@ -79,7 +79,7 @@ def same(a, b):
 @pytest.mark.parametrize("case", [
     small(Annealed(steps=60)),
     small(Annealed(steps=60), SPARSE),
-    small(Annealed(steps=40, n_teachers=2), classes=False, validation_fraction=0.3),
+    small(Annealed(steps=40), classes=False, validation_fraction=0.3),
     small(EndToEnd(epochs=3), classes=False),
     small(SGD(epochs=5), validation_fraction=0.3),
     small(SSGD(epochs=5, renew=2)),

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from ngdt import ObliqueTreeClassifier, Problem
-from ngdt._methods.soft.teachers import _random_tree, _with_synthetic
+from ngdt import ObliqueTreeClassifier
 from ngdt.initializers import OC1, RandomOblique, SoftGreedy
-from ngdt.losses import SquaredLoss
 from ngdt.optimizers import SGD, TAO, Annealed, EndToEnd
 
 X, Y = load_iris(return_X_y=True)
@@ -34,17 +32,6 @@ def test_constant_columns_change_nothing(params):
     np.testing.assert_allclose(other.weights[:, :4], tree.weights, rtol=1e-5)
     assert not other.weights[:, 4:].any()
     np.testing.assert_array_equal(other.apply(WITH_CONSTANTS), tree.apply(X))
-
-
-def test_nor_what_teachers_draw():
-    drawn = []
-    for data in (X, WITH_CONSTANTS):
-        problem = Problem(data, Y[:, None].astype(float), SquaredLoss(), 1, np.ones(len(X)))
-        random = np.random.RandomState(0)
-        drawn.append((_with_synthetic(problem, random).X[:, :4],
-                      _random_tree(problem, random).thresholds))
-    for with_constants, without in zip(*reversed(drawn), strict=True):
-        np.testing.assert_allclose(with_constants, without, rtol=1e-12)
 
 
 def test_a_table_of_constants_is_drawn_for():

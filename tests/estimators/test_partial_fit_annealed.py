@@ -71,9 +71,9 @@ def test_what_cannot_go_on_is_refused(iris, tmp_path):
             other.partial_fit(X, y)
     with pytest.raises(ValueError, match="expected_samples is for Annealed alone"):
         ObliqueTreeClassifier(optimizer=[expecting, "tao"]).partial_fit(X, y, classes=range(3))
-    teachers = Annealed(n_teachers=2, expected_samples=300)
-    with pytest.raises(ValueError, match="n_teachers=0"):
-        ObliqueTreeRegressor(optimizer=teachers).partial_fit(X, y)
+    mixing = Annealed(mixing=0.4, expected_samples=300)
+    with pytest.raises(ValueError, match="mixing=0"):
+        ObliqueTreeRegressor(optimizer=mixing).partial_fit(X, y)
     single = ObliqueTreeClassifier(0, optimizer=expecting).partial_fit(X, y, classes=range(3))
     assert single.get_n_leaves() == 1
 

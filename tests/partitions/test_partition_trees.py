@@ -344,7 +344,6 @@ def test_empty_partitions_and_unknown_sizes():
     ({"optimizer": "tao"}, "optimizer='tao' cannot train on the partitions"),
     ({"optimizer": TAO()}, "cannot train on the partitions"),
     ({"optimizer": ["annealed"]}, "cannot train on the partitions"),
-    ({"optimizer": Annealed(n_teachers=2)}, "n_teachers=0"),
     ({"optimizer": Annealed(mixing=0.4)}, "mixing=0"),
     ({"optimizer": SSGD(renew="epoch")}, "renew='step'"),
     ({"leaf": "linear"}, "leaf='linear' is not available"),

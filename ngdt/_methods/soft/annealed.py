@@ -8,8 +8,6 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._methods.soft.run import LeafSchedule, SoftOptimizer, SoftSchedule
-from ngdt._methods.soft.teachers import taught_problem
-from ngdt._methods.tao.tao import TAO
 from ngdt._training.control import cosine
 
 # These defaults were chosen on validation samples of nine training sets.
@@ -23,18 +21,12 @@ _DECAY = 0.01
 _N_STEPS, _MAX_EPOCHS = 2250, 300
 # Largest number of samples per mini-batch, and number of mini-batches per epoch of smaller data.
 MAX_BATCH_SIZE, _N_BATCHES = 250, 16
-# Penalties on the slopes of linear leaves, in samples: of a tree, of teachers, and of a tree with
-# teachers. The targets of the latter have little noise, so that it needs next to none.
-_SLOPE_PENALTY, _TEACHER_PENALTY, TAUGHT_PENALTY = 3.0, 1.0, 0.1
-# Steps of the soft training of each teacher, and passes of TAO after it. More of either changed the
-# error of the tree on held-out samples of three sets by less than 0.5 %.
-_TEACHER_STEPS, _TEACHER_PASSES = 1000, 2
+# Penalty on the slopes of linear leaves, in samples.
+_SLOPE_PENALTY = 3.0
 # Error from which the squared loss is linear, in units of the standard deviation of the targets.
 _HUBER_LIMIT = 3.0
 # Losses whose best intercept is the best constant for what the slopes leave.
 _LINEAR_LOSSES = ("squared", "huber", "absolute_error", "quantile")
-# Losses that make a tree of smooth targets predict what that of the targets would.
-TAUGHT_LOSSES = ("squared", "huber")
 
 
 class Annealed(SoftOptimizer):
@@ -89,15 +81,9 @@ class Annealed(SoftOptimizer):
         as often as it is given. The schedules run over them, from call to call, and a part is
         visited as often as `fit` would visit so many samples. None runs the whole schedule in each
         call. `fit` does not use it.
-    n_teachers : int, default=0
-        If positive, a tree of regression is trained on what teachers predict: the mean of as many
-        trees of depth 4 with linear leaves, trained softly and then by :class:`TAO`. So it follows
-        less noise. Of up to 40 000 dense samples, they also label synthetic ones, up to five for
-        each at a quarter of its weight: the sample with a fifth of its features from another one.
-        Each teacher takes about half of the time of a tree.
     slope_penalty : float or "auto", default="auto"
         Penalty on the squared slopes of linear leaves, in samples and in scaled features. "auto" is
-        3, and with teachers 0.1. That of the teachers is 1.
+        3.
     pseudo_count : float, default=0.1
         Weight of the prior, in samples, in each leaf of classification while it is trained.
     cutoff : float in [0, 1), "auto" or None, default="auto"
@@ -136,7 +122,6 @@ class Annealed(SoftOptimizer):
         "steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "mixing": [Interval(Real, 0, 1, closed="both")],
         "expected_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "slope_penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "pseudo_count": [Interval(Real, 0, None, closed="neither")],
         "cutoff": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None],
@@ -155,7 +140,6 @@ class Annealed(SoftOptimizer):
         steps="auto",
         mixing=0.0,
         expected_samples=None,
-        n_teachers=0,
         slope_penalty="auto",
         pseudo_count=0.1,
         cutoff="auto",
@@ -170,7 +154,6 @@ class Annealed(SoftOptimizer):
         self.steps = steps
         self.mixing = mixing
         self.expected_samples = expected_samples
-        self.n_teachers = n_teachers
         self.slope_penalty = slope_penalty
         self.pseudo_count = pseudo_count
         self.cutoff = cutoff
@@ -187,39 +170,10 @@ class Annealed(SoftOptimizer):
         if self.mixing and sparse.issparse(problem.X):
             raise ValueError(
                 f"mixing={self.mixing} is for dense data: use mixing=0, or X.toarray()")
-        if self.n_teachers and problem.loss.name not in TAUGHT_LOSSES:
-            raise ValueError(
-                f"n_teachers is for regression with the squared or the Huber loss, not for "
-                f"loss={problem.loss}: use n_teachers=0")
 
     @property
     def space(self):
         return "row_span" if self.leaf == "constant" else None
-
-    def _optimize(self, tree, problem):
-        if self.n_teachers and tree.n_internal:
-            problem = self.taught(problem)
-        return super()._optimize(tree, problem)
-
-    def taught(self, problem):
-        """The problem with what the teachers predict.
-
-        Parameters
-        ----------
-        problem : Problem
-
-        Returns
-        -------
-        Problem
-            Synthetic samples follow the given ones. Those that are not trained on keep their
-            targets.
-
-        """
-        steps = _TEACHER_STEPS if self.steps == "auto" else self.steps
-        soft = Annealed(leaf="linear", steps=steps, batch_size=self.batch_size,
-                        slope_penalty=_TEACHER_PENALTY)
-        hard = TAO(C=10.0, max_passes=_TEACHER_PASSES)
-        return taught_problem(problem, (soft, hard), self.n_teachers)
 
     def _schedule(self, n_samples, problem):
         batch = self.batch_size
@@ -251,14 +205,12 @@ class Annealed(SoftOptimizer):
         )
 
     def _leaf_schedule(self):
-        penalty = self.slope_penalty
-        if penalty == "auto":
-            penalty = TAUGHT_PENALTY if self.n_teachers else _SLOPE_PENALTY
         return LeafSchedule(
             rate=lambda done: self.leaf_learning_rate * cosine(done),
             huber_limit=_HUBER_LIMIT,
             is_linear=self.leaf == "linear",
-            slope_penalty=penalty,
+            slope_penalty=(
+                _SLOPE_PENALTY if self.slope_penalty == "auto" else self.slope_penalty),
         )
 
     def _epochs(self, steps_per_epoch):

@@ -69,10 +69,10 @@ class SoftRounds(Rounds):
 
     @staticmethod
     def check(optimizer):
-        if optimizer.leaf == "linear" or optimizer.n_teachers or optimizer.mixing:
+        if optimizer.leaf == "linear" or optimizer.mixing:
             raise ValueError(
-                f"optimizer={optimizer!r}: there are no linear leaves, teachers and mixing for "
-                "samples in parts. Use leaf='constant', n_teachers=0 and mixing=0")
+                f"optimizer={optimizer!r}: there are no linear leaves and no mixing for "
+                "samples in parts. Use leaf='constant' and mixing=0")
 
     @property
     def epochs(self):
