@@ -8,14 +8,12 @@ from ngdt.export._html import export_html
 from ngdt.export._json import export_json
 from ngdt.export._leaf_rules import LeafRule, export_rules
 from ngdt.export._onnx import export_onnx, register_onnx_converters
-from ngdt.export._sklearn import PseudoFeatureTree, export_sklearn
 from ngdt.export._sql import export_sql
 from ngdt.export._text import export_text
 
 __all__ = [
     "HeldOutLeaf",
     "LeafRule",
-    "PseudoFeatureTree",
     "export_c",
     "export_frame",
     "export_graphviz",
@@ -23,7 +21,6 @@ __all__ = [
     "export_json",
     "export_onnx",
     "export_rules",
-    "export_sklearn",
     "export_sql",
     "export_text",
     "register_onnx_converters",

@@ -315,7 +315,7 @@ def test_every_export_of_the_package_has_a_format():
                  if name.startswith("export_")}
     # `ngdt show` writes pages; a tree of scikit-learn and a data frame are objects, no files.
     formats = set(EXPORTS) - {"dot"} | {"graphviz"}
-    assert functions == formats | {"frame", "html", "sklearn"}
+    assert functions == formats | {"frame", "html"}
 
 
 class Page(HTMLParser):

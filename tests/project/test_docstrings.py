@@ -86,7 +86,7 @@ def test_public_names_exist_and_are_documented(name):
 # Bases to inherit from, and records that functions return: nothing that a user would call.
 NO_EXAMPLE = {
     "Loss", "Initializer", "Optimizer", "InferenceResult", "LeafRule", "OptimizerResult",
-    "PseudoFeatureTree", "Spread", "SurrogateGradient", "Dataset", "TreeProblem", "Change",
+    "Spread", "SurrogateGradient", "Dataset", "TreeProblem", "Change",
     "Decision", "MonotoneTree", "Prediction", "WeightedSum"}
 
 

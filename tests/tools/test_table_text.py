@@ -16,7 +16,6 @@ from ngdt.export import (
     export_graphviz,
     export_html,
     export_rules,
-    export_sklearn,
     export_sql,
 )
 from ngdt.plotting import plot_tree
@@ -295,9 +294,6 @@ def test_rules_need_a_number_if_one_of_their_conditions_does():
     assert second.startswith("if income <= 60 and income > 20: ")
     assert third.startswith("if income > 60 (or missing): ")
     assert "income ≤ 20 (or missing)" in export_html(model)
-    _, scores, names = export_sklearn(model, frame)
-    assert names == ["income - 60", "income - 20 (or missing)"]
-    np.testing.assert_allclose(scores[:6, 0], income[:6] - 60)
     own = np.array([True, False, None, False] * 10, dtype=object)
     bools = ObliqueTreeClassifier(1, optimizer=None).fit(
         pd.DataFrame({"own": own}), [each is True for each in own])
