@@ -14,7 +14,7 @@ The forms:
 
 - `text`: the conditions of `export_rules`, for all rows as the samples of the summary; numbers in
   leaves have 15 digits.
-- `json`: trees that `Tree.from_json` reads, for encoded rows.
+- `json`: the trees of the document, for encoded rows.
 - `sql`: the query in SQLite. `c`: compiled by `cc -O2 -std=c99`.
 - `onnx`, `onnx_float`: in onnxruntime, with float64, and with float32 against the predictions for
   rows of float32.
@@ -26,6 +26,7 @@ and forests run in other orders.
 """
 
 import ctypes
+import json
 import re
 import shutil
 import sqlite3
@@ -107,14 +108,30 @@ def encoded(model, X):
 
 
 def by_json(model, X):
-    text, X = export_json(model), encoded(model, X)
-    trees = [Tree.from_json(text, number=k) for k in range(len(trees_of(model)))]
+    document, X = json.loads(export_json(model)), encoded(model, X)
+    trees = [_tree_of(each, X.shape[1]) for each in document["trees"]]
     if not is_classifier(model):
         return np.mean([tree.predict(X)[:, 0] for tree in trees], axis=0)
     logits = [tree.predict(X) for tree in trees]
     # Different logits may have the same probability.
     means = logits[0] if len(trees) == 1 else np.mean(softmax(logits, axis=2), axis=0)
     return model.classes_[means.argmax(axis=1)]
+
+
+def _tree_of(written, n_features):
+    nodes, leaves = written["nodes"], written["leaves"]
+
+    def dense(rows):
+        found = np.zeros((len(rows), n_features))
+        for each, row in zip(found, rows, strict=True):
+            each[row["indices"]] = row["values"]
+        return found
+
+    slopes = leaves["slopes"]
+    return Tree(
+        dense(nodes["weights"]), nodes["thresholds"], nodes["left"], nodes["right"],
+        leaves["values"], None if slopes is None else np.array([dense(rows) for rows in slopes]),
+        leaves["ranges"])
 
 
 def by_sql(model, X):

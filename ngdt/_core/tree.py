@@ -19,7 +19,6 @@ from ngdt._core.tree_arrays import (
     numbers,
     sparse_is_faster,
 )
-from ngdt._core.tree_json import read_tree
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_matrix
 
@@ -130,39 +129,6 @@ class Tree(FlatTree):
         Tree(n_internal=2, n_leaves=3, n_features=4, n_outputs=3, max_depth=2)
         """
         return cls(*_arrays_of_sklearn(estimator))
-
-    @classmethod
-    def from_json(cls, text, *, number=None):
-        """Read a tree that `ngdt.export.export_json` has written.
-
-        Parameters
-        ----------
-        text : str or bytes
-            The document.
-        number : int, default=None
-            Index of the tree, of a forest. None reads the only tree of the document.
-
-        Returns
-        -------
-        Tree
-            Equal to the tree that was written, to the last bit. Its weights are stored in the form
-            that takes less memory.
-
-        Raises
-        ------
-        ValueError
-            If the text is no such document, if it is of a newer version, or if it holds several
-            trees and `number` is None.
-
-        Examples
-        --------
-        >>> from ngdt import Tree
-        >>> from ngdt.export import export_json
-        >>> tree = Tree([[1.0, -1.0]], [0.0], [~0], [~1], [[0.0], [1.0]])
-        >>> Tree.from_json(export_json(tree)) == tree
-        True
-        """
-        return read_tree(cls, text, number).compact()
 
     def sparsify(self):
         """The tree with sparse rows of weights, which takes the same decisions.
