@@ -10,16 +10,14 @@ from ngdt._util.version import __version__
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._errors import Mistake
 from ngdt.cli._formats import write
-from ngdt.cli._models import importances, size
+from ngdt.cli._models import size
 from ngdt.cli._pictures import image, pyplot
 from ngdt.export import export_text
 from ngdt.plotting import plot_tree
 
-# Levels and columns of the tree that is drawn, and columns in the picture of the importances.
-_DEPTH, _N_TERMS, _N_IMPORTANCES = 3, 5, 12
-# Ratio of the sizes from which their axis is logarithmic.
-_MAX_RATIO = 20
-_COLORS = {"tree": "#b2182b", "pruned": "#ef8a62", "forest": "#2166ac"}
+# Levels of the tree that is drawn, and columns of each condition of its text.
+_DEPTH, _N_TERMS = 3, 5
+_COLOR = "#2166ac"
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -131,21 +129,13 @@ def _pictures(results, by_name):
         pyplot()
     except Mistake as error:
         return f'<p class="note">There are no pictures: {escape(str(error))}</p>'
-    found = [_figure(_scores(results), "Score of each model, with its 95 % interval."),
-             _figure(_sizes(results), "Score against size of the model: up and left is better.")]
+    found = [_figure(_scores(results), "Score of each model, with its 95 % interval.")]
     if "tree" in by_name:
         tree = by_name["tree"].model
         if tree.get_n_leaves() > 1:
             found += ["<h2>The tree</h2>", _figure(
                 plot_tree(tree, max_depth=_DEPTH).figure,
                 f"{tree.summary()} Trained on all rows; up to {_DEPTH} levels are drawn.")]
-    for name in ("forest", "tree"):
-        if name in by_name and importances(by_name[name].model):
-            found.append(_figure(
-                _importances(by_name[name].model),
-                f"Feature importances of the {name}: shares of each column in what the "
-                "splits gain."))
-            break
     return "\n".join(found)
 
 
@@ -159,69 +149,15 @@ def _figure(figure, caption):
 def _scores(results):
     figure, ax = pyplot().subplots(figsize=(7, 0.8 + 0.45 * len(results)), layout="constrained")
     for y, each in enumerate(results):
-        low, value, high = each.score.low, each.score.value, each.score.high
-        ax.plot([low, high], [y, y], color=_color(each), linewidth=2)
-        ax.plot(value, y, "o", color=_color(each))
+        ax.plot([each.score.low, each.score.high], [y, y], color=_COLOR, linewidth=2)
+        ax.plot(each.score.value, y, "o", color=_COLOR)
     ax.set_yticks(range(len(results)), [each.name for each in results])
     ax.set_ylim(len(results) - 0.5, -0.5)
     ax.set_xlabel(results[0].score.name)
-    _frame(ax)
-    return figure
-
-
-def _sizes(results):
-    figure, ax = pyplot().subplots(figsize=(7, 3.5), layout="constrained")
-    sizes = [each.n_bytes / 1000 for each in results]
-    for each in results:
-        ax.plot(each.n_bytes / 1000, each.score.value, "o", color=_color(each))
-    ax.set(xlabel="size, kB", ylabel=results[0].score.name)
-    ax.margins(x=0.2, y=0.2)
-    ratio = max(sizes) / min(sizes)
-    if ratio > _MAX_RATIO:
-        ax.set_xscale("log")
-        ax.xaxis.get_major_locator().set_params(subs=(1, 3) if ratio < 10_000 else (1,))
-        ax.xaxis.set_minor_formatter("")
-    else:   # a logarithmic axis has few plain numbers, or none, between such sizes
-        ax.set_xlim(0, 1.2 * max(sizes))
-    ax.xaxis.set_major_formatter("{x:g}")
-    _frame(ax)
-    figure.draw_without_rendering()     # so that the places of the labels are known
-    boxes = []
-    for each in results:
-        boxes.append(_labelled(ax, each.name, (each.n_bytes / 1000, each.score.value), boxes))
-    return figure
-
-
-def _labelled(ax, name, point, boxes):
-    """Write a name beside a point, off the boxes of other names; return its own."""
-    label = ax.annotate(name, point, xytext=(6, 4), textcoords="offset points")
-    for k in range(2 * len(boxes) + 2):     # above and below, farther and farther away
-        label.set_position((6, 4 + (-1) ** k * 13 * ((k + 1) // 2)))
-        box = label.get_window_extent()
-        if not any(box.overlaps(other) for other in boxes):
-            break
-    return box
-
-
-def _importances(model):
-    names, shares = zip(*list(importances(model).items())[:_N_IMPORTANCES], strict=True)
-    figure, ax = pyplot().subplots(figsize=(7, 0.8 + 0.3 * len(names)), layout="constrained")
-    ax.barh(range(len(names)), [100 * share for share in shares], color="#2166ac")
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
-    ax.set_xlabel("importance, %")
-    _frame(ax)
-    return figure
-
-
-def _color(result):
-    return _COLORS.get(result.name, "0.35")
-
-
-def _frame(ax):
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="x", color="0.9")
     ax.set_axisbelow(True)
+    return figure
 
 
 def _rules(by_name):

@@ -12,7 +12,6 @@ from errno import ENOSPC
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,8 +26,6 @@ from ngdt.cli import main
 from ngdt.cli._export import FORMATS as EXPORTS
 from ngdt.cli._main import COMMANDS
 from ngdt.cli._options import task_of
-from ngdt.cli._pictures import pyplot
-from ngdt.cli._report import _sizes
 from ngdt.cli._scores import losses, probability_score, probability_scores, score
 from ngdt.deep import DeepTreeClassifier
 from ngdt.deep._structure import score_tree
@@ -364,7 +361,7 @@ def test_compare(file, target, run, folder):
         for line, loss_cell in zip(rows, page.cells[3::n_cells], strict=True):
             assert f" {loss_cell} " in line
     if "matplotlib" in sys.modules:
-        assert len(page.images) >= 3 - (target is None)
+        assert len(page.images) == 1 + ("<h2>The tree</h2>" in report)
         assert all(each.startswith(b"\x89PNG") for each in page.images)
 
 
@@ -400,24 +397,6 @@ def test_results_are_written_to_pipes(arguments, run, tmp_path):
         run(*arguments, "-o", str(pipe))
         assert reader.stdout.read() == expected
     assert pipe.is_fifo()
-
-
-def test_axes_of_sizes_have_plain_numbers():
-    pytest.importorskip("matplotlib")
-    for sizes in ([2700, 3900, 4000], [2700, 90_000], [500, 5 * 10**8], [500, 500]):
-        results = [SimpleNamespace(name=str(k), n_bytes=n, score=SimpleNamespace(
-            name="accuracy", value=0.9)) for k, n in enumerate(sizes)]
-        figure = _sizes(results)
-        figure.canvas.draw()
-        ax = figure.axes[0]
-        low, high = ax.get_xlim()
-        ticks = [tick for which in ("major", "minor") for tick, at in zip(
-            ax.get_xticklabels(which=which), ax.get_xticks(minor=which == "minor"), strict=True)
-            if low <= at <= high and tick.get_text()]
-        assert len(ticks) > 1
-        assert all(float(tick.get_text()) >= 0 for tick in ticks)
-        assert all(low < n / 1000 < high for n in sizes)
-        pyplot().close(figure)
 
 
 def test_scores_of_probabilities_are_those_of_scikit_learn():
@@ -510,19 +489,6 @@ def test_options_that_do_not_exist_have_a_hint(mistake):
         line = mistake("explain", "wine.ngdt", "wine.csv", *option)
         assert f"unrecognized arguments: {' '.join(option)}. Did you mean '--row'?" in line
     assert "Did you mean" not in mistake("show", "wine.ngdt", "--xyz")
-
-
-def test_labels_of_the_picture_of_sizes_do_not_overlap():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    scores = [0.95, 0.9502, 0.9501, 0.7, 0.95]
-    results = [SimpleNamespace(name=f"model {k}", n_bytes=1000 + k, score=SimpleNamespace(
-        value=value, name="accuracy")) for k, value in enumerate(scores)]
-    figure = _sizes(results)
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    pyplot.close(figure)
-    assert len(boxes) == 5
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:k])
 
 
 def test_columns_that_are_missing_are_named(mistake, frame, folder):
