@@ -7,11 +7,11 @@ Why does a tree call this tumour malignant, and what is the least that would cha
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
+from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueTreeClassifier
 from ngdt.optimizers import TAO
-from ngdt.plotting import plot_regions
 
 data = load_breast_cancer(as_frame=True)
 X, y = data.data.filter(like="worst "), data.target_names[data.target]
@@ -27,7 +27,11 @@ two = ["radius", "texture"]
 tree = ObliqueTreeClassifier(max_depth=2, optimizer="tao", random_state=0)
 tree.fit(X_train[two], y_train)
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-plot_regions(tree, X_test[two], y_test, ax=ax)
+DecisionBoundaryDisplay.from_estimator(
+    tree, X_test[two], response_method="predict", cmap="coolwarm", alpha=0.4, ax=ax)
+for label, color in (("benign", "tab:blue"), ("malignant", "tab:red")):
+    ax.scatter(*X_test.loc[y_test == label, two].to_numpy().T, s=9, color=color, label=label)
+ax.legend(loc="upper right")
 some = X_test[two].iloc[[1, 5, 8, 14]]
 for explanation, before in zip(tree.explain(some), some.to_numpy(), strict=True):
     changes = explanation.changes_of_one_column()

@@ -8,11 +8,11 @@ not find them, and no pruning does. Global tree optimization (Bennett, 1994) doe
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.inspection import DecisionBoundaryDisplay
 
 from ngdt import ObliqueTreeClassifier, Tree
 from ngdt.initializers import GreedyLP
 from ngdt.optimizers import GTO
-from ngdt.plotting import plot_regions
 
 # %%
 # The greedy tree solves a linear program at each node, until it makes no training error. Its first
@@ -49,7 +49,9 @@ figure, axes = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained", share
 for (name, model), ax in zip(
         {"greedy": greedy, "pruned": pruned, "GTO": gto}.items(), axes, strict=True):
     model.fit(X, y)
-    plot_regions(model, X, y, ax=ax).label_outer()
+    DecisionBoundaryDisplay.from_estimator(
+        model, X, eps=0.05, response_method="predict", cmap="coolwarm", alpha=0.4, ax=ax)
+    ax.scatter(*X.T, c=y, cmap="coolwarm", s=9)
     draw_splits(model.tree_, ax)
     ax.set_title(f"{name}: {model.tree_.n_internal} splits\n"
                  f"test accuracy {100 * model.score(X_test, y_test):.1f} %")

@@ -11,11 +11,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_diabetes
+from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.model_selection import cross_val_score
 
 from ngdt import ObliqueTreeRegressor
 from ngdt.inference import is_monotone
-from ngdt.plotting import plot_regions
 
 data = load_diabetes(as_frame=True, scaled=False)
 X, y = data.data[["bmi", "bp"]], data.target
@@ -42,11 +42,14 @@ figure, axes = plt.subplots(
 for ax, (name, model), color in zip(
         axes[:2], models.items(), ("tab:orange", "tab:blue"), strict=True):
     score = cross_val_score(model, X, y, cv=5).mean()
-    plot_regions(model.fit(X, y), X, y, ax=ax)
+    style = {"cmap": "viridis", "vmin": y.min(), "vmax": y.max()}
+    shown = DecisionBoundaryDisplay.from_estimator(
+        model.fit(X, y), X, plot_method="pcolormesh", alpha=0.6, ax=ax, **style)
+    ax.scatter(*X.to_numpy().T, c=y, s=14, edgecolors="0.2", linewidths=0.4, **style)
     ax.plot(*line.to_numpy().T, color=color, linestyle="--", linewidth=2)
     ax.set_title(f"{name}: $R^2$ = {score:.2f}")
     axes[2].plot(line.iloc[:, 1], model.predict(line), color=color, linewidth=2, label=name)
-figure.colorbar(axes[1].get_images()[0], ax=axes[1], label="progression (points: true)")
+figure.colorbar(shown.surface_, ax=axes[1], label="progression (points: true)")
 axes[2].set(title=f"{X.columns[0]} of 40", xlabel=X.columns[1], ylabel="predicted progression")
 axes[2].legend()
 plt.show()

@@ -80,7 +80,6 @@ def test_text_of_code_is_in_strings_and_comments(models, export, text):
 @pytest.mark.parametrize("plot", [
     plotting.plot_tree, plotting.plot_weights,
     lambda model: plotting.plot_weights(model, nodes=[model.tree_.n_internal - 1]),
-    lambda model: plotting.plot_regions(model, *formulas()),
     lambda model: plotting.plot_explanation(model.explain(formulas()[0][:1])[0])])
 def test_no_name_is_drawn_as_a_formula(plot):
     pyplot = pytest.importorskip("matplotlib.pyplot")

@@ -1,7 +1,6 @@
 """Plots: their contents, not their looks."""
 
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from helpers import complete_children
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree, plotting
+from ngdt import ObliqueTreeClassifier, Tree, plotting
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -119,15 +118,6 @@ def test_a_loss_of_zero_is_drawn(losses, scale):
     assert plotting.plot_history({"loss": losses}).get_yscale() == scale
 
 
-@pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
-def test_regions(iris, estimator):
-    X, y = iris
-    model = estimator(max_depth=2, optimizer=None, random_state=0).fit(X[:, :2], y)
-    ax = plotting.plot_regions(model, X[:, :2], y, resolution=7)
-    assert ax.get_images()[0].get_array().shape == (7, 7)
-    assert len(ax.collections[0].get_offsets()) == len(X)
-
-
 def test_wrong_arguments(classifier, iris):
     with pytest.raises(ValueError, match="shape"):
         plotting.plot_weights(classifier, shape=(3, 3))
@@ -138,8 +128,6 @@ def test_wrong_arguments(classifier, iris):
     for plot in (plotting.plot_tree, plotting.plot_weights):
         with pytest.raises(ValueError, match="X has 2 features"):
             plot(classifier, X=iris[0][:, :2])
-    with pytest.raises(ValueError, match="two features"):
-        plotting.plot_regions(classifier, iris[0])
     for model in (3, GaussianNB().fit(*iris)):
         with pytest.raises(TypeError, match="model must be a Tree"):
             plotting.plot_tree(model)
@@ -159,31 +147,12 @@ def test_wrong_arguments_of_weights(classifier, arguments):
         plotting.plot_weights(classifier, **arguments)
 
 
-def test_wrong_arguments_of_regions(iris):
-    X, y = iris[0][:, :2], iris[1]
-    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, y)
-    with pytest.raises(TypeError, match="model must be a fitted estimator"):
-        plotting.plot_regions(model.tree_, X)
-    with pytest.raises(ValueError, match=r"y must have shape \(150,\)"):
-        plotting.plot_regions(model, X, y[:3])
-    for resolution in (0, 1, 7.5):
-        with pytest.raises(ValueError, match="resolution must be"):
-            plotting.plot_regions(model, X, resolution=resolution)
-    several = ObliqueTreeRegressor(1, optimizer=None).fit(X, X)
-    with pytest.raises(ValueError, match="model must predict one target"):
-        plotting.plot_regions(several, X)
-
-
 def test_names_are_those_of_the_data_frame(iris):
     pandas = pytest.importorskip("pandas")
     X, y = pandas.DataFrame(iris[0][:, :2], columns=["length", "a name that is too long"]), iris[1]
     model = ObliqueTreeClassifier(2, optimizer=None, init="co2").fit(X, y)
     (ax, *_) = plotting.plot_weights(model)
     assert {text.get_text() for text in ax.texts} == {"length", "a name t…too long"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ax = plotting.plot_regions(model, X, y, resolution=7)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == tuple(X.columns)
 
 
 def test_a_single_axes_will_do(classifier):
@@ -191,12 +160,3 @@ def test_a_single_axes_will_do(classifier):
 
     _, ax = plt.subplots()
     assert plotting.plot_weights(classifier, nodes=[0], axes=ax) == [ax]
-
-
-def test_regions_of_linear_leaves_vary_within_a_leaf():
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    slopes = [[[1.0, 0.0]], [[0.0, 2.0]]]
-    tree = Tree([[1.0, 0.0]], [0.0], [~0], [~1], [[0.0], [1.0]], slopes=slopes)
-    fitted = ObliqueTreeRegressor(init=tree, optimizer=None).fit(X, tree.predict(X)[:, 0])
-    image = plotting.plot_regions(fitted, X, resolution=8).get_images()[0].get_array()
-    assert len(np.unique(image.round(9))) == 4 + 8
