@@ -13,8 +13,9 @@ from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
 from ngdt._core.search import Topology
 from ngdt._methods.soft.epoch import CHUNK, LazyTrainer, SoftTrainer
-from ngdt._methods.soft.leaf_model import Categorical, Gaussian, LossLeaves
+from ngdt._methods.soft.leaf_model import Categorical, LossLeaves
 from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
+from ngdt.losses import HuberLoss
 from reference import soft as naive_soft
 from reference.soft import NaiveTrainer
 
@@ -24,7 +25,7 @@ NOT_LAZY = pytest.mark.parametrize("routing", ["matrix", "visits", "csr"])
 # Adam's step is 10 times the gradient: epsilon drowns the second moment.
 PLAIN = dict(betas=(0.0, 0.0), epsilon=1e6)
 PLAIN_RATE = 1e7
-KERNELS = SimpleNamespace(Categorical=Categorical, Gaussian=Gaussian, LossLeaves=LossLeaves)
+KERNELS = SimpleNamespace(Categorical=Categorical, LossLeaves=LossLeaves)
 
 
 class CaughtUp(LazyTrainer):
@@ -43,7 +44,7 @@ class Case:
                  X=None, y=None, loss=None, **options):
         self.random = random = np.random.default_rng(seed)
         self.leaves, self.cutoff, self.options = leaves, cutoff, options
-        self.loss, self.slope_penalty = loss, 0.02
+        self.loss, self.slope_penalty = loss or HuberLoss(0.7), 0.02
         self.tree = tree or Tree(
             random.normal(size=(m, p)), random.normal(size=m), *random_children(random, m),
             random.normal(size=(m + 1, k)))
@@ -76,9 +77,7 @@ class Case:
             return modules.LossLeaves(
                 self.parameters.copy(), self.y, self.loss, self.slope_penalty, *batch_size)
         arguments = self.parameters.copy(), self.y, self.prior, self.prior_weight, *batch_size
-        if self.leaves == "categorical":
-            return modules.Categorical(*arguments)
-        return modules.Gaussian(*arguments)
+        return modules.Categorical(*arguments)
 
     def kernel(self, routing, batch_size, n_threads=1, lazy=CaughtUp):
         """Trainer, weights and model, which it changes in place."""

@@ -68,8 +68,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         Loss of a leaf, by which trees are compared and pruned, too: "squared" (a leaf predicts the
         mean), for which "squared_error" is another name, "absolute_error" (the median), "quantile"
         (see `QuantileLoss`), "huber", "poisson" (for targets that are not negative), or an object
-        (see :mod:`ngdt.losses`). None is the squared loss. `EndToEnd` minimises a loss of its own,
-        with Gaussian leaves; there, this loss only sets the values of the leaves at the end.
+        (see :mod:`ngdt.losses`). None is the squared loss.
     validation_fraction : float in [0, 1), "auto" or None, default="auto"
         Share of the samples that decide which tree is kept; the winner by default is trained
         on all samples afterwards. "auto": the default trees compete on three folds or, from 2000

@@ -118,7 +118,6 @@ static void slots(int n)
     ngdt_subtract_huber(1.0f, left, n, out);
     ngdt_huber_gradient(1.0f, right, n, left);
     ngdt_sigmoid(3.0f, n, out);
-    ngdt_exp_neg(1.0f, n, p);
     ngdt_adam_step(&(ngdt_adam){0.1f, 0.9f, 0.9f, 0.99f, 1e-8f}, node, n, out, left, p);
     ngdt_adam_wait(&(ngdt_wait){0.9f, 0.1f, 0.9f, 0.99f, 1e-8f}, n, out, left, p);
     void *all[] = {p, left, right, node, out, table, sums, reach, label, mean};

@@ -46,15 +46,10 @@ def slope(tree, right, gamma):
     return gamma * mu * np.where(way > 0, 1 - right, np.where(way < 0, -right, 0.0))
 
 
-class OnlineEM:
-    is_likelihood = True
-
-    def update(self, batch, share, leaf_rate, adam):
-        self.mean += leaf_rate * (self.collect(batch, share) - self.mean)
-
-
-class Categorical(OnlineEM):
+class Categorical:
     """Eq. 13 with a prior."""
+
+    is_likelihood = True
 
     def __init__(self, parameters, y, prior, prior_weight):
         self.parameters = parameters.astype(np.float64)
@@ -64,6 +59,9 @@ class Categorical(OnlineEM):
     def density(self, samples):
         return self.parameters[:, self.y[samples, 0].astype(int)].T
 
+    def update(self, batch, share, leaf_rate, adam):
+        self.mean += leaf_rate * (self.collect(batch, share) - self.mean)
+
     def collect(self, samples, share):
         """Means over the batch, `share` being what each leaf (column) is responsible for."""
         classes = self.y[samples] == np.arange(len(self.prior))
@@ -72,38 +70,6 @@ class Categorical(OnlineEM):
     def fit(self):
         total = self.mean + self.prior_weight * self.prior
         self.parameters = total / total.sum(axis=1, keepdims=True)
-
-    def end_epoch(self):
-        pass
-
-
-class Gaussian(OnlineEM):
-    def __init__(self, parameters, y, prior, prior_weight):
-        self.parameters = parameters.astype(np.float64)
-        self.y, self.prior, self.prior_weight = y, prior, prior_weight
-        self.variance = 1.0
-        self.mean = np.zeros((len(parameters), y.shape[1] + 2))
-
-    def squares(self, samples):
-        return ((self.y[samples][:, None] - self.parameters[None]) ** 2).sum(axis=2)
-
-    def density(self, samples):
-        return np.exp(-np.minimum(self.squares(samples) / (2 * self.variance), 20))
-
-    def collect(self, samples, share):
-        return np.column_stack([
-            share.T @ self.y[samples], share.sum(axis=0),
-            (share * self.squares(samples)).sum(axis=0)])
-
-    def fit(self):
-        sums, responsible = self.mean[:, :-2], self.mean[:, -2:-1]
-        self.parameters = (sums + self.prior_weight * self.prior) / (
-            responsible + self.prior_weight)
-
-    def end_epoch(self):
-        n_targets = self.y.shape[1]
-        self.variance = max(
-            self.mean[:, -1].sum() / (n_targets * self.mean[:, -2].sum()), 1e-6)
 
 
 class LossLeaves:
@@ -144,9 +110,6 @@ class LossLeaves:
         self.parameters -= leaf_rate * step
 
     def fit(self):
-        pass
-
-    def end_epoch(self):
         pass
 
 
@@ -232,7 +195,6 @@ class NaiveTrainer:
             weight = self.weight[batch].sum()
             sums += weight * self.loss(batch, gamma[k]), weight
             self.step(batch, gamma[k], rate[k], keep[k], leaf_rate[k])
-        self.model.end_epoch()
         return sums[0] / sums[1]
 
 

@@ -23,8 +23,6 @@ _N_STEPS, _MAX_EPOCHS = 2250, 300
 MAX_BATCH_SIZE, _N_BATCHES = 250, 16
 # Penalty on the slopes of linear leaves, in samples.
 _SLOPE_PENALTY = 3.0
-# Error from which the squared loss is linear, in units of the standard deviation of the targets.
-_HUBER_LIMIT = 3.0
 # Losses whose best intercept is the best constant for what the slopes leave.
 _LINEAR_LOSSES = ("squared", "huber", "absolute_error", "quantile")
 
@@ -207,7 +205,6 @@ class Annealed(SoftOptimizer):
     def _leaf_schedule(self):
         return LeafSchedule(
             rate=lambda done: self.leaf_learning_rate * cosine(done),
-            huber_limit=_HUBER_LIMIT,
             is_linear=self.leaf == "linear",
             slope_penalty=(
                 _SLOPE_PENALTY if self.slope_penalty == "auto" else self.slope_penalty),

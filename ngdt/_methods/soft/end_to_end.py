@@ -6,11 +6,13 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._methods.soft.run import SoftOptimizer, SoftSchedule, check_image_shape
+from ngdt._methods.soft.run import LeafSchedule, SoftOptimizer, SoftSchedule, check_image_shape
 
 # Number of mini-batches per epoch of small data, which is that of MNIST with 1000 samples each, and
 # least number of samples per mini-batch.
 _N_BATCHES, _MIN_BATCH_SIZE = 60, 10
+# Learning rate of Adam for the leaves of regression.
+_LEAF_RATE = 0.01
 
 
 class EndToEnd(SoftOptimizer):
@@ -20,6 +22,9 @@ class EndToEnd(SoftOptimizer):
     closed form, eq. 13, once per epoch. The M-step of the splits is a step of Adam per mini-batch
     on eq. 14, which has the gradient of the log-likelihood. The steepness rises after each epoch.
     The result routes hard, with leaves refitted to the samples that reach them.
+
+    Deviation: the paper has no regression. For it, splits and leaves are trained by the gradient of
+    the expected loss over the leaves, as by `Annealed`.
 
     Parameters
     ----------
@@ -45,7 +50,7 @@ class EndToEnd(SoftOptimizer):
         Whether weights that are zero in the initial tree stay zero. The splits of `SoftGreedy` with
         random features, or axis-aligned splits, then keep their features.
     pseudo_count : float, default=0.1
-        Weight of the prior, in samples, in each leaf while it is trained.
+        Weight of the prior, in samples, in each leaf of classification while it is trained.
         Deviation: without it, a class whose probability in a leaf is zero could not come back.
     cutoff : float in [0, 1), "auto" or None, default="auto"
         As for `Annealed`.
@@ -143,4 +148,6 @@ class EndToEnd(SoftOptimizer):
             image_shape=self.image_shape if self.spatial_penalty else None,
             keep_zeros=self.keep_zeros,
             cutoff=self.cutoff,
+            leaves=None if problem.loss.is_classifier else LeafSchedule(
+                rate=lambda done: np.full_like(done, _LEAF_RATE)),
         )

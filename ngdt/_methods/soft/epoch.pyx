@@ -146,7 +146,6 @@ cdef class SoftTrainer(MiniBatchLoop):
         for own, saved in zip(self.arrays, arrays, strict=True):
             fill(own, saved)
         self.n_steps_before = n_steps
-        self.model.end_epoch()
 
     def catch_up(self):
         """Bring all weights up to date, if steps leave some of them out."""

@@ -11,7 +11,7 @@ cdef extern from "soft.h" nogil:
 
 cdef class LeafModel:
     cdef readonly int n_leaves
-    cdef readonly object parameters     # probabilities of classes, means, or coefficients
+    cdef readonly object parameters     # probabilities of classes, or coefficients
     cdef readonly bint is_likelihood    # what `value` is; otherwise it is minus a loss
     # Linear leaves have rows of coefficients, as nodes have weights; other leaves have none.
     cdef int rows_per_leaf
@@ -29,10 +29,3 @@ cdef class LeafModel:
     cdef void update(
         self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil
     cdef void m_step(self, int leaf) noexcept nogil
-
-
-cdef class OnlineEM(LeafModel):
-    # Running means of responsibilities, from which leaves are fitted.
-    cdef float[:, ::1] _parameters
-    cdef float[:, ::1] _mean            # responsibility per sample, times what it is summed with
-    cdef double prior_weight

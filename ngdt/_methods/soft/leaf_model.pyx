@@ -1,4 +1,4 @@
-"""Models of the targets in the leaves: likelihoods, fitted by online EM, and losses, by Adam.
+"""Models of the targets in the leaves: classes, fitted by online EM, and losses, by Adam.
 
 `value` and `accumulate` cost one operation per slot, or per slot and target. The M-step of a leaf
 uses running means of h, what the leaf is responsible for of a sample, and of h times what the model
@@ -20,12 +20,11 @@ import numpy as np
 from ngdt._core.regression_losses import HuberLoss
 
 from libc.stdint cimport int32_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from ngdt._core.loss cimport Loss
 
 cdef extern from "soft.h" nogil:
-    void ngdt_exp_neg(float a, Py_ssize_t n, float *x) noexcept
     void ngdt_gather(
         const float *table, const int32_t *label, Py_ssize_t n, float *out) noexcept
     void ngdt_sum_by_label(const int32_t *label, const float *x, Py_ssize_t n, int k,
@@ -41,7 +40,6 @@ cdef extern from "soft.h" nogil:
                         float *first, float *second) noexcept
 
 cdef enum:
-    SLOTS_PER_SUM = 64      # slots whose densities fit the stack
     SLOTS_PER_PASS = 128    # slots whose residuals fit the stack
 
 # Losses and their derivatives are held below this, so that sums of them fit float32.
@@ -84,27 +82,13 @@ cdef class LeafModel:
         for leaf in range(self.n_leaves):
             self.m_step(leaf)
 
-    def end_epoch(self):
-        """Refit what all leaves have in common."""
-
     @property
     def arrays(self):
         """Trainable parameters."""
         return [self.parameters]
 
 
-cdef class OnlineEM(LeafModel):
-    """Common part of leaves that give likelihoods."""
-
-    def __cinit__(self, *args):
-        self.is_likelihood = True
-
-    @property
-    def arrays(self):
-        return [self.parameters, self._mean]
-
-
-cdef class Categorical(OnlineEM):
+cdef class Categorical(LeafModel):
     """Probabilities of classes: Hehn et al. (2020), eq. 13.
 
     Parameters
@@ -118,13 +102,17 @@ cdef class Categorical(OnlineEM):
     batch_size : int
     """
 
+    cdef float[:, ::1] _parameters
+    cdef float[:, ::1] _mean        # running means of h
     cdef const double[:, ::1] y
     cdef double[::1] prior
+    cdef double prior_weight
     cdef float[:, ::1] sums         # per leaf and class: of h, over the density
     cdef int32_t[::1] label         # per slot
     cdef int n_classes
 
     def __init__(self, parameters, y, prior, prior_weight, batch_size):
+        self.is_likelihood = True
         self.n_leaves, self.n_classes = parameters.shape
         self.parameters = parameters
         self._parameters = parameters
@@ -132,6 +120,10 @@ cdef class Categorical(OnlineEM):
         self.sums = np.zeros_like(parameters)
         self.y, self.prior, self.prior_weight = y, prior, prior_weight
         self.label = np.zeros(batch_size, dtype=np.int32)
+
+    @property
+    def arrays(self):
+        return [self.parameters, self._mean]
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         self.label[slot] = <int32_t> self.y[sample, 0]
@@ -169,115 +161,6 @@ cdef class Categorical(OnlineEM):
     cdef void m_step(self, int leaf) noexcept nogil:
         ngdt_probabilities(self.prior_weight, &self.prior[0], &self._mean[leaf, 0],
                            self.n_classes, &self._parameters[leaf, 0])
-
-
-cdef class Gaussian(OnlineEM):
-    """Normal densities with a mean per leaf and one variance, up to a common factor.
-
-    Parameters
-    ----------
-    parameters : ndarray of float32, shape (n_leaves, n_targets)
-        Initial means; changed in place.
-    y : ndarray of float64, shape (n_samples, n_targets)
-    prior : ndarray of shape (n_targets,)
-    prior_weight : float
-    batch_size : int
-    """
-
-    cdef const double[:, ::1] y
-    cdef double[::1] prior
-    cdef double[:, ::1] sums        # per leaf: of h y and, in the last columns, of h and h e^2
-    cdef float[:, ::1] target       # (n_targets, batch_size)
-    cdef readonly double variance
-    cdef int n_targets
-
-    def __init__(self, parameters, y, prior, prior_weight, batch_size):
-        self.n_leaves, self.n_targets = parameters.shape
-        self.parameters = parameters
-        self._parameters = parameters
-        self._mean = np.zeros((self.n_leaves, self.n_targets + 2), dtype=np.float32)
-        self.sums = np.zeros((self.n_leaves, self.n_targets + 2))
-        self.y, self.prior, self.prior_weight = y, prior, prior_weight
-        self.target = np.zeros((self.n_targets, batch_size), dtype=np.float32)
-        self.variance = 1.0     # of standardised targets
-
-    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
-        cdef int t
-        for t in range(self.n_targets):
-            self.target[t, slot] = <float> self.y[sample, t]
-
-    cdef void _squares(
-            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
-        """Squared distances of the targets from the mean of the leaf."""
-        cdef int t, i
-        cdef float mean, e
-        cdef const float *target
-        memset(out, 0, n * sizeof(float))
-        for t in range(self.n_targets):
-            mean, target = self._parameters[leaf, t], &self.target[t, 0]
-            if slots == NULL:
-                for i in range(n):
-                    e = target[first + i] - mean
-                    out[i] += e * e
-            else:
-                for i in range(n):
-                    e = target[slots[i]] - mean
-                    out[i] += e * e
-
-    cdef void value(
-            self, int leaf, const int32_t *slots, int first, int n, float *out) noexcept nogil:
-        self._squares(leaf, slots, first, n, out)
-        ngdt_exp_neg(<float> (0.5 / self.variance), n, out)
-
-    cdef void reset(self, int leaf) noexcept nogil:
-        memset(&self.sums[leaf, 0], 0, (self.n_targets + 2) * sizeof(double))
-
-    cdef void accumulate(
-            self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
-    ) noexcept nogil:
-        cdef int start = 0
-        while start < n:
-            self._accumulate(
-                leaf, slots + start if slots != NULL else NULL, first + start,
-                min(<int> SLOTS_PER_SUM, n - start), grad_value + start)
-            start += SLOTS_PER_SUM
-
-    cdef void _accumulate(
-            self, int leaf, const int32_t *slots, int first, int n, const float *grad_value
-    ) noexcept nogil:
-        cdef double *sums = &self.sums[leaf, 0]
-        cdef float[SLOTS_PER_SUM] squares, density
-        cdef double h
-        cdef int i, t
-        self._squares(leaf, slots, first, n, squares)
-        memcpy(density, squares, n * sizeof(float))
-        ngdt_exp_neg(<float> (0.5 / self.variance), n, density)
-        for i in range(n):
-            h = grad_value[i] * density[i]
-            for t in range(self.n_targets):
-                sums[t] += h * self.target[t, slots[i] if slots != NULL else first + i]
-            sums[self.n_targets] += h
-            sums[self.n_targets + 1] += h * squares[i]
-
-    cdef void update(
-            self, int leaf, double rate, double total, const ngdt_adam *adam) noexcept nogil:
-        cdef int t
-        for t in range(self.n_targets + 2):
-            self._mean[leaf, t] += <float> (
-                rate * (self.sums[leaf, t] / total - self._mean[leaf, t]))
-
-    cdef void m_step(self, int leaf) noexcept nogil:
-        cdef double total = self.prior_weight + self._mean[leaf, self.n_targets]
-        cdef int t
-        for t in range(self.n_targets):
-            self._parameters[leaf, t] = <float> (
-                (self._mean[leaf, t] + self.prior_weight * self.prior[t]) / total)
-
-    def end_epoch(self):
-        responsible, squares = np.asarray(self._mean)[:, -2:].sum(axis=0, dtype=np.float64)
-        if responsible > 0:
-            # Not so small that the log-likelihood leaves the range of the loss.
-            self.variance = max(squares / (self.n_targets * responsible), 1e-6)
 
 
 cdef class LossLeaves(LeafModel):

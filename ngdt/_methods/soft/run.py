@@ -17,7 +17,7 @@ from ngdt._core.sgd.state import random_state, set_random_state
 from ngdt._core.threads import one_blas_thread, usable_threads
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.epoch import CHUNK, LazyTrainer, SoftTrainer
-from ngdt._methods.soft.leaf_model import Categorical, Gaussian, LossLeaves
+from ngdt._methods.soft.leaf_model import Categorical, LossLeaves
 from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
 from ngdt._training.algorithm import OptimizerResult, Progress
 from ngdt._training.control import Pace
@@ -32,6 +32,8 @@ _CUTOFF, _MIN_CUTOFF_WEIGHTS = 0.001, 2**15
 # Least sample weight. A mini-batch may hold samples of this weight only, and the inverse of its
 # weight must fit float32.
 _MIN_SAMPLE_WEIGHT = 1e-30
+# Error from which the squared loss is linear, in units of the standard deviation of the targets.
+_HUBER_LIMIT = 3.0
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,6 @@ class LeafSchedule:
     ----------
     rate : callable
         Learning rate, as those of `SoftSchedule`.
-    huber_limit : float
-        Error from which the squared loss is linear, in units of the encoded targets.
     is_linear : bool
         Whether leaves are linear functions of the scaled features, or constants.
     slope_penalty : float
@@ -51,7 +51,6 @@ class LeafSchedule:
     """
 
     rate: Callable
-    huber_limit: float
     is_linear: bool = False
     slope_penalty: float = 0.0
 
@@ -213,18 +212,15 @@ class SoftRun:
     def _leaf_model(self):
         if self.schedule.leaves is not None:
             return self._loss_leaves()
-        problem, tree = self.problem, self.tree
-        arguments = problem.y, *self._prior(), self.schedule.batch_size
-        if not problem.loss.is_classifier:
-            return Gaussian(tree.values.astype(np.float32), *arguments)
-        return Categorical(softmax(tree.values, axis=1).astype(np.float32), *arguments)
+        return Categorical(softmax(self.tree.values, axis=1).astype(np.float32), self.problem.y,
+                           *self._prior(), self.schedule.batch_size)
 
     def _prior(self):
-        """Mean prediction for all samples, and its weight in a leaf, as a share of them."""
+        """Share of each class in all samples, and its weight in a leaf, as a share of them."""
         problem, samples = self.problem, self.samples
         share = self.sample_weight[samples]
         share /= share.sum()
-        prior = share @ problem.y[samples] if not problem.loss.is_classifier else np.bincount(
+        prior = np.bincount(
             problem.y[samples, 0].astype(np.intp), weights=share, minlength=problem.n_outputs)
         return prior, self.schedule.pseudo_count / len(samples)
 
@@ -234,7 +230,7 @@ class SoftRun:
         parameters = np.zeros((self.tree.values.size, n_slopes + 1), dtype=np.float32)
         parameters[:, -1] = self.tree.values.ravel()
         # With the squared loss, outliers would direct the splits.
-        loss = HuberLoss(leaves.huber_limit) if problem.loss.is_squared else problem.loss
+        loss = HuberLoss(_HUBER_LIMIT) if problem.loss.is_squared else problem.loss
         return LossLeaves(
             parameters, problem.y, loss, leaves.slope_penalty / len(self.samples),
             self.schedule.batch_size)
@@ -283,7 +279,6 @@ class SoftRun:
                 **({"mixed": tuple(each[places] for each in mixed)} if mixed else {}))
             self.gamma = gamma[-1]
         self.trainer.catch_up()
-        self.model.end_epoch()
         if not schedule.refit_every_step:
             self.trainer.refit()
         evaluate = epoch in evaluated or (pace.is_finished and bool(evaluated))

@@ -47,14 +47,6 @@ CLONES void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s)
     }
 }
 
-CLONES void ngdt_exp_neg(float a, ptrdiff_t n, float *x)
-{
-    for (ptrdiff_t b = 0; b < n; b++) {
-        float y = a * x[b];
-        x[b] = exp_small(-(y < 20.0f ? y : 20.0f));
-    }
-}
-
 CLONES void ngdt_lerp(const float *restrict p, const float *restrict left,
                       const float *restrict right, ptrdiff_t n, float *restrict out)
 {

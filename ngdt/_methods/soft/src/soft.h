@@ -38,8 +38,6 @@ static inline void ngdt_keep_tiny(unsigned mode)
 
 /* s = 1 / (1 + exp(-gamma * s)), with gamma * s clipped to +-20. */
 void ngdt_sigmoid(float gamma, ptrdiff_t n, float *s);
-/* x = exp(-min(a * x, 20)) for a and x not negative */
-void ngdt_exp_neg(float a, ptrdiff_t n, float *x);
 /* out = (1 - p) * left + p * right, computed as the side with the larger share plus a share of the
  * difference. So a small right is not lost beside left where p is 1, and equal sides give exactly
  * what they are: Adam would make steps of the rounding errors. */
