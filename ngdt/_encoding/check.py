@@ -1,7 +1,6 @@
 """Check tables, and read their values."""
 
 import re
-import warnings
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from ngdt._util.validation import (
     error_prefix,
     refuse_mask,
 )
+from ngdt._util.warn import warn
 
 # Share of the values of a column of text that spell numbers from which they are probably meant.
 _SPELLED_SHARE = 0.95
@@ -172,11 +172,11 @@ def _warn_of_spelled_numbers(columns, categorical, categories):
         share = sum(value in spelled for value in present) / max(1, len(present))
         if share >= _SPELLED_SHARE:
             example, name = next(value for value in present if value in spelled), columns.names[j]
-            warnings.warn(
+            warn(
                 f"X: column {name!r} is text, but its values spell numbers, such as {example!r}, "
                 "and each is a category. Convert it to numbers, as pandas.to_numeric does, without "
                 f"signs between thousands; if they are codes, by X.astype({{{name!r}: "
-                "'category'})", stacklevel=2)
+                "'category'})")
 
 
 def _spells_number(text):

@@ -1,6 +1,5 @@
 """Checks of targets: labels, or the numbers of regression."""
 
-import warnings
 from numbers import Real
 
 import narwhals as nw
@@ -10,6 +9,7 @@ from sklearn.utils.validation import _check_y
 
 from ngdt._encoding.columns import TIMES, is_missing
 from ngdt._util.validation import TOO_LARGE, error_prefix, refuse_mask
+from ngdt._util.warn import warn
 
 
 def warn_of_target(X, y):
@@ -25,9 +25,9 @@ def warn_of_target(X, y):
         return
     column = X[name]
     if type(column) is type(y) and column.equals(y):
-        warnings.warn(
+        warn(
             f"X: column {name!r} is y itself, and says what is to be predicted: fit with "
-            f"X.drop(columns={name!r})", stacklevel=2)
+            f"X.drop(columns={name!r})")
 
 
 def check_targets(estimator, y, **check_params):

@@ -1,6 +1,5 @@
 """Encoding of a table: one-hot categories, values and indicators of missing numbers."""
 
-import warnings
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from ngdt._encoding.categories import MIN_SAMPLES, Categories, category_text, pl
 from ngdt._encoding.columns import column_indices
 from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample
+from ngdt._util.warn import warn
 
 # Memory of a dense encoded table, in bytes, above which it is a CSR matrix if that is smaller. Soft
 # training on CSR matrices takes ten times as long.
@@ -267,9 +267,9 @@ class Table:
             if np.count_nonzero(is_unknown) > _UNKNOWN_SHARE * len(values):
                 unknown.append(_describe_unknown(self.names[j], values, is_unknown, categories))
         if unknown and name is not None:
-            warnings.warn(
+            warn(
                 f"{name}: values that did not occur in training: {'; '.join(unknown)}. All count "
-                "as unknown categories", stacklevel=2)
+                "as unknown categories")
         return tuple(map(np.concatenate, zip(*found, strict=True)))
 
     def _fill(self, numbers):
@@ -330,10 +330,9 @@ def _fit_categories(values, present, name):
             "numbers. Convert them all to strings") from error
     # With fewer samples, two categories are always rare.
     if not found.frequent and len(found.rare) > 1 and np.count_nonzero(present) >= 2 * MIN_SAMPLES:
-        warnings.warn(
+        warn(
             f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
-            "feature, which is constant: drop the column, or put its values into groups",
-            stacklevel=2)
+            "feature, which is constant: drop the column, or put its values into groups")
     return found
 
 

@@ -1,6 +1,5 @@
 """Encoding of y as the targets of training, and decoding of the leaf values."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from ngdt._core.winsorize import fences, winsorized
 from ngdt._encoding.check_targets import as_labels
 from ngdt._encoding.columns import is_missing
 from ngdt._util.validation import check_finite, check_size_of_weights, error_prefix
+from ngdt._util.warn import warn
 
 # Largest rounding error of a leaf value, relative to the mean of the targets that is added to it.
 ROUNDING = 1e-13
@@ -87,9 +87,9 @@ class ClassTargets:
             return cls(classes)
         classes = np.unique(y)
         if classes.dtype.kind == "f" and len(classes) > _MANY_FLOATS:
-            warnings.warn(
+            warn(
                 f"y holds {len(classes)} different numbers as floats, and each is a class. For "
-                "amounts, use a regressor; for codes, y.astype(int)", stacklevel=2)
+                "amounts, use a regressor; for codes, y.astype(int)")
         return cls(classes)
 
     def encode(self, y):

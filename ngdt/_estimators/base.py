@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -49,6 +48,7 @@ from ngdt._training.monotone import monotone_leaves
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import sequence_of
 from ngdt._util.validation import error_prefix
+from ngdt._util.warn import warn
 from ngdt.explanation import Explanations
 from ngdt.explanation._tree import explain_tree
 from ngdt.initializers import Initializer
@@ -166,7 +166,7 @@ class ObliqueTree(TableEstimator):
         if self.verbose:
             print(f"[ngdt] {self.summary()}")
         for text in surprises(self):
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warn(text)
         return run.warn()
 
     def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
@@ -464,6 +464,6 @@ def _warn_of_equal_targets(problem):
     """Warn if there is nothing to learn: a default is not asked for a single leaf."""
     y = problem.y[problem.training_samples]
     if (y == y[0]).all():
-        warnings.warn(
+        warn(
             f"y is the same in all samples, {len(y)} in number: the model predicts it for all "
-            "rows. Add samples with other values of y", UserWarning, stacklevel=5)
+            "rows. Add samples with other values of y")

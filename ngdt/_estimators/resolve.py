@@ -1,6 +1,5 @@
 """Resolve the parameters of an estimator to an initializer, optimizers, loss and baseline."""
 
-import warnings
 from math import ceil
 from numbers import Integral
 
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
 from ngdt._util.validation import did_you_mean
+from ngdt._util.warn import warn
 from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
 from ngdt.losses import ALIASES, LOSSES, get_loss
 from ngdt.optimizers import OPTIMIZERS, Annealed, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
@@ -164,9 +164,9 @@ def warn_of_slopes(estimator, init, optimizers):
         If the optimizers replace the linear leaves of the given tree.
     """
     if _lose_slopes(estimator, init, optimizers):
-        warnings.warn(
+        warn(
             "partial_fit replaced the linear leaves of the present tree by constant ones. Fit with "
-            "leaf='constant' before partial_fit", UserWarning, stacklevel=5)
+            "leaf='constant' before partial_fit")
 
 
 def _lose_slopes(estimator, init, optimizers):

@@ -3,7 +3,6 @@
 import signal
 import sys
 import threading
-import warnings
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from ngdt._selection.sample import training_in_time
 from ngdt._training.control import Control, Deadline
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
+from ngdt._util.warn import warn
 
 # Modules of scikit-learn that call `fit` once. Others do so in loops, such as searches and
 # ensembles, which go on with the next model unless KeyboardInterrupt ends them.
@@ -101,8 +101,7 @@ class Run:
     def warn(self):
         """The estimator, with a warning of what ended the training before its time, if any."""
         if self.cut is not None:
-            # Of the line that calls `fit`, above its body and the decorator of scikit-learn.
-            warnings.warn(self.cut.message, ConvergenceWarning, stacklevel=4)
+            warn(self.cut.message, ConvergenceWarning)
         return self.estimator
 
 

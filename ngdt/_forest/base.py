@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -51,6 +50,7 @@ from ngdt._forest.trial import compete
 from ngdt._selection.candidates import candidate
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_weight, error_prefix
+from ngdt._util.warn import warn
 from ngdt.explanation import Explanations
 from ngdt.explanation._forest import explain_forest
 from ngdt.initializers import Initializer
@@ -217,9 +217,7 @@ class ObliqueForest(TableEstimator):
             before = before + self._estimators(growth.trees, run.fitted)
             run.interrupted, run.was_cut = growth.interrupted, growth.was_cut
         else:
-            warnings.warn(
-                "Nothing was trained: with warm_start=True, raise n_estimators to add trees",
-                stacklevel=4)
+            warn("Nothing was trained: with warm_start=True, raise n_estimators to add trees")
         run.result = before, sampling, y, sample_weight
 
     def _set_fitted(self, run):

@@ -1,11 +1,11 @@
 """Predictions of a forest for its training samples, by trees that were not trained on them."""
 
-import warnings
 
 import numpy as np
 from scipy.special import softmax
 
 from ngdt._util.validation import error_prefix
+from ngdt._util.warn import warn
 
 # Share of samples without a prediction above which there is a warning. About one sample in a
 # hundred is drawn for each of ten trees.
@@ -57,8 +57,7 @@ def out_of_bag_predictions(problem, sampling, estimators):
             estimators) else (
             "may have been drawn for every tree, since training ended while kinds of trees were "
             "compared: give it more time")
-        warnings.warn(
-            f"{unknown:.0%} of the samples have no out-of-bag prediction. They {why}", stacklevel=7)
+        warn(f"{unknown:.0%} of the samples have no out-of-bag prediction. They {why}")
     return np.divide(total, n_trees, out=np.full(total.shape, np.nan), where=n_trees > 0)
 
 

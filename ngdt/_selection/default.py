@@ -1,6 +1,5 @@
 """The default: candidates are compared on held-out samples, and the winner is trained on all."""
 
-import warnings
 from functools import cached_property, partial
 from time import monotonic
 from typing import NamedTuple
@@ -26,6 +25,7 @@ from ngdt._training.choice import (
 from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
+from ngdt._util.warn import warn
 from ngdt.initializers import InfoGain, ModelTree
 
 _PRUNED, _SINGLE_LEAF = candidate("pruned", "pruned"), candidate("single leaf", SingleLeaf())
@@ -132,7 +132,7 @@ class _Race:
         y = self.problem.y[self.problem.training_samples]
         could_split = self._has_splits(*self.choice.trees) and (y != y[0]).any()
         if best.candidate is _SINGLE_LEAF and could_split:
-            warnings.warn(_NOTHING_FOUND, UserWarning, stacklevel=6)
+            warn(_NOTHING_FOUND)
         table = self.choice.table(best.candidate)
         if self.strengths:
             table["shrinkage"] = [self.strengths.get(each, 0.0) for each in self.choice.candidates]

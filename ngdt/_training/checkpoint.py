@@ -1,7 +1,6 @@
 """The checkpoint of a training in a file, so that a killed process loses little of it."""
 
 import os
-import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from glob import escape
@@ -13,6 +12,7 @@ from ngdt._core.tree import Tree
 from ngdt._files.container import check_replaceable, path_of_file, read, replacing, write
 from ngdt._files.values import ValueReader, ValueWriter, require_arrays
 from ngdt._training.control import Checkpoint
+from ngdt._util.warn import warn
 
 FORMAT = "ngdt checkpoint"
 # Least seconds between two writes, and largest share of the time that they take.
@@ -201,7 +201,7 @@ class CheckpointFile(Checkpoint):
     def _warn(self, message):
         if not self._warned:
             self._warned = True
-            warnings.warn(f"checkpoint: {message}. The training goes on", stacklevel=2)
+            warn(f"checkpoint: {message}. The training goes on")
 
     def _signature(self):
         try:

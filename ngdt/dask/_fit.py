@@ -61,7 +61,7 @@ class Fit:
         optimizers = [] if self.optimizer is None else [self.optimizer]
         init, problem = self.data.initial(optimizers), self.data.problem.doing(TRAINING_WORK)
         tree = initial = init if isinstance(init, Tree) else init.initialize(problem)
-        warn_of_slopes(tree, self.estimator, stacklevel=7)
+        warn_of_slopes(tree, self.estimator)
         if optimizers and tree.n_internal:
             training = Training(
                 self.optimizer, problem.refit_leaves(tree), problem, self.partitions,

@@ -79,7 +79,7 @@ class ForestFit:
         data, optimizers = self.data, [] if self.optimizer is None else [self.optimizer]
         self.init = data.initial(optimizers)
         if isinstance(self.init, Tree):
-            warn_of_slopes(self.init, estimator, stacklevel=7)
+            warn_of_slopes(self.init, estimator)
             if self.draws[0].features is not None:
                 raise ValueError(
                     "init is a tree of all features: use max_features=None, or an initializer")

@@ -1,6 +1,5 @@
 """Reading of collections as blocks, for trees and forests on partitions."""
 
-import warnings
 from itertools import chain
 
 import dask
@@ -20,6 +19,7 @@ from ngdt._methods.random.random_complete import default_depth
 from ngdt._training.control import NO_CONTROL
 from ngdt._training.folds import problem_of, problem_with_moments
 from ngdt._util.validation import error_prefix
+from ngdt._util.warn import warn
 from ngdt.dask._blocks import encode, glance, join, partitions_of
 from ngdt.dask._training import ROUNDS, Partitions
 from ngdt.optimizers import Annealed
@@ -234,12 +234,12 @@ def seed_of(estimator):
     return int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
 
 
-def warn_of_slopes(tree, estimator, stacklevel):
+def warn_of_slopes(tree, estimator):
     """Warn that linear leaves of an initial tree become constant, unless `leaf` says so."""
     if tree.slopes is not None and estimator.leaf != "constant":
-        warnings.warn(
+        warn(
             "ngdt.dask replaced the linear leaves of the initial tree by constant ones. Use "
-            "leaf='constant', or the estimators of ngdt on data in memory", stacklevel=stacklevel)
+            "leaf='constant', or the estimators of ngdt on data in memory")
 
 
 def _resolve_loss(estimator):

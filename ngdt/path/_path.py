@@ -1,6 +1,5 @@
 """Trees for a decreasing sequence of C, each trained from the one before."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -14,6 +13,7 @@ from ngdt._encoding.check import check_samples
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._estimators.run import running
 from ngdt._util.validation import error_prefix
+from ngdt._util.warn import warn
 from ngdt.optimizers import TAO
 from ngdt.path._cost import Spread, prediction_cost
 from ngdt.plotting import plot_path
@@ -192,9 +192,9 @@ def tao_path(
             print(f"[tao_path] C {C:.4g}  train {train:.4g}  validation {validation:.4g}  "
                   "nonzeros {}  splits {}".format(*sizes))
         if cut is not None:
-            warnings.warn(
+            warn(
                 f"Training was interrupted at C={C:.4g}, where the path ends." if cut.by_user
-                else f"At C={C:.4g}, {cut.message}", ConvergenceWarning, stacklevel=2)
+                else f"At C={C:.4g}, {cut.message}", ConvergenceWarning)
             if cut.by_user:
                 break
     *metrics, path_length, n_multiplications = zip(*columns, strict=True)

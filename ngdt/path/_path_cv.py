@@ -1,6 +1,5 @@
 """Choice of C by cross-validation."""
 
-import warnings
 from collections.abc import Iterable
 from copy import deepcopy
 from typing import ClassVar
@@ -23,6 +22,7 @@ from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.run import unchanged_on_error
 from ngdt._training.choice import least
 from ngdt._util.validation import check_weight
+from ngdt._util.warn import warn
 from ngdt.optimizers import TAO
 from ngdt.path._path import check_Cs, fits, warm_started
 
@@ -162,8 +162,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
             *_, (_, cut) = _uninterrupted(
                 self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight)
             if cut is not None:
-                warnings.warn(
-                    f"At C={self.C_:.4g}, {cut.message}", ConvergenceWarning, stacklevel=2)
+                warn(f"At C={self.C_:.4g}, {cut.message}", ConvergenceWarning)
             self.tree_ = self.estimator_.tree_
             if is_classifier(self):
                 self.classes_ = self.estimator_.classes_
@@ -291,9 +290,9 @@ def _check_scores(scores, Cs):
             "scoring and cv such that every fold has a score (R2 needs two samples in each fold, "
             "roc_auc both classes)")
     if failed.any():
-        warnings.warn(
+        warn(
             f"For C = {', '.join(f'{C:.4g}' for C in Cs[failed])}, the score of at least one fold "
-            "is NaN or infinite. These values rank last.", UserWarning, stacklevel=3)
+            "is NaN or infinite. These values rank last.")
 
 
 def _choose(scores, rule):

@@ -2,12 +2,14 @@
 
 import inspect
 import pickle
+import warnings
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 import ngdt
 from ngdt import (
@@ -16,6 +18,7 @@ from ngdt import (
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
+    TAOPathCV,
     tao_path,
 )
 from ngdt._methods.greedy.single_leaf import SingleLeaf
@@ -209,3 +212,36 @@ def test_targets_that_are_all_equal(estimator, n_samples, iris):
     with pytest.warns(UserWarning, match=f"y is the same in all samples, {n_samples} in number"):
         model = estimator().fit(X, np.full(n_samples, 3))
     assert (model.predict(iris[0]) == 3).all()
+
+
+# --- warnings -------------------------------------------------------------------------------------
+
+
+def fitted_on_cities():
+    return tree().fit(cities("Rome"), np.arange(40) % 2)
+
+
+def cities(name):
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame({"city": ["Oslo", name] * 20, "age": np.arange(40.0)})
+
+
+@pytest.mark.parametrize("call", [
+    lambda: fitted_on_cities().predict(cities("Mars")),
+    lambda: fitted_on_cities().score(cities("Mars"), np.arange(40) % 2),
+    lambda: fitted_on_cities().explain(cities("Mars")[1:2]),
+    lambda: make_pipeline(tree()).fit(cities("Rome"), np.arange(40) % 2).predict(cities("Mars")),
+    lambda: export_text(fitted_on_cities(), X=cities("Mars")),
+    lambda: tree().fit(cities("Rome").replace({"Oslo": "1", "Rome": "2"}), np.arange(40) % 2),
+    lambda: tree().fit(np.eye(400), np.arange(400.0) // 3),
+    lambda: ObliqueTreeRegressor().fit(np.eye(9), np.zeros(9)),
+    lambda: ObliqueForestRegressor(2, optimizer=None, oob_score=True, random_state=0).fit(
+        np.eye(9), np.arange(9)),
+    lambda: TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao", max_time=1e-9), Cs=[1.0], cv=2).fit(
+        cities("Rome"), np.arange(40) % 2)])
+def test_warnings_point_at_the_line_of_the_user(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert caught
+    assert {each.filename for each in caught} == {__file__}

@@ -1,6 +1,5 @@
 """Linear program for one plane, and its data."""
 
-import warnings
 from concurrent.futures import Future, wait
 from threading import Thread
 
@@ -9,6 +8,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ngdt._training.control import NO_DEADLINE
+from ngdt._util.warn import warn
 
 # Price, relative to the largest one, up to which the solver does not distinguish it from zero.
 _NEGLIGIBLE_PRICE = 1e-12
@@ -116,10 +116,10 @@ def warn_of_size(who, n_prices, n_features):
     equations = n_features + 1
     seconds = sum(_seconds(n, equations) for n in n_prices)
     if seconds > 60:
-        warnings.warn(
+        warn(
             f"{who} solves linear programs of up to {max(n_prices)} variables and {equations} "
             f"equations; the first {len(n_prices)} of them will take about {seconds / 60:.0f} min "
-            "on one core", UserWarning, stacklevel=2)
+            "on one core")
 
 
 def _seconds(n_prices, equations):
