@@ -27,7 +27,7 @@ last node.
 
 
 def export_html(
-    model, path=None, *, title=None, feature_names=None, class_names=None, n_terms="auto",
+    model, *, path=None, title=None, feature_names=None, class_names=None, n_terms="auto",
     digits=None, max_depth=None, unfolded=3, X=None,
 ):
     """Export a tree as a page of HTML whose branches fold.

@@ -1,6 +1,7 @@
 """Trees as text, which routes and predicts as the tree does."""
 
 import dataclasses
+import inspect
 import itertools
 import pickle
 import re
@@ -24,6 +25,7 @@ from ngdt import (
     ObliqueTreeRegressor,
     TAOPathCV,
     Tree,
+    export,
 )
 from ngdt._util.numbers import exact, format_number, shortest
 from ngdt.export import export_c, export_json, export_rules, export_sql, export_text
@@ -224,6 +226,14 @@ def test_wrong_arguments(iris, arguments):
     (name,) = arguments
     with pytest.raises(ValueError, match=f"^{name} must be"):
         rules_text(tree, **arguments)
+
+
+@pytest.mark.parametrize("name", [name for name in dir(export) if name.startswith("export_")])
+def test_all_but_the_model_is_given_by_name(name):
+    """In no two exports a second argument would mean the same; only one needs it."""
+    parameters = inspect.signature(getattr(export, name)).parameters.values()
+    by_place = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    assert by_place == (["model", "X"] if name == "export_sklearn" else ["model"])
 
 
 def test_wrong_models(iris):

@@ -87,7 +87,7 @@ def test_a_page_is_one_file(page, classifier, tmp_path):
     assert not {"src", "href", "action", "data"} & {
         name for _, attributes in Page(page).tags for name in attributes}
     assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttpRequest", page)
-    text = export_html(classifier, tmp_path / "tree.html")
+    text = export_html(classifier, path=tmp_path / "tree.html")
     assert (tmp_path / "tree.html").read_text(encoding="utf-8") == text
 
 
