@@ -401,26 +401,6 @@ class ObliqueTree(TableEstimator):
     def _trees(self):
         return [self.tree_]
 
-    def get_depth(self) -> int:
-        """Depth of the tree: the largest number of splits between the root and a leaf.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.max_depth
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves of the tree.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
     @property
     def n_node_samples(self) -> np.ndarray:
         """Number of training samples at each internal node, then at each leaf.

@@ -197,6 +197,28 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
     def _trees(self):
         """The trees whose mean is the prediction, list of Tree."""
 
+    def get_depth(self) -> int:
+        """Depth: the largest number of splits between the root and a leaf.
+
+        Returns
+        -------
+        int
+            Of a forest, that of its deepest tree.
+        """
+        check_is_fitted(self)
+        return max(tree.max_depth for tree in self._trees())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves.
+
+        Returns
+        -------
+        int
+            Of a forest, those of all trees.
+        """
+        check_is_fitted(self)
+        return sum(tree.n_leaves for tree in self._trees())
+
     def get_nbytes(self) -> int:
         """Size of the fitted estimator as a pickle, in bytes.
 

@@ -135,7 +135,7 @@ def resolve_init(estimator, optimizers, classes):
         return INITIALIZERS[optimizers[0].default_init if optimizers else "info_gain"]()
     if isinstance(init, FrozenEstimator):
         init = init.estimator
-    if isinstance(init, BaseDecisionTree) or hasattr(type(init), "get_n_leaves"):
+    if isinstance(init, BaseDecisionTree) or hasattr(type(init), "kind_"):
         check_is_fitted(init, msg=(
             "init=%(name)s is not fitted. (Cloning an estimator, as a grid search does, drops "
             "the fitted state of the estimators in it: pass the Tree instead.)"))

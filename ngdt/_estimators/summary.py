@@ -292,7 +292,7 @@ def forest_summary(forest):
     trees = forest.estimators_
     kinds = ", ".join(
         f"{kind} ({n})" for kind, n in Counter(tree.kind_ for tree in trees).most_common())
-    n_leaves = sum(tree.tree_.n_leaves for tree in trees)
+    n_leaves = forest.get_n_leaves()
     sentences = [f"Forest of {count(len(trees), 'tree')} with {count(n_leaves, 'leaf', 'leaves')} "
                  f"in all: {kinds}."]
     table = forest.candidates_

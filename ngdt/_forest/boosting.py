@@ -252,11 +252,31 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         check_is_fitted(self)
         if len(self.estimators_) == 1:
             return self.estimators_[0].summary()
-        trees = [tree.tree_ for forest in self.estimators_ for tree in forest.estimators_]
-        n_leaves, (before, after) = sum(tree.n_leaves for tree in trees), self.oob_errors_
-        return (f"Sum of {count(len(self.estimators_), 'forest')} with {count(len(trees), 'tree')} "
+        n_trees, n_leaves = sum(map(len, self.estimators_)), self.get_n_leaves()
+        before, after = self.oob_errors_
+        return (f"Sum of {count(len(self.estimators_), 'forest')} with {count(n_trees, 'tree')} "
                 f"and {count(n_leaves, 'leaf', 'leaves')} in all. The second lowered the "
                 f"out-of-bag squared error from {format_number(before)} to {format_number(after)}.")
+
+    def get_depth(self) -> int:
+        """Depth of the deepest tree: the largest number of splits between a root and a leaf.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return max(each.get_depth() for each in self.estimators_)
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves of all trees.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return sum(each.get_n_leaves() for each in self.estimators_)
 
     def get_nbytes(self) -> int:
         """Size of the forests when they are stored.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
+from functools import wraps
 from typing import ClassVar
 
 import numpy as np
@@ -18,13 +19,26 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._encoding.check import check_samples
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators import ObliqueTreeClassifier
+from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.run import unchanged_on_error
 from ngdt._training.choice import least
+from ngdt._util.numbers import format_number
 from ngdt._util.validation import check_weight
 from ngdt._util.warn import warn
 from ngdt.optimizers import TAO
 from ngdt.path._path import check_Cs, fits, warm_started
+
+
+def _of_tree(name):
+    """A method of trees that `estimator_` answers."""
+    method = getattr(ObliqueTree, name)
+
+    @wraps(method)
+    def answer(self, *args, **kwargs):
+        check_is_fitted(self)
+        return getattr(self.estimator_, name)(*args, **kwargs)
+    return answer
 
 
 class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
@@ -224,6 +238,36 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._scorer()(self, X, y, **_weighed(sample_weight))
+
+    apply = _of_tree("apply")
+    decision_path = _of_tree("decision_path")
+    explain = _of_tree("explain")
+    get_depth = _of_tree("get_depth")
+    get_n_leaves = _of_tree("get_n_leaves")
+    shap_values = _of_tree("shap_values")
+
+    @property
+    def feature_importances_(self):
+        """Importances of the columns for `estimator_`, ndarray of shape (n_features,)."""
+        check_is_fitted(self)
+        return self.estimator_.feature_importances_
+
+    def summary(self):
+        """Say what the tree is, and how its C was chosen.
+
+        Returns
+        -------
+        str
+            A few sentences: the summary of `estimator_`, and the scores of the best C and of the
+            chosen one.
+        """
+        check_is_fitted(self)
+        n_folds, n_Cs = self.scores_.shape
+        means = self.scores_.mean(axis=0)
+        own, best = means[self.Cs_ == self.C_][0], means[np.isfinite(means)].max()
+        other = f", the best one {format_number(best)}" if own < best else ""
+        return (f"{self.estimator_.summary()} C={self.C_:.4g} was chosen of {n_Cs} values by "
+                f"{n_folds}-fold cross-validation: its mean score was {format_number(own)}{other}.")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -289,6 +289,18 @@ def test_summary_of_forests():
     assert "R² of forests of one kind: 0.90 a; 0.80 b." in regressor.summary()
 
 
+def test_forests_have_the_leaves_of_all_trees_and_the_depth_of_the_deepest():
+    forest = ObliqueForestRegressor(3, max_depth=3, optimizer=None, random_state=0).fit(*DIABETES)
+    boosted = ObliqueBoostingRegressor(
+        ObliqueForestRegressor(2, max_depth=2, optimizer=None), random_state=0).fit(*DIABETES)
+    of_all = [tree for each in boosted.estimators_ for tree in each]
+    for model, trees in ((forest, [*forest]), (boosted, of_all)):
+        assert model.get_n_leaves() == sum(tree.get_n_leaves() for tree in trees)
+        assert model.get_depth() == max(tree.get_depth() for tree in trees) > 0
+        with pytest.raises(NotFittedError):
+            clone(model).get_n_leaves()
+
+
 def test_summary_of_a_forest_counts_the_kinds_of_its_trees():
     model = ObliqueForestClassifier(
         2, max_depth=2, init="random", optimizer=None, random_state=0).fit(*IRIS)

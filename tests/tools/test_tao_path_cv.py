@@ -90,3 +90,23 @@ def test_a_fit_that_fails_changes_nothing(estimator):
         search.fit(X[:, :2], y)
     assert vars(search) == before | {"scoring": search.scoring}
     np.testing.assert_array_equal(search.predict(X), predictions)
+
+
+@pytest.mark.parametrize("rule", ["best", "one_standard_error"])
+def test_a_search_tells_what_its_tree_does(rule):
+    X, y = load_iris(return_X_y=True)
+    search = TAOPathCV(tree(ObliqueTreeClassifier), Cs=[1.0, 0.1, 1e-4], cv=3, rule=rule).fit(X, y)
+    model = search.estimator_
+    for name, *arguments in (
+            ("apply", X), ("decision_path", X), ("explain", X[:1]), ("get_depth",),
+            ("get_n_leaves",), ("shap_values", X[:2], X[:5])):
+        found, expected = (getattr(each, name)(*arguments) for each in (search, model))
+        assert str(found) == str(expected)
+        with pytest.raises(NotFittedError):
+            getattr(TAOPathCV(), name)(*arguments)
+    np.testing.assert_array_equal(search.feature_importances_, model.feature_importances_)
+    text, means = search.summary(), search.scores_.mean(axis=0)
+    assert text.startswith(f"{model.summary()} C={search.C_:.4g} was chosen of 3 values by 3-fold ")
+    own = means[search.Cs_ == search.C_][0]
+    assert f"its mean score was {own:.3g}" in text
+    assert (f", the best one {means.max():.3g}." in text) == (own < means.max())
