@@ -136,8 +136,8 @@ def task(model):
     -------
     str
     """
-    what = count(len(model.classes_), "class", "classes") if is_classifier(model) else "regression"
-    return f"It is for {what}, {count(model.n_features_in_, 'column')}."
+    what = count(len(model.classes_), "class", "classes") if is_classifier(model) else "numbers"
+    return f"The model predicts {what}, from {count(model.n_features_in_, 'column')}."
 
 
 def size(n_bytes):

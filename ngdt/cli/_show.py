@@ -34,7 +34,7 @@ def _text(model, arguments):
         return _forest(model)
     tree = tree_of(model, arguments.tree)
     rules = export_text(tree, **_terms(arguments), max_depth=arguments.max_depth)
-    return f"{tree.summary()} {task(tree)}\n\n{rules}"
+    return f"{tree.summary()}\n{task(tree)}\n\n{rules}"
 
 
 def _forest(model):
@@ -43,7 +43,7 @@ def _forest(model):
     width = max((len(name) for name, _ in found), default=0)
     lines = [f"{name:<{width}} {100 * share:5.1f} %" for name, share in found]
     return "\n".join([
-        f"{model.summary()} {task(model)}", "", "feature importances:", *lines, "",
+        model.summary(), task(model), "", "feature importances:", *lines, "",
         f"--tree 1 to --tree {len(estimators_of(model))} show a tree."])
 
 

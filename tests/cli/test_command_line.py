@@ -244,7 +244,7 @@ def test_arrays_and_sparse_files(run):
 def test_show(run, folder):
     model = ngdt.load(folder / "wine.ngdt")
     assert run("show", "wine.ngdt").out == (
-        f"{model.summary()} It is for 3 classes, 6 columns.\n\n"
+        f"{model.summary()}\nThe model predicts 3 classes, from 6 columns.\n\n"
         f"{export_text(model)}\n")
     assert "feature importances" in run("show", "forest.ngdt").out
     assert "else:" in run("show", "forest.ngdt", "--tree", "3").out
@@ -260,8 +260,8 @@ def test_a_sum_of_forests(run, frame, folder):
     n_trees = sum(len(forest.estimators_) for forest in model.estimators_)
     printed = run("show", "boosted.ngdt").out
     assert re.match(
-        rf"(Sum of 2 forests with|Forest of) {n_trees} trees (and|with) \d+ leaves in all.* "
-        r"It is for regression, \d+ columns\.\n", printed)
+        rf"(Sum of 2 forests with|Forest of) {n_trees} trees (and|with) \d+ leaves in all.*\n"
+        r"The model predicts numbers, from \d+ columns\.\n", printed)
     assert "feature importances" in printed
     last = model.estimators_[-1].estimators_[-1]
     printed = run("show", "boosted.ngdt", "--tree", str(n_trees)).out
