@@ -41,10 +41,9 @@ class NodeHtml:
         rule, terms = condition.typeset, ""
         if is_sum(captions, node):
             of_node = rule_of(captions, node, self._n_terms, self._digits)
-            weights = captions.tree.dense_weights([node])[0]
-            n_terms = np.count_nonzero(weights)
-            rule = f"sum of {n_terms} terms ≤ {_number(of_node.threshold)}"
-            terms = self._terms(weights, of_node.features, of_node.weights)
+            rule = f"sum ≤ {_number(of_node.threshold)}"
+            terms = self._terms(
+                captions.tree.dense_weights([node])[0], of_node.features, of_node.weights)
         if not condition.is_certain:
             terms += '<p class="quiet">Rounding of the sum decides for some samples.</p>'
         name = [f"if {condition}", *self._count(node), *self._mean(node)]
