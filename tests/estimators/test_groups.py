@@ -31,6 +31,8 @@ from ngdt._training.folds import (
 )
 from ngdt.optimizers import SSGD
 
+pytestmark = pytest.mark.usefixtures("short_soft_training")
+
 CANCER, DIABETES = (load(return_X_y=True) for load in (load_breast_cancer, load_diabetes))
 
 
@@ -138,11 +140,13 @@ def test_groups_of_one_sample_change_no_tree(model, data):
     assert model.fit(*data).tree_ == model.fit(*data, groups=np.arange(len(data[0]))).tree_
 
 
+@pytest.mark.usefixtures("few_trial_trees")
 def test_groups_of_one_sample_change_no_forest():
+    X, y = (each[:200] for each in DIABETES)
     model = ObliqueForestRegressor(8, max_samples=0.4, oob_score=True, random_state=0)
-    one = model.fit(*DIABETES)
+    one = model.fit(X, y)
     trees, score, samples = one._trees(), one.oob_score_, one.estimators_samples_
-    other = model.fit(*DIABETES, groups=np.arange(len(DIABETES[0])))
+    other = model.fit(X, y, groups=np.arange(len(y)))
     assert trees == other._trees()
     assert score == other.oob_score_
     np.testing.assert_array_equal(samples, other.estimators_samples_)
@@ -159,7 +163,7 @@ def noise(n_groups, n_copies, *, is_class=True):
 
 @pytest.mark.parametrize("is_class", [True, False])
 def test_what_groups_share_is_not_taken_for_a_rule(is_class):
-    X, y, groups = noise(60, 10, is_class=is_class)
+    X, y, groups = noise(40, 8, is_class=is_class)
     model = (ObliqueTreeClassifier if is_class else ObliqueTreeRegressor)(random_state=0)
     assert model.fit(X, y).score(X, y) > 0.8        # each group is learned by heart
     with pytest.warns(UserWarning, match="No tree was better than a single leaf"):

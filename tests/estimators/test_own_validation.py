@@ -26,6 +26,8 @@ from ngdt.initializers import InfoGain
 from ngdt.losses import PoissonLoss
 from ngdt.optimizers import SSGD, TAO, LinearLeaves, Optimizer, OptimizerResult
 
+pytestmark = pytest.mark.usefixtures("short_soft_training")
+
 BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
 
@@ -299,6 +301,7 @@ def test_pipelines_transform_them():
 # --- forests ----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("few_trial_trees")
 @pytest.mark.parametrize("estimator", [ObliqueForestClassifier, ObliqueForestRegressor])
 def test_kinds_of_trees_are_compared_on_them(estimator, monkeypatch):
     X, y, val = data_of(estimator)
@@ -325,6 +328,7 @@ def test_kinds_of_trees_are_compared_on_them(estimator, monkeypatch):
     assert isinstance(model._drawn_from, int)
 
 
+@pytest.mark.usefixtures("few_trial_trees")
 def test_trees_of_a_forest_do_not_validate(monkeypatch):
     X, y, val = CANCER
     seen = []
