@@ -15,6 +15,8 @@ from ngdt.pruning import cost_complexity_path, prune_cost_complexity
 
 WINE = tuple(part[::3] for part in load_wine(return_X_y=True))
 DIABETES = tuple(part[:60] for part in load_diabetes(return_X_y=True))
+for part in (*WINE, *DIABETES):
+    part.flags.writeable = False
 TASKS = pytest.mark.parametrize(("estimator", "theirs", "X", "y"), [
     (ObliqueTreeClassifier, DecisionTreeClassifier(criterion="entropy"), *WINE),
     (ObliqueTreeRegressor, DecisionTreeRegressor(), *DIABETES)],
@@ -36,7 +38,8 @@ def test_the_fitted_tree_is_the_pruned_one(name, estimator, theirs, X, y):
     loss = LogLoss() if estimator is ObliqueTreeClassifier else SquaredLoss()
     if not serves((INITIALIZERS | OPTIMIZERS)[name](), loss):
         pytest.skip(f"{name} is not for this task")
-    # Without validation samples, every part of training is the same with and without pruning.
+    # Without validation samples, every part of training is the same with and without pruning, since
+    # two fits to the same samples, which none may change, give the same tree.
     model = estimator(3, random_state=0, validation_fraction=None, **parameters_of(name))
     whole = model.fit(X, y).tree_
     path = model.cost_complexity_pruning_path(X, y)
