@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ngdt
+from helpers import examples
 from ngdt import (
     ObliqueForestClassifier,
     ObliqueForestRegressor,
@@ -90,6 +91,7 @@ def subsets(model):
 
 
 @EVERY
+@examples(0.5)
 @given(st.data())
 def test_new_leaves_predict_the_mean_and_all_else_stays(case, data):
     model, table, y, weight = fitted(case)
@@ -117,6 +119,7 @@ def test_new_leaves_predict_the_mean_and_all_else_stays(case, data):
 
 
 @EVERY
+@examples(0.5)
 @given(st.data())
 def test_a_pruned_tree_is_described_as_one_that_was_trained_so(case, data):
     model, table, y, weight = fitted(case)
@@ -159,9 +162,9 @@ def test_an_edited_estimator_is_as_any_other(case, tmp_path):
             assert ngdt.export_text(copy) == ngdt.export_text(edited)
         assert len(edited.explain(table[:2])) == 2
         assert len(edited.cost_complexity_pruning_path(table, y).ccp_alphas) > 1
-        again = clone(edited).fit(table, y, weight)
-        assert again.summary() == first
-        assert again.tree_ == model.tree_
+    again = clone(edited).fit(table, y, weight)
+    assert again.summary() == first
+    assert again.tree_ == model.tree_
     assert prune_at(model, [0]).get_n_leaves() == 1
     twice = refit_leaves(prune_at(model, [n - 1]), table, y)
     assert twice.summary().endswith(
@@ -184,6 +187,7 @@ def test_training_samples_make_the_same_leaves(case):
 
 
 @EVERY
+@examples(0.5)
 @given(st.integers(0, 2**16))
 def test_leaves_are_fitted_to_the_samples_that_reach_them(case, seed):
     model, table, y, _ = fitted(case)
@@ -237,8 +241,9 @@ def test_linear_leaves_are_fitted_as_in_a_training(case):
 
 
 def test_linear_leaves_of_a_list_keep_their_parameters():
-    model = ObliqueTreeRegressor(1, optimizer=[LinearLeaves(features=[0], penalty=1.0)]).fit(
-        X, VALUES)
+    optimizer = [LinearLeaves(features=[0], penalty=1.0)]
+    # A baseline may be better on some held-out samples.
+    model = ObliqueTreeRegressor(1, optimizer=optimizer, validation_fraction=None).fit(X, VALUES)
     again = refit_leaves(model, X[:80], VALUES[:80])
     assert np.flatnonzero(again.tree_.slopes.any(axis=(0, 1))).tolist() == [0]
 
