@@ -44,14 +44,14 @@ def test_a_forest_predicts_the_quantiles_of_its_leaves(parameters, diabetes, mon
     model = ObliqueForestRegressor(
         3, **{"max_depth": 4, "optimizer": None, "random_state": 0, **parameters})
     model.fit(X, y, weight)
-    rows = range(0, len(y), 50)
-    expected = [brute_force(model, X, y, weight, row) for row in rows]
+    expected = [brute_force(model, X, y, weight, row) for row in range(0, len(y), 50)]
+    some = X[::10]
     for max_pooled in (1, 200, 10**6):
         monkeypatch.setattr(ngdt._forest.quantiles, "MAX_POOLED", max_pooled)
-        found = model.predict_quantiles(X, QUANTILES)
-        assert found.shape == (len(y), len(QUANTILES))
+        found = model.predict_quantiles(some, QUANTILES)
+        assert found.shape == (len(some), len(QUANTILES))
         assert (np.diff(found, axis=1) >= 0).all()
-        assert_allclose(found[rows], expected, rtol=1e-9)
+        assert_allclose(found[::5], expected, rtol=1e-9)
 
 
 def test_several_targets(diabetes):
