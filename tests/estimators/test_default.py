@@ -432,6 +432,7 @@ def test_verbose_says_what_competes(capsys):
     assert "annealed depth=3 0." in printed
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("optimizer", ["annealed", Annealed(steps=100)])
 def test_a_soft_optimizer_without_a_size_gets_the_best_of_two(optimizer):
     X, y = load_breast_cancer(return_X_y=True)

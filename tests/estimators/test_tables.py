@@ -84,9 +84,10 @@ FRAMES = pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
 ESTIMATORS = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 
 
-@FRAMES
 @ESTIMATORS
-@pytest.mark.parametrize("optimizer", ["auto", None, "tao"])
+@pytest.mark.parametrize(("frame", "optimizer"), [
+    (pandas_frame, "auto"), (pandas_frame, None), (pandas_frame, "tao"), (polars_frame, None),
+    *in_nightly([(polars_frame, "auto"), (polars_frame, "tao")])])
 def test_a_frame_is_trained_on_as_if_it_were_encoded_by_hand(frame, estimator, optimizer):
     given = columns()
     y = target(given)
