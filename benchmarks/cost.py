@@ -172,7 +172,7 @@ def _solvers(X, y, penalty, C):
         size = np.abs(weights).sum() if penalty == "l1" else 0.5 * weights @ weights
         return C * (hinge @ hinge) + size
 
-    ours = partial(LinearSolver(Samples(X), scaling, "squared_hinge", penalty, 1e-3).fit,
+    ours = partial(LinearSolver(Samples(X), scaling, penalty, 1e-3).fit,
                    np.arange(n, dtype=np.int32), y)
     begin = time.process_time()
     found = ours(np.full(n, C), np.zeros(p), 0.0)

@@ -12,7 +12,6 @@ from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
 from ngdt._methods.tao.linear import LinearSolver
 
-LOSSES = pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 PENALTIES = pytest.mark.parametrize("penalty", ["l1", "l2"])
 COSTS = pytest.mark.parametrize("C", [0.01, 0.3, 10.0])
 FORMS = pytest.mark.parametrize("form", [
@@ -20,22 +19,16 @@ FORMS = pytest.mark.parametrize("form", [
     lambda X: sparse.csr_array(X.astype(np.float32))], ids=["f64", "csr", "f32", "csr32"])
 
 
-def naive_objective(Z, y, cost, weights, intercept, loss, penalty):
+def naive_objective(Z, y, cost, weights, intercept, penalty):
     margin = y * (Z @ weights + intercept)
-    if loss == "logistic":
-        losses = np.logaddexp(0.0, -margin)
-    else:
-        losses = np.maximum(0.0, 1.0 - margin) ** 2
+    losses = np.maximum(0.0, 1.0 - margin) ** 2
     size = np.abs(weights).sum() if penalty == "l1" else 0.5 * weights @ weights
     return cost @ losses + size
 
 
-def naive_gradient(Z, y, cost, weights, intercept, loss):
+def naive_gradient(Z, y, cost, weights, intercept):
     margin = y * (Z @ weights + intercept)
-    if loss == "logistic":
-        slope = -1.0 / (1.0 + np.exp(margin))
-    else:
-        slope = -2.0 * np.maximum(0.0, 1.0 - margin)
+    slope = -2.0 * np.maximum(0.0, 1.0 - margin)
     return np.append(Z.T @ (cost * y * slope), cost @ (y * slope))
 
 
@@ -49,27 +42,26 @@ def blobs(n=80, p=6, seed=0, C=0.3):
     return X, y, C * random.choice([0.5, 1.0, 2.0], n)
 
 
-def solve(X, y, cost, loss="squared_hinge", penalty="l1", start=None, tol=1e-6, scaling=None):
+def solve(X, y, cost, penalty="l1", start=None, tol=1e-6, scaling=None):
     scaling = scaling or Scaling.fit(X, np.ones(X.shape[0]), True)
-    solver = LinearSolver(Samples(X), scaling, loss, penalty, tol)
+    solver = LinearSolver(Samples(X), scaling, penalty, tol)
     start = start or (np.zeros(X.shape[1]), 0.0)
     Z = (X.toarray() if sparse.issparse(X) else X - scaling.center) / scaling.scale
     return Z, solver.fit(np.arange(len(y), dtype=np.int32), y, cost, *start)
 
 
-@LOSSES
 @PENALTIES
 @COSTS
 @FORMS
-def test_result_is_optimal(loss, penalty, C, form):
+def test_result_is_optimal(penalty, C, form):
     X, y, cost = blobs(C=C)
-    Z, (weights, intercept, objective) = solve(form(X), y, cost, loss, penalty)
+    Z, (weights, intercept, objective) = solve(form(X), y, cost, penalty)
     Z = Z.astype(np.float64)
     assert objective == pytest.approx(
-        naive_objective(Z, y, cost, weights, intercept, loss, penalty), rel=1e-5)
+        naive_objective(Z, y, cost, weights, intercept, penalty), rel=1e-5)
     # Optimality, coordinate by coordinate.
-    gradient = naive_gradient(Z, y, cost, weights, intercept, loss)
-    reference = np.abs(naive_gradient(Z, y, cost, 0.0 * weights, 0.0, loss)).sum()
+    gradient = naive_gradient(Z, y, cost, weights, intercept)
+    reference = np.abs(naive_gradient(Z, y, cost, 0.0 * weights, 0.0)).sum()
     if penalty == "l2":
         violation = np.abs(gradient[:-1] + weights)
     else:
@@ -79,20 +71,19 @@ def test_result_is_optimal(loss, penalty, C, form):
     assert violation.sum() + abs(gradient[-1]) <= 1e-5 * reference
 
 
-@LOSSES
 @PENALTIES
-def test_a_general_minimiser_finds_nothing_lower(loss, penalty):
+def test_a_general_minimiser_finds_nothing_lower(penalty):
     X, y, cost = blobs()
-    Z, (_, _, objective) = solve(X, y, cost, loss, penalty)
+    Z, (_, _, objective) = solve(X, y, cost, penalty)
     p = Z.shape[1]
 
     # The positive and the negative part of each weight, which makes the l1 norm smooth.
     def parts(x):
-        return naive_objective(Z, y, cost, x[:p] - x[p:-1], x[-1], loss, "l2") + (
+        return naive_objective(Z, y, cost, x[:p] - x[p:-1], x[-1], "l2") + (
             x[:-1].sum() - 0.5 * ((x[:p] - x[p:-1]) ** 2).sum())
 
     def whole(x):
-        return naive_objective(Z, y, cost, x[:-1], x[-1], loss, "l2")
+        return naive_objective(Z, y, cost, x[:-1], x[-1], "l2")
 
     if penalty == "l1":
         found = minimize(parts, np.zeros(2 * p + 1), method="L-BFGS-B",
@@ -107,36 +98,34 @@ def test_a_general_minimiser_finds_nothing_lower(loss, penalty):
 @COSTS
 def test_liblinear_finds_nothing_lower(penalty, C):
     X, y, cost = blobs(n=200, p=12, C=C)
-    Z, (_, _, objective) = solve(X, y, cost, "squared_hinge", penalty, tol=1e-3)
+    Z, (_, _, objective) = solve(X, y, cost, penalty, tol=1e-3)
     # The intercept is a penalised feature there, so it is made a large one.
     model = LinearSVC(C=cost.max(), penalty=penalty, dual=False, tol=1e-5, intercept_scaling=1e3,
                       max_iter=100_000)
     model.fit(Z, y, sample_weight=cost / cost.max())
     theirs = naive_objective(
-        Z, y, cost, model.coef_[0], model.intercept_[0], "squared_hinge", penalty)
+        Z, y, cost, model.coef_[0], model.intercept_[0], penalty)
     assert objective <= theirs * (1 + 1e-3)
 
 
-@LOSSES
 @PENALTIES
-def test_the_initial_weights_do_not_matter(loss, penalty):
+def test_the_initial_weights_do_not_matter(penalty):
     X, y, cost = blobs()
-    _, (weights, _, objective) = solve(X, y, cost, loss, penalty)
+    _, (weights, _, objective) = solve(X, y, cost, penalty)
     random = np.random.default_rng(1)
     for scale in (1e-6, 1.0, 1e6):
         start = scale * random.normal(size=X.shape[1]), scale * random.normal()
-        _, again = solve(X, y, cost, loss, penalty, start)
+        _, again = solve(X, y, cost, penalty, start)
         assert again[2] == pytest.approx(objective, rel=1e-6)
         np.testing.assert_allclose(again[0], weights, atol=1e-3 * np.abs(weights).max())
 
 
-@LOSSES
 @PENALTIES
-def test_what_is_close_enough_to_the_optimum_stays_as_it_is(loss, penalty):
+def test_what_is_close_enough_to_the_optimum_stays_as_it_is(penalty):
     X, y, cost = blobs()
-    _, (weights, intercept, _) = solve(X, y, cost, loss, penalty)
+    _, (weights, intercept, _) = solve(X, y, cost, penalty)
     start = weights * (1 + 1e-5 * np.random.default_rng(1).normal(size=len(weights))), intercept
-    _, again = solve(X, y, cost, loss, penalty, start, tol=0.1)
+    _, again = solve(X, y, cost, penalty, start, tol=0.1)
     np.testing.assert_array_equal(again[0], start[0])
     assert again[1] == intercept
 
@@ -152,10 +141,10 @@ def test_the_multiple_of_the_start_is_right_where_all_margins_are_one(cost, mult
     assert intercept == 0.0
 
 
-@given(st.integers(0, 2**16), st.sampled_from(["squared_hinge", "logistic"]),
-       st.sampled_from(["l1", "l2"]), st.sampled_from([1e-3, 1.0, 1e3]), st.sampled_from([0, 1]),
+@given(st.integers(0, 2**16), st.sampled_from(["l1", "l2"]),
+       st.sampled_from([1e-3, 1.0, 1e3]), st.sampled_from([0, 1]),
        st.sampled_from([1e-9, 1.0, 1e9]))
-def test_no_fit_is_worse_than_any_multiple_of_its_start(seed, loss, penalty, C, zeros, scale):
+def test_no_fit_is_worse_than_any_multiple_of_its_start(seed, penalty, C, zeros, scale):
     random = np.random.default_rng(seed)
     n, p = random.integers(1, 12), random.integers(1, 5)
     X = random.normal(size=(n, p))
@@ -163,32 +152,30 @@ def test_no_fit_is_worse_than_any_multiple_of_its_start(seed, loss, penalty, C, 
     y = random.choice([-1.0, 1.0], n)
     cost = C * random.choice([1e-3, 1.0, 7.0], n)
     start = scale * random.normal(size=p) * (random.random(p) < 0.5), scale * zeros * 1.0
-    Z, (weights, intercept, objective) = solve(X, y, cost, loss, penalty, start, tol=1e-2)
+    Z, (weights, intercept, objective) = solve(X, y, cost, penalty, start, tol=1e-2)
     assert np.isfinite([*weights, intercept]).all()
     for multiple in np.append(0.0, np.geomspace(1e-3, 1e3, 25) / scale):
         there = naive_objective(
-            Z, y, cost, multiple * start[0], multiple * start[1], loss, penalty)
+            Z, y, cost, multiple * start[0], multiple * start[1], penalty)
         assert objective <= there * (1 + 1e-9) + 1e-300
 
 
-@LOSSES
 @PENALTIES
-def test_cost_k_is_k_samples(loss, penalty):
+def test_cost_k_is_k_samples(penalty):
     X, y, cost = blobs()
     times = np.arange(len(y)) // 3 % 3
     scaling = Scaling.fit(X, np.ones(len(X)), True)
-    one = solve(X[times > 0], y[times > 0], (cost * times)[times > 0], loss, penalty,
+    one = solve(X[times > 0], y[times > 0], (cost * times)[times > 0], penalty,
                 scaling=scaling)[1]
-    other = solve(np.repeat(X, times, axis=0), np.repeat(y, times), np.repeat(cost, times), loss,
-                  penalty, scaling=scaling)[1]
+    other = solve(np.repeat(X, times, axis=0), np.repeat(y, times), np.repeat(cost, times), penalty,
+                  scaling=scaling)[1]
     np.testing.assert_allclose(one[0], other[0], rtol=1e-4, atol=1e-6)
     assert one[2] == pytest.approx(other[2], rel=1e-8)
 
 
-@LOSSES
 @PENALTIES
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_few_values_of_many_features_give_what_dense_ones_give(loss, penalty, dtype):
+def test_few_values_of_many_features_give_what_dense_ones_give(penalty, dtype):
     # Sparse data with so many features have steps of their own.
     random = np.random.default_rng(3)
     X = np.round(4 * random.normal(size=(90, 600))).astype(dtype)
@@ -196,11 +183,11 @@ def test_few_values_of_many_features_give_what_dense_ones_give(loss, penalty, dt
     y, cost = np.where(X[:, :40].sum(axis=1) > 0, 1.0, -1.0), random.choice([0.5, 1.0], 90)
     scaling = Scaling(np.zeros(600), np.linspace(1, 3, 600))
     (Z, dense), (_, csr) = (
-        solve(form(X), y, cost, loss, penalty, scaling=scaling)
+        solve(form(X), y, cost, penalty, scaling=scaling)
         for form in (np.asarray, sparse.csr_array))
     assert csr[2] == pytest.approx(dense[2], rel=1e-6)
     assert csr[2] == pytest.approx(
-        naive_objective(Z, y, cost, csr[0], csr[1], loss, penalty), rel=1e-9)
+        naive_objective(Z, y, cost, csr[0], csr[1], penalty), rel=1e-9)
     np.testing.assert_allclose(csr[0], dense[0], atol=1e-3 * np.abs(dense[0]).max())
 
 
@@ -211,9 +198,9 @@ def test_more_features_than_a_working_set_holds(penalty, form):
     X = random.normal(size=(60, 1500))
     y = np.sign(X[:, :20].sum(axis=1))
     cost = np.full(60, 5.0)
-    Z, (weights, intercept, _) = solve(form(X), y, cost, "logistic", penalty, tol=1e-7)
-    gradient = naive_gradient(Z, y, cost, weights, intercept, "logistic")[:-1]
-    at_zero = naive_gradient(Z, y, cost, 0 * weights, 0.0, "logistic")[:-1]
+    Z, (weights, intercept, _) = solve(form(X), y, cost, penalty, tol=1e-7)
+    gradient = naive_gradient(Z, y, cost, weights, intercept)[:-1]
+    at_zero = naive_gradient(Z, y, cost, 0 * weights, 0.0)[:-1]
     if penalty == "l2":
         assert np.abs(gradient + weights).sum() <= 1e-3 * np.abs(at_zero).sum()
     else:
@@ -222,17 +209,16 @@ def test_more_features_than_a_working_set_holds(penalty, form):
 
 
 # Up to 200 features, and above, steps are found in different ways.
-@LOSSES
 @FORMS
 @pytest.mark.parametrize(("n", "p"), [(30, 200), (30, 201), (500, 201), (200, 400), (1, 300)])
-def test_wide_data_with_dense_weights(loss, form, n, p):
+def test_wide_data_with_dense_weights(form, n, p):
     X, y, cost = blobs(n, p)
-    Z, (weights, intercept, objective) = solve(form(X), y, cost, loss, "l2", tol=1e-6)
+    Z, (weights, intercept, objective) = solve(form(X), y, cost, "l2", tol=1e-6)
     Z = Z.astype(np.float64)
     assert objective == pytest.approx(
-        naive_objective(Z, y, cost, weights, intercept, loss, "l2"), rel=1e-5)
-    gradient = naive_gradient(Z, y, cost, weights, intercept, loss)
-    reference = np.abs(naive_gradient(Z, y, cost, 0.0 * weights, 0.0, loss)).sum()
+        naive_objective(Z, y, cost, weights, intercept, "l2"), rel=1e-5)
+    gradient = naive_gradient(Z, y, cost, weights, intercept)
+    reference = np.abs(naive_gradient(Z, y, cost, 0.0 * weights, 0.0)).sum()
     assert np.abs(gradient + np.append(weights, 0.0)).sum() <= 1e-5 * reference
 
 
@@ -277,45 +263,42 @@ def test_centre_and_offset_of_features_do_not_matter():
     np.testing.assert_allclose(shifted, weights, rtol=1e-3, atol=1e-4)
 
 
-@LOSSES
 @PENALTIES
 @pytest.mark.parametrize("n_features", [1024, 1025, 2000])
-def test_equal_features_do_not_stall_the_working_set(loss, penalty, n_features):
+def test_equal_features_do_not_stall_the_working_set(penalty, n_features):
     random = np.random.default_rng(0)
     x, y = random.normal(size=(200, 1)), random.choice([-1.0, 1.0], 200)
     X = np.ascontiguousarray(np.repeat(x + y[:, None], n_features, axis=1))
-    _, (weights, _, objective) = solve(X, y, np.full(200, 0.1), loss, penalty)
+    _, (weights, _, objective) = solve(X, y, np.full(200, 0.1), penalty)
     # As many equal features as one wants: with l1 they are as good as one.
-    one = solve(X[:, :1].copy(), y, np.full(200, 0.1), loss, penalty)[1][2]
+    one = solve(X[:, :1].copy(), y, np.full(200, 0.1), penalty)[1][2]
     assert weights.any()
     assert objective <= one * (1 + 1e-5)
 
 
-@LOSSES
 @PENALTIES
 @pytest.mark.parametrize("share", [0.1, 0.01, 0.003])
-def test_few_against_many_are_fitted_as_well(loss, penalty, share):
+def test_few_against_many_are_fitted_as_well(penalty, share):
     # With the tolerance that trees are trained with, and from a constant classifier.
     random = np.random.default_rng(0)
     y = np.where(np.arange(10_000) < share * 10_000, 1.0, -1.0)
     X = random.normal(size=(10_000, 6))
     X[:, :2] += y[:, None]
     cost = np.full(10_000, 0.1)
-    best = solve(X, y, cost, loss, penalty, tol=1e-8)[1]
+    best = solve(X, y, cost, penalty, tol=1e-8)[1]
     for intercept in (0.0, -1.0, -np.log(1 / share)):
-        _, found = solve(X, y, cost, loss, penalty, (np.zeros(6), intercept), tol=1e-2)
+        _, found = solve(X, y, cost, penalty, (np.zeros(6), intercept), tol=1e-2)
         assert found[2] <= best[2] * (1 + 2e-3)
         np.testing.assert_allclose(found[0], best[0], atol=0.1 * np.abs(best[0]).max())
 
 
-@LOSSES
 @pytest.mark.parametrize("cost", [1e-20, 1e-6, 1e30, 1e100])
-def test_costs_of_any_size(loss, cost):
+def test_costs_of_any_size(cost):
     X, y, relative = blobs(C=1.0)
     _, (weights, intercept, objective) = solve(
-        X, y, cost * relative, loss, "l1", (np.zeros(X.shape[1]), 3.0))
+        X, y, cost * relative, "l1", (np.zeros(X.shape[1]), 3.0))
     nothing = np.zeros(X.shape[1])
-    constant = min(naive_objective(X, y, cost * relative, nothing, b, loss, "l1")
+    constant = min(naive_objective(X, y, cost * relative, nothing, b, "l1")
                    for b in np.linspace(-3, 3, 601))
     assert np.isfinite([*weights, intercept]).all()
     assert objective <= constant * (1 + 1e-3)

@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
 from ngdt._core.samples cimport Sample, Samples
-from ngdt._methods.tao.newton cimport NewtonFit, PenalisedLoss
+from ngdt._methods.tao.newton cimport NewtonFit, PenalisedLoss, hinge_curvature
 
 cdef extern from "dot.h" nogil:
     double ngdt_dense_f64_f64(
@@ -46,7 +46,6 @@ cdef class LinearSolver:
     data : Samples
     scaling : Scaling
         Of the features that are penalised.
-    loss : {"squared_hinge", "logistic"}
     penalty : {"l1", "l2"}
     tol : float
         A fit ends where the violation of the optimality conditions is this share of what it is at
@@ -62,9 +61,9 @@ cdef class LinearSolver:
     cdef double tol
     cdef int max_steps
 
-    def __init__(self, Samples data, scaling, loss="squared_hinge", penalty="l1", tol=1e-2,
-                 max_steps=100, deadline=NO_DEADLINE):
-        self.F = PenalisedLoss(data, scaling, loss, penalty)
+    def __init__(self, Samples data, scaling, penalty="l1", tol=1e-2, max_steps=100,
+                 deadline=NO_DEADLINE):
+        self.F = PenalisedLoss(data, scaling, penalty)
         dense = penalty == "l2" and data.n_features > MAX_MODEL_FEATURES
         sparse = data.is_sparse and data.n_features > MAX_DENSE_FEATURES
         self.kind = ConjugateGradients if dense else (
@@ -170,7 +169,7 @@ cdef class _CoordinateDescent(WorkingSetFit):
             self.place[self.working[k]] = k
         memset(&self.model[0], 0, <Py_ssize_t> a * a * sizeof(double))
         for i in range(self.n_samples):
-            c = self.cost[i] * self.F.loss.curvature(self.margin[i])
+            c = self.cost[i] * hinge_curvature(self.margin[i])
             if c > 0.0:
                 self._gather(self.samples[i], sqrt(c), &self.chunk[n * a])
                 n += 1
@@ -325,7 +324,7 @@ cdef class SparseDescent(WorkingSetFit):
         self.choose_working_set()
         memcpy(&self.goal[0], &self.weights[0], (self.n_features + 1) * sizeof(double))
         for i in range(self.n_samples):
-            self.curvature[i] = self.cost[i] * self.F.loss.curvature(self.margin[i])
+            self.curvature[i] = self.cost[i] * hinge_curvature(self.margin[i])
             self.moved[i] = 0.0
             largest += self.curvature[i]    # that of the intercept
         for k in range(self.size - 1):
@@ -420,7 +419,7 @@ cdef class ConjugateGradients(NewtonFit):
         cdef double c
         self.n_curved = 0
         for i in range(self.n_samples):
-            c = self.cost[i] * self.F.loss.curvature(self.margin[i])
+            c = self.cost[i] * hinge_curvature(self.margin[i])
             if c > 0.0:
                 self.curved[self.n_curved], self.curvature[self.n_curved] = self.samples[i], c
                 self.n_curved += 1

@@ -3,10 +3,17 @@ from libc.stdint cimport int32_t
 from ngdt._core.samples cimport Sample, Samples
 
 
-cdef class Surrogate:
-    cdef double value(self, double margin) noexcept nogil
-    cdef double slope(self, double margin) noexcept nogil
-    cdef double curvature(self, double margin) noexcept nogil
+cdef inline double hinge(double margin) noexcept nogil:
+    """The loss of a margin y f: the squared hinge."""
+    return (1.0 - margin) * (1.0 - margin) if margin < 1.0 else 0.0
+
+
+cdef inline double hinge_slope(double margin) noexcept nogil:
+    return 2.0 * (margin - 1.0) if margin < 1.0 else 0.0
+
+
+cdef inline double hinge_curvature(double margin) noexcept nogil:
+    return 2.0 if margin < 1.0 else 0.0
 
 
 cdef class Penalty:
@@ -20,7 +27,6 @@ cdef class PenalisedLoss:
     cdef Samples data
     cdef const double[::1] center
     cdef const double[::1] inverse      # of the scale
-    cdef Surrogate loss
     cdef Penalty penalty
 
 

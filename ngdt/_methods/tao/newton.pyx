@@ -1,6 +1,6 @@
 """Objective of the linear classifier of a node, and Newton's method for it.
 
-    F(w, b) = sum_i c_i loss(y_i (w . z_i + b)) + penalty(w),    y_i = -1 or 1,
+    F(w, b) = sum_i c_i max(0, 1 - y_i (w . z_i + b))^2 + penalty(w),    y_i = -1 or 1,
 
 where z = (x - center) / scale, and the intercept b is free. The samples i, their costs c and labels
 y belong to a node (`NewtonFit`); the rest is common to all nodes, and constant: threads share it.
@@ -15,7 +15,7 @@ memory belongs to one fit, which one thread runs, so that several nodes can be f
 
 import numpy as np
 
-from libc.math cimport exp, fabs, log1p, sqrt
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
@@ -29,46 +29,6 @@ cdef extern from "dot.h" nogil:
 
 cdef int MAX_HALVINGS = 40
 cdef double SUFFICIENT_DECREASE = 0.01      # share of the predicted decrease that a step must bring
-
-
-cdef class Surrogate:
-    """Loss of a margin y f, with its first and second derivatives."""
-
-    cdef double value(self, double margin) noexcept nogil:
-        return 0.0
-
-    cdef double slope(self, double margin) noexcept nogil:
-        return 0.0
-
-    cdef double curvature(self, double margin) noexcept nogil:
-        return 0.0
-
-
-cdef class SquaredHinge(Surrogate):
-    """max(0, 1 - m)^2."""
-
-    cdef double value(self, double margin) noexcept nogil:
-        return (1.0 - margin) * (1.0 - margin) if margin < 1.0 else 0.0
-
-    cdef double slope(self, double margin) noexcept nogil:
-        return 2.0 * (margin - 1.0) if margin < 1.0 else 0.0
-
-    cdef double curvature(self, double margin) noexcept nogil:
-        return 2.0 if margin < 1.0 else 0.0
-
-
-cdef class Logistic(Surrogate):
-    """log(1 + exp(-m))."""
-
-    cdef double value(self, double margin) noexcept nogil:
-        return log1p(exp(-margin)) if margin > 0.0 else log1p(exp(margin)) - margin
-
-    cdef double slope(self, double margin) noexcept nogil:
-        return -1.0 / (1.0 + exp(margin))
-
-    cdef double curvature(self, double margin) noexcept nogil:
-        cdef double tail = exp(-fabs(margin))
-        return tail / ((1.0 + tail) * (1.0 + tail))
 
 
 cdef class Penalty:
@@ -127,7 +87,6 @@ cdef class L2(Penalty):
         return w - (gradient + w) / (curvature + 1.0)
 
 
-SURROGATES = {"squared_hinge": SquaredHinge, "logistic": Logistic}
 PENALTIES = {"l1": L1, "l2": L2}
 
 
@@ -139,15 +98,13 @@ cdef class PenalisedLoss:
     data : Samples
     scaling : Scaling
         Of the features that are penalised.
-    loss : {"squared_hinge", "logistic"}
     penalty : {"l1", "l2"}
     """
 
-    def __init__(self, Samples data, scaling, loss, penalty):
+    def __init__(self, Samples data, scaling, penalty):
         self.data = data
         self.center = scaling.center
         self.inverse = 1.0 / scaling.scale
-        self.loss = SURROGATES[loss]()
         self.penalty = PENALTIES[penalty]()
 
 
@@ -210,7 +167,7 @@ cdef class NewtonFit:
         cdef double total = 0.0
         cdef Py_ssize_t i
         for i in range(self.n_samples):
-            total += self.cost[i] * self.F.loss.value(self.margin[i] + t * self.change[i])
+            total += self.cost[i] * hinge(self.margin[i] + t * self.change[i])
         return total
 
     cdef double _penalty_at(self, double t) noexcept nogil:
@@ -264,7 +221,7 @@ cdef class NewtonFit:
         memset(out, 0, (self.n_features + 1) * sizeof(double))
         for i in range(self.n_samples):
             x = self.F.data.get(self.samples[i])
-            self.add(self.cost[i] * self.target[i] * self.F.loss.slope(margin[i]), &x, out)
+            self.add(self.cost[i] * self.target[i] * hinge_slope(margin[i]), &x, out)
         self.to_scaled(out)
 
     cdef void _scale(self) noexcept nogil:
@@ -304,7 +261,7 @@ cdef class NewtonFit:
         if self.F.penalty.degree == 2:
             slope *= 2.0 * scale
         for i in range(self.n_samples):
-            slope += self.cost[i] * self.margin[i] * self.F.loss.slope(scale * self.margin[i])
+            slope += self.cost[i] * self.margin[i] * hinge_slope(scale * self.margin[i])
         return slope
 
     cdef double violation(self, const double *w, const double *gradient) noexcept nogil:
