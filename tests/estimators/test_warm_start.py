@@ -44,7 +44,8 @@ def test_linear_leaves_that_the_default_chose_are_kept(optimizer):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 4))
     y = X @ [1.0, 2.0, 3.0, 4.0] > 0.0
-    fitted = ObliqueTreeClassifier(max_depth=2, leaf="linear", optimizer=None).fit(X, y)
+    fitted = ObliqueTreeClassifier(
+        max_depth=2, leaf="linear", optimizer=None, random_state=0).fit(X, y)
     fitted.set_params(leaf="auto", optimizer=optimizer, warm_start=True, random_state=0)
     assert fitted.fit(X, y).tree_.slopes is not None
     assert fitted.score(X, y) > 0.95
