@@ -12,7 +12,7 @@ from ngdt._methods.soft.run import LeafSchedule, SoftOptimizer, SoftSchedule, ch
 # least number of samples per mini-batch.
 _N_BATCHES, _MIN_BATCH_SIZE = 60, 10
 # Learning rate of Adam for the leaves of regression.
-_LEAF_RATE = 0.01
+_LEAF_RATE = 0.03
 
 
 class EndToEnd(SoftOptimizer):
