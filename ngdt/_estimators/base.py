@@ -232,11 +232,12 @@ class ObliqueTree(TableEstimator):
         """A given tree, checked, for the encoded targets."""
         with error_prefix("init"):
             problem.check_shapes(tree)
-        return run.fitted["_targets"].scale_leaf_values(tree, problem.loss)
+        tree = run.fitted["_targets"].scale_leaf_values(tree, problem.loss)
+        return problem.adapt_leaves(tree, run.problem)
 
     def _advance_stream(self, run, init, optimizer, resume):
         """Go on with soft training on a part of the samples that are expected."""
-        problem, stream = run.problem, getattr(self, "_stream", None)
+        problem, stream = run.near, getattr(self, "_stream", None)
         optimizer.check(problem)
         if not resume:
             stream = Stream.of(
@@ -253,10 +254,11 @@ class ObliqueTree(TableEstimator):
 
     def _set_fitted(self, run):
         """Set all fitted attributes together."""
-        result = run.result
+        tree = run.problem.adapt_leaves(run.result.tree, run.near)
         if run.problem.directions is not None:      # whatever ended the training, and where
-            result = replace(result, tree=monotone_leaves(result.tree, run.problem))
-        fitted = run.fitted | describe(run.problem, result, run.fitted)
+            tree = monotone_leaves(tree, run.problem)
+        fitted = run.fitted | describe(
+            run.problem, replace(run.result, tree=tree), run.fitted)
         for name in ("_stream", "_edits"):
             vars(self).pop(name, None)
         vars(self).update(fitted)

@@ -61,7 +61,7 @@ class Run:
 
     def __init__(self, estimator, tasks=None):
         self.estimator, self.tasks = estimator, tasks
-        self.problem = self.result = self.cut = None
+        self.problem = self.near = self.result = self.cut = None
         self.fitted, self.n_samples, self.seconds_per_sample = {}, 0, 0.0
         self.interrupted = self.was_cut = False
 
@@ -85,6 +85,7 @@ class Run:
         Returns
         -------
         Problem
+            Without far targets, which would rule splits, slopes and choices.
         """
         problem, self.fitted = self.estimator._checked_problem(
             X, y, sample_weight, resume, classes)
@@ -95,8 +96,8 @@ class Run:
         problem, self.seconds_per_sample = training_in_time(problem)
         # Moments raise a ValueError for features whose range is too large.
         self.fitted["_table"] = self.fitted["_table"].with_means(problem.moments.mean)
-        self.problem = problem
-        return problem
+        self.problem, self.near = problem, problem.near
+        return self.near
 
     def warn(self):
         """The estimator, with a warning of what ended the training before its time, if any."""

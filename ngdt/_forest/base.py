@@ -198,9 +198,10 @@ class ObliqueForest(TableEstimator):
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be at least the {len(before)} trees of the "
                 "previous fit, since warm_start=True adds trees")
-        problem = run.begin(
+        run.begin(
             X, y, sample_weight, validation, resume=resume, checkpoint=self.checkpoint,
             before=(len(before), self.candidates_) if resume else None)
+        problem = run.problem
         _check_directions(before, problem.directions)
         if problem.own_validation and not self._is_default:
             raise ValueError(

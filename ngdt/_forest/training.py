@@ -76,7 +76,7 @@ class _Job:
             control=replace(problem.control, deadline=deadline, activity=self.activity),
             random_state=self.seed, max_depth=min(limits, default=None), validation_weight=None)
         weight, features = sampling.weight(problem, self.seed), sampling.features(self.seed)
-        part, result, interrupted = problem.part(weight, features), self.result, False
+        part, result, interrupted = problem.near.part(weight, features), self.result, False
         if result is None:
             optimizers = [optimizer_of(each, features) for each in chain.optimizers]
             try:
@@ -84,10 +84,12 @@ class _Job:
             except Stopped as stopped:
                 result, interrupted = TrainingResult(stopped.tree, stopped.history), True
         part.check_shapes(result.tree)
-        if part.directions is not None:     # whatever ended the training, and where
-            result = replace(result, tree=monotone_leaves(result.tree, part))
-        tree = stored(widen(result.tree, features, problem.X.shape[1]))
-        attributes = describe(problem.part(weight), replace(result, tree=tree), fitted) | {
+        whole = problem.part(weight)
+        tree = whole.adapt_leaves(
+            widen(result.tree, features, problem.X.shape[1]), problem.near)
+        if whole.directions is not None:    # whatever ended the training, and where
+            tree = monotone_leaves(tree, whole)
+        attributes = describe(whole, replace(result, tree=stored(tree)), fitted) | {
             "max_depth": problem.max_depth, "random_state": self.seed,
             "_draw": sampling.draw(problem)}
         # The result is several times as large as the attributes where weights are sparse.

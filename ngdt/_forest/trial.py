@@ -28,7 +28,9 @@ def compete(growth, kinds, sampling, seeds, previous):
     There is a candidate for each kind, and a seed for each tree. Returns the table of the forest,
     with lists as columns. The shares in that of a `previous` forest stay.
     """
-    problem, n_trees, kinds = growth.problem, len(seeds), {each.name: each for each in kinds}
+    # One far target in a leaf would decide which kind has less error.
+    problem, n_trees = growth.problem.near, len(seeds)
+    kinds = {each.name: each for each in kinds}
     errors, shares, present, folds = {}, {next(iter(kinds)): 1.0}, Counter(), []
     if previous:
         errors, shares, present = _continued(previous, kinds)

@@ -156,10 +156,7 @@ class _Comparison:
         if not isinstance(tree, Tree):
             timed = self.training.with_time(policy.INITIAL_TIME if n else 1.0)
             timed = timed.doing(1 / (1 + n), "initial tree")
-            near = timed.winsorized_targets if n else timed.y
-            # A greedy tree would spend its splits on far targets.
-            tree = tree.initialize(timed) if near is timed.y else timed.refit_leaves(
-                tree.initialize(timed.replace(y=near)))
+            tree = tree.initialize(timed)
         self.initial_seconds = monotonic() - self.begin
         return tree
 

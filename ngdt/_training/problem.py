@@ -18,7 +18,7 @@ from ngdt._core.loss import Loss
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._core.tree import Tree
-from ngdt._core.winsorize import fences, winsorized
+from ngdt._core.winsorize import SHARE, fences, winsorized
 from ngdt._training.control import NO_CONTROL, Control
 
 # What is computed at first use, and the fields that it depends on.
@@ -28,6 +28,7 @@ _DEPENDS_ON = {
     "scaling": {"X", "sample_weight", "standardize"},
     "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
     "winsorized": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
+    "near": {"y", "loss", "sample_weight"},
     "row_span": {"X", "sample_weight", "standardize"},
     "screen": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
     "whole": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
@@ -321,22 +322,68 @@ class Problem:
         scaling, near = self.scaling, {}
         if scaling.low is not None:
             near["X"] = winsorized(self.X, scaling.low, scaling.high)
-        y = self.winsorized_targets
-        if y is not self.y:
+        y = self._winsorized_targets()
+        training = self.sample_weight > 0
+        if not np.array_equal(y[training], self.y[training]):
             near["y"] = y
         if not near:
             return None
         return self.replace(**near).knowing(
             winsorized=None, scaling=dataclasses.replace(scaling, low=None, high=None))
 
-    @property
-    def winsorized_targets(self) -> np.ndarray:
-        """The targets; of the squared error, those of training samples within their fences."""
+    def _winsorized_targets(self):
+        """The targets; of the squared error, within the fences of the training samples."""
         if not self.loss.is_squared:
             return self.y
-        low, high = fences(self.y, self.sample_weight)
-        near, training = winsorized(self.y, low, high), self.sample_weight > 0
-        return self.y if np.array_equal(near[training], self.y[training]) else near
+        # Between the last value and where values begin to be far: of 1000 targets, 16 far ones that
+        # a feature tells from the others have to be worth a split, and three errors must not be.
+        (low, high), (low_reach, high_reach) = (
+            fences(self.y, self.sample_weight, keep_tails) for keep_tails in (True, False))
+        return winsorized(self.y, np.minimum(low, 0.5 * low + 0.5 * low_reach),
+                          np.maximum(high, 0.5 * high + 0.5 * high_reach))
+
+    @property
+    def near(self) -> "Problem":
+        """The problem with far targets moved to the fences, if the loss is the squared error.
+
+        Estimators train on it, and choose by it. Then `adapt_leaves` lets the leaves follow the
+        targets. The problem itself if it has no far target.
+        """
+        def make():
+            y = self._winsorized_targets()
+            return None if np.array_equal(y, self.y) else self.replace(y=y).knowing(near=None)
+
+        made = self.once("near", make)
+        return self if made is None else self.replace(y=made.y).sharing(made)
+
+    def adapt_leaves(self, tree: Tree, before: "Problem") -> Tree:
+        """A tree that was trained on other targets, with leaves for those of this problem.
+
+        Parameters
+        ----------
+        tree : Tree
+        before : Problem
+            The same samples with other targets.
+
+        Returns
+        -------
+        Tree
+            Predictions of a leaf are moved by the mean difference of the targets in it. Linear
+            leaves stay where most of their targets are the same: a model is one of them.
+        """
+        samples = self.training_samples
+        moved = self.y[samples] - before.y[samples]
+        if not moved.any():
+            return tree
+        leaf, weight = self.apply(tree, samples), self.sample_weight[samples]
+        total = np.maximum(np.bincount(leaf, weight, tree.n_leaves), np.finfo(float).tiny)
+        shift = np.stack([np.bincount(leaf, weight * each, tree.n_leaves) / total
+                          for each in moved.T], axis=1)
+        if tree.slopes is not None:
+            share = np.bincount(leaf, weight * moved.any(axis=1), tree.n_leaves) / total
+            shift[share <= 1.0 - SHARE] = 0.0
+        ranges = None if tree.ranges is None else tree.ranges + shift[:, :, None]
+        return tree.replace(values=tree.values + shift, slopes=tree.slopes, ranges=ranges)
 
     @property
     def splitter(self) -> Splitter:

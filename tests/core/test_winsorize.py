@@ -177,7 +177,10 @@ def test_far_targets_of_squared_errors_are_winsorized():
     y[3] = 50.0
     near = problem_of(X, y, SquaredLoss()).winsorized
     assert near.X is X
-    assert near.y.max() == y[np.arange(50) != 3].max()
+    # Halfway between the last value and where values begin to be far.
+    (_, last), (_, far) = (fences(y, np.ones(50), keep_tails) for keep_tails in (True, False))
+    assert last == y[np.arange(50) != 3].max()
+    assert near.y.max() == near.y[3] == 0.5 * last + 0.5 * far
     assert near.winsorized is near
     for loss in (AbsoluteLoss(), HuberLoss(1.0)):
         problem = problem_of(X, y, loss)

@@ -7,7 +7,12 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 from helpers import in_nightly
-from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
+from ngdt import (
+    ObliqueForestClassifier,
+    ObliqueForestRegressor,
+    ObliqueTreeClassifier,
+    ObliqueTreeRegressor,
+)
 from ngdt.optimizers import SGD, SSGD, Annealed
 
 
@@ -89,6 +94,72 @@ def test_three_targets_do_not_turn_the_splits(optimizer):
         scores.append(r2_score(y[500:], means[leaf[500:]]))
     # Of TAO and SSGD, 29 and 77 % were lost where they counted in full.
     assert scores[1] >= 0.8 * scores[0]
+
+
+LINEAR = pytest.mark.parametrize("make", [
+    pytest.param(ObliqueTreeRegressor, id="default"),
+    pytest.param(lambda **params: ObliqueTreeRegressor(leaf="linear", **params), id="linear"),
+    pytest.param(lambda **params: ObliqueTreeRegressor(
+        init="model_tree", optimizer=None, **params), id="model_tree"),
+    pytest.param(lambda **params: ObliqueTreeRegressor(
+        3, init="info_gain", optimizer="linear_leaves", **params), id="linear_leaves"),
+    pytest.param(lambda **params: ObliqueTreeRegressor(
+        3, optimizer=Annealed(steps=300, leaf="linear"), leaf="linear", **params), id="annealed")])
+
+
+@LINEAR
+def test_mistyped_targets_cost_linear_leaves_neither_slopes_nor_splits(make):
+    X, y = make_friedman1(700, noise=1.0, random_state=0)
+    for factor in (1e6, -1e3):
+        gross = y.copy()
+        gross[[3, 50, 170]] *= factor
+        clean, moved = (make(random_state=0).fit(X[:400], each[:400]).predict(X[400:])
+                        for each in (y, gross))
+        # A leaf of few samples may be the mistyped one.
+        others = np.argsort(np.abs(moved - y[400:]))[:-6]
+        # R2 was at most 0.78, and for most below zero.
+        assert r2_score(y[400:][others], moved[others]) >= 0.9 * r2_score(y[400:], clean)
+
+
+def test_mistyped_targets_move_few_predictions_of_a_forest():
+    X, y = make_friedman1(700, noise=1.0, random_state=0)
+    gross = y.copy()
+    gross[[3, 50, 170]] *= 1e6
+    clean, moved = (np.median(np.abs(ObliqueForestRegressor(8, random_state=0).fit(
+        X[:400], each[:400]).predict(X[400:]) - y[400:])) for each in (y, gross))
+    assert moved <= 2.0 * clean     # it was 40 000 times as large
+
+
+@pytest.mark.parametrize("params", [
+    {"leaf": "constant"}, {"init": "pruned", "optimizer": None}, {"optimizer": "tao"},
+    {"optimizer": SSGD(epochs=20)}])
+def test_mistyped_targets_move_the_means_of_their_leaves_only(params):
+    X, y = make_friedman1(700, noise=1.0, random_state=0)
+    gross = y.copy()
+    gross[[3, 50, 170]] += 1000.0 * y.std()
+    model = ObliqueTreeRegressor(random_state=0, leaf="constant").set_params(**params)
+    tree = model.fit(X[:400], gross[:400]).tree_
+    leaf, values = tree.apply(X), tree.values[:, 0]
+    count = np.bincount(leaf[:400], minlength=tree.n_leaves)
+    moved = np.bincount(leaf[:400], gross[:400] - y[:400], tree.n_leaves) / count
+    # The loss asks for the mean: without the gross errors, all leaves predict as others.
+    assert ((moved != 0) == (values > y.max())).all()
+    assert 1 <= (moved != 0).sum() <= 3
+    assert r2_score(y[400:], (values - moved)[leaf[400:]]) >= 0.8 * model.fit(
+        X[:400], y[:400]).score(X[400:], y[400:])
+
+
+@pytest.mark.parametrize("params", [
+    {}, {"leaf": "constant"}, {"leaf": "linear"}, {"max_depth": 4, "init": "info_gain"},
+    {"optimizer": "tao", "max_depth": 5, "leaf": "constant"}])
+def test_far_targets_that_a_feature_tells_from_others_are_learned(params):
+    X, y = make_friedman1(2000, noise=1.0, random_state=0)
+    is_far = X[:, 0] > 0.98
+    y = y + 1000.0 * is_far
+    assert is_far[:1000].sum() == 16
+    tree = ObliqueTreeRegressor(random_state=0, **params).fit(X[:1000], y[:1000])
+    # With fences at the last value before them, R2 was down to 0.1.
+    assert tree.score(X[1000:], y[1000:]) >= 0.7
 
 
 @pytest.mark.parametrize("optimizer", ["tao", SSGD(epochs=5), Annealed(steps=100)])
