@@ -16,6 +16,9 @@ from ngdt._util.warn import warn
 
 # Largest rounding error of a leaf value, relative to the mean of the targets that is added to it.
 ROUNDING = 1e-13
+# Largest target in units of the standard deviation, which fits the float32 of soft training, and
+# most that all samples may weigh, times the largest square: sums of losses do not overflow then.
+_LARGEST, _MOST_SQUARES = 1e36, 1e307
 # Number of labels from which floats are probably amounts.
 _MANY_FLOATS = 50
 # How much more a class of all samples weighs than one of none, with balanced weights.
@@ -218,7 +221,10 @@ class RegressionTargets:
         y = y / unit
         if not loss.has_log_link:   # far targets do not set the unit
             y = winsorized(y, *fences(y, sample_weight))
-        center = np.average(y, axis=0, weights=sample_weight)
+        present = y[sample_weight > 0]
+        # Rounding must not take the mean of equal numbers away from them.
+        center = np.clip(np.average(y, axis=0, weights=sample_weight),
+                         present.min(axis=0), present.max(axis=0))
         if loss.has_log_link:
             return cls(np.zeros_like(center), unit * center, True)
         scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=sample_weight))
@@ -232,8 +238,9 @@ class RegressionTargets:
         ----------
         mean, std : ndarray of shape (n_targets,)
         """
-        # The mean of equal numbers may differ from them in the last digits.
-        return cls(mean, np.where(std <= 1e-14 * np.abs(mean), 1.0, std))
+        # Numbers that differ in their last digits count as equal.
+        is_constant = std <= 1e-14 * np.abs(mean)
+        return cls(mean, np.where(is_constant, np.maximum(1.0, np.abs(mean)), std))
 
     def encode(self, y):
         """Standardised targets, shape (n_samples, n_targets).
@@ -242,7 +249,7 @@ class RegressionTargets:
         ------
         ValueError
             If the number of targets is not `n_outputs`, or if they are too large in the
-            units of the earlier targets.
+            units of those that the encoding was made of.
         """
         y = _as_columns(y)
         if y.shape[1] != self.n_outputs:
@@ -250,12 +257,29 @@ class RegressionTargets:
                 f"y has {y.shape[1]} targets, but the initial tree has {self.n_outputs}")
         with np.errstate(over="ignore"):
             encoded = (y - self.center) / self.scale
-        if not np.isfinite(encoded).all():
+        if not np.abs(encoded).max(initial=0.0) <= _LARGEST:
             raise ValueError(
                 f"y has numbers up to {np.abs(y).max():.3g}, which overflow in units of the "
-                f"standard deviation of the targets before, {self.scale.min():.3g}: scale y, or "
-                "use warm_start=False")
+                f"standard deviation of most targets, {self.scale.min():.3g}, as they are more "
+                f"than {_LARGEST:g} times as large: leave those samples out, predict the logarithm "
+                "of y or, in a warm start, use warm_start=False")
         return encoded
+
+    @staticmethod
+    def check_weighted(targets, sample_weight):
+        """Refuse encoded targets whose losses overflow when they are weighted.
+
+        Parameters
+        ----------
+        targets : ndarray of shape (n_samples, n_targets)
+        sample_weight : ndarray of shape (n_samples,)
+        """
+        largest = max(1.0, (targets**2).sum(axis=1).max(initial=0.0))
+        if sample_weight.sum() > _MOST_SQUARES / largest:
+            raise ValueError(
+                f"sample_weight has numbers up to {sample_weight.max():.3g}, whose products with "
+                f"squares of y overflow, as y has numbers {np.sqrt(largest):.3g} standard "
+                "deviations away: divide the weights by the largest of them")
 
     def decode(self, y):
         """Targets in the units of y."""
@@ -286,9 +310,10 @@ class RegressionTargets:
         """
         power, largest = loss.scale_power, self.scale.max()     # its square may overflow
         relative = np.mean((self.scale / largest) ** power)
-        for _ in range(power):
-            decrease = decrease / largest
-        return self.n_outputs * decrease / relative
+        with np.errstate(over="ignore"):    # more than any split can gain
+            for _ in range(power):
+                decrease = np.divide(decrease, largest)
+            return self.n_outputs * decrease / relative
 
 
 def _check_not_negative(y, sample_weight, loss):

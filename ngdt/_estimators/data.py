@@ -273,8 +273,9 @@ class RegressorData:
         if resume and self._targets.has_log_link == loss.has_log_link:
             known = self._targets
         encoder = known or RegressionTargets.fit(y, sample_weight, loss)
-        fitted = {"_targets": encoder, "n_outputs_": encoder.n_outputs}
-        return fitted, encoder.encode(y), sample_weight
+        fitted, targets = {"_targets": encoder, "n_outputs_": encoder.n_outputs}, encoder.encode(y)
+        encoder.check_weighted(targets, sample_weight)
+        return fitted, targets, sample_weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

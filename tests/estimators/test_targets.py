@@ -126,8 +126,13 @@ def test_targets_are_standardised_in_any_unit(seed, n_targets, unit, offset):
 @pytest.mark.parametrize("value", [0.0, 0.1, -1e300, 1e-300])
 def test_a_constant_target_is_centred_only(value):
     targets = RegressionTargets.fit(np.full(7, value), np.full(7, 0.3), SQUARED)
-    assert targets.scale == [1.0]
-    np.testing.assert_allclose(targets.encode(np.full(7, value)), 0.0, atol=1e-15 * abs(value))
+    assert targets.scale == [max(1.0, abs(value))]
+    np.testing.assert_array_equal(targets.encode(np.full(7, value)), 0.0)
+
+
+def test_targets_that_differ_by_rounding_stay_small():
+    y = 1e300 * (1.0 + 1e-15 * np.arange(7))
+    assert np.abs(RegressionTargets.fit(y, np.ones(7), SQUARED).encode(y)).max() < 1e-14
 
 
 def test_samples_of_weight_zero_do_not_count():

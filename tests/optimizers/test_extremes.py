@@ -5,13 +5,15 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
 
-from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
+from helpers import serves, short
+from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
 from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt._methods.sgd import run as input_scale
+from ngdt.initializers import INITIALIZERS
 from ngdt.losses import SquaredLoss
-from ngdt.optimizers import SGD, SSGD
+from ngdt.optimizers import OPTIMIZERS, SGD, SSGD
 
 
 @pytest.mark.parametrize("best_assignment", [False, True])
@@ -116,3 +118,49 @@ def test_a_singular_value_that_does_not_converge_is_bounded(monkeypatch):
     for X in (UNIFORM, sparse.csr_array(UNIFORM)):
         largest = np.linalg.norm(UNIFORM, 2)
         assert largest <= input_scale._largest_singular_value(X) <= np.sqrt(6) * largest
+
+
+# --- targets and weights of regression -----------------------------------------------------------
+
+RANDOM = np.random.default_rng(0)
+NORMAL = 3.0 * UNIFORM[:120, 0] + RANDOM.normal(size=120)
+TARGETS = {
+    "huge": 1e300 * NORMAL, "tiny": 1e-300 * NORMAL, "subnormal": 1e-320 * np.round(100 * NORMAL),
+    "equal": np.full(120, 1e300), "equal but for rounding": 1e300 * (1.0 + 1e-15 * NORMAL),
+    "one far": np.r_[1e35, NORMAL[1:]], "two far": np.r_[-1e30, 1e30, NORMAL[2:]],
+    "of any size": 10.0 ** RANDOM.uniform(-30, 5, 120)}
+WEIGHTS = {
+    "large": np.full(120, 1e300), "small": np.full(120, 1e-300),
+    "one large": np.r_[1e300, np.ones(119)], "of any size": 10.0 ** RANDOM.uniform(-300, 300, 120)}
+CASES = [*((y, np.ones(120)) for y in TARGETS.values()),
+         *((NORMAL, weight) for weight in WEIGHTS.values()),
+         (TARGETS["huge"], WEIGHTS["small"]), (TARGETS["one far"], WEIGHTS["small"])]
+REGRESSORS = {
+    "default": ObliqueTreeRegressor(), "default, constant": ObliqueTreeRegressor(leaf="constant"),
+    "forest": ObliqueForestRegressor(2), "absolute": ObliqueTreeRegressor(loss="absolute_error"),
+    "huber": ObliqueTreeRegressor(3, loss="huber", optimizer="annealed"),
+    "ccp_alpha": ObliqueTreeRegressor(3, ccp_alpha=0.1, min_impurity_decrease=0.1, optimizer="tao"),
+    "monotone": ObliqueTreeRegressor(3, optimizer="tao", monotonic_cst=[1] + 5 * [0]),
+    **{f"{name} {leaf}": ObliqueTreeRegressor(3, optimizer=short(each), leaf=leaf)
+       for name, each in OPTIMIZERS.items() if serves(each(), SquaredLoss())
+       for leaf in ("auto", "linear") if name not in ("linear_leaves", "shrink_leaves")},
+    **{name: ObliqueTreeRegressor(3, init=short(each), optimizer=None)
+       for name, each in INITIALIZERS.items() if serves(each(), SquaredLoss())}}
+
+
+@pytest.mark.parametrize("model", REGRESSORS.values(), ids=REGRESSORS)
+@pytest.mark.filterwarnings("ignore::UserWarning", "error::RuntimeWarning")
+def test_targets_and_weights_of_any_size_overflow_nowhere(model):
+    for y, weight in CASES:
+        model = model.set_params(random_state=0).fit(UNIFORM[:120], y, weight)
+        assert np.isfinite(model.predict(UNIFORM)).all()
+
+
+@pytest.mark.parametrize(("y", "weight", "message"), [
+    (np.r_[1e300, NORMAL[1:]], 1.0, r"y has numbers up to 1e\+300, .* leave those samples out"),
+    (10.0 ** np.linspace(-300, 300, 120), 1.0, "y has numbers up to .* the logarithm of y"),
+    (TARGETS["two far"], 1e280, r"sample_weight .* 4.77e\+29 standard .* divide the weights")])
+@pytest.mark.parametrize("estimator", [ObliqueTreeRegressor, ObliqueForestRegressor])
+def test_targets_that_would_overflow_are_refused(estimator, y, weight, message):
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(UNIFORM[:120], y, np.full(120, weight))
