@@ -7,7 +7,7 @@ from ngdt._util.numbers import format_number, format_value, whole_digits
 from ngdt.explanation._context import DIGITS
 from ngdt.explanation._decisions import lines_of
 
-CHANGES_UNKNOWN = "which changes lead to another class is not known: leaves are linear"
+CHANGES_UNKNOWN = "changes to another class are not known for linear leaves"
 
 
 def text_of_tree(explanation, n_terms):

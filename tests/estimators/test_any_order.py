@@ -7,6 +7,7 @@ import copy
 import dis
 import os
 import pickle
+import re
 import sys
 import time
 import traceback
@@ -490,7 +491,7 @@ def test_explanations_of_huge_numbers_are_written():
     X, y = random.normal(size=(30, 2)) * 1e-10, random.integers(0, 2, 30)
     model = ObliqueTreeClassifier(2, optimizer=TAO(max_passes=1), random_state=0).fit(X, y)
     for x in ([1e308, -1e308], [1e300, 1e-300]):
-        assert "standard deviations" in str(model.explain([x])[0])
+        assert re.search(r"\n    (yes|no), .*; otherwise ", str(model.explain([x])[0]))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

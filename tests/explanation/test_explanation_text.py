@@ -400,7 +400,7 @@ def test_explanations_say_why_they_list_no_changes(iris):
     forest = ObliqueForestClassifier(
         2, optimizer=None, leaf="linear", max_depth=1, random_state=0).fit(*iris)
     assert str(forest.explain(iris[0][:1])[0]).endswith(
-        "\nwhich changes lead to another class is not known: leaves are linear")
+        "\nchanges to another class are not known for linear leaves")
 
 
 def test_changes_that_are_not_shown_are_counted():

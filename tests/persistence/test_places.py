@@ -109,7 +109,8 @@ def errors_of_writing(write, model, paths, n_bytes):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork and limits")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("write", [ngdt.save, ngdt.export.export_html])
+@pytest.mark.parametrize("write", [
+    ngdt.save, lambda model, path: ngdt.export.export_html(model, path=path)])
 def test_a_file_that_outgrows_the_disk(tmp_path, write):
     old, new = (tmp_path / f"{name}.ngdt" for name in ("old", "new"))
     old.write_text("old")
