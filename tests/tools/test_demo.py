@@ -13,7 +13,8 @@ from ngdt.cli._demo import FORESTS, METHODS
 
 @pytest.fixture
 def few_digits(digits, monkeypatch):
-    monkeypatch.setattr("ngdt.cli._demo.load_digits", lambda return_X_y: digits)
+    X, y = digits
+    monkeypatch.setattr("ngdt.cli._demo.load_digits", lambda return_X_y: (X[:300], y[:300]))
 
 
 @pytest.mark.usefixtures("few_digits")
