@@ -1,10 +1,13 @@
 """Model trees: splits after which linear models fit best, pruned by their errors."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
@@ -198,15 +201,20 @@ def test_noise_ends_the_growth(n_targets):
     assert model_tree._Grown(problem, ModelTree(), 1.0).tree.n_leaves >= 2
 
 
+@cache
+def standardized_tree():
+    return ObliqueTreeRegressor(
+        init="model_tree", optimizer=None, random_state=0, standardize=True).fit(*roof())
+
+
 @pytest.mark.parametrize("units", [
     dict(X=[1e3, 1e-3, 7.0], y=1.0), dict(X=[1.0, 1.0, 1.0], y=1e-6),
     dict(X=[0.1, 4.0, 50.0], y=300.0)], ids=["features", "target", "both"])
 def test_units_change_no_split(units):
     X, y = roof()
     scale, shift = np.array(units["X"]), np.arange(3)
-    options = dict(init="model_tree", optimizer=None, random_state=0, standardize=True)
-    tree = ObliqueTreeRegressor(**options).fit(X, y)
-    other = ObliqueTreeRegressor(**options).fit(X * scale + shift, 5.0 - units["y"] * y)
+    tree = standardized_tree()
+    other = clone(tree).fit(X * scale + shift, 5.0 - units["y"] * y)
     np.testing.assert_array_equal(tree.apply(X), other.apply(X * scale + shift))
     np.testing.assert_allclose(
         other.predict(X * scale + shift), 5.0 - units["y"] * tree.predict(X), rtol=1e-6)
