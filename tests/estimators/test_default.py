@@ -451,6 +451,7 @@ def test_given_parts_do_not_race():
         assert fitted.candidates_ == {}
 
 
+@pytest.mark.usefixtures("short_soft_training")
 def test_by_default_only_pruning_limits_the_depth_of_the_pruned_tree():
     # Shells around the centre: one tree needs many splits.
     random = np.random.default_rng(0)

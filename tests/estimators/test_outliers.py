@@ -47,6 +47,7 @@ def test_three_rows_do_not_ruin_a_tree(optimizer, digits):
     assert gross >= clean - 0.03
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("make", [
     pytest.param(lambda: ObliqueTreeClassifier(random_state=0), id="default"),
     pytest.param(lambda: ObliqueTreeClassifier(leaf="linear", random_state=0), id="linear"),
@@ -62,6 +63,7 @@ def test_nor_other_models(make):
     assert gross >= clean - 0.03
 
 
+@pytest.mark.usefixtures("short_soft_training")
 def test_nor_regression():
     X, y = make_friedman1(400, noise=1.0, random_state=0)
     clean, gross = gains(lambda: ObliqueTreeRegressor(random_state=0), X, y)

@@ -1,5 +1,7 @@
 """Validation samples that are given apart, on which all choices are made."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,11 +64,10 @@ class Spy(Optimizer):
 # --- what is chosen is what a choice by hand would be -----------------------------------------
 
 
-@pytest.mark.parametrize("is_moderate", [False, True])
-def test_the_size_is_the_one_with_the_least_error(is_moderate, monkeypatch):
+@cache
+def best_size():
+    """The subtree of a greedy tree with the least error on the validation samples."""
     X, y, val = DIABETES
-    if is_moderate:     # a number of samples of which ten folds would be made
-        monkeypatch.setattr(folds, "MIN_PRUNING_SAMPLES", 100)
     greedy = ObliqueTreeRegressor(init="info_gain", optimizer=None, min_samples_leaf=3)
     alphas = greedy.cost_complexity_pruning_path(X, y).ccp_alphas
     # From the whole tree to a single leaf; a number between two alphas gives the same subtree.
@@ -75,9 +76,17 @@ def test_the_size_is_the_one_with_the_least_error(is_moderate, monkeypatch):
     errors = [((tree.predict(val["X_val"])[:, 0] - val["y_val"])**2).sum() for tree in trees]
     best = len(errors) - 1 - np.argmin(errors[::-1])
     assert 1 < trees[best].n_leaves < trees[0].n_leaves
+    return trees[best]
+
+
+@pytest.mark.parametrize("is_moderate", [False, True])
+def test_the_size_is_the_one_with_the_least_error(is_moderate, monkeypatch):
+    X, y, val = DIABETES
+    if is_moderate:     # a number of samples of which ten folds would be made
+        monkeypatch.setattr(folds, "MIN_PRUNING_SAMPLES", 100)
     pruned = ObliqueTreeRegressor(init="pruned", optimizer=None, min_samples_leaf=3)
-    assert pruned.fit(X, y, **val).tree_ == trees[best]
-    assert pruned.fit(X, y).tree_ != trees[best]
+    assert pruned.fit(X, y, **val).tree_ == best_size()
+    assert pruned.fit(X, y).tree_ != best_size()
 
 
 @BOTH
@@ -193,6 +202,7 @@ def test_samples_of_weight_zero_are_absent(model):
 @pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
 def test_their_form_and_type_do_not_matter(model):
     X, y, val = data_of(type(model))
+    X, y = X[:150], y[:150]
     tree = model.fit(X, y, **val).tree_
     for form in (np.asfortranarray, pd.DataFrame, sparse.csr_array, sparse.csc_matrix):
         given = pd.DataFrame(X) if form is pd.DataFrame else X
