@@ -230,10 +230,9 @@ def test_wrong_arguments(iris, arguments):
 
 @pytest.mark.parametrize("name", [name for name in dir(export) if name.startswith("export_")])
 def test_all_but_the_model_is_given_by_name(name):
-    """In no two exports a second argument would mean the same; only one needs it."""
+    """In no two exports a second argument would mean the same."""
     parameters = inspect.signature(getattr(export, name)).parameters.values()
-    by_place = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
-    assert by_place == (["model", "X"] if name == "export_sklearn" else ["model"])
+    assert [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY] == ["model"]
 
 
 def test_wrong_models(iris):
