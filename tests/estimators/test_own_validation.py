@@ -84,7 +84,8 @@ def test_the_size_is_the_one_with_the_least_error(is_moderate, monkeypatch):
     X, y, val = DIABETES
     if is_moderate:     # a number of samples of which ten folds would be made
         monkeypatch.setattr(folds, "MIN_PRUNING_SAMPLES", 100)
-    pruned = ObliqueTreeRegressor(init="pruned", optimizer=None, min_samples_leaf=3)
+    pruned = ObliqueTreeRegressor(
+        init="pruned", optimizer=None, min_samples_leaf=3, random_state=0)
     assert pruned.fit(X, y, **val).tree_ == best_size()
     assert pruned.fit(X, y).tree_ != best_size()
 
