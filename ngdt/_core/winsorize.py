@@ -145,3 +145,30 @@ def winsorized(X, low, high):
         return np.clip(X, low, high)
     values = np.clip(X.data, low[X.indices], high[X.indices])
     return type(X)((values, X.indices, X.indptr), shape=X.shape)
+
+
+def weaken_rows(near, X, sample_weight, low, high, center):
+    """Let the far values of a row together pull no more than one: changes `near` in place.
+
+    A row with gross errors in many features lies far from all others even at the fences, and would
+    turn linear models. Values of tails, to which others lead without a gap, stay.
+
+    Parameters
+    ----------
+    near : ndarray of shape (n_samples, n_features)
+        The samples between fences.
+    X : ndarray of shape (n_samples, n_features)
+        Dense samples.
+    sample_weight : ndarray of shape (n_samples,)
+    low, high : ndarray of shape (n_features,)
+        The fences.
+    center : ndarray of shape (n_features,)
+    """
+    tail_low, tail_high = fences(X, sample_weight)
+    low, high = np.minimum(low, tail_low), np.maximum(high, tail_high)
+    is_far = np.clip(X, low, high) != X
+    count = is_far.sum(axis=1)
+    rows = np.flatnonzero(count > 1)
+    moved = near[rows].astype(np.float64)
+    near[rows] = np.where(
+        is_far[rows], center + (moved - center) / count[rows, None], moved)

@@ -18,7 +18,7 @@ from ngdt._core.loss import Loss
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._core.tree import Tree
-from ngdt._core.winsorize import SHARE, fences, winsorized
+from ngdt._core.winsorize import SHARE, fences, weaken_rows, winsorized
 from ngdt._training.control import NO_CONTROL, Control
 
 # What is computed at first use, and the fields that it depends on.
@@ -322,6 +322,9 @@ class Problem:
         scaling, near = self.scaling, {}
         if scaling.low is not None:
             near["X"] = winsorized(self.X, scaling.low, scaling.high)
+            if not sparse.issparse(self.X):
+                weaken_rows(near["X"], self.X, self.sample_weight, scaling.low, scaling.high,
+                            scaling.center)
         y = self._winsorized_targets()
         training = self.sample_weight > 0
         if not np.array_equal(y[training], self.y[training]):

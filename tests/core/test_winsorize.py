@@ -201,3 +201,22 @@ def test_leaves_are_refitted_to_raw_samples(loss):
     # No sample changes its side: the values are what training has made them.
     within = beyond.replace(thresholds=[3.5])
     assert problem.refit_moved(within) is within
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()])
+def test_far_values_of_a_row_together_pull_no_more_than_one(loss, dtype):
+    X = np.random.default_rng(0).normal(size=(200, 5)).astype(dtype)
+    X[:8, 4] = 4.0 * 1.5 ** np.arange(8)        # a tail
+    X[7, 1] = -1e6                              # with one far value in another feature
+    X[50, :3] = [1e6, -1e9, 1e12]
+    y = np.arange(200.0)[:, None] % 2
+    problem = problem_of(X, y, loss)
+    near, scaling = problem.winsorized.X, problem.scaling
+    pull = np.abs(near - scaling.center) / np.where(
+        near > scaling.center, scaling.high - scaling.center, scaling.center - scaling.low)
+    np.testing.assert_allclose(pull[50, :3], 1 / 3, rtol=1e-5)
+    np.testing.assert_allclose(pull[7, 1], 1.0, rtol=1e-5)
+    expected = winsorized(X, scaling.low, scaling.high)
+    expected[50, :3] = near[50, :3]
+    np.testing.assert_array_equal(near, expected)
