@@ -115,12 +115,17 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
         linear = [candidate("linear", "pruned", (linear_leaves,))]
         return linear if leaf == "linear" else [
             *_constant_candidates(problem, few), pruned, *linear]
-    finish = () if linear_leaves.penalty == "auto" else (linear_leaves,)
+    # TAO and Annealed train leaves of all features, with penalties of their own.
+    is_given = not isinstance(linear_leaves.features, str)
+    finish = (linear_leaves,) if (
+        is_given or linear_leaves.features == "path" or linear_leaves.penalty != "auto") else ()
     annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if few else "auto")
     found = [candidate("model tree, tao", "model", *_passes(10.0, *finish)),
              candidate("model tree", "model"),
              *_soft(problem, [policy.LINEAR_DEPTH], (annealed, _LAST_TAO, *finish),
                     what=", linear, tao")]
+    if is_given:    # a model tree splits by these features only
+        found[:1] = [_tao(C, linear_leaves, name="linear, tao") for C in policy.REGRESSION_CS]
     return found if leaf == "linear" else [*found, pruned]
 
 

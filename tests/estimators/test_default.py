@@ -251,6 +251,28 @@ def test_candidates_with_linear_leaves(given, leaf, expected):
     assert names(given, leaf, LinearLeaves()) == expected
 
 
+OF_SOME = ["linear, tao C=10", "linear, tao C=0.1", *LINEAR[1:]]
+
+
+@pytest.mark.parametrize(("features", "expected"), [
+    ([0, 2], OF_SOME), ("path", LINEAR), ("all", LINEAR)], ids=str)
+def test_candidates_with_linear_leaves_of_some_features(features, expected):
+    given = default_candidates(
+        table(100, loss="squared"), "linear", LinearLeaves(features=features))
+    assert [each.name for each in given] == expected
+    last = [getattr(each.make.optimizers[-1], "features", None) for each in given[::len(given) - 1]]
+    assert last == [None if features == "all" else features] * 2
+
+
+@pytest.mark.parametrize("max_depth", [0, "auto"])
+def test_leaves_use_the_given_features_only(max_depth):
+    X, y = (part[:200] for part in load_diabetes(return_X_y=True, as_frame=True))
+    leaf = LinearLeaves(features=["bmi", "bp"])
+    fitted = ObliqueTreeRegressor(max_depth=max_depth, leaf=leaf, random_state=0).fit(X, y)
+    used = fitted.tree_.slopes.any(axis=(0, 1))
+    assert set(X.columns[used]) == {"bmi", "bp"}
+
+
 def test_linear_leaves_are_refused_by_name_where_they_cannot_be_fitted():
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(ValueError, match="linear leaves minimise the squared loss"):
