@@ -122,11 +122,13 @@ def _validated(estimator, X, **params):
     try:
         return validate_data(estimator, X, **params)
     except ValueError as error:
-        text = str(error)
-        if "must be in the same order" not in text and (
-                "unseen at fit time" not in text or "yet now are missing" in text):
-            raise
-        raise ValueError(f"{str(error).rstrip()} Give X[tree.feature_names_in_]") from error
+        text = str(error).rstrip()
+        if "must be in the same order" in text or "unseen at fit time" in text:
+            is_renamed = "yet now missing" in text
+            advice = ("Give the columns the names that they had in training" if is_renamed
+                      else "Give X[tree.feature_names_in_]")
+            raise ValueError(f"{text}\n{advice}") from error
+        raise
 
 
 def _check_form(X):

@@ -371,6 +371,11 @@ def test_other_columns_than_in_training_are_refused(frame):
     with pytest.raises(
             ValueError, match=r"(?s)must be in the same order.*X\[tree.feature_names_in_\]"):
         fitted.predict(frame(given)[list(given)[::-1]])
+    with pytest.raises(ValueError, match=r"(?s)unseen.*- more\nGive X\[tree.feature_names_in_\]$"):
+        fitted.predict(frame({**given, "more": given["age"]}))
+    with pytest.raises(ValueError, match=r"(?s)missing:\n- age\nGive the columns the names that"):
+        fitted.predict(frame({("Age" if name == "age" else name): column
+                              for name, column in given.items()}))
     with pytest.raises(ValueError, match=r"no numbers .*\. Convert it to numbers, as in training$"):
         fitted.predict(frame({**given, "age": np.array(["old"] * N)}))
 
