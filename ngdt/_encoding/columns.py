@@ -10,7 +10,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
-from ngdt._util.validation import TOO_LARGE, error_prefix
+from ngdt._util.validation import TOO_LARGE, did_you_mean, error_prefix
 
 _TYPES_OF_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
 # Cells that are numbers. Databases return decimals, which are no Real of Python.
@@ -256,7 +256,9 @@ def column_indices(parameter, given, names):
     if given.dtype.kind in "OU" and given.ndim == 1:
         unknown = [str(name) for name in given if name not in names]
         if unknown:
-            raise ValueError(f"{parameter} names the columns {unknown}, which X lacks")
+            hint = did_you_mean(unknown[0], names)
+            raise ValueError(
+                f"{parameter} names the columns {unknown}, which X lacks{'.' * bool(hint)}{hint}")
         return np.sort([names.index(name) for name in given])
     if given.dtype.kind == "b" and given.shape == (n_columns,):
         return np.flatnonzero(given)

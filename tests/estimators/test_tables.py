@@ -339,7 +339,8 @@ def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, me
 
 
 @pytest.mark.parametrize(("categorical", "message"), [
-    (["town"], r"names the columns \['town'\]"),
+    (["town"], r"names the columns \['town'\], which X lacks$"),
+    (["cite"], r"names the columns \['cite'\], which X lacks. Did you mean 'city'\?$"),
     ([6], "indices below 6"), ([-1], "indices below 6"),
     ([True, False], "a mask of 6 columns"), ([0.5], "must be a list of names, indices"),
     ("city", "categorical_features"),
