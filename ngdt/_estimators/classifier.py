@@ -170,8 +170,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or
-        folds. With ``verbose=1``, `fit` says so; there is no warning, since it is a regular
-        result of small data.
+        folds. If `optimizer` was given, `fit` warns of it.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in what the tree gains: ``|weight|`` times standard deviation of the
         feature, normalised in each node and averaged over the nodes, weighted by how much each
