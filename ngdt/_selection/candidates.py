@@ -117,8 +117,8 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
             *_constant_candidates(problem, few), pruned, *linear]
     # TAO and Annealed train leaves of all features, with penalties of their own.
     is_given = not isinstance(linear_leaves.features, str)
-    finish = (linear_leaves,) if (
-        is_given or linear_leaves.features == "path" or linear_leaves.penalty != "auto") else ()
+    is_default = not is_given and linear_leaves.get_params() == LinearLeaves().get_params()
+    finish = () if is_default else (linear_leaves,)
     annealed = Annealed(leaf="linear", steps=policy.FEW_STEPS if few else "auto")
     found = [candidate("model tree, tao", "model", *_passes(10.0, *finish)),
              candidate("model tree", "model"),

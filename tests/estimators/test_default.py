@@ -261,7 +261,7 @@ def test_candidates_with_linear_leaves_of_some_features(features, expected):
         table(100, loss="squared"), "linear", LinearLeaves(features=features))
     assert [each.name for each in given] == expected
     last = [getattr(each.make.optimizers[-1], "features", None) for each in given[::len(given) - 1]]
-    assert last == [None if features == "all" else features] * 2
+    assert last == [features] * 2
 
 
 @pytest.mark.parametrize("max_depth", [0, "auto"])
@@ -271,6 +271,13 @@ def test_leaves_use_the_given_features_only(max_depth):
     fitted = ObliqueTreeRegressor(max_depth=max_depth, leaf=leaf, random_state=0).fit(X, y)
     used = fitted.tree_.slopes.any(axis=(0, 1))
     assert set(X.columns[used]) == {"bmi", "bp"}
+
+
+def test_leaves_are_clipped_only_if_they_are_to_be():
+    X, y = (part[:200] for part in load_diabetes(return_X_y=True))
+    fitted = ObliqueTreeRegressor(leaf=LinearLeaves(clip=False), random_state=0).fit(X, y)
+    assert fitted.tree_.slopes is not None
+    assert fitted.tree_.ranges is None
 
 
 def test_linear_leaves_are_refused_by_name_where_they_cannot_be_fitted():
