@@ -28,7 +28,8 @@ _DEPENDS_ON = {
     "scaling": {"X", "sample_weight", "standardize"},
     "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
     "winsorized": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
-    "near": {"y", "loss", "sample_weight"},
+    # It holds what has been computed of its X.
+    "near": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
     "row_span": {"X", "sample_weight", "standardize"},
     "screen": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
     "whole": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},

@@ -63,6 +63,17 @@ def test_what_a_copy_makes_first_is_shared_where_it_is_true(changes, outdated):
         assert getattr(copy, name) is made
 
 
+@pytest.mark.parametrize("changes", [{"X": 10.0 * X}, {"standardize": False}])
+def test_a_problem_without_far_targets_computes_what_is_of_its_own_features(changes):
+    original = problem(SquaredLoss(), [0.0, 1.0, 2.0, 3.0, 1.0, 1e9], 1).replace(
+        sample_weight=np.array([5.0, 5.0, 5.0, 5.0, 5.0, 1.0]))
+    assert original.near.scaling is not None
+    copy = original.replace(**changes)
+    assert copy.near is not copy
+    np.testing.assert_array_equal(copy.near.scaling.center, copy.scaling.center)
+    np.testing.assert_array_equal(copy.near.moments.mean, copy.moments.mean)
+
+
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 
 
