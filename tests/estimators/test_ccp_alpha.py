@@ -114,6 +114,17 @@ def test_partial_fit_does_not_prune():
     assert model.partial_fit(X, y, classes=np.unique(y)).get_n_leaves() > 1
 
 
+def test_the_path_is_of_the_alphas_that_prune_where_targets_are_far():
+    X, y = DIABETES
+    y = np.where(np.arange(len(y)) == 7, 1e6 * y, y)
+    model = ObliqueTreeRegressor(5, init="info_gain", optimizer=None, random_state=0)
+    n_leaves = []
+    for alpha in model.cost_complexity_pruning_path(X, y).ccp_alphas:
+        n_leaves.append(model.set_params(ccp_alpha=alpha * (1 + 1e-9)).fit(X, y).get_n_leaves())
+    assert n_leaves == sorted(set(n_leaves), reverse=True)
+    assert n_leaves[-1] == 1
+
+
 @pytest.mark.parametrize("ccp_alpha", [-0.1, np.nan, "auto", None])
 def test_a_bad_alpha_is_refused(ccp_alpha):
     with pytest.raises(ValueError, match="ccp_alpha"):
