@@ -232,12 +232,12 @@ class ObliqueTree(TableEstimator):
         """A given tree, checked, for the encoded targets."""
         with error_prefix("init"):
             problem.check_shapes(tree)
-        tree = run.fitted["_targets"].scale_leaf_values(tree, problem.loss)
-        return problem.adapt_leaves(tree, run.problem)
+        return run.far_targets.withdraw(
+            run.fitted["_targets"].scale_leaf_values(tree, problem.loss))
 
     def _advance_stream(self, run, init, optimizer, resume):
         """Go on with soft training on a part of the samples that are expected."""
-        problem, stream = run.near, getattr(self, "_stream", None)
+        problem, stream = run.far_targets.near, getattr(self, "_stream", None)
         optimizer.check(problem)
         if not resume:
             stream = Stream.of(
@@ -254,7 +254,7 @@ class ObliqueTree(TableEstimator):
 
     def _set_fitted(self, run):
         """Set all fitted attributes together."""
-        tree = run.problem.adapt_leaves(run.result.tree, run.near)
+        tree = run.far_targets.restore(run.result.tree)
         if run.problem.directions is not None:      # whatever ended the training, and where
             tree = monotone_leaves(tree, run.problem)
         fitted = run.fitted | describe(

@@ -13,6 +13,7 @@ from ngdt._estimators.display import watching
 from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._selection.sample import training_in_time
 from ngdt._training.control import Control, Deadline
+from ngdt._training.far_targets import FarTargets
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
 from ngdt._util.warn import warn
@@ -45,6 +46,8 @@ class Run:
     control : Control
     problem : Problem
         The checked problem, once `begin` has been called.
+    far_targets : FarTargets
+        What training leaves out of the problem, once `begin` has been called.
     fitted : dict
         Fitted attributes that depend on X and y only.
     n_samples : int
@@ -61,7 +64,7 @@ class Run:
 
     def __init__(self, estimator, tasks=None):
         self.estimator, self.tasks = estimator, tasks
-        self.problem = self.near = self.result = self.cut = None
+        self.problem = self.far_targets = self.result = self.cut = None
         self.fitted, self.n_samples, self.seconds_per_sample = {}, 0, 0.0
         self.interrupted = self.was_cut = False
 
@@ -96,8 +99,8 @@ class Run:
         problem, self.seconds_per_sample = training_in_time(problem)
         # Moments raise a ValueError for features whose range is too large.
         self.fitted["_table"] = self.fitted["_table"].with_means(problem.moments.mean)
-        self.problem, self.near = problem, problem.near
-        return self.near
+        self.problem, self.far_targets = problem, FarTargets(problem, problem.near)
+        return self.far_targets.near
 
     def warn(self):
         """The estimator, with a warning of what ended the training before its time, if any."""

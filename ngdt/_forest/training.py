@@ -9,11 +9,13 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from ngdt._core.threads import one_blas_thread
+from ngdt._core.tree import Tree
 from ngdt._estimators.description import describe
 from ngdt._forest.sampling import Sampling, optimizer_of, widen
 from ngdt._selection.train import train
 from ngdt._training.choice import Candidate
 from ngdt._training.control import NO_CHECKPOINT, Activity, Control, Deadline
+from ngdt._training.far_targets import FarTargets
 from ngdt._training.monotone import monotone_leaves
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
@@ -77,16 +79,18 @@ class _Job:
             random_state=self.seed, max_depth=min(limits, default=None), validation_weight=None)
         weight, features = sampling.weight(problem, self.seed), sampling.features(self.seed)
         part, result, interrupted = problem.near.part(weight, features), self.result, False
+        whole, init = problem.part(weight), chain.init
+        far_targets = FarTargets(whole, problem.near.part(weight))
+        if isinstance(init, Tree):
+            init = far_targets.withdraw(init)
         if result is None:
             optimizers = [optimizer_of(each, features) for each in chain.optimizers]
             try:
-                result = train(part, chain.init, optimizers)
+                result = train(part, init, optimizers)
             except Stopped as stopped:
                 result, interrupted = TrainingResult(stopped.tree, stopped.history), True
         part.check_shapes(result.tree)
-        whole = problem.part(weight)
-        tree = whole.adapt_leaves(
-            widen(result.tree, features, problem.X.shape[1]), problem.near)
+        tree = far_targets.restore(widen(result.tree, features, problem.X.shape[1]))
         if whole.directions is not None:    # whatever ended the training, and where
             tree = monotone_leaves(tree, whole)
         attributes = describe(whole, replace(result, tree=stored(tree)), fitted) | {

@@ -151,6 +151,30 @@ def test_mistyped_targets_move_the_means_of_their_leaves_only(params):
         X[:400], y[:400]).score(X[400:], y[400:])
 
 
+@pytest.mark.parametrize("first_is_gross", [False, True])
+@pytest.mark.parametrize("make", [
+    ObliqueTreeRegressor, lambda **params: ObliqueForestRegressor(2, bootstrap=False, **params)])
+def test_a_given_tree_stays_as_it_is_among_far_targets(make, first_is_gross):
+    X, y = make_friedman1(300, noise=1.0, random_state=0)
+    gross = np.where(np.arange(300) == 7, 1e6 * y, y)
+    given = ObliqueTreeRegressor(4, leaf="constant", optimizer=None).fit(
+        X, gross if first_is_gross else y)
+    model = make(init=given.tree_, optimizer=None, random_state=0).fit(X, gross)
+    np.testing.assert_allclose(model.predict(X), given.predict(X), rtol=1e-12)
+
+
+def test_new_far_targets_do_not_ruin_the_tree_before_a_warm_start():
+    X, y = make_friedman1(600, noise=1.0, random_state=0)
+    gross = np.where(np.arange(600) == 307, 1e6 * y, y)
+    errors = []
+    for targets in (y, gross):
+        tree = ObliqueTreeRegressor(
+            4, init="info_gain", optimizer=SSGD(epochs=10), leaf="constant", random_state=0)
+        tree.partial_fit(X[:300], y[:300]).partial_fit(X[300:], targets[300:])
+        errors.append(np.median(np.abs(tree.predict(X) - y)))
+    assert errors[1] <= 1.2 * errors[0]     # it was 1.6 times as large
+
+
 @pytest.mark.parametrize("params", [
     {}, {"leaf": "constant"}, {"leaf": "linear"}, {"max_depth": 4, "init": "info_gain"},
     {"optimizer": "tao", "max_depth": 5, "leaf": "constant"}])

@@ -1,0 +1,68 @@
+"""Training without far targets, which the leaves follow before and after it."""
+
+import numpy as np
+
+
+class FarTargets:
+    """The far targets of a problem, which trees are trained without.
+
+    Parameters
+    ----------
+    problem : Problem
+    near : Problem
+        The same samples with far targets moved to the fences.
+    """
+
+    def __init__(self, problem, near):
+        self.problem, self.near = problem, near
+        self._given = self._start = None
+
+    def withdraw(self, tree):
+        """A given tree, with leaves for the near targets, to start from.
+
+        Parameters
+        ----------
+        tree : Tree
+
+        Returns
+        -------
+        Tree
+            Only leaves that come closer to the near targets are moved: the tree may have been
+            fitted to other samples, without these far targets.
+        """
+        self._given, self._start = tree, self.near.adapt_leaves(tree, self.problem)
+        if self._start is not tree:
+            before, after = self._leaf_errors(tree), self._leaf_errors(self._start)
+            self._start = _choose_leaves(after < before, self._start, tree)
+        return self._start
+
+    def restore(self, tree):
+        """A trained tree, with leaves for all targets.
+
+        Parameters
+        ----------
+        tree : Tree
+
+        Returns
+        -------
+        Tree
+            The given one, if training has not changed it.
+        """
+        if tree == self._start:
+            return self._given
+        return self.problem.adapt_leaves(tree, self.near)
+
+    def _leaf_errors(self, tree):
+        samples = self.near.training_samples
+        return np.bincount(
+            self.near.apply(tree, samples),
+            self.near.sample_weight[samples] * self.near.errors(tree, samples), tree.n_leaves)
+
+
+def _choose_leaves(is_first, first, second):
+    """A tree with some leaves of one tree, and the others of another with the same slopes."""
+    ranges = None if first.ranges is None else np.where(
+        is_first[:, None, None], first.ranges, second.ranges)
+    return first.replace(
+        values=np.where(is_first[:, None], first.values, second.values), slopes=first.slopes,
+        ranges=ranges)
