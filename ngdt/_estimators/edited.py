@@ -133,7 +133,8 @@ def refitted(estimator, X, y, sample_weight):
         linear_leaves = clone(_linear_leaves(estimator, problem)).set_params(
             clip=before.ranges is not None)
         linear_leaves.check(problem)
-        tree = linear_leaves.fit_leaves(tree, problem)
+        tree = problem.adapt_leaves(
+            linear_leaves.fit_leaves(tree, problem.near), problem.near)
     is_empty = n_samples == 0
     tree = _keep_leaves(tree, before, is_empty)
     if problem.directions is not None and tree.slopes is None:

@@ -240,6 +240,13 @@ def test_linear_leaves_are_fitted_as_in_a_training(case):
     assert_allclose(outputs(again, table), outputs(trained, table), rtol=1e-6, atol=1e-8)
 
 
+def test_far_targets_cost_refitted_linear_leaves_no_slopes():
+    model = ObliqueTreeRegressor(1, optimizer="linear_leaves", random_state=0).fit(X, VALUES)
+    gross = np.where(np.arange(len(X)) == 7, 1e6, VALUES)
+    near, far = (refit_leaves(model, X, y).score(X, VALUES) for y in (VALUES, gross))
+    assert far >= 0.9 * near        # it was far below zero
+
+
 def test_linear_leaves_of_a_list_keep_their_parameters():
     optimizer = [LinearLeaves(features=[0], penalty=1.0)]
     # A baseline may be better on some held-out samples.
