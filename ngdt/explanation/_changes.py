@@ -13,8 +13,10 @@ from ngdt.explanation._context import DIGITS, Prediction, Row, deviations
 
 # By how much a new value may be rounded, in standard deviations.
 MAX_ROUNDING = 0.2
-# What stands for one of several rare categories.
-_RARE = "rare"
+
+
+class _Rare(str):
+    """What stands for one of several rare categories, and is none of them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +69,7 @@ class Change:
 
     def _before(self, name):
         before = self.before[name]
-        return before if before == _RARE else _written(before, self.texts[name])
+        return str(before) if isinstance(before, _Rare) else _written(before, self.texts[name])
 
     def __str__(self):
         return self.text(None)
@@ -199,7 +201,7 @@ class Columns:
 
 def _category(group):
     """The category of a group; rare ones share one."""
-    return group[0] if len(group) == 1 else _RARE
+    return group[0] if len(group) == 1 else _Rare("rare")
 
 
 def changes_of_one_column(columns, predict, nearest_on_axes):

@@ -512,3 +512,10 @@ def test_long_texts_of_a_picture_do_not_overlap(name, is_below, plt):
     *_, left, right = ax.texts
     assert (left.xyann[1] > right.xyann[1]) == is_below
     assert "a_very_long_n…that_says_all = 0" in [each.get_text() for each in ax.get_yticklabels()]
+
+
+def test_a_category_that_is_called_rare_is_no_group_of_rare_ones():
+    table = pd.DataFrame({"city": np.repeat(["rare", "Rome"], 20)})
+    tree = ObliqueTreeClassifier(1, optimizer=None).fit(table, table["city"] == "rare")
+    (change,) = tree.explain(table[:1])[0].changes_of_one_column()
+    assert str(change).startswith('city "rare" to Rome')
