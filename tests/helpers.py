@@ -111,7 +111,7 @@ def hard_problems(draw):
 # Enough training for what does not depend on how long it is, by the names of parameters.
 SHORT = {
     "epochs": 5, "steps": 200, "max_iter": 2, "max_passes": 3,
-    "stump": EndToEnd(epochs=20), "optimizer": SGD(epochs=5)}
+    "stump": EndToEnd(epochs=40), "optimizer": SGD(epochs=5)}
 
 
 def short(algorithm):
