@@ -110,7 +110,12 @@ class _Race:
             part = problem.doing(0.5, f"training {each.name} on all samples")
             self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
             has_failed = self.trained[-1].loss > sum(choice.mean_error(each, "log_loss"))
-            if not has_failed or not problem.control.deadline.fits():
+            if not has_failed:
+                break
+            if not problem.control.deadline.fits():
+                # Time ended the training: the tree without a fold may have had more of it.
+                for tree in choice.trees[each][-1:]:
+                    self._add(each, Stopped(tree))
                 break
 
     def stop(self, error):

@@ -13,6 +13,7 @@ from ngdt._selection import policy
 from ngdt._selection.candidates import candidate, default_candidates
 from ngdt._selection.default import default_tree
 from ngdt._training import folds as _folds
+from ngdt._training.control import Control, Deadline
 from ngdt._training.problem import Problem
 from ngdt._util.stopped import Stopped
 from ngdt.initializers import Pruned, RandomComplete
@@ -394,6 +395,24 @@ def test_threads_change_nothing(estimator, data):
                  for n in (1, 2))
     assert one.tree_ == more.tree_
     assert one.candidates_ == more.candidates_
+
+
+def test_a_winner_without_time_for_all_samples_keeps_the_tree_of_a_fold(no_leaf, monkeypatch):
+    class Late(Step):
+        """Fails, and takes all the time that is left."""
+
+        def _optimize(self, tree, problem):
+            problem.control.deadline.stop()
+            return super()._optimize(tree, problem)
+
+    monkeypatch.setattr(_default, "default_candidates", lambda *_: [
+        candidate("late", "initial", (Step(0.1),), (Late(0.4),)),
+        candidate("worse", "initial", (Step(0.3),), (Step(0.3),))])
+    deadline = Deadline.after(60.0)
+    given = problem(300, control=Control(deadline))
+    result = default_tree(given.replace(y=(given.X > 0.1).astype(float)))
+    assert deadline.is_stopped
+    assert result.tree.thresholds[0] == 0.1
 
 
 def test_a_winner_that_fails_on_all_samples_gives_way(no_leaf, monkeypatch):
