@@ -55,7 +55,7 @@ class Feature(NamedTuple):
 
     @property
     def other(self):
-        """That of which the feature is 0, if it is the only one; else None."""
+        """The category of which the feature is 0, if it is the only one; else None."""
         return _group_text(self.others) if self.others else None
 
     def name(self, column, write=category_text):
@@ -76,7 +76,7 @@ class Feature(NamedTuple):
             column, _group_text(self.categories, write))
 
     def other_name(self, column):
-        """What a column is called where the feature is 0 because it has the only other category."""
+        """Name of a column where the feature is 0 because it has the only other category."""
         return _statement(column, self.other)
 
 

@@ -160,7 +160,7 @@ def tree_summary(estimator):
 
 
 def surprises(estimator):
-    """What a fit has to warn of: another tree than was asked for, or one with a single label.
+    """Surprises of a fit: another tree than was asked for, or one with a single label.
 
     Parameters
     ----------
@@ -247,14 +247,14 @@ def _noun(candidate):
 
 
 def _notes(row, n_folds):
-    """What is said of an error in parentheses: the log loss, and that there are fewer folds."""
+    """Notes on an error, in parentheses: the log loss, and that there are fewer folds."""
     notes = [format_number(row["log_loss"])] if "log_loss" in row else []
     notes += [f"on {count(row['n_folds'], 'fold')}"] if row.get("n_folds", 1) != n_folds else []
     return f" ({', '.join(notes)})" if notes else ""
 
 
 def _measure(estimator):
-    """What errors of candidates are called, and a function that writes one."""
+    """The name of the errors of candidates, and a function that writes one."""
     if is_classifier(estimator):
         return "Errors", lambda error: f"{100 * error:.1f} %"
     if resolve_loss(estimator, estimator._default_loss).is_squared:

@@ -16,7 +16,7 @@ MAX_ROUNDING = 0.2
 
 
 class _Rare(str):
-    """What stands for one of several rare categories, and is none of them."""
+    """A stand-in for one of several rare categories, equal to none of them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
