@@ -68,3 +68,24 @@ def _leaf_arrays(leaves):
             ranges[i] = source.ranges[leaf]
     has_ranges = any(source.ranges is not None for source, _ in leaves)
     return values, slopes, ranges if has_ranges else None
+
+
+def choose_leaves(is_first, first, second):
+    """A tree with the same splits as two trees, and leaves of either.
+
+    Parameters
+    ----------
+    is_first : ndarray of bool, shape (n_leaves,)
+        Which leaves are those of the first tree.
+    first, second : Tree
+        Leaves of both are constant, or linear with ranges in both or in none.
+
+    Returns
+    -------
+    Tree
+    """
+    own = first.leaf_arrays()
+    return second.replace(**{
+        name: None if array is None else np.where(
+            is_first.reshape(-1, *[1] * (array.ndim - 1)), own[name], array)
+        for name, array in second.leaf_arrays().items()})

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ngdt._core.graft import choose_leaves
+
 
 class FarTargets:
     """The far targets of a problem, which trees are trained without.
@@ -33,7 +35,7 @@ class FarTargets:
         self._given, self._start = tree, self.near.adapt_leaves(tree, self.problem)
         if self._start is not tree:
             before, after = self._leaf_errors(tree), self._leaf_errors(self._start)
-            self._start = _choose_leaves(after < before, self._start, tree)
+            self._start = choose_leaves(after < before, self._start, tree)
         return self._start
 
     def restore(self, tree):
@@ -57,12 +59,3 @@ class FarTargets:
         return np.bincount(
             self.near.apply(tree, samples),
             self.near.sample_weight[samples] * self.near.errors(tree, samples), tree.n_leaves)
-
-
-def _choose_leaves(is_first, first, second):
-    """A tree with some leaves of one tree, and the others of another with the same slopes."""
-    ranges = None if first.ranges is None else np.where(
-        is_first[:, None, None], first.ranges, second.ranges)
-    return first.replace(
-        values=np.where(is_first[:, None], first.values, second.values), slopes=first.slopes,
-        ranges=ranges)

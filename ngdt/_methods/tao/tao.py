@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ngdt._core.graft import choose_leaves
 from ngdt._core.structure import child_ids
 from ngdt._core.threads import one_blas_thread
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
@@ -315,11 +316,7 @@ class TAORun:
             self.tree = fitted
             return
         better = (after <= (1.0 + _TIE) * before) & (np.bincount(leaf, minlength=tree.n_leaves) > 0)
-        old, new = tree.leaf_arrays(), fitted.leaf_arrays()
-        self.tree = tree.replace(**{
-            name: None if array is None else np.where(
-                better.reshape(-1, *[1] * (array.ndim - 1)), new[name], array)
-            for name, array in old.items()})
+        self.tree = choose_leaves(better, fitted, tree)
 
     def _with_fitted_leaves(self):
         """The tree with all leaves fitted to their samples."""
