@@ -164,11 +164,13 @@ def weaken_rows(near, X, sample_weight, low, high, center):
         The fences.
     center : ndarray of shape (n_features,)
     """
+    rows = np.flatnonzero((near != X).sum(axis=1) > 1)
+    if not len(rows):       # most data: fences of tails would be measured for nothing
+        return
     tail_low, tail_high = fences(X, sample_weight)
     low, high = np.minimum(low, tail_low), np.maximum(high, tail_high)
-    is_far = np.clip(X, low, high) != X
-    count = is_far.sum(axis=1)
-    rows = np.flatnonzero(count > 1)
-    moved = near[rows].astype(np.float64)
-    near[rows] = np.where(
-        is_far[rows], center + (moved - center) / count[rows, None], moved)
+    is_far = np.clip(X[rows], low, high) != X[rows]
+    has_several = is_far.sum(axis=1) > 1
+    rows, is_far = rows[has_several], is_far[has_several]
+    count, moved = is_far.sum(axis=1, keepdims=True), near[rows].astype(np.float64)
+    near[rows] = np.where(is_far, center + (moved - center) / count, moved)
