@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from textwrap import indent
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -164,7 +165,7 @@ class ObliqueTree(TableEstimator):
             self._train(run, X, y, sample_weight,
                         Validation(X_val, y_val, sample_weight_val, groups))
         if self.verbose:
-            print(f"[ngdt] {self.summary()}")
+            print(indent(self.summary(), "[ngdt] "))
         for text in surprises(self):
             warn(text)
         return run.warn()
@@ -386,8 +387,8 @@ class ObliqueTree(TableEstimator):
         Returns
         -------
         str
-            A few sentences: the kind of the tree (`kind_`), its size, and what `candidates_` or
-            `baseline_kept_` tell.
+            A few sentences, one in a line: the kind of the tree (`kind_`), its size, and what
+            `candidates_` or `baseline_kept_` tell.
         """
         check_is_fitted(self)
         return tree_summary(self)

@@ -135,7 +135,7 @@ def headline(estimator):
 
 
 def tree_summary(estimator):
-    """A paragraph on a fitted tree: see `ObliqueTreeClassifier.summary`.
+    """Sentences on a fitted tree, one in a line: see `ObliqueTreeClassifier.summary`.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def tree_summary(estimator):
     elif estimator.baseline_kept_:
         sentences.append(_kept(estimator))
     sentences += _one_label(estimator)
-    return " ".join([*sentences, *getattr(estimator, "_edits", ())])
+    return "\n".join([*sentences, *getattr(estimator, "_edits", ())])
 
 
 def surprises(estimator):
@@ -170,7 +170,7 @@ def surprises(estimator):
     -------
     list of str
     """
-    found = _one_label(estimator)
+    found = [" ".join(_one_label(estimator))] if _one_label(estimator) else []
     if estimator.baseline_kept_ and not is_auto(estimator.optimizer):
         found.append(
             f"{_kept(estimator)} With validation_fraction=None, fit returns the trained tree.")
@@ -199,15 +199,16 @@ def is_strongly_shrunk(estimator):
 
 
 def _one_label(estimator):
-    """The sentence on a tree of several constant leaves that predicts one label, if it does."""
+    """The sentences on a tree of several constant leaves that predicts one label, if it does."""
     tree = estimator.tree_
     if not tree.n_internal or tree.slopes is not None or not is_classifier(estimator) or len(
             estimator.classes_) < 2:
         return []
     first, *others = np.unique(tree.values.argmax(axis=1))
     return [] if others else [
-        f"All leaves predict {str(estimator.classes_[first])!r}, with different probabilities. For "
-        "labels of rarer classes, see class_weight='balanced', or a threshold of predict_proba."]
+        f"All leaves predict {str(estimator.classes_[first])!r}, with different probabilities.",
+        "For labels of rarer classes, see class_weight='balanced', or a threshold of "
+        "predict_proba."]
 
 
 def _kept(estimator):
@@ -239,7 +240,13 @@ def _competition(estimator, chosen):
     return [
         f"It was compared with {count(len(tested) - 1, 'other')} on samples held out of "
         f"training{folds}.",
-        f"{measure}: {'; '.join(errors)}.", _why(own, rows[0]["candidate"], estimator), _OTHERWISE]
+        _listed(measure, errors), _why(own, rows[0]["candidate"], estimator), _OTHERWISE]
+
+
+def _listed(head, items):
+    """A sentence with a list, one item in a line if there are several."""
+    gap = "\n    " if len(items) > 1 else " "
+    return f"{head}:{gap}{f';{gap}'.join(items)}."
 
 
 def _noun(candidate):
@@ -279,7 +286,7 @@ def _why(own, first, estimator):
 
 
 def forest_summary(forest):
-    """A paragraph on a fitted forest: see `ObliqueForestClassifier.summary`.
+    """Sentences on a fitted forest, one in a line: see `ObliqueForestClassifier.summary`.
 
     Parameters
     ----------
@@ -290,11 +297,11 @@ def forest_summary(forest):
     str
     """
     trees = forest.estimators_
-    kinds = ", ".join(
-        f"{kind} ({n})" for kind, n in Counter(tree.kind_ for tree in trees).most_common())
+    kinds = [f"{kind} ({n})" for kind, n in Counter(tree.kind_ for tree in trees).most_common()]
     n_leaves = forest.get_n_leaves()
-    sentences = [f"Forest of {count(len(trees), 'tree')} with {count(n_leaves, 'leaf', 'leaves')} "
-                 f"in all: {kinds}."]
+    sentences = [_listed(
+        f"Forest of {count(len(trees), 'tree')} with {count(n_leaves, 'leaf', 'leaves')} in all",
+        kinds)]
     table = forest.candidates_
     tested = {name: error for name, error in zip(
         table.get("candidate", ()), table.get("error", ()), strict=False) if isfinite(error)}
@@ -303,9 +310,8 @@ def forest_summary(forest):
         if measure != "R²":
             of_classes = " of the probabilities" if is_classifier(forest) else ""
             measure, write = f"Squared errors{of_classes}", format_number
-        errors = "; ".join(f"{write(error)} {name}" for name, error in tested.items())
+        errors = [f"{write(error)} {name}" for name, error in tested.items()]
         sentences += [
-            "How many there are of each kind was chosen on samples held out of training, such "
-            "that their errors cancel.",
-            f"{measure} of forests of one kind: {errors}.", _OTHERWISE]
-    return " ".join(sentences)
+            "How many of each kind was chosen on held-out samples, such that their errors cancel.",
+            _listed(f"{measure} of forests of one kind", errors), _OTHERWISE]
+    return "\n".join(sentences)

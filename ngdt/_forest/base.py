@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from numbers import Integral
+from textwrap import indent
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -186,7 +187,7 @@ class ObliqueForest(TableEstimator):
             self._train(run, X, y, sample_weight,
                         Validation(X_val, y_val, sample_weight_val, groups))
         if self.verbose:
-            print(f"[ngdt] {self.summary()}")
+            print(indent(self.summary(), "[ngdt] "))
         return run.warn()
 
     def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
@@ -356,7 +357,8 @@ class ObliqueForest(TableEstimator):
         Returns
         -------
         str
-            A paragraph, with the kinds of the trees (`ObliqueTreeClassifier.kind_`).
+            A few sentences, one in a line, with the kinds of the trees
+            (`ObliqueTreeClassifier.kind_`).
         """
         check_is_fitted(self)
         return forest_summary(self)

@@ -247,7 +247,7 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         Returns
         -------
         str
-            A paragraph. Where there is one forest, it is that of the forest.
+            Two sentences, one in a line. Where there is one forest, its summary.
         """
         check_is_fitted(self)
         if len(self.estimators_) == 1:
@@ -255,7 +255,7 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         n_trees, n_leaves = sum(map(len, self.estimators_)), self.get_n_leaves()
         before, after = self.oob_errors_
         return (f"Sum of {count(len(self.estimators_), 'forest')} with {count(n_trees, 'tree')} "
-                f"and {count(n_leaves, 'leaf', 'leaves')} in all. The second lowered the "
+                f"and {count(n_leaves, 'leaf', 'leaves')} in all.\nThe second lowered the "
                 f"out-of-bag squared error from {format_number(before)} to {format_number(after)}.")
 
     def get_depth(self) -> int:

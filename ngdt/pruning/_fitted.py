@@ -51,7 +51,8 @@ def prune_at(model, nodes):
     >>> smaller
     <ObliqueTreeClassifier(max_depth=3, optimizer=None): greedy tree, 3 leaves>
     >>> print(smaller.summary())
-    Greedy tree: 3 leaves, depth 2, 2 nonzero weights. It was then pruned at the nodes 2 and 3.
+    Greedy tree: 3 leaves, depth 2, 2 nonzero weights.
+    It was then pruned at the nodes 2 and 3.
     """
     return _check_tree_estimator(model)._pruned_at(nodes)
 

@@ -165,13 +165,13 @@ TABLE = {
 def competed(model, **columns):
     model.candidates_ = {name: column for name, column in (TABLE | columns).items()
                          if column is not None}
-    return model.summary().partition(". ")[2]
+    return model.summary().partition("\n")[2]
 
 
-OTHERWISE = " For another kind, set optimizer, init or leaf."
-COMPARED = ("It was compared with 3 others on samples held out of training, in 3 folds. Errors: "
-            "4.1 % this one; 12.0 % (on 1 fold) pruned greedy tree; 8.0 % tao C=1; {} annealed "
-            "depth=2. ")
+OTHERWISE = "\nFor another kind, set optimizer, init or leaf."
+HELD_OUT = "It was compared with 3 others on samples held out of training"
+COMPARED = (f"{HELD_OUT}, in 3 folds.\nErrors:\n    4.1 % this one;\n    12.0 % (on 1 fold) pruned "
+            "greedy tree;\n    8.0 % tao C=1;\n    {} annealed depth=2.\n")
 
 
 @pytest.mark.parametrize(("columns", "text"), [
@@ -185,17 +185,16 @@ COMPARED = ("It was compared with 3 others on samples held out of training, in 3
     ({"candidate": ["pruned", "single leaf", "tao C=1", "annealed depth=2"]},
      COMPARED.format("6.0 %") + "No tree was clearly better."),
     ({"log_loss": [0.5, 0.25, 0.3333, 1.0]},
-     "It was compared with 3 others on samples held out of training, in 3 folds. Errors (log "
-     "losses): 4.1 % (0.25) this one; 12.0 % (0.5, on 1 fold) pruned greedy tree; 8.0 % (0.333) "
-     "tao C=1; 6.0 % (1) annealed depth=2. No other had a smaller error."),
+     f"{HELD_OUT}, in 3 folds.\nErrors (log losses):\n    4.1 % (0.25) this one;\n    12.0 % (0.5, "
+     "on 1 fold) pruned greedy tree;\n    8.0 % (0.333) tao C=1;\n    6.0 % (1) annealed depth=2.\n"
+     "No other had a smaller error."),
     # One fold, another column, and a candidate that was not tested.
     ({"n_folds": [1, 1, 0, 1], "error": [0.12, 0.041, np.nan, 0.06], "leaves": [5, 3, 2, 4]},
-     "It was compared with 2 others on samples held out of training. Errors: 4.1 % this one; "
-     "12.0 % pruned greedy tree; 6.0 % annealed depth=2. No other had a smaller error."),
+     f"{HELD_OUT.replace('3', '2')}.\nErrors:\n    4.1 % this one;\n    12.0 % pruned greedy tree;"
+     "\n    6.0 % annealed depth=2.\nNo other had a smaller error."),
     ({"standard_error": None, "n_folds": None, "chosen": [True, False, False, False]},
-     "It was compared with 3 others on samples held out of training. Errors: 12.0 % this one; "
-     "4.1 % tao C=0.1; 8.0 % tao C=1; 6.0 % annealed depth=2. It is the first choice, and no other "
-     "was clearly better."),
+     f"{HELD_OUT}.\nErrors:\n    12.0 % this one;\n    4.1 % tao C=0.1;\n    8.0 % tao C=1;\n"
+     "    6.0 % annealed depth=2.\nIt is the first choice, and no other was clearly better."),
 ])
 def test_summary_of_a_competition(columns, text):
     assert competed(fitted(optimizer="tao"), **columns) == text + OTHERWISE
@@ -209,13 +208,14 @@ def test_summary_without_a_competition(columns, text):
 
 
 @pytest.mark.parametrize(("loss", "errors"), [
-    (None, "R²: 0.96 this one; 0.88 (on 1 fold) pruned greedy tree; 0.00 tao C=1; "),
-    ("absolute_error", "Losses of the standardised targets: 0.041 this one; 0.12 (on 1 fold) pruned"
-                       " greedy tree; 1 tao C=1; ")])
+    (None, ["R²:", "    0.96 this one;", "    0.88 (on 1 fold) pruned greedy tree;",
+            "    0.00 tao C=1;"]),
+    ("absolute_error", ["Losses of the standardised targets:", "    0.041 this one;",
+                        "    0.12 (on 1 fold) pruned greedy tree;", "    1 tao C=1;"])])
 def test_errors_of_regression_are_those_of_its_scores(loss, errors):
     text = competed(regression(optimizer="tao", loss=loss), error=[0.12, 0.041, 1.002, 0.06],
                     lead=[0.0, 0.5, 0.0, 0.0])
-    assert errors in text
+    assert text.splitlines()[1:5] == errors
     assert "A tree with splits is preferred, and pruned greedy tree, the first choice, was " in text
 
 
@@ -267,9 +267,12 @@ def test_summary_of_the_default_has_the_errors_of_candidates():
     model = ObliqueTreeClassifier(2, leaf="constant", random_state=0).fit(*IRIS)
     table, text = model.candidates_, model.summary()
     winner = table["chosen"].index(True)
-    assert f": {100 * table['error'][winner]:.1f} % ({table['log_loss'][winner]:.3g}) this" in text
+    error, loss = table["error"][winner], table["log_loss"][winner]
+    assert text.splitlines()[3] == f"    {100 * error:.1f} % ({loss:.3g}) this one;"
     assert text.count(" % (") == len(table["candidate"])
-    assert 2 <= text.count(". ") + 1 <= 5
+    # One sentence in a line, and one error.
+    assert ". " not in text
+    assert len(text.splitlines()) == 5 + len(table["candidate"])
 
 
 def test_summary_of_forests():
@@ -281,12 +284,12 @@ def test_summary_of_forests():
     columns = {"candidate": ["a", "b", "c"], "error": [0.1, 0.2, np.nan], "n_trees": [3, 0, 0]}
     model.candidates_ = columns
     assert model.summary().endswith(
-        " How many there are of each kind was chosen on samples held out of training, such that "
-        "their errors cancel. Squared errors of the probabilities of forests of one kind: 0.1 a; "
-        "0.2 b." + OTHERWISE)
+        "\nHow many of each kind was chosen on held-out samples, such that their errors cancel.\n"
+        "Squared errors of the probabilities of forests of one kind:\n    0.1 a;\n    0.2 b."
+        + OTHERWISE)
     regressor = ObliqueForestRegressor(2, init="random", optimizer=None).fit(*DIABETES)
     regressor.candidates_ = columns
-    assert "R² of forests of one kind: 0.90 a; 0.80 b." in regressor.summary()
+    assert "R² of forests of one kind:\n    0.90 a;\n    0.80 b.\n" in regressor.summary()
 
 
 def test_forests_have_the_leaves_of_all_trees_and_the_depth_of_the_deepest():
@@ -305,7 +308,8 @@ def test_summary_of_a_forest_counts_the_kinds_of_its_trees():
     model = ObliqueForestClassifier(
         2, max_depth=2, init="random", optimizer=None, random_state=0).fit(*IRIS)
     model.estimators_ += [fitted(optimizer="tao")]
-    assert model.summary().endswith(": random tree (2), tree trained as a whole by TAO (1).")
+    assert model.summary().endswith(
+        " in all:\n    random tree (2);\n    tree trained as a whole by TAO (1).")
 
 
 def test_summary_of_boosting():
@@ -315,7 +319,7 @@ def test_summary_of_boosting():
     n_trees = 2 * len(model.estimators_[0])
     assert model.summary().startswith(f"Sum of 2 forests with {n_trees} trees and ")
     assert model.summary().endswith(
-        " The second lowered the out-of-bag squared error from 4000 to 3000.")
+        "\nThe second lowered the out-of-bag squared error from 4000 to 3000.")
     del model.estimators_[1]
     assert model.summary() == model.estimators_[0].summary()
 
@@ -324,7 +328,8 @@ def test_summary_of_boosting():
     ObliqueTreeClassifier(2, optimizer="tao"), ObliqueForestClassifier(2, optimizer=None)])
 def test_fit_ends_with_the_summary(model, capsys):
     model = clone(model).set_params(verbose=1, random_state=0).fit(*IRIS)
-    assert capsys.readouterr().out.endswith(f"\n[ngdt] {model.summary()}\n")
+    lines = [f"[ngdt] {line}" for line in model.summary().splitlines()]
+    assert capsys.readouterr().out.splitlines()[-len(lines):] == lines
 
 
 # -- how they are shown ----------------------------------------------------------------------------

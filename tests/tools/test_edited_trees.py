@@ -168,7 +168,7 @@ def test_an_edited_estimator_is_as_any_other(case, tmp_path):
     assert prune_at(model, [0]).get_n_leaves() == 1
     twice = refit_leaves(prune_at(model, [n - 1]), table, y)
     assert twice.summary().endswith(
-        f"It was then pruned at node {n - 1}. Its leaves were then refitted to 160 samples.")
+        f"It was then pruned at node {n - 1}.\nIts leaves were then refitted to 160 samples.")
     assert model.summary() == first
     # A training ends what was told.
     assert twice.set_params(init=twice.tree_).fit(table, y).summary().count("refitted") == 0

@@ -106,7 +106,8 @@ def test_a_search_tells_what_its_tree_does(rule):
             getattr(TAOPathCV(), name)(*arguments)
     np.testing.assert_array_equal(search.feature_importances_, model.feature_importances_)
     text, means = search.summary(), search.scores_.mean(axis=0)
-    assert text.startswith(f"{model.summary()} C={search.C_:.4g} was chosen of 3 values by 3-fold ")
+    assert text.startswith(
+        f"{model.summary()}\nC={search.C_:.4g} was chosen of 3 values by 3-fold ")
     own = means[search.Cs_ == search.C_][0]
     assert f"its mean score was {own:.3g}" in text
     assert (f", the best one {means.max():.3g}." in text) == (own < means.max())
