@@ -15,7 +15,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils._pprint import _EstimatorPrettyPrinter
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -393,13 +392,9 @@ class ObliqueTree(TableEstimator):
         check_is_fitted(self)
         return tree_summary(self)
 
-    def __repr__(self, N_CHAR_MAX=700):
-        text = super().__repr__(N_CHAR_MAX)
-        if not self.__sklearn_is_fitted__():
-            return text
+    def _outcome(self):
         n_leaves = self.tree_.n_leaves
-        leaves = f", {n_leaves} leaves" if n_leaves > 1 else ""
-        return f"<{text}: {self.kind_}{leaves}>"
+        return f"{self.kind_}, {n_leaves} leaves" if n_leaves > 1 else self.kind_
 
     def _trees(self):
         return [self.tree_]
@@ -436,11 +431,6 @@ class ObliqueTree(TableEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "tree_")
-
-
-# scikit-learn finds by the method how to break the lines of parameters, in pipelines too.
-_EstimatorPrettyPrinter._dispatch[ObliqueTree.__repr__] = (
-    _EstimatorPrettyPrinter._pprint_estimator)
 
 
 def _warn_of_equal_targets(problem):

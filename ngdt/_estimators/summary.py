@@ -7,6 +7,7 @@ from math import isfinite
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils._pprint import _EstimatorPrettyPrinter
 
 from ngdt._core.structure import parents
 from ngdt._estimators.resolve import is_auto, resolve_loss
@@ -23,10 +24,15 @@ _OTHERWISE = "For another kind, set optimizer, init or leaf."
 
 
 class ShowsSummary:
-    """Mixin of estimators with a `summary`, which ends what a notebook shows once they are fitted.
+    """Mixin of estimators that show what came out, once they are fitted.
 
-    scikit-learn makes the page for `_repr_html_` and for `_repr_mimebundle_` each by itself.
+    `_outcome` ends the text, and `summary` the page of a notebook. scikit-learn makes the page for
+    `_repr_html_` and for `_repr_mimebundle_` each by itself.
     """
+
+    def __repr__(self, N_CHAR_MAX=700):
+        text = super().__repr__(N_CHAR_MAX)
+        return f"<{text}: {self._outcome()}>" if self.__sklearn_is_fitted__() else text
 
     def _repr_html_inner(self):
         return self._with_summary(super()._repr_html_inner())
@@ -41,6 +47,11 @@ class ShowsSummary:
         if not self.__sklearn_is_fitted__():
             return page
         return f"{page}<p>{html.escape(self.summary())}</p>"
+
+
+# scikit-learn finds by the method how to break the lines of parameters, in pipelines too.
+_EstimatorPrettyPrinter._dispatch[ShowsSummary.__repr__] = (
+    _EstimatorPrettyPrinter._pprint_estimator)
 
 
 def kind_of(estimator):
@@ -296,12 +307,9 @@ def forest_summary(forest):
     -------
     str
     """
-    trees = forest.estimators_
-    kinds = [f"{kind} ({n})" for kind, n in Counter(tree.kind_ for tree in trees).most_common()]
-    n_leaves = forest.get_n_leaves()
-    sentences = [_listed(
-        f"Forest of {count(len(trees), 'tree')} with {count(n_leaves, 'leaf', 'leaves')} in all",
-        kinds)]
+    kinds = Counter(tree.kind_ for tree in forest)
+    sentences = [_listed(f"{forest._outcome().capitalize()} in all",
+                         [f"{kind} ({n})" for kind, n in kinds.most_common()])]
     table = forest.candidates_
     tested = {name: error for name, error in zip(
         table.get("candidate", ()), table.get("error", ()), strict=False) if isfinite(error)}

@@ -49,6 +49,7 @@ from ngdt._forest.sampling import (
 from ngdt._forest.training import Growth
 from ngdt._forest.trial import compete
 from ngdt._selection.candidates import candidate
+from ngdt._util.numbers import count
 from ngdt._util.parallel import map_ranges
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
@@ -362,6 +363,10 @@ class ObliqueForest(TableEstimator):
         """
         check_is_fitted(self)
         return forest_summary(self)
+
+    def _outcome(self):
+        return (f"forest of {count(len(self), 'tree')} with "
+                f"{count(self.get_n_leaves(), 'leaf', 'leaves')}")
 
     def _trees(self):
         return [estimator.tree_ for estimator in self.estimators_]

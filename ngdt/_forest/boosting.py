@@ -252,11 +252,16 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         check_is_fitted(self)
         if len(self.estimators_) == 1:
             return self.estimators_[0].summary()
-        n_trees, n_leaves = sum(map(len, self.estimators_)), self.get_n_leaves()
         before, after = self.oob_errors_
-        return (f"Sum of {count(len(self.estimators_), 'forest')} with {count(n_trees, 'tree')} "
-                f"and {count(n_leaves, 'leaf', 'leaves')} in all.\nThe second lowered the "
-                f"out-of-bag squared error from {format_number(before)} to {format_number(after)}.")
+        return (f"{self._outcome().capitalize()} in all.\nThe second lowered the out-of-bag "
+                f"squared error from {format_number(before)} to {format_number(after)}.")
+
+    def _outcome(self):
+        if len(self.estimators_) == 1:
+            return self.estimators_[0]._outcome()
+        n_trees = sum(map(len, self.estimators_))
+        return (f"sum of {count(len(self.estimators_), 'forest')} with {count(n_trees, 'tree')} "
+                f"and {count(self.get_n_leaves(), 'leaf', 'leaves')}")
 
     def get_depth(self) -> int:
         """Depth of the deepest tree: the largest number of splits between a root and a leaf.

@@ -344,6 +344,21 @@ def test_repr():
     assert repr(fitted(max_depth=0, optimizer=None)).endswith(": single leaf>")
 
 
+def test_repr_of_forests():
+    first = ObliqueForestRegressor(2, max_depth=0, optimizer=None, random_state=0)
+    text = repr(first)
+    assert repr(first.fit(*DIABETES)) == f"<{text}: forest of 2 trees with 2 leaves>"
+    assert repr(clone(first).set_params(n_estimators=1).fit(*DIABETES)).endswith(
+        ": forest of 1 tree with 1 leaf>")
+    model = ObliqueBoostingRegressor(first)
+    # Within others, it has the parameters only.
+    assert repr(model).split() == f"ObliqueBoostingRegressor(estimator={text})".split()
+    model.estimators_ = [first]
+    assert repr(model).endswith("): forest of 2 trees with 2 leaves>")
+    model.estimators_ = [first, first]
+    assert repr(model).endswith("): sum of 2 forests with 4 trees and 4 leaves>")
+
+
 def test_repr_breaks_lines_where_scikit_learn_does():
     model = fitted(optimizer="tao", min_samples_leaf=3, validation_fraction=None)
     text = repr(clone(model))
