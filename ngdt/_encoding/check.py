@@ -20,6 +20,7 @@ from ngdt._util.warn import warn
 
 # Share of the values of a column of text that spell numbers from which they are probably meant.
 _SPELLED_SHARE = 0.95
+_FROM_DTYPE = "from_dtype"
 
 
 class RawTable(NamedTuple):
@@ -85,11 +86,13 @@ def check_table(estimator, X, categorical_features, *, reset):
     categorical : ndarray of int
         Columns of categories.
     """
-    given = _check_given(categorical_features)
+    with error_prefix("categorical_features"):
+        given = np.asarray([] if categorical_features is None else categorical_features)
+    is_from_dtype = given.ndim == 0 and given == _FROM_DTYPE
     _check_form(X)
     columns = as_columns(X)
     if columns is None:
-        if not isinstance(given, str) and given.size:
+        if given.size and not is_from_dtype:
             if sparse.issparse(X):
                 raise TypeError("categorical_features needs a dense table, but X is sparse")
             with _helpful_errors(X, reset):
@@ -110,9 +113,12 @@ def check_table(estimator, X, categorical_features, *, reset):
             raise ValueError(
                 f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s)"
                 f" while a minimum of 1 is required by {type(estimator).__name__}.")
-    categorical = _categorical_columns(columns, given)
+    categorical = (
+        np.flatnonzero([columns.is_categorical(j) for j in range(columns.n_columns)])
+        if is_from_dtype else
+        column_indices("categorical_features", given, columns.names, [_FROM_DTYPE]))
     raw = _read(columns, categorical, reset)
-    if reset and isinstance(given, str):
+    if reset and is_from_dtype:
         _warn_of_spelled_numbers(columns, categorical, raw.categories)
     return raw, columns.names, categorical
 
@@ -207,25 +213,6 @@ def _helpful_errors(X, reset):
         raise ValueError(
             f"X: {error}. For columns of categories, give a data frame, or an array of objects"
             f"{' with categorical_features' if reset else ', as in training'}") from error
-
-
-def _check_given(given):
-    """Check `categorical_features`; return an array, or "from_dtype"."""
-    if isinstance(given, str):
-        if given != "from_dtype":
-            raise ValueError(
-                "categorical_features must be 'from_dtype', None, or an array of column names, "
-                f"indices or a mask, got {given!r}")
-        return given
-    with error_prefix("categorical_features"):
-        return np.asarray([] if given is None else given)
-
-
-def _categorical_columns(columns, given):
-    """Indices of the columns of categories."""
-    if isinstance(given, str):
-        return np.flatnonzero([columns.is_categorical(j) for j in range(columns.n_columns)])
-    return column_indices("categorical_features", given, columns.names)
 
 
 def _read(columns, categorical, reset):

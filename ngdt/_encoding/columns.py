@@ -232,7 +232,7 @@ def _as_numbers(values, name, advice):
             f"X: column {name!r} holds values that are no numbers ({error}). {advice}") from error
 
 
-def column_indices(parameter, given, names):
+def column_indices(parameter, given, names, words=()):
     """Indices of columns that a parameter gives by names, indices or a mask.
 
     Parameters
@@ -242,6 +242,8 @@ def column_indices(parameter, given, names):
     given : array-like
     names : sequence of str
         Names of all columns.
+    words : sequence of str, default=()
+        What the parameter may be instead, for error messages.
 
     Returns
     -------
@@ -265,6 +267,10 @@ def column_indices(parameter, given, names):
     if given.dtype.kind in "iu" and given.ndim == 1 and (
             given.min() >= 0 and given.max() < n_columns):
         return np.unique(given)
+    given = given.tolist()
+    is_one = type(given) is int or (isinstance(given, str) and given in names)
+    others = f", or {' or '.join(map(repr, words))}" if words else ""
+    hint = f": pass [{given!r}]" if is_one else f".{did_you_mean(given, words)}".rstrip(".")
     raise ValueError(
         f"{parameter} must be a list of names, indices below {n_columns}, or a mask of {n_columns} "
-        f"columns, got {given.tolist()!r}")
+        f"columns{others}, got {given!r}{hint}")

@@ -203,7 +203,7 @@ class Table:
                 groups[-n_features:], each.unknown, strict=True)]
         return found
 
-    def features_of(self, parameter, columns):
+    def features_of(self, parameter, columns, words):
         """Indices of the features of some columns.
 
         Parameters
@@ -212,12 +212,14 @@ class Table:
             The name of the parameter that gives the columns, for error messages.
         columns : array-like
             Names or indices of the columns, or a mask.
+        words : sequence of str
+            What the parameter may be instead, for error messages.
 
         Returns
         -------
         ndarray of int
         """
-        columns = column_indices(parameter, columns, list(self.names))
+        columns = column_indices(parameter, columns, list(self.names), words)
         return np.flatnonzero(np.isin([each.column for each in self.features], columns))
 
     def transform(self, raw, *, name="X"):

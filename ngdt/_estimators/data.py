@@ -57,14 +57,14 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        # These three are validated when they are resolved, and by the objects themselves.
+        # These are validated when they are resolved, and by the objects themselves.
         "init": "no_validation",
         "optimizer": "no_validation",
         "loss": "no_validation",
+        "monotonic_cst": "no_validation",
+        "categorical_features": "no_validation",
         "leaf": [StrOptions({"auto", "constant", "linear"}), LinearLeaves],
-        "monotonic_cst": ["array-like", dict, None],
         "standardize": ["boolean", StrOptions({"auto", "global"})],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "checkpoint": [str, PathLike, None],
         "n_jobs": [

@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_monotonic_cst
 
+from ngdt._encoding.columns import column_indices
+
 
 def encoded_directions(estimator, table):
     """The direction of each feature of the tree.
@@ -25,9 +27,14 @@ def encoded_directions(estimator, table):
         If `monotonic_cst` does not fit the columns; the message names them.
     """
     given = estimator.monotonic_cst
-    if given is not None and not isinstance(given, dict) and np.ndim(given) != 1:
+    if isinstance(given, dict):
+        if hasattr(estimator, "feature_names_in_"):
+            column_indices("monotonic_cst", list(given), list(table.names))
+    elif given is not None and (
+            np.ndim(given) != 1 or any(isinstance(each, str) for each in given)):
         raise ValueError(
-            f"monotonic_cst must have an entry -1, 0 or 1 for each column of X, got {given!r}")
+            f"monotonic_cst must have an entry -1, 0 or 1 for each column of X, got {given!r}. To "
+            f"name columns, pass a dict, such as {{{table.names[0]!r}: 1}}")
     direction = _check_monotonic_cst(estimator, given)
     of_categories = [table.names[j] for j in table.categorical if direction[j]]
     if of_categories:

@@ -10,6 +10,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
+from ngdt._methods.linear_leaves.linear_leaves import SETS_OF_FEATURES
 from ngdt._util.validation import did_you_mean
 from ngdt._util.warn import warn
 from ngdt.initializers import INITIALIZERS, Initializer, RandomComplete
@@ -69,8 +70,9 @@ def resolve_leaves(estimator, table, problem):
     if isinstance(estimator.leaf, str):
         return LinearLeaves()
     linear_leaves = clone(estimator.leaf)
-    if not isinstance(linear_leaves.features, str):
-        linear_leaves.features = table.features_of("features of leaf", linear_leaves.features)
+    features = linear_leaves.features
+    if not (isinstance(features, str) and features in SETS_OF_FEATURES):
+        linear_leaves.features = table.features_of("features of leaf", features, SETS_OF_FEATURES)
     return linear_leaves
 
 

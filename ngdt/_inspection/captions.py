@@ -238,10 +238,10 @@ def _summarize(tree, X, is_classifier):
 
 
 def _check_names(parameter, names, count):
-    if np.shape(names) != (count,):
-        raise ValueError(
-            f"{parameter} must be a sequence of {count} names, got shape {np.shape(names)}"
-        )
+    shape = np.shape(names)
+    if shape != (count,):
+        got = f"shape {shape}" if shape else repr(names)
+        raise ValueError(f"{parameter} must be a sequence of {count} names, got {got}")
     return [str(name) for name in names]
 
 

@@ -47,7 +47,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     Raises
     ------
     TypeError
-        If the model is a forest, or a class or category is neither string, number nor bool.
+        If the model is a forest, `columns` is no sequence, or a class or category is neither
+        string, number nor bool.
     ValueError
         If the model is a pipeline whose other steps transform the columns, if it has no classes
         and `probabilities` is True, or if a name or a label holds a null character or a surrogate.
@@ -83,6 +84,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     if probabilities and exported.classes is None:
         raise ValueError(
             "probabilities must be False for a model that predicts numbers, got True")
+    if isinstance(columns, str) or not hasattr(columns, "__iter__"):
+        raise TypeError(
+            f"columns must be a sequence of names, got {columns!r}: pass {[columns]!r}")
     (tree,), source = exported.trees, quoted(table)
     writer = _Writer(tree, encoded_columns(exported))
     if exported.classes is None:

@@ -10,7 +10,10 @@ from ngdt import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
     TAOPathCV,
+    export_text,
 )
+from ngdt.export import export_graphviz, export_sql
+from ngdt.initializers import ModelTree
 from ngdt.optimizers import LinearLeaves
 
 pd = pytest.importorskip("pandas")
@@ -80,6 +83,46 @@ def test_columns_that_are_no_list_are_refused(columns):
     fitted = tree().fit(X, Y)
     with pytest.raises(ValueError, match=r"^fixed(:| must be a list of names)"):
         fitted.explain(X[:1])[0].changes_of_one_column(fixed=columns)
+
+
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"categorical_features": "job"}, r"^categorical_features must be a list of names, .* or "
+     r"'from_dtype', got 'job': pass \['job'\]$"),
+    ({"categorical_features": 1}, r"^categorical_features must be a .*, got 1: pass \[1\]$"),
+    ({"categorical_features": "from_dtypes"}, r"got 'from_dtypes'. Did you mean 'from_dtype'\?$"),
+    ({"leaf": LinearLeaves(features="age")}, r"^features of leaf must be a list of names, .* or "
+     r"'auto' or 'all' or 'path', got 'age': pass \['age'\]$"),
+    ({"leaf": LinearLeaves(features="pth")}, r"got 'pth'. Did you mean 'path'\?$"),
+    ({"optimizer": LinearLeaves(features="age")},
+     r"^features must be a list of indices below 5, .*, got 'age'. Names .* parameter leaf"),
+    ({"optimizer": LinearLeaves(features=["age"])}, r"^features must .*, got \['age'\]. Names"),
+    ({"optimizer": LinearLeaves(features=[5])}, r"^features must be a .* below 5, .*, got \[5\]"),
+    ({"init": ModelTree(features="age"), "optimizer": None}, "^features must be a list of indices"),
+    *(({"monotonic_cst": given}, r"^monotonic_cst must have an entry -1, 0 or 1 for each .*\. To "
+       r"name columns, pass a dict, such as \{'age': 1\}$")
+      for given in ("age", {"age"}, ["age"], ["age", "job"], 1, np.array(["age"], object))),
+    ({"monotonic_cst": {"agee": 1}},
+     r"^monotonic_cst names the columns \['agee'\], which X lacks. Did you mean 'age'\?$"),
+], ids=str)
+def test_a_column_that_is_given_otherwise_than_in_a_list(parameters, message):
+    frame = pd.DataFrame({"age": np.arange(20.0), "job": ["a", "b", "c", "d"] * 5})
+    for model in (ObliqueTreeRegressor(2, random_state=0),
+                  ObliqueForestRegressor(2, max_depth=2, random_state=0)):
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**parameters).fit(frame, np.arange(20.0))
+
+
+def test_names_in_a_string_are_no_list_of_names():
+    model = tree().fit(X, Y)
+    with pytest.raises(ValueError, match=r"^fixed must be .* columns, got 'x0': pass \['x0'\]$"):
+        model.explain(X[:1])[0].changes_of_one_column(fixed="x0")
+    for write in (export_text, export_graphviz):
+        with pytest.raises(ValueError, match=r"^feature_names must be .* 2 names, got 'ab'$"):
+            write(model, feature_names="ab")
+    # Its letters would be columns.
+    for columns in ("id", 1):
+        with pytest.raises(TypeError, match=rf"^columns .* {columns!r}: pass \[{columns!r}\]$"):
+            export_sql(model, columns=columns)
 
 
 # --- integers beyond floats ----------------------------------------------------------------------

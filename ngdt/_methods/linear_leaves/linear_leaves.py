@@ -18,11 +18,14 @@ from ngdt._training.algorithm import OptimizerResult
 from ngdt._training.choice import least
 from ngdt._training.folds import HOLD_OUT_SAMPLES, N_FOLDS, numbered_groups
 from ngdt._training.size_limits import enforce_limits
+from ngdt._util.validation import error_prefix
 
 # Penalties that are tried by "auto", for regression and for classes, which take longer. With an
 # infinite one, leaves are constant.
 _PENALTIES = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0, np.inf])
 _CLASS_PENALTIES = np.array([0.1, 1.0, 10.0, 100.0, np.inf])
+# Words for `features`.
+SETS_OF_FEATURES = ("auto", "all", "path")
 # Number of samples by which the penalty is chosen.
 _MAX_SAMPLES = 20_000
 # Largest number of features that leaves use by default: a model costs its cube.
@@ -100,7 +103,7 @@ class LinearLeaves(Optimizer):
     takes_linear_leaves = True
 
     _parameter_constraints: ClassVar[dict] = {
-        "features": [StrOptions({"auto", "all", "path"}), "array-like"],
+        "features": "no_validation",    # see check
         "penalty": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
         "shrink": ["boolean"],
         "clip": ["boolean"],
@@ -119,17 +122,19 @@ class LinearLeaves(Optimizer):
             raise ValueError(
                 f"linear leaves minimise the {fitting} loss, but loss={problem.loss}: use constant "
                 "leaves")
-        if not isinstance(self.features, str):
+        if not (isinstance(self.features, str) and self.features in SETS_OF_FEATURES):
             self._check_features(problem.X.shape[1])
 
     def _check_features(self, n_features):
-        features = np.asarray(self.features)
-        if features.ndim != 1 or features.dtype.kind not in "iu":
-            raise TypeError("features of LinearLeaves must be a list of indices")
-        if features.size and not (features.min() >= 0 and features.max() < n_features):
+        with error_prefix("features"):
+            features = np.asarray(self.features)
+        if features.ndim != 1 or features.dtype.kind not in "iu" or (
+                features.size and not 0 <= features.min() <= features.max() < n_features):
             raise ValueError(
-                f"features of LinearLeaves must be indices of the {n_features} features, "
-                f"got {features.min()} to {features.max()}")
+                f"features must be a list of indices below {n_features}, or "
+                f"{' or '.join(map(repr, SETS_OF_FEATURES))}, got {self.features!r}. Names of "
+                "columns are for the parameter leaf of an estimator, as in "
+                "leaf=LinearLeaves(features=['age'])")
 
     def _optimize(self, tree, problem):
         tree = enforce_limits(tree, problem)
