@@ -1,4 +1,23 @@
-"""Non-greedy oblique decision trees."""
+"""Small decision trees for tables, whose splits weigh several columns, trained as a whole.
+
+>>> from sklearn.datasets import load_iris
+>>> import ngdt
+>>> X, y = load_iris(return_X_y=True)
+>>> tree = ngdt.ObliqueTreeClassifier(max_leaf_nodes=3, random_state=0)
+>>> tree.fit(X, y)
+<ObliqueTreeClassifier(max_leaf_nodes=3, random_state=0): tree trained as a whole by TAO, 3 leaves>
+
+`tree.summary()` says why it was chosen, `export_text(tree)` writes its rules, `plot_tree(tree)`
+draws it, and `tree.explain(X)[0]` says why the first sample is predicted as it is. X may be a data
+frame with text and gaps.
+
+- Numbers instead of classes: `ObliqueTreeRegressor`.
+- More accuracy: `ObliqueForestClassifier`, `ObliqueForestRegressor`, `ObliqueBoostingRegressor`.
+- Files of models: `save`, `load`. SQL, C, ONNX, HTML: `ngdt.export`. Pictures: `ngdt.plotting`.
+- Smaller trees: `ngdt.pruning`. Methods by name: `ngdt.initializers`, `ngdt.optimizers`.
+
+The documentation is at https://ngdt.readthedocs.io.
+"""
 
 from importlib import import_module as _import_module
 

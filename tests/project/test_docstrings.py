@@ -11,9 +11,9 @@ import pytest
 
 import ngdt
 
-MODULES = sorted(
+MODULES = ["ngdt", *sorted(
     module.name for module in pkgutil.walk_packages(ngdt.__path__, "ngdt.")
-    if not module.name.endswith("__main__"))
+    if not module.name.endswith("__main__"))]
 # What a module needs beyond the requirements of the package.
 OPTIONAL = {"dask": ["dask"], "plotting": ["matplotlib"], "testing": ["hypothesis"],
             "_onnx_graph": ["onnx"], "_torch": ["torch"]}
