@@ -129,12 +129,13 @@ def _validated(estimator, X, **params):
         return validate_data(estimator, X, **params)
     except ValueError as error:
         text = str(error).rstrip()
-        if "must be in the same order" in text or "unseen at fit time" in text:
-            is_renamed = "yet now missing" in text
-            advice = ("Give the columns the names that they had in training" if is_renamed
-                      else "Give X[tree.feature_names_in_]")
-            raise ValueError(f"{text}\n{advice}") from error
-        raise
+        is_new, lacks = "unseen at fit time" in text, "yet now missing" in text
+        if not (is_new or lacks or "must be in the same order" in text):
+            raise
+        advice = ("the columns the names that they had in training" if is_new and lacks else
+                  "all columns of training, with NaN where a value is not known" if lacks else
+                  "X[tree.feature_names_in_]")
+        raise ValueError(f"{text}\nGive {advice}") from error
 
 
 def _check_form(X):
@@ -144,7 +145,7 @@ def _check_form(X):
             f"X is a {type(X).__name__}, which gives its rows one by one: pass a list, list(X)")
     n_dimensions = len(getattr(X, "shape", (None, None)))
     if type(X) is dict or (isinstance(X, (list, tuple)) and X and (
-            isinstance(X[0], str) or not hasattr(X[0], "__len__"))):
+            isinstance(X[0], (str, dict)) or not hasattr(X[0], "__len__"))):
         n_dimensions = 1
     if n_dimensions == 1:
         raise ValueError(
@@ -160,6 +161,8 @@ def _reshaped(X):
                          for value in X.values())
         return ("columns are a table as pandas.DataFrame(X)" if is_columns else
                 "a single sample is a table as pandas.DataFrame([X])")
+    if isinstance(X, (list, tuple)) and isinstance(X[0], dict):
+        return "rows as dicts are a table as pandas.DataFrame(X)"
     if isinstance(X, (list, tuple, np.ndarray)) and all(isinstance(each, str) for each in X):
         return (
             "texts are made numbers by a vectorizer before, such as sklearn's TfidfVectorizer in "

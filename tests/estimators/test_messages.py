@@ -170,12 +170,13 @@ def test_a_fit_without_y(estimator):
     ((row for row in X), r"X is a generator.* pass a list, list\(X\)"),
     (["some text", "other text"] * 20, r"made numbers by a vectorizer.*DataFrame\(\{'name': X\}"),
     ({"a": X[:, 0], "b": X[:, 1]}, r"got 1D dict.*as pandas.DataFrame\(X\)"),
-    ({"a": 1.0, "b": "x"}, r"got 1D dict.*as pandas.DataFrame\(\[X\]\)")])
+    ({"a": 1.0, "b": "x"}, r"got 1D dict.*as pandas.DataFrame\(\[X\]\)"),
+    ([{"a": 1.0, "b": "x"}] * 40, r"got 1D list.* rows as dicts .* as pandas.DataFrame\(X\)$")])
 def test_what_is_no_table(estimator, given, message):
     with pytest.raises((TypeError, ValueError), match=message):
         estimator(optimizer=None).fit(given, Y)
     fitted = estimator(optimizer=None).fit(X, Y)
-    if isinstance(given, dict):
+    if hasattr(given, "__len__"):
         with pytest.raises(ValueError, match=message):
             fitted.predict(given)
 
