@@ -119,7 +119,7 @@ def check_table(estimator, X, categorical_features, *, reset):
         column_indices("categorical_features", given, columns.names, [_FROM_DTYPE]))
     raw = _read(columns, categorical, reset)
     if reset and is_from_dtype:
-        _warn_of_spelled_numbers(columns, categorical, raw.categories)
+        _warn_of_spelled_values(columns, categorical, raw.categories)
     return raw, columns.names, categorical
 
 
@@ -173,21 +173,22 @@ def _reshaped(X):
         "single feature is X[['name']] of a data frame, or x.reshape(-1, 1)")
 
 
-def _warn_of_spelled_numbers(columns, categorical, categories):
-    """Warn of columns of text that spell numbers, each of which becomes a category."""
+def _warn_of_spelled_values(columns, categorical, categories):
+    """Warn of columns of text that spell numbers or dates, each of which becomes a category."""
     for j, values in zip(categorical, categories, strict=True):
         if not columns.is_text(j):
             continue
-        present = [value for value in values if not is_missing(value)]
-        spelled = {value for value in {*present} if _spells_number(value)}
-        share = sum(value in spelled for value in present) / max(1, len(present))
-        if share >= _SPELLED_SHARE:
-            example, name = next(value for value in present if value in spelled), columns.names[j]
-            warn(
-                f"X: column {name!r} is text, but its values spell numbers, such as {example!r}, "
-                "and each is a category. Convert it to numbers, as pandas.to_numeric does, without "
-                f"signs between thousands; if they are codes, by X.astype({{{name!r}: "
-                "'category'})")
+        present, name = [value for value in values if not is_missing(value)], columns.names[j]
+        for what, spells, advice in _SPELLED:
+            spelled = {value for value in {*present} if spells(value)}
+            share = sum(value in spelled for value in present) / max(1, len(present))
+            if share >= _SPELLED_SHARE:
+                example = next(value for value in present if value in spelled)
+                warn(
+                    f"X: column {name!r} is text, but its values spell {what}, such as {example!r},"
+                    f" and each is a category. Convert it to numbers, {advice}, by "
+                    f"X.astype({{{name!r}: 'category'}})")
+                break
 
 
 def _spells_number(text):
@@ -197,6 +198,20 @@ def _spells_number(text):
     except ValueError:
         return False
     return not re.match(r"\s*0\d", text)
+
+
+def _spells_date(text):
+    """Return whether a text is a date with a year of four digits, and perhaps a time."""
+    return re.match(
+        r"\s*(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4})(\s|T|$)", text) is not None
+
+
+_SPELLED = [
+    ("numbers", _spells_number,
+     "as pandas.to_numeric does, without signs between thousands; if they are codes"),
+    ("dates", _spells_date,
+     "such as the days since a date, after pandas.to_datetime; if they are names of groups"),
+]
 
 
 @contextmanager
