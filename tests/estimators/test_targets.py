@@ -278,7 +278,7 @@ def test_class_weights_that_lack_a_class_are_those_of_scikit_learn():
     given, whole = (ObliqueTreeClassifier(2, optimizer=None, class_weight=each).fit(X, y)
                     for each in ({0: 3}, {0: 3, 1: 1}))
     assert given.tree_ == whole.tree_
-    with pytest.raises(ValueError, match=r"^class_weight: The classes, \[1\], are not in class_w"):
+    with pytest.raises(ValueError, match=r"^class_weight names the classes \[7\], which y lacks$"):
         ObliqueTreeClassifier(optimizer=None, class_weight={0: 3, 7: 1}).fit(X, y)
 
 
