@@ -212,6 +212,9 @@ def check_weight(sample_weight, n_samples, name="sample_weight"):
     if sample_weight is None:
         return np.ones(n_samples)
     refuse_mask(name, sample_weight, f"pass {name}.filled(0)")
+    if isinstance(sample_weight, str):
+        raise ValueError(f"{name}: expected the weight of each sample, got {sample_weight!r}. Give "
+                         f"a column, such as table[{sample_weight!r}]")
     with error_prefix(name):
         weight = check_array(
             sample_weight, dtype=np.float64, ensure_2d=False, input_name=name)

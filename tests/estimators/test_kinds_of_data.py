@@ -114,6 +114,9 @@ def test_a_column_that_is_given_otherwise_than_in_a_list(parameters, message):
 
 def test_names_in_a_string_are_no_list_of_names():
     model = tree().fit(X, Y)
+    for name in ("sample_weight", "groups"):
+        with pytest.raises(ValueError, match=rf"^{name}: .*, got 'x0'. Give a column, such as tab"):
+            tree().fit(X, Y, **{name: "x0"})
     with pytest.raises(ValueError, match=r"^fixed must be .* columns, got 'x0': pass \['x0'\]$"):
         model.explain(X[:1])[0].changes_of_one_column(fixed="x0")
     for write in (export_text, export_graphviz):
