@@ -49,6 +49,9 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     ['x2 ≤ 2.45: yes']
     """
     plt = import_pyplot()
+    if isinstance(explanation, tuple):
+        raise TypeError("explanation must be of one sample: pass one of the tuple, such as "
+                        "model.explain(X)[0]")
     if not isinstance(n_terms, Integral) or n_terms < 1:
         raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
     panels = [_bars(terms, n_terms, "sum" if sides is None else "sum − limit")
@@ -132,7 +135,7 @@ def _draw(ax, bars, has_zero):
         number = float(end if is_end else end - begin)
         on_right = number >= 0
         ax.annotate(
-            f"{'+' if on_right and not is_end else ''}{format_value(number)}",
+            f"{'+' if on_right and not is_end else ''}{format_value(number)}".replace("-", "−"),
             (max(begin, end) if on_right else min(begin, end), place), fontsize=7, color="0.3",
             va="center", ha="left" if on_right else "right", xytext=(6 if on_right else -6, 0),
             textcoords="offset points",

@@ -458,6 +458,9 @@ def test_bars_lead_from_the_mean_to_the_sum(plt):
         labels = [label.get_text() for label in ax.get_yticklabels()]
         assert [label.split(" ")[0] for label in labels[1:4]] == terms.names[:3]
         assert labels[4] == "3 more"
+    numbers = [text.get_text() for ax in axes for text in ax.texts]
+    assert any(number.startswith("−") for number in numbers)    # as on the axis
+    assert not any(number.startswith("-") for number in numbers)
 
 
 def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
@@ -493,6 +496,8 @@ def test_axes_that_are_given(plt, iris):
         explanation.plot(axes=axes[0])
     with pytest.raises(ValueError, match="n_terms must be a positive int, got 0"):
         explanation.plot(n_terms=0)
+    with pytest.raises(TypeError, match=r"explanation must be of one sample: .*explain\(X\)\[0\]"):
+        plot_explanation(model.explain(iris[0]))
 
 
 def test_a_plot_without_sums_is_empty(plt):
