@@ -7,6 +7,7 @@ two classes or the log loss of more.
   ngdt compare titanic.csv --target survived -o report.html
 """
 
+import pickle
 import warnings
 from dataclasses import dataclass
 from time import perf_counter
@@ -21,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from ngdt._estimators.display import watching
 from ngdt._util.numbers import count
-from ngdt.cli._contenders import CONTENDERS, n_bytes
+from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._errors import Mistake
 from ngdt.cli._models import size
 from ngdt.cli._options import (
@@ -34,7 +35,7 @@ from ngdt.cli._options import (
     task_of,
 )
 from ngdt.cli._report import write_report
-from ngdt.cli._scores import Score, interval, losses, probability_score, probability_scores, score
+from ngdt.cli._scores import Score, interval, losses, probability_score, score
 from ngdt.cli._tables import add_data_arguments, training_data
 
 HELP = "compare models on a table, in an HTML report"
@@ -73,6 +74,12 @@ class Result:
     seconds: float
     microseconds: float
     model: Any
+
+    def numbers(self, unknown):
+        """All numbers but the score and the lead, as text, with one for an unknown number."""
+        return [*(f"{value:.3f}" for value in self.of_probabilities.values()),
+                unknown if self.n_leaves is None else str(self.n_leaves), size(self.n_bytes),
+                f"{self.seconds:.2f}", f"{self.microseconds:.2f}"]
 
 
 def add_arguments(parser):
@@ -135,16 +142,17 @@ def _folds(X, y, task, arguments):
 
 
 def _cross_validated(model, X, y, folds, task, activity):
-    """Loss of each row, by the model that has not seen it, and scores of the probabilities."""
-    lost, probable, classes = np.empty(len(y)), np.empty(len(y)), np.unique(y)
+    """Loss of each row, by the model that has not seen it, and probabilities of the classes."""
+    classes = np.unique(y) if task == "classification" else np.empty(0)
+    lost, probable = np.empty(len(y)), np.zeros((len(y), len(classes)))
     for k, (train, test) in enumerate(folds):
         activity.at(k / (len(folds) + 1), f"fold {k + 1} of {len(folds)}")
         fitted, _ = _trained(model, X, y, train)
         rows = X.iloc[test] if hasattr(X, "iloc") else X[test]
         lost[test] = losses(y[test], fitted.predict(rows), task == "classification")
         if task == "classification":
-            probable[test] = probability_scores(
-                y[test], fitted.predict_proba(rows), fitted.classes_, classes)
+            # A class that the training rows lack has no probability.
+            probable[np.ix_(test, np.isin(classes, fitted.classes_))] = fitted.predict_proba(rows)
     return lost, probable
 
 
@@ -168,7 +176,8 @@ def _result(name, model, X, y, task, lost, probable):
         name, score(y, lost[name], classifies),
         probability_score(y, probable) if classifies else {},
         None if name == first else _lead(y, lost[first], lost[name], classifies),
-        CONTENDERS[name].leaves(model), n_bytes(model), seconds, _microseconds(model, X), model)
+        CONTENDERS[name].leaves(model), len(pickle.dumps(model)), seconds,
+        _microseconds(model, X), model)
 
 
 def _lead(y, first, other, classifies):
@@ -193,10 +202,7 @@ def _table(results):
     """The results as text."""
     score_name = results[0].score.name
     rows = [("", score_name, *results[0].of_probabilities, "leaves", "size", "seconds", "µs a row")]
-    rows += [(
-        each.name, str(each.score), *(f"{value:.3f}" for value in each.of_probabilities.values()),
-        "-" if each.n_leaves is None else str(each.n_leaves), size(each.n_bytes),
-        f"{each.seconds:.2f}", f"{each.microseconds:.2f}") for each in results]
+    rows += [(each.name, str(each.score), *each.numbers("-")) for each in results]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(
         [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(

@@ -1,6 +1,5 @@
 """The models that `ngdt compare` compares."""
 
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -124,8 +123,3 @@ CONTENDERS = {
         "logistic regression, or ridge regression with a cross-validated penalty, on scaled "
         "columns and indicators of categories", _linear, lambda estimator: None),
 }
-
-
-def n_bytes(estimator):
-    """Size of an estimator as a pickle."""
-    return len(pickle.dumps(estimator))

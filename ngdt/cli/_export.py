@@ -22,9 +22,9 @@ HELP = "write a model as C, SQL, ONNX, JSON, rules or a graph"
 
 
 def _c(model, arguments):
-    dtype = {} if arguments.dtype is None else {"dtype": arguments.dtype}
     header = arguments.output is not None and arguments.output.lower().endswith(".h")
-    return export_c(model, name=arguments.name, header=header, **dtype)
+    return export_c(
+        model, name=arguments.name, dtype=arguments.dtype or "double", header=header)
 
 
 def _sql(model, arguments):
@@ -38,8 +38,7 @@ def _json(model, arguments):
 
 def _onnx(model, arguments):
     need("onnx", "this format needs", "ngdt[onnx]")
-    dtype = {} if arguments.dtype is None else {"dtype": arguments.dtype}
-    return export_onnx(model, **dtype).SerializeToString()
+    return export_onnx(model, dtype=arguments.dtype or "float").SerializeToString()
 
 
 def _rules(model, arguments):

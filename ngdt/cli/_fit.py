@@ -56,7 +56,7 @@ def run(arguments):
     if arguments.test_size is not None:
         check_is_scored(y, "--test-size")
     X_train, X_test, y_train, y_test = _split(data.X, y, arguments)
-    say = _silence if arguments.quiet else print
+    say = (lambda text: None) if arguments.quiet else print
     n_classes = f" of {len(set(y.tolist()))} classes" if task == "classification" else ""
     say(f"{data.path}: {count(len(y), 'row')}, {count(data.X.shape[1], 'column')}; "
         f"{task}{n_classes}")
@@ -77,7 +77,3 @@ def _split(X, y, arguments):
     if share >= 1.0:
         raise Mistake(f"--test-size must be a share below 1, got {share:g}")
     return train_test_split(X, y, test_size=share, random_state=arguments.seed)
-
-
-def _silence(text):
-    """Print nothing."""

@@ -10,7 +10,6 @@ from ngdt._util.version import __version__
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._errors import Mistake
 from ngdt.cli._formats import write
-from ngdt.cli._models import size
 from ngdt.cli._pictures import image, pyplot
 from ngdt.export import export_text
 from ngdt.plotting import plot_tree
@@ -95,10 +94,7 @@ def _table(results):
     lines = "".join(f"<th>{head}</th>" for head in heads)
     rows = [f"<tr>{lines}</tr>"]
     for each in results:
-        cells = [each.name, str(each.score), _lead(each),
-                 *(f"{value:.3f}" for value in each.of_probabilities.values()),
-                 "–" if each.n_leaves is None else str(each.n_leaves), size(each.n_bytes),
-                 f"{each.seconds:.2f}", f"{each.microseconds:.2f}"]
+        cells = [each.name, str(each.score), _lead(each), *each.numbers("–")]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     return f"<table>{''.join(rows)}</table>"
 

@@ -5,7 +5,7 @@ from inspect import signature
 
 import numpy as np
 from scipy.stats import binomtest, bootstrap
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 
 # Number of samples of the bootstrap, and how many are drawn at a time: memory.
 N_RESAMPLES, BATCH = 999, 20
@@ -83,50 +83,24 @@ def score(y, lost, classifies):
     return Score("R2", *interval(r2, (lost, np.asarray(y, dtype=np.float64))))
 
 
-def probability_scores(y, probabilities, known, classes):
-    """Scores of the samples by their probabilities, as `probability_score` takes them.
+def probability_score(y, probabilities):
+    """Area under the ROC curve for two classes, the log loss for more.
 
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
-    probabilities : ndarray of shape (n_samples, n_known)
-    known : ndarray of shape (n_known,)
-        The classes that the model was trained on, sorted; it gives others no probability.
-    classes : ndarray of shape (n_classes,)
-        All classes, sorted.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        The probability of the second of two classes, or the log loss.
-    """
-    wanted = np.full(len(y), classes[1]) if len(classes) == 2 else np.asarray(y)
-    place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
-    found = np.where(
-        known[place] == wanted, np.take_along_axis(probabilities, place[:, None], 1)[:, 0], 0.0)
-    if len(classes) == 2:
-        return found
-    return -np.log(found.clip(min=np.finfo(np.float64).eps))
-
-
-def probability_score(y, of_samples):
-    """Area under the ROC curve for two classes, the mean log loss for more.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-    of_samples : ndarray of shape (n_samples,)
-        As `probability_scores` returns it.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Of the classes of y, sorted.
 
     Returns
     -------
     dict of str to float
         The score, by its name.
     """
-    classes = np.unique(y)
-    if len(classes) == 2:
-        return {"AUC": float(roc_auc_score(y == classes[1], of_samples))}
-    return {"log loss": float(of_samples.mean())}
+    _, classes = np.unique(y, return_inverse=True)
+    if probabilities.shape[1] == 2:
+        return {"AUC": float(roc_auc_score(classes, probabilities[:, 1]))}
+    return {"log loss": float(log_loss(classes, probabilities))}
 
 
 def interval(statistic, data):

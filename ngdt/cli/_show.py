@@ -33,7 +33,7 @@ def _text(model, arguments):
     if is_forest(model) and arguments.tree is None:
         return _forest(model)
     tree = tree_of(model, arguments.tree)
-    rules = export_text(tree, **_terms(arguments), max_depth=arguments.max_depth)
+    rules = export_text(tree, n_terms=arguments.terms or "auto", max_depth=arguments.max_depth)
     return f"{tree.summary()}\n{task(tree)}\n\n{rules}"
 
 
@@ -57,11 +57,7 @@ def _picture(kind, model, arguments):
 def _page(model, arguments):
     return export_html(
         tree_of(model, arguments.tree), title=Path(arguments.model).stem,
-        **_terms(arguments), max_depth=arguments.max_depth)
-
-
-def _terms(arguments):
-    return {} if arguments.terms is None else {"n_terms": arguments.terms}
+        n_terms=arguments.terms or "auto", max_depth=arguments.max_depth)
 
 
 FORMATS = {

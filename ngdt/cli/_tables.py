@@ -5,6 +5,7 @@ import io
 import sys
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -99,29 +100,23 @@ def _one_character(text):
     return text
 
 
-def read(path, *, input_format=None, text=(), n_features=None, target=None, separator=None,
-         decimal="."):
+def read(arguments, text=(), n_features=None):
     """Read a file.
 
     Parameters
     ----------
-    path : str
-        "-" stands for standard input, CSV by default.
-    input_format : str, default=None
-        A key of `READERS` without its dot. None takes the suffix of the path.
+    arguments : argparse.Namespace
+        Those of `add_data_arguments`.
     text : sequence of str, default=()
         Columns to read as text: those of categories that are numbers.
     n_features : int, default=None
         Of LIBSVM files, which do not say it.
-    target : str, default=None
-        The array of the targets in an .npz file.
-    separator, decimal : str, default=None and "."
-        Between the columns of a CSV or TSV file, and the decimal point of its numbers.
 
     Returns
     -------
     Data
     """
+    path, input_format = arguments.data, arguments.input_format
     if path == "-":
         path, file, suffix = "stdin", sys.stdin, f".{input_format or 'csv'}"
         if suffix not in _TEXT:
@@ -129,8 +124,9 @@ def read(path, *, input_format=None, text=(), n_features=None, target=None, sepa
     else:
         file, suffix = path, _suffix(path, input_format)
     try:
-        found = READERS[suffix](file, text=text, n_features=n_features, target=target,
-                                separator=separator, decimal=decimal)
+        found = READERS[suffix](
+            file, text=text, n_features=n_features, target=arguments.target,
+            separator=arguments.separator, decimal=arguments.decimal)
     except (ValueError, EOFError, BadZipFile, UnicodeError) as error:
         raise Mistake(f"{path} cannot be read as {suffix.lstrip('.')}: {error}") from error
     data = Data(path, *found) if isinstance(found, tuple) else Data(path, found)
@@ -159,16 +155,14 @@ def training_data(arguments):
     Parameters
     ----------
     arguments : argparse.Namespace
-        `data`, `target`, `input_format`, `drop` and `categorical`.
+        Those of `add_data_arguments`, `drop` and `categorical`.
 
     Returns
     -------
     Data
         With `y`.
     """
-    data = read(
-        arguments.data, input_format=arguments.input_format, text=arguments.categorical,
-        target=arguments.target, separator=arguments.separator, decimal=arguments.decimal)
+    data = read(arguments, arguments.categorical)
     if not data.has_columns:
         if arguments.drop or arguments.categorical:
             raise Mistake(f"{data.path} has no names of columns for --drop or --categorical")
@@ -219,7 +213,7 @@ def samples_for(model, arguments):
     ----------
     model : fitted estimator
     arguments : argparse.Namespace
-        `data`, `target` and `input_format`.
+        Those of `add_data_arguments`.
 
     Returns
     -------
@@ -230,10 +224,7 @@ def samples_for(model, arguments):
     text = [names[j] for j in table.categorical] if names and table is not None else []
     if arguments.target and has_text_classes(model):
         text.append(arguments.target)       # "1" may be one of its labels
-    data = read(
-        arguments.data, input_format=arguments.input_format, text=text,
-        n_features=model.n_features_in_, target=arguments.target, separator=arguments.separator,
-        decimal=arguments.decimal)
+    data = read(arguments, text, model.n_features_in_)
     if not data.has_columns:
         _check_width(model, data)
         # The labels of a LIBSVM file may be mere fillers: they are compared only where asked for.
@@ -279,7 +270,7 @@ def _pandas():
     return need("pandas", "to read and write tables, ngdt needs", "ngdt[cli]")
 
 
-def _csv(file, *, text=(), separator=None, decimal=".", **_):
+def _csv(file, *, text, separator, decimal, **_):
     pandas = _pandas()
     content = file.read() if file is sys.stdin else None    # which may be read several times
 
@@ -314,11 +305,11 @@ def _csv(file, *, text=(), separator=None, decimal=".", **_):
     return frame
 
 
-def _tsv(file, *, separator=None, **options):
+def _tsv(file, *, separator, **options):
     return _csv(file, separator=separator or "\t", **options)
 
 
-def _of_arrow(reader, file, text):
+def _arrow(reader, file, *, text, **_):
     need("pyarrow", "to read Parquet and Arrow, ngdt needs", "ngdt[arrow]")
     frame = getattr(_pandas(), reader)(file)
     # As those of a CSV file, so that a model for one reads the other.
@@ -327,20 +318,12 @@ def _of_arrow(reader, file, text):
     return frame.astype(dict.fromkeys(text, "string"))
 
 
-def _parquet(file, *, text=(), **_):
-    return _of_arrow("read_parquet", file, text)
-
-
-def _arrow(file, *, text=(), **_):
-    return _of_arrow("read_feather", file, text)
-
-
-def _libsvm(file, *, n_features=None, **_):
+def _libsvm(file, *, n_features, **_):
     X, y = load_svmlight_file(file, n_features=n_features)
     return sparse.csr_matrix(X), y
 
 
-def _npz(file, *, target=None, **_):
+def _npz(file, *, target, **_):
     with np.load(file, allow_pickle=False) as arrays:
         for name in ("X", *([target] if target else [])):
             if name not in arrays:
@@ -354,5 +337,6 @@ def _npz(file, *, target=None, **_):
 
 
 READERS = {
-    ".csv": _csv, ".tsv": _tsv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow,
+    ".csv": _csv, ".tsv": _tsv, ".parquet": partial(_arrow, "read_parquet"),
+    ".arrow": partial(_arrow, "read_feather"), ".feather": partial(_arrow, "read_feather"),
     ".libsvm": _libsvm, ".svm": _libsvm, ".npz": _npz}

@@ -26,7 +26,7 @@ from ngdt.cli import main
 from ngdt.cli._export import FORMATS as EXPORTS
 from ngdt.cli._main import COMMANDS
 from ngdt.cli._options import task_of
-from ngdt.cli._scores import losses, probability_score, probability_scores, score
+from ngdt.cli._scores import losses, probability_score, score
 from ngdt.deep import DeepTreeClassifier
 from ngdt.deep._structure import score_tree
 from ngdt.export import export_text
@@ -406,12 +406,17 @@ def test_scores_of_probabilities_are_those_of_scikit_learn():
                                                                          log_loss)):
         y = random.choice(classes, 50)
         proba = random.dirichlet(np.ones(len(classes)), 50)
-        found = probability_score(y, probability_scores(y, proba, classes, classes))
+        found = probability_score(y, proba)
         wanted = roc_auc_score(y, proba[:, 1]) if expected is None else expected(y, proba)
         assert found == {name: pytest.approx(wanted)}
-    # A fold without a class: it has no probability.
-    found = probability_scores(np.arange(3), np.full((3, 2), 0.5), np.array([0, 2]), np.arange(3))
-    np.testing.assert_allclose(found, -np.log([0.5, np.finfo(float).eps, 0.5]))
+
+
+def test_a_class_that_training_rows_lack_has_no_probability(run, folder):
+    pd.DataFrame({"x": np.arange(21) % 2, "y": ["a", "b"] * 10 + ["c"]}).to_csv(
+        folder / "rare.csv", index=False)
+    printed = run("compare", "rare.csv", "-t", "y", "--folds", "3", "--models", "pruned", "-q")
+    log_loss = float(printed.out.splitlines()[1].split(")")[1].split()[0])
+    assert 36.04 / 21 < log_loss < 36.04 / 21 + 0.3
 
 
 def test_intervals_cover_the_truth():
