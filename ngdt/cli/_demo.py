@@ -11,7 +11,6 @@ from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
 from ngdt._files.container import writing
-from ngdt.cli._errors import Mistake
 from ngdt.cli._options import add_output_argument, check_output, positive_int
 from ngdt.cli._pictures import pyplot
 from ngdt.plotting import plot_history, plot_weights
@@ -68,7 +67,7 @@ def _draw(tree, path):
 def _picture(tree, path):
     try:
         _draw(tree, path)
-    except Mistake as error:
+    except ImportError as error:
         print(f"\n{path} was not written: {error}")
         return
     print(

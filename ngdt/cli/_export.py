@@ -4,7 +4,7 @@
   ngdt export wine.ngdt -o wine.c, and -o wine.h for its header
 """
 
-from ngdt.cli._errors import Mistake, need
+from ngdt.cli._errors import Mistake
 from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
 from ngdt.cli._models import add_model_argument, load_model, tree_of
 from ngdt.cli._options import positive_int
@@ -37,7 +37,6 @@ def _json(model, arguments):
 
 
 def _onnx(model, arguments):
-    need("onnx", "this format needs", "ngdt[onnx]")
     return export_onnx(model, dtype=arguments.dtype or "float").SerializeToString()
 
 

@@ -2,7 +2,8 @@
 
 from io import BytesIO
 
-from ngdt.cli._errors import need
+from ngdt._util.optional import import_optional
+from ngdt.plotting._style import import_pyplot
 
 
 def pyplot():
@@ -12,8 +13,8 @@ def pyplot():
     -------
     module
     """
-    need("matplotlib", "pictures need", "ngdt[plot]").use("agg")
-    return need("matplotlib.pyplot", "pictures need", "ngdt[plot]")
+    import_optional("matplotlib", "pictures need", "ngdt[plot]").use("agg")
+    return import_pyplot()
 
 
 def image(figure, kind="png"):

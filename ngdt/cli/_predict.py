@@ -14,11 +14,17 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._files.container import writing
-from ngdt.cli._errors import Mistake, need
+from ngdt.cli._errors import Mistake
 from ngdt.cli._models import add_model_argument, load_model
 from ngdt.cli._options import add_output_argument, check_is_scored, check_output, labels
 from ngdt.cli._scores import losses, score
-from ngdt.cli._tables import add_data_arguments, has_text_classes, samples_for
+from ngdt.cli._tables import (
+    add_data_arguments,
+    has_text_classes,
+    import_pandas,
+    import_pyarrow,
+    samples_for,
+)
 
 HELP = "predict for the rows of a table"
 # How a data frame is written to a file, by suffix.
@@ -52,7 +58,7 @@ def run(arguments):
         frame.to_csv(sys.stdout, index=False)
     else:
         if suffix != ".csv":
-            need("pyarrow", "to write Parquet and Arrow, ngdt needs", "ngdt[arrow]")
+            import_pyarrow()
         with writing(arguments.output) as file:
             WRITERS[suffix](frame, file)
     if y is not None:
@@ -75,8 +81,7 @@ def _suffix(output):
 def _true_values(y, model, target):
     """The targets that are not missing, as the model predicts them, and which those are."""
     check_is_scored(y, "--target")
-    pandas = need("pandas", "to score predictions, ngdt needs", "ngdt[cli]")
-    series = pandas.Series(np.asarray(y))
+    series = import_pandas().Series(np.asarray(y))
     is_known = series.notna().to_numpy()
     values = series[is_known].infer_objects()
     if not len(values):
@@ -94,7 +99,7 @@ def _true_values(y, model, target):
 
 
 def _predictions(model, X, with_probabilities):
-    pandas = need("pandas", "to write tables, ngdt needs", "ngdt[cli]")
+    pandas = import_pandas()
     predictions = model.predict(X)
     if predictions.ndim == 2:
         return pandas.DataFrame(

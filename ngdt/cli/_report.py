@@ -8,7 +8,6 @@ from string import Template
 from ngdt._util.numbers import count
 from ngdt._util.version import __version__
 from ngdt.cli._contenders import CONTENDERS
-from ngdt.cli._errors import Mistake
 from ngdt.cli._formats import write
 from ngdt.cli._pictures import image, pyplot
 from ngdt.export import export_text
@@ -123,7 +122,7 @@ def _summary(result):
 def _pictures(results, by_name):
     try:
         pyplot()
-    except Mistake as error:
+    except ImportError as error:
         return f'<p class="note">There are no pictures: {escape(str(error))}</p>'
     found = [_figure(_scores(results), "Score of each model, with its 95 % interval.")]
     if "tree" in by_name:

@@ -14,8 +14,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from ngdt._util.optional import import_optional
 from ngdt._util.validation import did_you_mean
-from ngdt.cli._errors import Mistake, need
+from ngdt.cli._errors import Mistake
 from ngdt.cli._models import table_of
 from ngdt.cli._options import FILES
 
@@ -266,12 +267,18 @@ def _listed(names):
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _pandas():
-    return need("pandas", "to read and write tables, ngdt needs", "ngdt[cli]")
+def import_pandas():
+    """Import pandas, which reads and writes tables."""
+    return import_optional("pandas", "tables need", "ngdt[cli]")
+
+
+def import_pyarrow():
+    """Import pyarrow, which reads and writes Parquet and Arrow."""
+    return import_optional("pyarrow", "Parquet and Arrow need", "ngdt[arrow]")
 
 
 def _csv(file, *, text, separator, decimal, **_):
-    pandas = _pandas()
+    pandas = import_pandas()
     content = file.read() if file is sys.stdin else None    # which may be read several times
 
     def read_csv(more_fields, **options):
@@ -310,8 +317,8 @@ def _tsv(file, *, separator, **options):
 
 
 def _arrow(reader, file, *, text, **_):
-    need("pyarrow", "to read Parquet and Arrow, ngdt needs", "ngdt[arrow]")
-    frame = getattr(_pandas(), reader)(file)
+    import_pyarrow()
+    frame = getattr(import_pandas(), reader)(file)
     # As those of a CSV file, so that a model for one reads the other.
     text = {name for name in text if name in frame.columns}
     text |= set(frame.select_dtypes("category"))

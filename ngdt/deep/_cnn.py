@@ -1,21 +1,17 @@
 """Descriptions of networks, which need PyTorch only when they make one."""
 
-from importlib import import_module
 from numbers import Integral
 from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
+from ngdt._util.optional import import_optional
+
 
 def with_torch(module):
     """Import a module that needs PyTorch, or raise an ImportError that says what to install."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        if error.name != "torch":
-            raise
-        raise ImportError('ngdt.deep needs PyTorch: pip install "ngdt[deep]"') from error
+    return import_optional(module, "ngdt.deep needs", "ngdt[deep]")
 
 
 class CNN(BaseEstimator):

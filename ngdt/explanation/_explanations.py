@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ngdt._util.optional import import_optional
 from ngdt.explanation._context import Context, Prediction, Row
 
 
@@ -110,10 +111,7 @@ class Explanations(tuple):
         pandas.DataFrame
             As for a single explanation. The column `sample` is the position of the sample.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: python -m pip install pandas") from error
+        pd = import_optional("pandas", "to_frame needs", "pandas")
         rows = [
             {"sample": i, "sum": name} | row for i, each in enumerate(self)
             for name, terms in each.sums().items() for row in _rows_of(terms)]

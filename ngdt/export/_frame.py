@@ -8,6 +8,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
+from ngdt._util.optional import import_optional
 from ngdt.export._characters import writable
 from ngdt.export._leaf_text import leaf_text
 from ngdt.export._text import UNCERTAIN, check_counts
@@ -82,10 +83,7 @@ def export_frame(model, *, feature_names=None, n_terms=5, X=None):
     3       1   left         versicolor (0.897)       54
     4       1  right          virginica (0.965)       46
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("export_frame needs pandas: python -m pip install pandas") from error
+    pd = import_optional("pandas", "export_frame needs", "pandas")
     check_counts(n_terms=n_terms)
     captions = captions_of(model, feature_names=feature_names, X=X)
     tree, inner = captions.tree, unwrap(model)[1]

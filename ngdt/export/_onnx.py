@@ -5,6 +5,7 @@ The packages are optional: ``pip install "ngdt[onnx]"``. They are imported by th
 
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._forest import ObliqueForestClassifier, ObliqueForestRegressor
+from ngdt._util.optional import import_optional
 from ngdt.export._model import exported_model
 
 _DTYPES = ("float", "double")
@@ -165,10 +166,4 @@ def _built(exported, dtype, inputs, outputs):
 
 
 def _import(name):
-    """Import an optional package."""
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(f'{name} is missing: pip install "ngdt[onnx]"') from error
+    return import_optional(name, "exports to ONNX need", "ngdt[onnx]")

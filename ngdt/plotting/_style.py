@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+from ngdt._util.optional import import_optional
+
 # Diverging and symmetric around white: red weights move samples to the right child, blue ones to
 # the left.
 WEIGHT_COLORS = "RdBu_r"
@@ -44,13 +46,7 @@ def import_pyplot():
     ImportError
         If matplotlib is not installed.
     """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'ngdt.plotting needs matplotlib: python -m pip install "ngdt[plot]"'
-        ) from error
-    return plt
+    return import_optional("matplotlib.pyplot", "ngdt.plotting needs", "ngdt[plot]")
 
 
 def short(name, length):
