@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.scaling import Moments
 from ngdt._core.structure import constant_predictions, node_means, sums_below
 from ngdt._core.tree import Tree
+from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._util.validation import check_matrix
@@ -28,8 +29,8 @@ class Captions:
     tree : Tree
     feature_names : list of str
         Names of the features of the tree.
-    features : list of Feature, or None
-        What the features mean, if the tree was trained on an encoded table.
+    features : list of Feature
+        What the features mean.
     column_names : list of str
         Names of the columns of the table.
     class_names : list of str, or None
@@ -46,7 +47,7 @@ class Captions:
 
     tree: Tree
     feature_names: list
-    features: list | None
+    features: list
     column_names: list
     class_names: list | None
     summary: SampleSummary | None
@@ -64,7 +65,7 @@ class Captions:
 
     def is_number(self, feature):
         """Return whether a feature of the tree is a column of numbers."""
-        return self.features is None or self.features[feature].kind == "number"
+        return self.features[feature].kind == "number"
 
     def node_predictions(self):
         """Mean prediction for the samples of each node, by their weights: probabilities, or values.
@@ -113,28 +114,27 @@ def captions_of(model, *, feature_names=None, class_names=None, X=None):
     Captions
     """
     steps, model = unwrap(model)
-    tree, table = tree_of(model), _encoding(model)
+    tree, table = tree_of(model), getattr(model, "_table", None)
+    features = [Feature(j, "number") for j in range(tree.n_features)] if (
+        table is None or table.is_identity) else table.features
     n_columns = tree.n_features if table is None else len(table.names)
     if feature_names is None:
         feature_names = names_out(steps)
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(n_columns)])
     columns = _check_names("feature_names", feature_names, n_columns)
-    names = columns if table is None else [
-        each.name(columns[each.column]) for each in table.features]
+    names = [each.name(columns[each.column]) for each in features]
     classes = _class_names(model, tree, class_names)
     summary, counts = _known(model, tree) if X is None else _summarize(
         tree, _encoded(model, transform(steps, X)), classes is not None)
     captions = Captions(
-        tree, names, None if table is None else table.features, columns, classes, summary, counts,
-        *_of_numbers(getattr(model, "_table", None)))
+        tree, names, features, columns, classes, summary, counts, *_of_numbers(table))
     scale, offset = units_of(steps, n_columns)
-    if table is not None:       # indicators have no units
-        is_number = np.array([each.kind == "number" for each in captions.features])
-        columns = [each.column for each in captions.features]
-        scale = np.where(is_number, scale[columns], 1.0)
-        offset = np.where(is_number, offset[columns], 0.0)
-    return _in_units(captions, scale, offset)
+    # Indicators have no units.
+    is_number = np.array([each.kind == "number" for each in features])
+    columns = [each.column for each in features]
+    return _in_units(captions, np.where(is_number, scale[columns], 1.0),
+                     np.where(is_number, offset[columns], 0.0))
 
 
 def leaves_and_samples(model, X):
@@ -195,12 +195,6 @@ def tree_of(model):
             f"model must be a Tree or a fitted ngdt estimator, got {type(model).__name__}{hint}"
         )
     return tree
-
-
-def _encoding(model):
-    """The encoding of the table that the tree of a model was trained on; None if there is none."""
-    table = getattr(model, "_table", None)
-    return None if table is None or table.is_identity else table
 
 
 def _of_numbers(table):

@@ -98,8 +98,8 @@ def linear_table_of(captions, n_terms=None, digits=None):
 
 def _by_column(captions, features, effect):
     """Features and their effects, those of a column together where the first of them was."""
-    if captions.features is None:
-        return features, effect
-    columns = [captions.features[j].column for j in features]
-    order = sorted(range(len(features)), key=lambda i: columns.index(columns[i]))
+    columns, first = [captions.features[j].column for j in features], {}
+    for place, column in enumerate(columns):
+        first.setdefault(column, place)
+    order = sorted(range(len(features)), key=lambda place: first[columns[place]])
     return features[order], effect[order]

@@ -44,8 +44,7 @@ def _columns(captions):
     """The features of each column, and their values in each state; NaN for any number."""
     members = {}
     for j in range(captions.tree.n_features):
-        column = j if captions.features is None else captions.features[j].column
-        members.setdefault(column, []).append(j)
+        members.setdefault(captions.features[j].column, []).append(j)
     columns = {}
     for column, features in members.items():
         if not captions.is_number(features[0]):

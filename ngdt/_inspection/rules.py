@@ -108,15 +108,15 @@ def category_rule_of(captions, node):
         None if the split uses a number other than a bool, or several columns.
     """
     weights, threshold = captions.tree.dense_weights([node])[0], captions.tree.thresholds[node]
-    number = number_of(captions, np.flatnonzero(weights))
+    features = np.flatnonzero(weights)
+    number = number_of(captions, features)
     if number in captions.booleans:
         return _boolean_rule(captions, number, weights, threshold)
-    if captions.features is None:
+    if not len(features) or captions.is_number(features[0]):
         return None
-    used = {captions.features[j][:2] for j in np.flatnonzero(weights)}
-    if len(used) != 1 or ("number" in {kind for _, kind in used}):
+    column, kind, *_ = captions.features[features[0]]
+    if any(captions.features[j][:2] != (column, kind) for j in features):
         return None
-    ((column, kind),) = used
     name = captions.column_names[column]
     scores, unknown = {}, 0.0
     for feature, weight in zip(captions.features, weights, strict=True):
@@ -275,7 +275,7 @@ def number_of(captions, features):
     """
     if len(features) == 1:
         return int(features[0])
-    if len(features) == 2 and captions.features is not None:
+    if len(features) == 2:
         by_kind = {captions.features[j].kind: int(j) for j in features}
         if by_kind.keys() == {"number", "missing"} and (
                 len({captions.features[j].column for j in features}) == 1):
