@@ -10,9 +10,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
-from ngdt._files.container import writing
+from ngdt.cli._formats import write
 from ngdt.cli._options import add_output_argument, check_output, positive_int
-from ngdt.cli._pictures import pyplot
+from ngdt.cli._pictures import image, pyplot
 from ngdt.plotting import plot_history, plot_weights
 
 HELP = "compare trees and forests on scikit-learn's handwritten digits"
@@ -51,17 +51,14 @@ def _print_cells(name, *cells):
 
 
 def _draw(tree, path):
-    plt = pyplot()
-    figure, axes = plt.subplots(
+    figure, axes = pyplot().subplots(
         1, 4, figsize=(12, 3), layout="constrained", width_ratios=(1, 1, 1, 1.6)
     )
     drawn = plot_weights(tree, shape=(8, 8), axes=axes[:3])
     for ax in axes[len(drawn) : 3]:  # children of the root that are leaves
         ax.set_axis_off()
     plot_history(tree, ax=axes[3])
-    with writing(path) as file:
-        figure.savefig(file, format=Path(path).suffix[1:] or None, dpi=120)
-    plt.close(figure)
+    write(image(figure, Path(path).suffix[1:] or "png"), path)
 
 
 def _picture(tree, path):
@@ -77,40 +74,6 @@ def _picture(tree, path):
     )
 
 
-def demo(depth=6, seed=0, output="ngdt-demo.png", picture=True):
-    """Compare greedy and non-greedy trees of equal depth, and forests, on scikit-learn's digits.
-
-    Parameters
-    ----------
-    depth : int, default=6
-        Depth of the single trees.
-    seed : int, default=0
-        Seed of the split into training and test images, and of the training.
-    output : str, default="ngdt-demo.png"
-        Path of the plot.
-    picture : bool, default=True
-        Whether to write a plot.
-    """
-    if picture:
-        check_output(output)
-    X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
-    train, test = (X_train, y_train), (X_test, y_test)
-    print(
-        f"Handwritten digits: {len(X_train)} images of 8 x 8 pixels to train on, {len(X_test)} to "
-        f"test on.\nSingle trees have depth {depth} and constant leaves; "
-        "kB is the size of a pickle.\n")
-    _print_cells("", *COLUMNS)
-    for name, parameters in METHODS.items():
-        tree = ObliqueTreeClassifier(
-            max_depth=depth, leaf="constant", random_state=seed, **parameters)
-        _print_row(name, tree, train, test)
-    for name, forest in FORESTS.items():
-        _print_row(name, clone(forest).set_params(random_state=seed), train, test)
-    if picture:
-        _picture(tree, output)
-
-
 def add_arguments(parser):
     parser.add_argument(
         "--depth", type=positive_int, default=6, help="depth of the trees (default: 6)")
@@ -122,4 +85,22 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    demo(arguments.depth, arguments.seed, arguments.output, arguments.picture)
+    if arguments.picture:
+        check_output(arguments.output)
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, random_state=arguments.seed, stratify=y)
+    train, test = (X_train, y_train), (X_test, y_test)
+    print(
+        f"Handwritten digits: {len(X_train)} images of 8 x 8 pixels to train on, {len(X_test)} to "
+        f"test on.\nSingle trees have depth {arguments.depth} and constant leaves; "
+        "kB is the size of a pickle.\n")
+    _print_cells("", *COLUMNS)
+    for name, parameters in METHODS.items():
+        tree = ObliqueTreeClassifier(
+            max_depth=arguments.depth, leaf="constant", random_state=arguments.seed, **parameters)
+        _print_row(name, tree, train, test)
+    for name, forest in FORESTS.items():
+        _print_row(name, clone(forest).set_params(random_state=arguments.seed), train, test)
+    if arguments.picture:
+        _picture(tree, arguments.output)
