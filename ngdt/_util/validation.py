@@ -80,6 +80,13 @@ def check_number(name, value):
     return value
 
 
+def check_counts(**counts):
+    """Raise a ValueError unless each argument is a positive int or None."""
+    for name, value in counts.items():
+        if value is not None and (not isinstance(value, Integral) or value < 1):
+            raise ValueError(f"{name} must be a positive int or None, got {value!r}")
+
+
 def number_of_features(max_features, n_features):
     """Number of features that `max_features` means, as scikit-learn counts them: rounded down.
 

@@ -10,10 +10,10 @@ from ngdt._inspection.captions import captions_of
 from ngdt._inspection.conditions import first_condition, right_first
 from ngdt._inspection.path_constants import without_constants
 from ngdt._util.numbers import place_between
+from ngdt._util.validation import check_counts
 from ngdt.export._characters import writable
 from ngdt.export._leaf_text import leaf_text
 from ngdt.export._model import leaf_values
-from ngdt.export._text import check_counts
 from ngdt.export._traversal import traverse
 
 _WIDTH = 40     # of a line of a label, in characters

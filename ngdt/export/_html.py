@@ -12,9 +12,10 @@ from ngdt._inspection.conditions import right_first
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
 from ngdt._util.numbers import count
+from ngdt._util.validation import check_counts
 from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
-from ngdt.export._text import check_counts, terms_to_show
+from ngdt.export._text import terms_to_show
 from ngdt.export._traversal import traverse
 
 # What folds, and how.

@@ -11,6 +11,7 @@ from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import DEFAULT_TERMS
 from ngdt._util.numbers import format_number
+from ngdt._util.validation import check_counts
 from ngdt.export._characters import writable
 from ngdt.export._leaf_text import leaf_lines, linear_model_lines, missing_in_sums
 from ngdt.export._traversal import traverse
@@ -142,13 +143,6 @@ def export_text(
             for j, value in means.items())
         lines.append(f"# in sums, a missing number counts as its mean: {listed}")
     return writable("\n".join(lines))
-
-
-def check_counts(**counts):
-    """Raise a ValueError unless each argument is a positive int or None."""
-    for name, value in counts.items():
-        if value is not None and (not isinstance(value, Integral) or value < 1):
-            raise ValueError(f"{name} must be a positive int or None, got {value!r}")
 
 
 def terms_to_show(n_terms, tree, default):

@@ -1,6 +1,6 @@
 """A plot of a whole tree."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from ngdt._core.structure import sums_below
 from ngdt._inspection.captions import captions_of, leaves_and_samples
 from ngdt._inspection.conditions import right_first
 from ngdt._inspection.path_constants import without_constants
+from ngdt._util.validation import check_counts
 from ngdt.plotting._blocks import write
 from ngdt.plotting._contents import Contents, Options, mean_images
 from ngdt.plotting._key import Key
@@ -132,12 +133,9 @@ def plot_tree(
 
 
 def _check(max_depth, label, precision, ax, fontsize):
-    if max_depth is not None and (not isinstance(max_depth, Integral) or max_depth < 1):
-        raise ValueError(f"max_depth must be an int of at least 1, or None, got {max_depth!r}")
+    check_counts(max_depth=max_depth, precision=precision)
     if label not in ("all", "root", "none"):
         raise ValueError(f"label must be 'all', 'root' or 'none', got {label!r}")
-    if precision is not None and (not isinstance(precision, Integral) or precision < 1):
-        raise ValueError(f"precision must be a positive int or None, got {precision!r}")
     if ax is not None and not hasattr(ax, "barh"):
         raise TypeError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")
     if fontsize is not None and not (isinstance(fontsize, Real) and fontsize > 0):
