@@ -44,7 +44,7 @@ class CSample:
 
     def __init__(self, model, name, dtype):
         self._columns, self._name, self._dtype = encoded_columns(model), name, dtype
-        self._is_encoded = model.is_encoded
+        self._is_encoded = model.table is not None and not model.table.is_identity
         self._kinds = {each.is_text for each in self._columns if isinstance(each, CategoryColumn)}
         self.names = {
             "name": name, "real": dtype, "n_features": len(self._columns),
@@ -105,7 +105,7 @@ class CSample:
     def _arrays(self, column, j):
         """The categories of a column, sorted, their places, and the values of unknown ones."""
         if column.is_text:
-            for category in column.features:
+            for category in column.places:
                 check_writable(category, "C")
             items = sorted((category.encode(), place, string(category))
                            for category, place in column.places.items())
@@ -123,7 +123,7 @@ class CSample:
         name, kind = self._name, "text" if column.is_text else "number"
         return (
             f"{name}_category(\n        {name}_find_{kind}({value}, {name}_categories_{j}, "
-            f"{name}_places_{j}, {len(column.features)}, {column.missing_place}),\n"
+            f"{name}_places_{j}, {len(column.places)}, {column.missing_place}),\n"
             f"        {name}_unknown_{j}, {len(column.unknown)}, x + {column.first})")
 
     def _filled(self, template, **more):

@@ -1,6 +1,6 @@
 """Columns of a table, with the features of a tree that encode them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,52 +50,35 @@ class CategoryColumn:
     Attributes
     ----------
     name : str
-    features : dict
-        Index of the feature that is 1 for each category; None if all features are 0.
-    missing, other : dict of int to float
-        Values of the features that are not 0 for missing categories, and for all that `features`
-        lacks.
+    first : int
+        Index of the first of the features of the column, which follow each other.
+    places : dict
+        Place among the features of the one that is 1 for each category; `NONE` if all are 0.
+    missing_place : int
+        The same for a missing category; `UNKNOWN` if it counts as an unknown one.
+    unknown : list of float
+        Values of all features for an unknown category.
     few : tuple
         Categories of training that count as unknown.
     """
 
     name: str
-    features: dict
-    missing: dict
-    other: dict
-    few: tuple = ()
+    first: int
+    places: dict
+    missing_place: int
+    unknown: list
+    few: tuple
 
     @property
     def is_text(self):
         """Return whether the categories are strings, not numbers."""
-        return all(isinstance(category, str) for category in (*self.features, *self.few))
+        return all(isinstance(category, str) for category in (*self.places, *self.few))
 
-    @property
-    def first(self):
-        """Index of the first of the features of the column, which follow each other."""
-        return min(self._all_features())
-
-    @property
-    def unknown(self):
-        """Values of all features for an unknown category, list of float."""
-        return [self.other.get(feature, 0.0) for feature in sorted(self._all_features())]
-
-    @property
-    def places(self):
-        """Place of each category among the features, dict; `NONE` without a feature."""
-        return {category: NONE if feature is None else feature - self.first
-                for category, feature in self.features.items()}
-
-    @property
-    def missing_place(self):
-        """Place of a missing category among the features, `NONE` or `UNKNOWN`."""
-        if self.missing == self.other:
-            return UNKNOWN
-        return next((feature - self.first for feature in self.missing), NONE)
-
-    def _all_features(self):
-        features = {*self.features.values(), *self.missing, *self.other}
-        return features - {None}
+    def values_at(self, place):
+        """Values of the features that are not 0 for the categories of a place, dict."""
+        if place == UNKNOWN:
+            return {self.first + k: value for k, value in enumerate(self.unknown) if value}
+        return {} if place == NONE else {self.first + place: 1.0}
 
     def is_used(self, weights):
         """Return whether some feature of the column has a nonzero weight."""
@@ -104,12 +87,12 @@ class CategoryColumn:
 
     def terms(self, weights):
         """Terms of each category, of a missing one, and of all others in a weighted sum."""
-        def total(values):
-            return sum(float(weights[feature]) * value for feature, value in values.items())
+        def term(place):
+            return sum(float(weights[feature]) * value
+                       for feature, value in self.values_at(place).items())
 
-        return ({category: 0.0 if feature is None else float(weights[feature])
-                 for category, feature in self.features.items()},
-                total(self.missing), total(self.other))
+        return ({category: float(term(place)) for category, place in self.places.items()},
+                term(self.missing_place), term(UNKNOWN))
 
     def doubles(self):
         """Categories that are numbers, as float, dict to their places.
@@ -163,13 +146,12 @@ def encoded_columns(model):
 
 
 def _category_column(name, categories, first, dtype):
-    features = {
-        category: first + feature if feature >= 0 else None
-        for category, feature in categories.feature.items() if category not in categories.few}
-    missing = other = {
-        first + k: float(dtype(value)) for k, value in enumerate(categories.unknown) if value}
-    if None in features:
-        feature = features.pop(None)
-        missing = {} if feature is None else {feature: 1.0}
+    places = {category: max(feature, NONE) for category, feature in categories.feature.items()
+              if category not in categories.few}
+    missing_place = places.pop(None, UNKNOWN)
     few = tuple(category for category in categories.few if category is not None)
-    return CategoryColumn(name, features, missing, other, few)
+    column = CategoryColumn(name, first, places, missing_place,
+                            [float(dtype(value)) for value in categories.unknown], few)
+    if column.values_at(missing_place) == column.values_at(UNKNOWN):
+        return replace(column, missing_place=UNKNOWN)
+    return column

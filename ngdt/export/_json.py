@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from scipy import sparse
 
-from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
+from ngdt.export._encoded_columns import NONE, UNKNOWN, NumberColumn, encoded_columns
 from ngdt.export._model import exported_model
 
 
@@ -90,13 +90,16 @@ def export_json(model, *, feature_names=None, indent=None):
 
 
 def _column_object(column):
-    column_object = asdict(column)
-    if isinstance(column, CategoryColumn):
-        column_object["categories"] = column_object.pop("features")
-        del column_object["few"]
-        for name in ("categories", "missing", "other"):
-            column_object[name] = [[*pair] for pair in column_object[name].items()]
-    return column_object
+    if isinstance(column, NumberColumn):
+        return asdict(column)
+
+    def pairs(place):
+        return [[*pair] for pair in column.values_at(place).items()]
+
+    return {
+        "name": column.name, "missing": pairs(column.missing_place), "other": pairs(UNKNOWN),
+        "categories": [[category, None if place == NONE else column.first + place]
+                       for category, place in column.places.items()]}
 
 
 def _tree_object(tree):

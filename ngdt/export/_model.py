@@ -55,11 +55,6 @@ class ExportedModel:
         return self.trees[0].n_outputs
 
     @property
-    def is_encoded(self):
-        """Return whether the features are other numbers than the columns have."""
-        return self.table is not None and not self.table.is_identity
-
-    @property
     def averages_probabilities(self):
         """Return whether a prediction is a mean of probabilities, not of leaf values."""
         return self.is_forest and self.classes is not None

@@ -84,7 +84,7 @@ class GraphBuilder:
     def _place_of_text(self, x, column):
         """Place of each string among the features; an empty one is missing if it is no category."""
         places = {"": column.missing_place} | column.places
-        if "" in (*column.features, *column.few) and column.missing_place != UNKNOWN:
+        if "" in (*column.places, *column.few) and column.missing_place != UNKNOWN:
             raise ValueError(
                 f"model has the category '' of column {column.name!r} and missing values in it, "
                 "for which '' stands in ONNX: give the category another name, and train anew")

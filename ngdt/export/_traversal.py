@@ -1,26 +1,5 @@
 """Depth-first traversal of trees, in the order in which nested text is written."""
 
-from typing import NamedTuple
-
-
-class Item(NamedTuple):
-    """Item of the traversal of a tree: a node, a leaf, or the end of a subtree.
-
-    Attributes
-    ----------
-    type : {"split", "else", "end", "leaf", "cut"}
-        A split comes before its first subtree, "else" between the two, and "end" after the second
-        one. "cut" stands for a subtree that is left out.
-    id : int
-        Id of the node or the leaf.
-    depth : int
-        Number of splits above the node or leaf.
-    """
-
-    type: str
-    id: int
-    depth: int
-
 
 def traverse(tree, max_depth=None, right_first=frozenset()):
     """Traverse a tree depth-first, left before right.
@@ -35,27 +14,32 @@ def traverse(tree, max_depth=None, right_first=frozenset()):
 
     Yields
     ------
-    Item
+    type : {"split", "else", "end", "leaf", "cut"}
+        A split comes before its first subtree, "else" between the two, and "end" after the second
+        one. "cut" stands for a subtree that is left out.
+    id : int
+        Id of the node or the leaf.
+    depth : int
+        Number of splits above the node or leaf.
     """
     # An explicit stack: a chain may be deeper than Python's recursion limit.
     stack = [_item(0 if tree.n_internal else ~0, 0, max_depth)]
     while stack:
-        item = stack.pop()
-        yield item
-        type_, node, depth = item
+        type_, node, depth = stack.pop()
+        yield type_, node, depth
         if type_ == "split":
             sides = tree.children_left, tree.children_right
             first, second = (
                 _item(side[node], depth + 1, max_depth)
                 for side in (reversed(sides) if node in right_first else sides))
-            stack += [Item("end", node, depth), second, Item("else", node, depth), first]
+            stack += [("end", node, depth), second, ("else", node, depth), first]
 
 
 def _item(child, depth, max_depth):
     """Item of a node, or of the leaf ~child."""
     if child < 0:
-        return Item("leaf", int(~child), depth)
-    return Item("cut" if depth == max_depth else "split", int(child), depth)
+        return "leaf", int(~child), depth
+    return "cut" if depth == max_depth else "split", int(child), depth
 
 
 def paths(tree):
