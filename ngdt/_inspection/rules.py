@@ -1,6 +1,7 @@
-"""Rules of splits as text: features in order, rounded numbers.
+"""Rules of splits, and the conditions that they are for the children, as text.
 
-A rule that shows all its features sends each sample of the summary as the tree does.
+Features are in order, and numbers are rounded. A rule that shows all its features sends each sample
+of the summary as the tree does.
 """
 
 import re
@@ -11,10 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ngdt._inspection.importances import effects
-from ngdt._util.numbers import exact, percent, shortest
+from ngdt._util.numbers import exact, format_number, percent, shortest
 
 # Significant digits of numbers for readers, and number of the features of a rule.
 DEFAULT_DIGITS, DEFAULT_TERMS = 3, 5
+# Relations of conditions for the left child, and their opposites for the right child.
+_OPPOSITE = {"<=": ">", ">=": "<"}
+# How plots and pages write relations.
+_SIGNS = {"<=": "≤", ">=": "≥"}
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -434,3 +439,128 @@ def _inside(value, low, high):
     if low <= value < high:
         return float(value)
     return float(low if low > -np.inf else np.nextafter(high, -np.inf))
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Condition that the samples of a child of a split meet.
+
+    Attributes
+    ----------
+    subject : str
+        Name of a column, or a sum; for categories, the whole condition.
+    relation : {"<=", ">=", "<", ">", ""}
+        Empty for categories.
+    limit : Decimal or None
+    is_certain : bool
+        False where the order of a sum in floating point decides for some samples.
+    or_missing : bool
+        Whether samples with a missing number meet the condition, too.
+    """
+
+    subject: str
+    relation: str = ""
+    limit: Decimal | None = None
+    is_certain: bool = True
+    or_missing: bool = False
+
+    @property
+    def is_upper(self):
+        """Return whether the limit is an upper one."""
+        return self.relation.startswith("<")
+
+    def __str__(self):
+        if not self.relation:
+            return self.subject
+        return f"{self.subject} {self.relation} {format_number(self.limit)}{self.addition}"
+
+    @property
+    def typeset(self):
+        """The condition of a left child with the signs of plots and pages."""
+        if not self.relation:
+            return self.subject
+        limit = format_number(self.limit).replace("-", "−")
+        return f"{self.subject} {_SIGNS[self.relation]} {limit}{self.addition}"
+
+    @property
+    def addition(self):
+        """Text after the limit."""
+        return " (or missing)" if self.or_missing else ""
+
+
+def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
+    """Make the condition that the samples of a child meet.
+
+    Parameters
+    ----------
+    captions : Captions
+    node : int
+    n_terms, digits
+        As for `rule_of`.
+    left : bool, default=True
+        Whether the child is the left one.
+
+    Returns
+    -------
+    Condition
+    """
+    of_categories = category_rule_of(captions, node)
+    if of_categories is not None:
+        return Condition(of_categories.text(left=left))
+    rule = rule_of(captions, node, n_terms, digits)
+    if rule.is_condition:
+        subject = one_line(captions.feature_names[rule.features[0]])
+        relation, limit = rule.comparison
+    else:
+        terms = " ".join(
+            f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {factor(captions, j)}"
+            for weight, j in zip(rule.weights, rule.features, strict=True)) or "0"
+        subject, relation, limit = (
+            f"{terms.removeprefix('+ ')} {rule.hidden}".rstrip(), "<=", rule.threshold)
+    return Condition(subject, relation if left else _OPPOSITE[relation], limit, rule.is_certain,
+                     rule.missing_is_left is left)
+
+
+def first_condition(captions, node, n_terms=None, digits=None):
+    """Make the condition of the child that is written first.
+
+    Parameters
+    ----------
+    captions, node, n_terms, digits
+        As for `condition_of`.
+
+    Returns
+    -------
+    Condition
+    """
+    return condition_of(captions, node, n_terms, digits, left=is_left_first(captions, node))
+
+
+def is_left_first(captions, node):
+    """Return whether the condition of a node is that of its left child: "yes" leads to the left.
+
+    Rules of categories list those that go right, where the left child could only say what its
+    samples are not.
+    """
+    rule = category_rule_of(captions, node)
+    return rule is None or not rule.is_negation
+
+
+def is_sum(captions, node):
+    """Return whether the rule of a node is a sum of terms, and no condition on one column."""
+    return category_rule_of(captions, node) is None and not rule_of(captions, node).is_condition
+
+
+def right_first(captions):
+    """The nodes whose right child is written and drawn first, as the one that "yes" leads to.
+
+    Parameters
+    ----------
+    captions : Captions
+
+    Returns
+    -------
+    frozenset of int
+    """
+    nodes = range(captions.tree.n_internal)
+    return frozenset(node for node in nodes if not is_left_first(captions, node))

@@ -10,9 +10,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier
-from ngdt.cli._formats import write
+from ngdt.cli._formats import image, pyplot, write
 from ngdt.cli._options import add_output_argument, check_output, positive_int
-from ngdt.cli._pictures import image, pyplot
 from ngdt.plotting import plot_history, plot_weights
 
 HELP = "compare trees and forests on scikit-learn's handwritten digits"

@@ -5,10 +5,9 @@
 """
 
 from ngdt.cli._errors import Mistake
-from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
+from ngdt.cli._formats import Format, add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import add_model_argument, load_model
 from ngdt.cli._options import positive_int
-from ngdt.cli._pictures import image, pyplot
 from ngdt.cli._tables import add_data_arguments, samples_for
 
 HELP = "say why rows of a table are predicted as they are"

@@ -3,11 +3,14 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from ngdt._files.container import writing
+from ngdt._util.optional import import_optional
 from ngdt.cli._errors import Mistake
 from ngdt.cli._options import add_output_argument, check_output
+from ngdt.plotting._style import import_pyplot
 
 
 @dataclass(frozen=True)
@@ -92,3 +95,32 @@ def write(content, output):
         raise Mistake("this format is not text: give a file with --output FILE")
     else:
         sys.stdout.buffer.write(content)
+
+
+def pyplot():
+    """`matplotlib.pyplot`, for pictures that are written and not shown.
+
+    Returns
+    -------
+    module
+    """
+    import_optional("matplotlib", "pictures need", "ngdt[plot]").use("agg")
+    return import_pyplot()
+
+
+def image(figure, kind="png"):
+    """A figure as a file, and close it.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    kind : {"png", "svg", "pdf"}
+
+    Returns
+    -------
+    bytes
+    """
+    file = BytesIO()
+    figure.savefig(file, format=kind, dpi=120, bbox_inches="tight")
+    pyplot().close(figure)
+    return file.getvalue()

@@ -8,8 +8,7 @@ from string import Template
 from ngdt._util.numbers import count
 from ngdt._util.version import __version__
 from ngdt.cli._contenders import CONTENDERS
-from ngdt.cli._formats import write
-from ngdt.cli._pictures import image, pyplot
+from ngdt.cli._formats import image, pyplot, write
 from ngdt.export import export_text
 from ngdt.plotting import plot_tree
 

@@ -9,7 +9,7 @@
 from functools import partial
 from pathlib import Path
 
-from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
+from ngdt.cli._formats import Format, add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import (
     add_model_argument,
     estimators_of,
@@ -20,7 +20,6 @@ from ngdt.cli._models import (
     tree_of,
 )
 from ngdt.cli._options import positive_int
-from ngdt.cli._pictures import image, pyplot
 from ngdt.export import export_html, export_text
 from ngdt.plotting import plot_tree
 

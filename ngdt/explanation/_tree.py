@@ -9,12 +9,11 @@ from ngdt._core.structure import paths
 from ngdt._inspection.captions import captions_of
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
-from ngdt.explanation._decisions import answers_of, title_of
 from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import LeafGoal, class_goal, range_goal
 from ngdt.explanation._regions import Regions
 from ngdt.explanation._sums import WeightedSum
-from ngdt.explanation._text import leaf_title, text_of_tree
+from ngdt.explanation._text import answers_of, leaf_title, text_of_tree, title_of
 
 
 @dataclass(frozen=True)

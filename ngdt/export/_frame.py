@@ -5,9 +5,9 @@ from scipy.special import xlogy
 
 from ngdt._core.structure import child_ids, node_means, parents, sums_below
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
+from ngdt._inspection.rules import condition_of
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import check_counts
 from ngdt.export._characters import writable

@@ -8,9 +8,9 @@ from string import Template
 
 from ngdt._files.container import writing
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.conditions import right_first
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
+from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import count
 from ngdt._util.validation import check_counts
 from ngdt.export._characters import writable

@@ -5,10 +5,14 @@ from html import escape
 import numpy as np
 
 from ngdt._core.structure import sums_below
-from ngdt._inspection.conditions import first_condition, is_sum
-from ngdt._inspection.leaf_formulas import formula_of, has_log_odds, log_odds_of
-from ngdt._inspection.linear_table import is_linear_model, linear_table_of
-from ngdt._inspection.rules import factor, hidden_terms, rule_of, terms_of
+from ngdt._inspection.leaf_formulas import (
+    formula_of,
+    has_log_odds,
+    is_linear_model,
+    linear_table_of,
+    log_odds_of,
+)
+from ngdt._inspection.rules import factor, first_condition, hidden_terms, is_sum, rule_of, terms_of
 from ngdt._util.numbers import format_number, place_between
 from ngdt.export._leaf_text import leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.conditions import condition_of
 from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.rules import condition_of
 from ngdt._util.validation import check_counts
 from ngdt.export._characters import writable
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves

@@ -3,10 +3,8 @@
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._inspection.conditions import is_sum
-from ngdt._inspection.leaf_formulas import has_log_odds, leaf_texts, log_odds_of
-from ngdt._inspection.linear_table import linear_table_of
-from ngdt._inspection.rules import one_line
+from ngdt._inspection.leaf_formulas import has_log_odds, leaf_texts, linear_table_of, log_odds_of
+from ngdt._inspection.rules import is_sum, one_line
 from ngdt._util.numbers import format_number
 
 

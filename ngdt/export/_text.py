@@ -5,11 +5,10 @@ from numbers import Integral
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.summary import headline, is_strongly_shrunk
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.conditions import first_condition, right_first
-from ngdt._inspection.linear_table import is_linear_model
+from ngdt._inspection.leaf_formulas import is_linear_model
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.pipelines import unwrap
-from ngdt._inspection.rules import DEFAULT_TERMS
+from ngdt._inspection.rules import DEFAULT_TERMS, first_condition, right_first
 from ngdt._util.numbers import format_number
 from ngdt._util.validation import check_counts
 from ngdt.export._characters import writable

@@ -9,14 +9,15 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ngdt._inspection.conditions import first_condition, is_sum
 from ngdt._inspection.importances import effects
 from ngdt._inspection.leaf_formulas import formula_of
 from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
     DEFAULT_TERMS,
     factor,
+    first_condition,
     hidden_terms,
+    is_sum,
     rule_of,
     terms_of,
 )

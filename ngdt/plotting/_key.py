@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ngdt._inspection.conditions import is_sum
+from ngdt._inspection.rules import is_sum
 from ngdt._util.numbers import format_number
 from ngdt.plotting._blocks import LINE, text_width, write
 from ngdt.plotting._contents import VALUE_COLOR, blend, is_linear

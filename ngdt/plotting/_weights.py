@@ -6,8 +6,7 @@ import textwrap
 import numpy as np
 
 from ngdt._inspection.captions import captions_of
-from ngdt._inspection.conditions import condition_of, is_sum
-from ngdt._inspection.rules import hidden_terms, terms_of
+from ngdt._inspection.rules import condition_of, hidden_terms, is_sum, terms_of
 from ngdt.plotting._layout import children
 from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot, shortened
 
