@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from ngdt._core.tree import Tree
 from ngdt._core.winsorize import winsorized
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
@@ -292,3 +293,21 @@ def _check_optimizer(optimizer, problem):
             raise ValueError(
                 f"{type(optimizer).__name__}({name}={given[name]!r}) is for linear splits only: "
                 "leave it out")
+
+
+def score_tree(children_left, children_right, values):
+    """Make a tree whose features are the scores of its nodes.
+
+    Parameters
+    ----------
+    children_left, children_right, values : ndarray
+        As in `Tree`.
+
+    Returns
+    -------
+    Tree
+        Node `i` sends a sample to the right where feature `i` is positive. A single leaf has one
+        feature, too.
+    """
+    m = len(children_left)
+    return Tree(np.eye(m, max(m, 1)), np.zeros(m), children_left, children_right, values)

@@ -7,8 +7,8 @@ from string import Template
 from ngdt._inspection.rules import one_line
 from ngdt.export import _c_code as code
 from ngdt.export._c_data import definition, literals, string
-from ngdt.export._characters import check_writable, writable
 from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
+from ngdt.export._parts import check_writable, writable
 
 # Words of C and C++, and macros of the headers and of compilers.
 _RESERVED = re.compile("""

@@ -10,9 +10,7 @@ from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import condition_of
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import check_counts
-from ngdt.export._characters import writable
-from ngdt.export._leaf_text import leaf_text
-from ngdt.export._text import UNCERTAIN
+from ngdt.export._parts import UNCERTAIN, leaf_text, writable
 
 
 def export_frame(model, *, feature_names=None, n_terms=5, X=None):

@@ -11,10 +11,8 @@ from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.rules import first_condition, right_first
 from ngdt._util.numbers import place_between
 from ngdt._util.validation import check_counts
-from ngdt.export._characters import writable
-from ngdt.export._leaf_text import leaf_text
 from ngdt.export._model import leaf_values
-from ngdt.export._traversal import traverse
+from ngdt.export._parts import leaf_text, traverse, writable
 
 _WIDTH = 40     # of a line of a label, in characters
 _HUE = 0.08     # of regression: orange

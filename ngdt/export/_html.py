@@ -13,10 +13,8 @@ from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import count
 from ngdt._util.validation import check_counts
-from ngdt.export._characters import writable
 from ngdt.export._html_nodes import NodeHtml, escaped
-from ngdt.export._text import terms_to_show
-from ngdt.export._traversal import traverse
+from ngdt.export._parts import terms_to_show, traverse, writable
 
 # What folds, and how.
 _KEYS = """\

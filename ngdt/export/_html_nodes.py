@@ -14,7 +14,7 @@ from ngdt._inspection.leaf_formulas import (
 )
 from ngdt._inspection.rules import factor, first_condition, hidden_terms, is_sum, rule_of, terms_of
 from ngdt._util.numbers import format_number, place_between
-from ngdt.export._leaf_text import leaf_lines, linear_model_lines
+from ngdt.export._parts import leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors
 
 _MOST_CLASSES = 8       # that a leaf lists

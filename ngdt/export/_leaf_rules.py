@@ -7,11 +7,8 @@ from ngdt._inspection.captions import captions_of
 from ngdt._inspection.path_constants import without_constants
 from ngdt._inspection.rules import condition_of
 from ngdt._util.validation import check_counts
-from ngdt.export._characters import writable
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves
-from ngdt.export._leaf_text import leaf_text
-from ngdt.export._text import UNCERTAIN
-from ngdt.export._traversal import paths
+from ngdt.export._parts import UNCERTAIN, leaf_text, paths, writable
 
 
 class LeafRule(NamedTuple):

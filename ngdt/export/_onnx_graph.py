@@ -8,9 +8,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ngdt._core.structure import finite_ranges
 from ngdt._inspection.rules import exact_limit
-from ngdt.export._characters import check_writable
 from ngdt.export._encoded_columns import UNKNOWN, CategoryColumn, encoded_columns
 from ngdt.export._model import leaf_values
+from ngdt.export._parts import check_writable
 
 ML = "ai.onnx.ml"
 PREFIX = "ngdt_"    # of names within the graph

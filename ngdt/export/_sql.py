@@ -3,11 +3,10 @@
 import numpy as np
 from scipy.special import softmax
 
-from ngdt.export._characters import check_writable
 from ngdt.export._encoded_columns import NumberColumn, encoded_columns
 from ngdt.export._model import exported_model, leaf_values
+from ngdt.export._parts import check_writable, traverse
 from ngdt.export._sql_terms import any_missing, condition, literal, quoted, weighted_sum
-from ngdt.export._traversal import traverse
 
 # Databases refuse exponentials that are too large or too small for float64.
 _LARGEST = 700.0

@@ -1,7 +1,5 @@
 """Trees as nested conditions."""
 
-from numbers import Integral
-
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.summary import headline, is_strongly_shrunk
 from ngdt._inspection.captions import captions_of
@@ -11,13 +9,18 @@ from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import DEFAULT_TERMS, first_condition, right_first
 from ngdt._util.numbers import format_number
 from ngdt._util.validation import check_counts
-from ngdt.export._characters import writable
-from ngdt.export._leaf_text import leaf_lines, linear_model_lines, missing_in_sums
-from ngdt.export._traversal import traverse
+from ngdt.export._parts import (
+    UNCERTAIN,
+    leaf_lines,
+    linear_model_lines,
+    missing_in_sums,
+    terms_to_show,
+    traverse,
+    writable,
+)
 
 # Significant digits of means.
 _MEAN_DIGITS = 6
-UNCERTAIN = "  # rounding of the sum decides for some samples"
 
 
 def export_text(
@@ -142,24 +145,3 @@ def export_text(
             for j, value in means.items())
         lines.append(f"# in sums, a missing number counts as its mean: {listed}")
     return writable("\n".join(lines))
-
-
-def terms_to_show(n_terms, tree, default):
-    """Check `n_terms`, and say what "auto" stands for.
-
-    Parameters
-    ----------
-    n_terms : int, None or "auto"
-    tree : Tree
-    default : int
-        What "auto" stands for, but for a linear model.
-
-    Returns
-    -------
-    int or None
-    """
-    if n_terms == "auto":
-        return None if is_linear_model(tree) else default
-    if n_terms is not None and (not isinstance(n_terms, Integral) or n_terms < 1):
-        raise ValueError(f'n_terms must be a positive int, None or "auto", got {n_terms!r}')
-    return n_terms

@@ -23,8 +23,7 @@ from ngdt._forest.ensemble import Ensemble
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._training.algorithm import Algorithm
 from ngdt.deep import CNN
-from ngdt.deep._base import DeepTree
-from ngdt.deep._structure import score_tree
+from ngdt.deep._base import DeepTree, score_tree
 from ngdt.path import TAOPathCV
 from ngdt.persistence._registry import attributes_of
 

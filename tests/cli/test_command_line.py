@@ -28,7 +28,7 @@ from ngdt.cli._main import COMMANDS
 from ngdt.cli._options import task_of
 from ngdt.cli._scores import losses, probability_score, score
 from ngdt.deep import DeepTreeClassifier
-from ngdt.deep._structure import score_tree
+from ngdt.deep._base import score_tree
 from ngdt.export import export_text
 from ngdt.optimizers import TAO
 

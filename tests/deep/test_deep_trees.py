@@ -17,7 +17,7 @@ import ngdt
 from helpers import in_nightly, random_children
 from ngdt._core.structure import decision_path, reach_probabilities
 from ngdt.deep import CNN, DeepTreeClassifier, DeepTreeRegressor
-from ngdt.deep._structure import score_tree
+from ngdt.deep._base import score_tree
 from ngdt.optimizers import Annealed, EndToEnd
 
 torch = pytest.importorskip("torch", reason='PyTorch is not installed: pip install "ngdt[deep]"')

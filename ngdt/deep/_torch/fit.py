@@ -9,7 +9,7 @@ import torch
 from ngdt._core.structure import balanced_children
 from ngdt._core.tree import Tree
 from ngdt._methods.soft.run import unit_weight
-from ngdt.deep._structure import score_tree
+from ngdt.deep._base import score_tree
 from ngdt.deep._torch.functions import (
     NodeFunctions,
     SharedFunctions,

@@ -1,11 +1,24 @@
-"""Leaves as text, for nested conditions, rules and graphs."""
+"""What all texts of trees share: the order of their nodes, leaves as text, and characters."""
+
+import re
+from numbers import Integral
 
 import numpy as np
 from scipy.special import softmax
 
-from ngdt._inspection.leaf_formulas import has_log_odds, leaf_texts, linear_table_of, log_odds_of
+from ngdt._inspection.leaf_formulas import (
+    has_log_odds,
+    is_linear_model,
+    leaf_texts,
+    linear_table_of,
+    log_odds_of,
+)
 from ngdt._inspection.rules import is_sum, one_line
 from ngdt._util.numbers import format_number
+
+UNCERTAIN = "  # rounding of the sum decides for some samples"
+# Null characters end texts, and surrogates, which stand for half of a character, have no encoding.
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def missing_in_sums(captions):
@@ -122,3 +135,122 @@ def _aligned(texts, head):
     cells = [f"{whole:>{before}}{point + rest:<{after}}" for whole, point, rest in parts]
     width = max(len(head), before + after)
     return [text.rjust(width) for text in (head, *cells)]
+
+
+def traverse(tree, max_depth=None, right_first=frozenset()):
+    """Traverse a tree depth-first, left before right.
+
+    Parameters
+    ----------
+    tree : Tree
+    max_depth : int or None, default=None
+        Levels of splits to traverse.
+    right_first : collection of int, default=frozenset()
+        Nodes whose right child comes before the left one.
+
+    Yields
+    ------
+    type : {"split", "else", "end", "leaf", "cut"}
+        A split comes before its first subtree, "else" between the two, and "end" after the second
+        one. "cut" stands for a subtree that is left out.
+    id : int
+        Id of the node or the leaf.
+    depth : int
+        Number of splits above the node or leaf.
+    """
+    # An explicit stack: a chain may be deeper than Python's recursion limit.
+    stack = [_item(0 if tree.n_internal else ~0, 0, max_depth)]
+    while stack:
+        type_, node, depth = stack.pop()
+        yield type_, node, depth
+        if type_ == "split":
+            sides = tree.children_left, tree.children_right
+            first, second = (
+                _item(side[node], depth + 1, max_depth)
+                for side in (reversed(sides) if node in right_first else sides))
+            stack += [("end", node, depth), second, ("else", node, depth), first]
+
+
+def _item(child, depth, max_depth):
+    """Item of a node, or of the leaf ~child."""
+    if child < 0:
+        return "leaf", int(~child), depth
+    return "cut" if depth == max_depth else "split", int(child), depth
+
+
+def paths(tree):
+    """Paths from the root to each leaf, from left to right.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Yields
+    ------
+    leaf : int
+    path : list of tuple (node, left)
+        From the root down: the node, and whether the leaf is on its left.
+    """
+    path = []
+    for type_, number, depth in traverse(tree):
+        if type_ == "leaf":
+            yield number, path[:depth]
+        elif type_ != "end":
+            path[depth:] = [(number, type_ == "split")]
+
+
+def writable(text):
+    """Text for readers, with U+FFFD in place of characters that cannot be written.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return _UNWRITABLE.sub("\ufffd", text)
+
+
+def check_writable(text, language):
+    """Refuse a program with a name that cannot be written.
+
+    It cannot be replaced either, since the data have the same name.
+
+    Parameters
+    ----------
+    text : str
+    language : str
+
+    Raises
+    ------
+    ValueError
+    """
+    found = _UNWRITABLE.search(text)
+    if found:
+        near = text[max(0, found.start() - 20):found.end()]
+        raise ValueError(
+            f"a name, a label or a category holds {found[0]!a}, which {language} cannot: rename "
+            f"what is called {near!a}")
+
+
+def terms_to_show(n_terms, tree, default):
+    """Check `n_terms`, and say what "auto" stands for.
+
+    Parameters
+    ----------
+    n_terms : int, None or "auto"
+    tree : Tree
+    default : int
+        What "auto" stands for, but for a linear model.
+
+    Returns
+    -------
+    int or None
+    """
+    if n_terms == "auto":
+        return None if is_linear_model(tree) else default
+    if n_terms is not None and (not isinstance(n_terms, Integral) or n_terms < 1):
+        raise ValueError(f'n_terms must be a positive int, None or "auto", got {n_terms!r}')
+    return n_terms
