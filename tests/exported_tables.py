@@ -111,6 +111,7 @@ def random_case(seed, *, kinds=tuple(KINDS), n=60):
     model = [ObliqueTreeClassifier, ObliqueTreeRegressor, ObliqueForestClassifier,
              ObliqueForestRegressor][random.integers(4)]
     y = random.integers(0, 3, n) if "Classifier" in model.__name__ else random.normal(size=(n, 2))
+    y[X[names[0]].isna()] = 2       # gaps that tell nothing of y have no indicator
     model = model(optimizer=None, max_depth=1, random_state=0)
     if hasattr(model, "n_estimators"):
         model.set_params(n_estimators=3)

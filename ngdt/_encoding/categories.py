@@ -10,14 +10,17 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc
+from scipy.stats import rankdata
 
 from ngdt._encoding.columns import is_missing
 from ngdt._util.numbers import format_number
 
 # Least number of samples that a feature of categories or gaps tells from others: the spread of one
 # that a single sample has would make its weight, and so all unknown values, count as much as the
-# rest of the table. Largest number of features of a column.
-MIN_SAMPLES, _MAX_FEATURES = 5, 256
+# rest of the table. Largest number of features of a column. Level of significance of what gaps and
+# rare categories tell of the targets.
+MIN_SAMPLES, _MAX_FEATURES, _LEVEL = 5, 256, 0.05
 # Placeholders for the features of the first of two groups, of `few`, and of unknown categories.
 _NONE, _FEW, _UNKNOWN = -1, -2, -3
 # Words that need no quotes, and those that texts use themselves.
@@ -52,6 +55,41 @@ def plain_text(category):
     return format_number(category) if isinstance(category, Real) else str(category)
 
 
+def tells_of(targets, group):
+    """Whether a group of samples with gaps, or with rare categories, deserves a feature.
+
+    Values that training does not know may be much more frequent later on. A weight that is noise,
+    as it is where few samples set it, then costs more than it is worth.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Integers are indices of classes.
+    group : ndarray of bool, shape (n_samples,)
+
+    Returns
+    -------
+    bool
+        True for at least `MIN_SAMPLES` samples, as many others, and a significant difference
+        between the targets of both: by the chi-squared test of classes, by the test of Kruskal and
+        Wallis of numbers, whose ranks no far target moves.
+    """
+    n, n_group = len(group), np.count_nonzero(group)
+    if min(n_group, n - n_group) < MIN_SAMPLES:
+        return False
+    if targets.dtype.kind in "iu":
+        mean = variance = np.bincount(targets) / n
+        of_group = np.bincount(targets[group], minlength=len(mean)) / n_group
+        n_free = np.count_nonzero(mean) - 1
+    else:
+        ranks = rankdata(targets.reshape(n, -1), axis=0)
+        mean, variance = ranks.mean(axis=0), ranks.var(axis=0, ddof=1)
+        of_group, n_free = ranks[group].mean(axis=0), np.count_nonzero(variance)
+    varies = variance > 0.0
+    statistic = ((of_group - mean)[varies] ** 2 / variance[varies]).sum()
+    return bool(n_free and chdtrc(n_free, statistic * n_group * n / (n - n_group)) < _LEVEL)
+
+
 class Indicators(NamedTuple):
     """Entries of the features of a column that are not zero.
 
@@ -83,7 +121,8 @@ class Categories:
     rare : tuple
         Categories that share the last feature, in the same order.
     few : tuple
-        Categories that together have too few samples for a feature; they count as unknown ones.
+        Categories that count as unknown ones: rare ones, or the missing one, that have too few
+        samples for a feature or tell nothing of the targets.
     fill : tuple of float, or None
         Values of the features for an unknown category: those of a rare one or, if none is rare,
         the means in training. At most two groups of categories have a single feature, of the last.
@@ -96,13 +135,15 @@ class Categories:
     fill: tuple | None = None
 
     @classmethod
-    def fit(cls, values):
+    def fit(cls, values, targets):
         """Learn the categories of training samples.
 
         Parameters
         ----------
         values : list
             Missing ones are None, NaN or pandas.NA.
+        targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Integers are indices of classes.
 
         Raises
         ------
@@ -110,7 +151,8 @@ class Categories:
             If the values are of several types, or of one that is neither string nor number.
         """
         count = Counter(values)
-        n_missing = sum(count.pop(value) for value in [*filter(is_missing, count)])
+        missing = {*filter(is_missing, count)}
+        n_missing = sum(count.pop(value) for value in missing)
         if not any(all(isinstance(value, type_) for value in count)
                    for type_ in (str, Real | np.bool_)):
             raise TypeError("neither all strings nor all numbers")
@@ -119,14 +161,17 @@ class Categories:
         if n_missing:
             known, n_samples = [*known, None], [*n_samples, n_missing]
         n_samples = np.array(n_samples)
-        is_rare = _are_rare(n_samples)
+        is_rare, few = _are_rare(n_samples), ()
         frequent, rare = (
             tuple(value for value, flag in zip(known, is_rare, strict=True) if flag == wanted)
             for wanted in (False, True))
-        n_frequent, few = n_samples[~is_rare], ()
+        n_frequent = n_samples[~is_rare]
         # Without any other feature, the rare ones have a constant one.
-        if frequent and n_samples[is_rare].sum() < MIN_SAMPLES:
+        if frequent and rare and not _tells(
+                targets, values, {*rare} | (missing if None in rare else set())):
             rare, few = (), rare
+        if len(frequent) > 1 and frequent[-1] is None and not _tells(targets, values, missing):
+            frequent, n_frequent, few = frequent[:-1], n_frequent[:-1], (*few, None)
         fill = (n_frequent / n_frequent.sum()).tolist()
         if rare:
             fill = [0.0] * len(frequent) + [1.0]
@@ -190,6 +235,11 @@ class Categories:
             features = np.append(features, np.tile(of_unknown, len(filled)))
             numbers = np.append(numbers, np.tile(values, len(filled)))
         return Indicators(samples, features, numbers, is_unknown)
+
+
+def _tells(targets, values, group):
+    """Whether samples with values of a group deserve a feature."""
+    return tells_of(targets, np.fromiter(map(group.__contains__, values), bool, len(values)))
 
 
 def _are_rare(n_samples):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.scaling import power_of_two, row_blocks
-from ngdt._encoding.categories import MIN_SAMPLES, Categories, category_text, plain_text
+from ngdt._encoding.categories import MIN_SAMPLES, Categories, category_text, plain_text, tells_of
 from ngdt._encoding.columns import column_indices
 from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample
@@ -99,9 +99,10 @@ class Table:
     A missing number becomes the mean of the training samples. If it was missing in some of them, an
     indicator, which has a weight of its own in each split, lets the training choose another value.
     Each category becomes an indicator; rare categories of a column share one, and a missing value
-    is a category of its own. Of two, the last has the only one. No indicator tells fewer than
-    `MIN_SAMPLES` samples from the others. Categories that are unknown in training count as rare. If
-    there are no rare ones, all indicators of the column become their means, as a number does.
+    is a category of its own. Of two, the last has the only one. Gaps and rare categories have an
+    indicator only if they tell something of the targets, as `tells_of` decides. Categories that are
+    unknown in training count as rare. If there are no rare ones, all indicators of the column
+    become their means, as a number does.
 
     Attributes
     ----------
@@ -122,6 +123,8 @@ class Table:
     whole : tuple of int
         Columns of numbers whose values are whole, where they are known. Files of earlier versions
         have none.
+    incomplete : tuple of int
+        Columns of numbers that some training sample lacks. Files of earlier versions have none.
     """
 
     names: tuple
@@ -133,9 +136,10 @@ class Table:
     is_sparse: bool
     booleans: tuple = ()
     whole: tuple = ()
+    incomplete: tuple = ()
 
     @classmethod
-    def fit(cls, raw, names, categorical, sample_weight):
+    def fit(cls, raw, names, categorical, targets, sample_weight):
         """Learn the encoding from training samples.
 
         Parameters
@@ -144,25 +148,30 @@ class Table:
         names : list of str
         categorical : ndarray of int
             Columns of categories.
+        targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Integers are indices of classes.
         sample_weight : ndarray of shape (n_samples,)
             Samples of weight zero are ignored.
         """
         numeric = np.setdiff1d(np.arange(len(names)), categorical)
-        fill = np.full(len(numeric), np.nan)
+        fill, gaps = np.full(len(numeric), np.nan), []
         present = sample_weight > 0
-        n_gaps = _count_gaps(raw.numbers, present)
-        n_others = np.count_nonzero(present) - n_gaps
-        for k in np.flatnonzero(n_gaps):
+        known = targets[present]
+        incomplete = _incomplete_columns(raw.numbers, present)
+        for k in incomplete:
             column = raw.numbers[:, [k]].toarray()[:, 0] if sparse.issparse(raw.numbers) else (
                 raw.numbers[:, k])
             fill[k] = _mean(column, sample_weight)
+            if tells_of(known, np.isnan(column[present])):
+                gaps.append(k)
         categories = tuple(
-            _fit_categories(values, present, names[j])
+            _fit_categories(values, known, present, names[j])
             for values, j in zip(raw.categories, categorical, strict=True))
-        gaps = np.flatnonzero(np.minimum(n_gaps, n_others) >= MIN_SAMPLES)
-        table = cls(tuple(names), numeric, categorical, fill, gaps, categories,
+        table = cls(tuple(names), numeric, categorical, fill, np.array(gaps, dtype=np.intp),
+                    categories,
                     sparse.issparse(raw.numbers), raw.booleans,
-                    tuple(numeric[_whole_columns(raw.numbers, present)].tolist()))
+                    tuple(numeric[_whole_columns(raw.numbers, present)].tolist()),
+                    tuple(numeric[incomplete].tolist()))
         return replace(table, is_sparse=table.is_sparse or table._is_better_sparse(raw.numbers))
 
     @property
@@ -322,10 +331,11 @@ class Table:
         return dense > max(_MAX_DENSE_BYTES, stored)
 
 
-def _fit_categories(values, present, name):
-    """Learn the categories of a column from the samples that are present."""
+def _fit_categories(values, targets, present, name):
+    """Learn the categories of a column from the samples that are present, with these targets."""
     try:
-        found = Categories.fit(values if present.all() else list(compress(values, present)))
+        found = Categories.fit(
+            values if present.all() else list(compress(values, present)), targets)
     except TypeError as error:
         raise TypeError(
             f"X: the categories of column {name!r} are of several types, or neither strings nor "
@@ -353,15 +363,15 @@ def _has_nonfinite(values):
         return not np.isfinite(values.sum())
 
 
-def _count_gaps(numbers, present):
-    """Number of samples, of those that are present, in which each column of numbers is missing."""
-    values, n_columns = numbers.data if sparse.issparse(numbers) else numbers, numbers.shape[1]
+def _incomplete_columns(numbers, present):
+    """Columns of numbers that are missing in some of the samples that are present."""
+    values = numbers.data if sparse.issparse(numbers) else numbers
     if not _has_nonfinite(values):
-        return np.zeros(n_columns, dtype=np.intp)
+        return np.empty(0, dtype=np.intp)
     if sparse.issparse(numbers):
         is_gap = np.isnan(values) & np.repeat(present, stored_per_sample(numbers))
-        return np.bincount(numbers.indices[is_gap], minlength=n_columns)
-    return np.count_nonzero(np.isnan(numbers[present]), axis=0)
+        return np.unique(numbers.indices[is_gap])
+    return np.flatnonzero(np.isnan(numbers[present]).any(axis=0))
 
 
 def _whole_columns(numbers, present):

@@ -94,7 +94,8 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         check_consistent_length(raw.numbers, y)
         sample_weight = check_weight(sample_weight, raw.numbers.shape[0])
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, resume, known)
-        table = self._table if resume else Table.fit(raw, names, categorical, sample_weight)
+        table = self._table if resume else Table.fit(
+            raw, names, categorical, targets, sample_weight)
         fitted |= {"_table": table, "encoded_feature_names_": table.feature_names}
         # At first, only samples without weight have unknown categories.
         encoded = table.transform(raw, name="X" if resume else None)
@@ -127,8 +128,8 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
     def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:
         """Encode a table as the features that splits weigh.
 
-        Numbers stay as they are. A missing number becomes the mean of the training samples; if it
-        was missing in at least five of them, too, an indicator feature says so. Each category of a
+        Numbers stay as they are. A missing number becomes the mean of the training samples; if gaps
+        told something of y in training, an indicator feature says so. Each category of a
         categorical column becomes an indicator feature; of two, only the last.
 
         Parameters

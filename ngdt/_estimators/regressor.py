@@ -99,7 +99,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         Columns of categories: names, indices or a mask. "from_dtype" takes the columns of a data
         frame whose type is category, enum or string. None takes none. Each category becomes an
         indicator feature; categories of fewer than five samples share one, and so do those that are
-        unknown in training. A missing value is a category.
+        unknown in training. A missing value is a category if it tells something of y.
     max_time : float or None, default=None
         Seconds that `fit` may take. If they do not suffice, training is shortened, and the fitted
         tree depends on the speed of the machine. `partial_fit` ignores it.

@@ -201,7 +201,10 @@ def _of_numbers(table):
     """Fill values of missing numbers, by feature, and the features that are bools."""
     if table is None:
         return {}, frozenset()
-    return ({int(k): float(table.fill[k]) for k in table.gaps},
+    # Of a column without an indicator, which tells nothing, a missing number is the mean.
+    incomplete = np.isin(table.numeric, table.incomplete)
+    incomplete[table.gaps] = True
+    return ({int(k): float(table.fill[k]) for k in np.flatnonzero(incomplete)},
             frozenset(np.flatnonzero(np.isin(table.numeric, table.booleans)).tolist()))
 
 

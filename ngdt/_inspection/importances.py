@@ -122,9 +122,9 @@ class _Shares:
     def _by_column(self, effect, sign):
         """Standard deviations of what columns add, from those of their features.
 
-        A sample has one of the categories of a column; fewer than five may have none, which changes
-        little. What they add varies by the mean of its square less the square of its mean, and not
-        at all where all weigh the same. A number and the indicator that it is missing do not
+        A sample has one of the categories of a column, or their means if it counts as unknown. What
+        they add varies by the mean of its square less the square of its mean, and not at all where
+        all weigh the same. A number and the indicator that it is missing do not
         correlate, since gaps are filled with the mean.
         """
         p = self.p      # the variance of an indicator is p (1 - p)

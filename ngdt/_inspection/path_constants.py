@@ -26,7 +26,9 @@ def without_constants(captions):
     values, slopes = tree.values.copy(), tree.slopes.copy()
     for leaf, allowed in _allowed_states(tree, columns):
         for column, is_allowed in allowed.items():
-            features, states = columns[column]
+            features, states, n_known = columns[column]
+            if is_allowed[:n_known].any():      # unknown categories, a bit of each, are left aside
+                states, is_allowed = states[:n_known], is_allowed[:n_known]
             states = states[is_allowed]
             if not len(states):     # no sample comes here
                 continue
@@ -41,28 +43,38 @@ def without_constants(captions):
 
 
 def _columns(captions):
-    """The features of each column, and their values in each state; NaN for any number."""
+    """The features of each column, their values in each state, and the number of known states.
+
+    NaN stands for any number. The last state of a column of categories is that of unknown ones.
+    """
     members = {}
     for j in range(captions.tree.n_features):
         members.setdefault(captions.features[j].column, []).append(j)
     columns = {}
     for column, features in members.items():
         if not captions.is_number(features[0]):
-            # An unknown category has none of the features.
-            states = np.vstack([np.eye(len(features)), np.zeros(len(features))])
+            meaning = [captions.features[j] for j in features]
+            known = np.eye(len(features))
+            if meaning[0].others:
+                known = np.vstack([known, [0.0]])
+            states = np.vstack([known, [each.fill for each in meaning]])
+            n_known = len(known)
         else:
             present = [[0.0], [1.0]] if features[0] in captions.booleans else [[np.nan]]
             states = np.pad(present, ((0, 0), (0, len(features) - 1)))
             if features[0] in captions.fill:
-                states = np.vstack([states, [captions.fill[features[0]], 1.0]])
-        columns[column] = np.array(features), states
+                gap = np.ones(len(features))
+                gap[0] = captions.fill[features[0]]
+                states = np.vstack([states, gap])
+            n_known = len(states)
+        columns[column] = np.array(features), states, n_known
     return columns
 
 
 def _allowed_states(tree, columns):
     """Each leaf, and masks of the states of the columns that the splits above it use alone."""
     column_of = np.empty(tree.n_features, dtype=np.intp)
-    for column, (features, _) in columns.items():
+    for column, (features, *_) in columns.items():
         column_of[features] = column
     stack = [(0, {})]
     while stack:    # a chain may be deeper than Python's recursion limit
@@ -76,7 +88,7 @@ def _allowed_states(tree, columns):
         for is_left in (True, False):
             below = allowed
             if column is not None:
-                features, states = columns[column]
+                features, states, _ = columns[column]
                 before = allowed.get(column, np.ones(len(states), dtype=bool))
                 goes = _goes(states, weights[features], tree.thresholds[node], is_left)
                 below = allowed | {column: before & goes}

@@ -64,8 +64,8 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     a threshold may go another way.
 
     Missing values are NaN, and NULL in place of a string, for a model that was trained on
-    categories, or on five missing values of a column. In others, a NaN that a score on the path
-    meets gives -1 for a class, and NaN for a regression. No number may be infinite.
+    categories, or on missing values. In others, a NaN that a score on the path meets gives -1 for
+    a class, and NaN for a regression. No number may be infinite.
 
     Names of columns that are no identifiers are changed, and stand in a comment.
 

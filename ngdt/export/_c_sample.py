@@ -44,7 +44,8 @@ class CSample:
 
     def __init__(self, model, name, dtype):
         self._columns, self._name, self._dtype = encoded_columns(model), name, dtype
-        self._is_encoded = model.table is not None and not model.table.is_identity
+        self._is_encoded = model.table is not None and (
+            bool(model.table.incomplete) or not model.table.is_identity)
         self._kinds = {each.is_text for each in self._columns if isinstance(each, CategoryColumn)}
         self.names = {
             "name": name, "real": dtype, "n_features": len(self._columns),

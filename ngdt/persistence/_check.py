@@ -187,7 +187,7 @@ def _(table: Table):
         and all(isinstance(each, Categories) for each in table.categories),
         "categories", "the Categories of each categorical column")
     require(isinstance(table.is_sparse, bool), "is_sparse", "True or False")
-    for name in ("booleans", "whole"):
+    for name in ("booleans", "whole", "incomplete"):
         columns = getattr(table, name)
         require(isinstance(columns, tuple) and set(columns) <= set(numeric.tolist()),
                 name, "columns of numbers")

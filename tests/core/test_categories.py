@@ -1,4 +1,4 @@
-"""Encoded categories are those of scikit-learn's OneHotEncoder."""
+"""Encoded categories are those of scikit-learn's OneHotEncoder, but for those of noise."""
 
 from unittest.mock import patch
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency, kruskal
 from sklearn.preprocessing import OneHotEncoder
 
 from ngdt._encoding import categories
-from ngdt._encoding.categories import Categories
+from ngdt._encoding.categories import Categories, tells_of
 
 pd = pytest.importorskip("pandas")
 
@@ -45,32 +46,46 @@ def by_scikit_learn(training, values, max_categories):
     return encoder.transform(as_column(values)), of_training, encoder
 
 
-def by_hand(training, values, max_categories):
-    """One-hot codes: means for unknown ones, none for fewer than five samples, and one for two."""
+def deserves_feature(targets, group):
+    if min(group.sum(), (~group).sum()) < 5:
+        return False
+    return chi2_contingency(pd.crosstab(targets, group), correction=False).pvalue < 0.05
+
+
+def by_hand(training, values, max_categories, targets):
+    """One-hot codes: means for unknown ones, none that tells nothing, and one for two."""
     codes, of_training, encoder = by_scikit_learn(training, values, max_categories)
     (rare,) = encoder.infrequent_categories_
-    rare = () if rare is None else tuple(rare)
-    if rare and of_training.shape[1] > 1 and of_training[:, -1].sum() < 5:
-        codes, of_training, few = codes[:, :-1], of_training[:, :-1], rare
-    else:
-        few = ()
+    rare, few = () if rare is None else tuple(rare), ()
+    frequent = tuple(value for value in encoder.categories_[0] if value not in rare)
+    left = np.ones(codes.shape[1], dtype=bool)
+    if frequent and rare and not deserves_feature(targets, of_training[:, -1] > 0):
+        left[-1], rare, few = False, (), rare
+    if len(frequent) > 1 and frequent[-1] is None:
+        missing = len(frequent) - 1
+        if not deserves_feature(targets, of_training[:, missing] > 0):
+            left[missing], frequent, few = False, frequent[:-1], (*few, None)
+    codes, of_training = codes[:, left], of_training[:, left]
     codes[~codes.any(axis=1)] = of_training[of_training.any(axis=1)].mean(axis=0)
     if codes.shape[1] == 2:
         codes = codes[:, 1:]
-    frequent = tuple(value for value in encoder.categories_[0] if value not in rare)
-    return codes, (frequent, () if few else rare, few)
+    return codes, (frequent, rare, few)
 
 
-@given(columns(), st.sampled_from([2, 3, 4, 256]))
+@given(columns(), st.sampled_from([2, 3, 4, 256]), st.data())
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
-def test_features_are_those_of_scikit_learn(column, max_categories):
+def test_features_are_those_of_scikit_learn(column, max_categories, data):
     training, values = column
+    told = data.draw(st.sampled_from(training))     # a category, or gaps, with a class of its own
+    targets = np.array([
+        pd.isna(each) if pd.isna(told) else not pd.isna(each) and each == told
+        for each in training], dtype=np.intp)
     with patch.object(categories, "_MAX_FEATURES", max_categories):
-        fitted = Categories.fit(training)
+        fitted = Categories.fit(training, targets)
     for each in (training, values):
         if not each:
             continue
-        expected, groups = by_hand(training, each, max_categories)
+        expected, groups = by_hand(training, each, max_categories, targets)
         found, encoded = fitted.encode(each), np.zeros((len(each), fitted.n_features))
         encoded[found.samples, found.features] = found.numbers
         np.testing.assert_allclose(encoded, expected, rtol=1e-15)
@@ -91,11 +106,28 @@ def test_files_of_before_keep_a_feature_for_each_of_two_categories():
 @pytest.mark.parametrize("values", [["a", 1], [["a"]], [("a",)], [b"a"]])
 def test_values_that_are_no_categories_are_refused(values):
     with pytest.raises(TypeError):
-        Categories.fit(values)
+        Categories.fit(values, np.zeros(len(values), dtype=np.intp))
 
 
 def test_the_most_frequent_of_many_categories_have_features():
     values = [k for k in range(300) for _ in range(5 + k)]
-    fitted = Categories.fit(values)
+    fitted = Categories.fit(values, (np.array(values) < 45).astype(np.intp))
     assert fitted.n_features == 256
     assert fitted.rare == tuple(range(45))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.floats(0.05, 0.95))
+def test_gaps_tell_of_the_targets_by_the_tests_of_scipy(seed, n_classes, share):
+    rng = np.random.default_rng(seed)
+    group = rng.random(rng.integers(10, 60)) < share
+    labels = np.where(group & (rng.random(len(group)) < 0.3), 0, rng.integers(
+        0, n_classes, len(group)))
+    amounts = np.exp(labels) + rng.normal(size=len(group)).round(1)
+    assert tells_of(labels, group) == deserves_feature(labels, group)
+    expected = min(group.sum(), (~group).sum()) >= 5 and (
+        kruskal(amounts[group], amounts[~group]).pvalue < 0.05)
+    assert tells_of(amounts, group) == expected
+    # Neither units, nor a far target, nor a constant one make a difference.
+    last = amounts == amounts.max()
+    for each in (3.0 * amounts, np.where(last, 1e300, amounts)):
+        assert tells_of(np.column_stack([each, np.ones(len(group))]), group) == expected

@@ -196,7 +196,7 @@ def test_masked_values_are_refused():
         tree().fit(X, np.ma.masked_array(Y, mask))
     with pytest.raises(ValueError, match=r"^sample_weight is an array with masked"):
         tree().fit(X, Y, sample_weight=np.ma.masked_array(Y, mask))
-    filled = tree().fit(masked.astype(float).filled(np.nan), Y)
+    filled = tree().fit(masked.astype(float).filled(np.nan), mask)
     assert "x0 is missing" in filled.encoded_feature_names_
     assert tree().fit(np.ma.masked_array(X), Y).tree_ == fitted.tree_
 

@@ -263,7 +263,7 @@ def test_tables_are_encoded_as_x():
     table = pd.DataFrame({
         "size": random.normal(size=200), "colour": random.choice(["red", "blue", "green"], 200),
         "gaps": np.where(random.random(200) < 0.3, np.nan, 1.0)})
-    y = (table["size"] > 0) ^ (table["colour"] == "red")
+    y = ((table["size"] > 0) ^ (table["colour"] == "red")) | table["gaps"].isna()
     X_val = table[:50].copy()
     X_val.loc[:20, "size"] = np.nan     # without gaps in training
     X_val.loc[:1, "colour"] = "black"

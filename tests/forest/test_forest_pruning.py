@@ -49,7 +49,7 @@ def make_data(n=300):
 X, LABELS, TARGETS, WEIGHT = make_data()
 TABLE = pd.DataFrame(X, columns=list("abcde"))
 TABLE["c"] = np.where(X[:, 2] > 0, "high", "low")
-TABLE.loc[::7, "a"] = np.nan
+TABLE.loc[X[:, 0] > 1.0, "a"] = np.nan
 
 # Name of a case to the class of the forest, its parameters, the table and the targets.
 CASES = {

@@ -189,6 +189,7 @@ def test_an_empty_string_is_a_category_or_a_missing_value():
     assert export(city, ["Rome", "", "Oslo"]) == [0, 1, 2]
     gaps = pd.Series(city, dtype=object).replace("", None)
     assert export(gaps, ["Rome", "", "Oslo"]) == [0, 1, 2]
+    y[40:] = 0      # missing values tell something of y
     with pytest.raises(ValueError, match="has the category '' of column 'city' and missing values"):
         export([*city[:40], *[None] * 20], [])
 

@@ -79,8 +79,9 @@ def table_with_gaps(n=300):
         "income": rng.lognormal(10, 0.5, n).round(), "age": rng.integers(18, 80, n).astype(float),
         "owner": rng.choice(["yes", "no"], n)})
     y = (X["income"] > 20000).to_numpy() ^ (rng.random(n) < 0.1)
-    X.loc[rng.random(n) < 0.1, "income"] = np.nan
-    return X, y
+    gap = rng.random(n) < 0.1
+    X.loc[gap, "income"] = np.nan
+    return X, y | gap
 
 
 ENCODED = {

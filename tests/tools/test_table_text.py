@@ -153,7 +153,7 @@ def read_text(lines, row):
 
 def test_sums_name_categories_and_gaps():
     frame = pd.DataFrame({"city": CITIES * 10, "age": [np.nan, 1.0, 2.0] * 10})
-    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(30) % 2)
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, frame["age"].isna())
     model.tree_ = Tree([[1, 2, 0, 0, -4.0]], [1.5], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
     assert rules_text(model).startswith(
         "if - 4 * (city = Rome) + 2 * (age is missing) + 1 * age <= 1.5:")
@@ -169,7 +169,7 @@ def test_codes_are_written_as_numbers():
 
 def test_linear_leaves_name_categories_and_gaps():
     frame = pd.DataFrame({"city": CITIES * 10, "age": [np.nan, 40.0, 60.0] * 10})
-    model = ObliqueTreeRegressor(0, optimizer=None).fit(frame, np.arange(30.0))
+    model = ObliqueTreeRegressor(0, optimizer=None).fit(frame, frame["age"].fillna(0.0))
     model.tree_ = Tree(
         np.empty((0, 5)), [], [], [], [[1.0]], slopes=[[[1.0, 2.0, 0.0, 0.0, -4.0]]])
     (rule,) = export_rules(model, X=frame)
@@ -192,7 +192,7 @@ def test_linear_leaves_have_no_terms_that_the_path_decides(seed):
         "own": random.random(n) < 0.5})
     frame.loc[random.random(n) < 0.2, "age"] = np.nan
     y = np.where(frame["city"] == "Rome", 9.0, 0.1 * frame["age"].fillna(90)) * (
-        1 + 2 * frame["own"]) + random.normal(size=n)
+        1 + 2 * frame["own"]) - 9.0 * frame["city"].isna() + random.normal(size=n)
     model = trained_with_linear_leaves(frame, y)
     captions = captions_of(model)
     folded = without_constants(captions)
@@ -221,6 +221,13 @@ def test_terms_that_may_still_vary_are_kept():
     # A sum with a number decides nothing.
     model.tree_ = Tree([[1, 0, 0, 1]], [0.5], [~0], [~1], [[1.0], [1.0]], slopes=slopes)
     assert rules_text(model).count("4 * (city = Rome)") == 2
+    # Neither Rome, nor Lima or Oslo: unknown cities, which count as a third of each.
+    model.tree_ = Tree(
+        [[0, 0, 0, 1], [0, 1, 1, 0]], [0.5, 0.9], [1, ~0], [~2, ~1], [[1.0], [1.0], [2.0]],
+        slopes=np.concatenate([slopes, slopes[:1]]))
+    assert rules_text(model, digits=3).splitlines()[1::2] == [
+        "    6", "    if city in {Lima, Oslo}:", "    else:"]
+    assert rules_text(model, digits=3).endswith(" 3.333")
 
 
 def reads(condition, row):
