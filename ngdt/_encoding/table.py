@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ngdt._core.scaling import power_of_two, row_blocks
 from ngdt._encoding.categories import MIN_SAMPLES, Categories, category_text, plain_text, tells_of
-from ngdt._encoding.columns import column_indices
+from ngdt._encoding.columns import column_indices, is_missing
 from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample
 from ngdt._util.warn import warn
@@ -353,8 +353,9 @@ def _describe_unknown(name, values, is_unknown, categories):
     known = [value for group in categories.groups for value in group] + [*categories.few]
     expected = ", ".join(map(repr, known[:_MAX_SHOWN])) + ", ..." * (len(known) > _MAX_SHOWN)
     share = percent(float(is_unknown.mean()))
-    return (f"{share} of column {name!r}, such as {values[is_unknown.argmax()]!r}, where "
-            f"{expected} were expected")
+    first = values[is_unknown.argmax()]
+    example = "a missing one" if is_missing(first) else repr(first)
+    return f"{share} of column {name!r}, such as {example}, where {expected} were expected"
 
 
 def _has_nonfinite(values):
