@@ -170,7 +170,9 @@ class Categories:
         if frequent and rare and not _tells(
                 targets, values, {*rare} | (missing if None in rare else set())):
             rare, few = (), rare
-        if len(frequent) > 1 and frequent[-1] is None and not _tells(targets, values, missing):
+        # Beside rare ones, the missing one would count as one of them.
+        if len(frequent) > 1 and frequent[-1] is None and not rare and not _tells(
+                targets, values, missing):
             frequent, n_frequent, few = frequent[:-1], n_frequent[:-1], (*few, None)
         fill = (n_frequent / n_frequent.sum()).tolist()
         if rare:

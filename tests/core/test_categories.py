@@ -61,7 +61,7 @@ def by_hand(training, values, max_categories, targets):
     left = np.ones(codes.shape[1], dtype=bool)
     if frequent and rare and not deserves_feature(targets, of_training[:, -1] > 0):
         left[-1], rare, few = False, (), rare
-    if len(frequent) > 1 and frequent[-1] is None:
+    if len(frequent) > 1 and frequent[-1] is None and not rare:
         missing = len(frequent) - 1
         if not deserves_feature(targets, of_training[:, missing] > 0):
             left[missing], frequent, few = False, frequent[:-1], (*few, None)
