@@ -248,8 +248,8 @@ def test_the_widest_data_use_the_most_correlated_features():
 
 
 @pytest.mark.parametrize(("parameters", "message"), [
-    ({"features": [10]}, "indices of the 10 features"),
-    ({"features": [-1]}, "indices of the 10 features"),
+    ({"features": [10]}, "^features must be a list of indices below 10,"),
+    ({"features": [-1]}, "^features must be a list of indices below 10,"),
     ({"features": "bmi"}, "features"),
     ({"penalty": -1.0}, "penalty"),
 ])
