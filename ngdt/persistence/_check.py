@@ -36,16 +36,15 @@ OF_TABLE = {
 OF_CLASSES = {"classes_", "n_classes_"}
 OF_TREE = {
     "tree_", "history_", "n_iter_", "baseline_kept_", "_n_node_samples", "_sample_summary"}
-OF_FOREST, OF_MEMBER, DRAWN_FROM = {"estimators_"}, {"_draw"}, {"_drawn_from"}
+OF_PRUNED_OR_SCORED = {
+    "pruning_path_", "oob_score_", "oob_prediction_", "oob_decision_function_", "_drawn_from"}
 OF_BOOSTING = {
     "estimators_", "oob_errors_", "feature_importances_", "n_features_in_", "n_outputs_"}
 OF_SEARCH = {"estimator_", "tree_", "Cs_", "scores_", "C_", "n_features_in_"}
 OF_NETWORKS = {
     "_scaling", "_targets", "history_", "n_features_in_", "n_iter_", "n_outputs_", "tree_",
     "weights_"}
-OF_PRUNING = {"pruning_path_"}
-OUT_OF_BAG = {"oob_score_", "oob_prediction_", "oob_decision_function_"}
-OF_FRAME, OF_EDITS = {"feature_names_in_"}, {"_edits"}
+OF_FRAME = {"feature_names_in_"}
 
 
 def require(holds, name, wanted):
@@ -61,6 +60,11 @@ def require_array(name, array, dtype_kinds, shape):
         and array.ndim == len(shape)
         and all(want in (None, got) for got, want in zip(array.shape, shape, strict=True)),
         name, f"an array of shape {shape} of the right type")
+
+
+def is_of(container, type_, values):
+    """Return whether values are in a container of this class, and all of this type."""
+    return isinstance(values, container) and all(isinstance(each, type_) for each in values)
 
 
 def is_fitted(model, wanted, optional=frozenset()):
@@ -169,8 +173,7 @@ def _(categories: Categories):
 @check.register
 def _(table: Table):
     names, numeric, categorical = table.names, table.numeric, table.categorical
-    require(isinstance(names, tuple) and all(isinstance(name, str) for name in names),
-            "names", "a tuple of strings")
+    require(is_of(tuple, str, names), "names", "a tuple of strings")
     for name, columns in (("numeric", numeric), ("categorical", categorical)):
         require_array(name, columns, INTEGER, (None,))
         require(ascends(columns), name, "ascending columns")
@@ -182,10 +185,9 @@ def _(table: Table):
     require_array("gaps", table.gaps, INTEGER, (None,))
     require(ascends(table.gaps) and are_indices(table.gaps, len(numeric)),
             "gaps", "ascending columns of numbers")
-    require(
-        isinstance(table.categories, tuple) and len(table.categories) == len(categorical)
-        and all(isinstance(each, Categories) for each in table.categories),
-        "categories", "the Categories of each categorical column")
+    require(is_of(tuple, Categories, table.categories)
+            and len(table.categories) == len(categorical),
+            "categories", "the Categories of each categorical column")
     require(isinstance(table.is_sparse, bool), "is_sparse", "True or False")
     for name in ("booleans", "whole", "incomplete"):
         columns = getattr(table, name)
@@ -214,38 +216,34 @@ def _(quantiles: LeafQuantiles):
 def _(summary: SampleSummary):
     tree = summary.tree
     require(isinstance(tree, Tree), "tree", "a Tree")
-    for name in ("mean", "std", "low", "high"):
-        require_array(name, getattr(summary, name), FLOAT, (tree.n_features,))
-    for name in ("left", "right"):
-        require_array(name, getattr(summary, name), FLOAT, (tree.n_internal,))
-    if summary.gains is not None:
-        require_array("gains", summary.gains, FLOAT, (tree.n_internal + tree.n_leaves,))
-        require(np.isfinite(summary.gains).all() and (summary.gains >= 0).all(),
-                "gains", "finite, and not negative")
-    if summary.leaf_weights is not None:
-        require_array("leaf_weights", summary.leaf_weights, FLOAT, (tree.n_leaves,))
-        require(np.isfinite(summary.leaf_weights).all() and (summary.leaf_weights >= 0).all(),
-                "leaf_weights", "finite, and not negative")
+    n_leaves = tree.n_leaves
+    shapes = dict.fromkeys(("mean", "std", "low", "high"), (tree.n_features,)) | dict.fromkeys(
+        ("left", "right"), (tree.n_internal,))
     if tree.slopes is None:
         require(summary.leaf_means is summary.spans is None, "leaf_means and spans", "None")
     else:
-        require_array("leaf_means", summary.leaf_means, FLOAT, (tree.n_leaves, tree.n_features))
-        require_array("spans", summary.spans, FLOAT, (tree.n_outputs,))
-    if summary.probabilities is not None:
-        require_array("probabilities", summary.probabilities, FLOAT, tree.values.shape)
+        shapes |= {"leaf_means": (n_leaves, tree.n_features), "spans": (tree.n_outputs,)}
+    optional = {"gains": (tree.n_internal + n_leaves,), "leaf_weights": (n_leaves,),
+                "probabilities": tree.values.shape}
+    for name, shape in (shapes | optional).items():
+        array = getattr(summary, name)
+        if array is not None or name in shapes:
+            require_array(name, array, FLOAT, shape)
+    for name in ("gains", "leaf_weights"):
+        array = getattr(summary, name)
+        require(array is None or (np.isfinite(array).all() and (array >= 0).all()),
+                name, "finite, and not negative")
 
 
 @check.register
 def _(model: ObliqueTree):
     is_classifier = isinstance(model, ClassifierData)
     of_task = OF_CLASSES if is_classifier else {"_leaf_quantiles"}
-    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME | OF_MEMBER | OF_EDITS):
+    if not is_fitted(model, OF_TABLE | OF_TREE | of_task, OF_FRAME | {"_draw", "_edits"}):
         return
     size = _check_table_attributes(model)
     require_tree("tree_", model.tree_, *size)
-    edits = getattr(model, "_edits", [])
-    require(isinstance(edits, list) and all(isinstance(each, str) for each in edits),
-            "_edits", "a list of sentences")
+    require(is_of(list, str, getattr(model, "_edits", [])), "_edits", "a list of sentences")
     if hasattr(model, "_draw"):
         require(isinstance(model._draw, tuple) and [type(each) for each in model._draw] in (
             [int, bool, int], [int, bool, type(None)]), "_draw", "two integers and a bool")
@@ -270,8 +268,8 @@ def _(model: ObliqueTree):
 @check.register
 def _(forest: ObliqueForest):
     of_task = OF_CLASSES if isinstance(forest, ClassifierData) else set()
-    optional = OF_FRAME | OUT_OF_BAG | OF_PRUNING | DRAWN_FROM
-    if not is_fitted(forest, OF_TABLE | OF_FOREST | of_task, optional):
+    if not is_fitted(
+            forest, OF_TABLE | {"estimators_"} | of_task, OF_FRAME | OF_PRUNED_OR_SCORED):
         return
     size = _check_table_attributes(forest)
     trees = forest.estimators_
@@ -301,9 +299,7 @@ def _(model: ObliqueBoostingRegressor):
         _check_names(model, forest._table)
     require_array(
         "feature_importances_", model.feature_importances_, FLOAT, (model.n_features_in_,))
-    errors = model.oob_errors_
-    require(isinstance(errors, list) and all(isinstance(each, float) for each in errors),
-            "oob_errors_", "a list of numbers")
+    require(is_of(list, float, model.oob_errors_), "oob_errors_", "a list of numbers")
 
 
 @check.register
@@ -329,10 +325,7 @@ def _(model: DeepTree):
     if not is_fitted(model, OF_NETWORKS | (OF_CLASSES if is_classifier else set()), OF_FRAME):
         return
     targets, tree, weights = model._targets, model.tree_, model.weights_
-    require(isinstance(targets, ClassTargets if is_classifier else RegressionTargets),
-            "_targets", "the encoding of y")
-    if is_classifier:
-        _check_classes(model, targets.classes)
+    _check_targets(model)
     require(isinstance(model._scaling, Scaling) and isinstance(model.n_features_in_, int)
             and len(model._scaling.center) == model.n_features_in_,
             "_scaling", "the scaling of n_features_in_ features")
@@ -340,10 +333,9 @@ def _(model: DeepTree):
             "tree_", "a Tree with the outputs of _targets")
     networks = [weights] if isinstance(weights, dict) else weights
     require(
-        isinstance(networks, list) and all(
-            isinstance(network, dict) and all(
-                isinstance(value, np.ndarray | np.generic) for value in network.values())
-            for network in networks),
+        is_of(list, dict, networks) and all(
+            isinstance(value, np.ndarray | np.generic)
+            for network in networks for value in network.values()),
         "weights_", "arrays by name, for each network")
     if isinstance(weights, list):
         require(len(weights) == tree.n_internal and tree == score_tree(
@@ -362,12 +354,10 @@ def _check_table_attributes(model):
     table, targets = model._table, model._targets
     is_classifier = isinstance(model, ClassifierData)
     require(isinstance(table, Table), "_table", "a Table")
-    require(isinstance(targets, ClassTargets if is_classifier else RegressionTargets),
-            "_targets", "the encoding of y")
+    _check_targets(model)
     require(model.n_outputs_ == (1 if is_classifier else targets.n_outputs),
             "n_outputs_", "that of _targets")
     if is_classifier:
-        _check_classes(model, targets.classes)
         require(model.n_classes_ == targets.n_outputs, "n_classes_", "that of _targets")
     _check_names(model, table)
     features, names = table.features, model.encoded_feature_names_
@@ -380,6 +370,14 @@ def _check_table_attributes(model):
     require_array("feature_importances_", model.feature_importances_, FLOAT, (len(table.names),))
     require_columns("candidates_", model.candidates_)
     return len(features), targets.n_outputs
+
+
+def _check_targets(model):
+    is_classifier = isinstance(model, ClassifierData)
+    require(isinstance(model._targets, ClassTargets if is_classifier else RegressionTargets),
+            "_targets", "the encoding of y")
+    if is_classifier:
+        _check_classes(model, model._targets.classes)
 
 
 def _check_names(model, table):
