@@ -9,9 +9,7 @@ two classes or the log loss of more.
 
 import pickle
 import warnings
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -43,18 +41,28 @@ HELP = "compare models on a table, in an HTML report"
 _TIMING = 0.2
 
 
-@dataclass(frozen=True)
 class Result:
-    """The reported results of a model.
+    """The reported results of a model, trained on all samples.
+
+    Parameters
+    ----------
+    name : str
+    model : estimator
+    X, y
+        All samples.
+    task : str
+    lost : dict of str to ndarray of shape (n_samples,)
+        Losses of all models so far, the first of which it is compared with.
+    probable : ndarray of shape (n_samples, n_classes)
+        Probabilities of the classes, by cross-validation.
 
     Attributes
     ----------
-    name : str
     score : Score
     of_probabilities : dict of str to float
         The score of the probabilities of classes, by its name. Empty for regression.
-    lead : tuple of float or None
-        Its score minus that of the first model, and the interval. None for the first.
+    lead : Score or None
+        Its score minus that of the first model. None for the first.
     n_leaves : int or None
     n_bytes : int
     seconds : float
@@ -65,15 +73,15 @@ class Result:
         Trained on all samples.
     """
 
-    name: str
-    score: Score
-    of_probabilities: dict
-    lead: tuple | None
-    n_leaves: int | None
-    n_bytes: int
-    seconds: float
-    microseconds: float
-    model: Any
+    def __init__(self, name, model, X, y, task, lost, probable):
+        classifies, first = task == "classification", next(iter(lost))
+        self.name, self.score = name, score(y, lost[name], classifies)
+        self.of_probabilities = probability_score(y, probable) if classifies else {}
+        self.lead = None if name == first else _lead(y, lost[first], lost[name], classifies)
+        self.model, self.seconds = _trained(model, X, y, np.arange(len(y)))
+        self.n_leaves = CONTENDERS[name].leaves(self.model)
+        self.n_bytes = len(pickle.dumps(self.model))
+        self.microseconds = _microseconds(self.model, X)
 
     def numbers(self, unknown):
         """All numbers but the score and the lead, as text, with one for an unknown number."""
@@ -120,7 +128,7 @@ def run(arguments):
             part = activity.part(1 / len(names), name)
             lost[name], probable = _cross_validated(model, X, y, folds, task, part)
             part.at(len(folds) / (len(folds) + 1), "on all rows")
-            results.append(_result(name, model, X, y, task, lost, probable))
+            results.append(Result(name, model, X, y, task, lost, probable))
             part.finish()
     print(_table(results))
     for each in results:
@@ -161,32 +169,17 @@ def _trained(model, X, y, train):
     # Within a cross-validation, Ctrl-C ends the command and not this training only.
     found = cross_validate(
         model, X, y, cv=[(train, train[:1])], return_estimator=True, error_score="raise",
-        scoring=_no_score)
+        scoring=lambda model, X, y: 0.0)
     return found["estimator"][0], float(found["fit_time"][0])
-
-
-def _no_score(estimator, X, y):
-    return 0.0
-
-
-def _result(name, model, X, y, task, lost, probable):
-    model, seconds = _trained(model, X, y, np.arange(len(y)))
-    classifies, first = task == "classification", next(iter(lost))
-    return Result(
-        name, score(y, lost[name], classifies),
-        probability_score(y, probable) if classifies else {},
-        None if name == first else _lead(y, lost[first], lost[name], classifies),
-        CONTENDERS[name].leaves(model), len(pickle.dumps(model)), seconds,
-        _microseconds(model, X), model)
 
 
 def _lead(y, first, other, classifies):
     """Lead of a model over the first one, on the same rows."""
     if classifies:
-        return interval(lambda saved, axis: saved.mean(axis=axis), (first - other,))
-    y = np.asarray(y)
-    return interval(
-        lambda saved, y, axis: saved.mean(axis=axis) / y.var(axis=axis), (first - other, y))
+        return Score("accuracy", *interval(
+            lambda saved, axis: saved.mean(axis=axis), (first - other,)))
+    return Score("R2", *interval(
+        lambda saved, y, axis: saved.mean(axis=axis) / y.var(axis=axis), (first - other, y)))
 
 
 def _microseconds(model, X):

@@ -5,7 +5,7 @@
 """
 
 from ngdt.cli._errors import Mistake
-from ngdt.cli._formats import Format, add_format_arguments, chosen_format, image, pyplot, write
+from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import add_model_argument, load_model
 from ngdt.cli._options import positive_int
 from ngdt.cli._tables import add_data_arguments, samples_for
@@ -27,7 +27,7 @@ def _png(explanations, arguments):
     return image(explanation.plot(n_terms=arguments.terms)[0].figure)
 
 
-FORMATS = {"text": Format(_text, (".txt",)), "png": Format(_png, (".png",))}
+FORMATS = {"text": (_text, (".txt",)), "png": (_png, (".png",))}
 
 
 def add_arguments(parser):
@@ -54,4 +54,4 @@ def run(arguments):
             f"--row {max(arguments.row)}: {arguments.data} has {X.shape[0]} rows")
     places = [row - 1 for row in arguments.row]
     rows = X.iloc[places] if hasattr(X, "iloc") else X[places]
-    write(chosen.write(model.explain(rows), arguments), arguments.output)
+    write(chosen(model.explain(rows), arguments), arguments.output)

@@ -5,7 +5,7 @@
 """
 
 from ngdt.cli._errors import Mistake
-from ngdt.cli._formats import Format, add_format_arguments, chosen_format, write
+from ngdt.cli._formats import add_format_arguments, chosen_format, write
 from ngdt.cli._models import add_model_argument, load_model, tree_of
 from ngdt.cli._options import positive_int
 from ngdt.export import (
@@ -53,13 +53,13 @@ def _dot(model, arguments):
 
 
 FORMATS = {
-    "c": Format(_c, (".c", ".h")),
-    "sql": Format(_sql, (".sql",)),
-    "json": Format(_json, (".json",)),
-    "onnx": Format(_onnx, (".onnx",)),
-    "rules": Format(_rules, (".rules",)),
-    "text": Format(_text, (".txt",)),
-    "dot": Format(_dot, (".dot", ".gv")),
+    "c": (_c, (".c", ".h")),
+    "sql": (_sql, (".sql",)),
+    "json": (_json, (".json",)),
+    "onnx": (_onnx, (".onnx",)),
+    "rules": (_rules, (".rules",)),
+    "text": (_text, (".txt",)),
+    "dot": (_dot, (".dot", ".gv")),
 }
 
 
@@ -80,7 +80,7 @@ def run(arguments):
     chosen = chosen_format(arguments, FORMATS)
     model = load_model(arguments.model)
     try:
-        content = chosen.write(model, arguments)
+        content = chosen(model, arguments)
     except ValueError as error:
         raise Mistake(str(error)) from error
     write(content, arguments.output)

@@ -1,8 +1,6 @@
 """Formats of a command: chosen by --format, or by the suffix of the file that is written."""
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
@@ -13,29 +11,14 @@ from ngdt.cli._options import add_output_argument, check_output
 from ngdt.plotting._style import import_pyplot
 
 
-@dataclass(frozen=True)
-class Format:
-    """A way to write a model.
-
-    Attributes
-    ----------
-    write : callable
-        ``write(model, arguments)`` returns text or bytes.
-    suffixes : tuple of str
-        Of files of this format.
-    """
-
-    write: Callable
-    suffixes: tuple
-
-
 def add_format_arguments(parser, formats, default=None):
     """The arguments for the format and the file.
 
     Parameters
     ----------
     parser : argparse.ArgumentParser
-    formats : dict of str to Format
+    formats : dict of str to (callable, tuple of str)
+        ``write(model, arguments)``, which returns text or bytes, and suffixes of files, by name.
     default : str, default=None
         The format without a file.
     """
@@ -51,26 +34,28 @@ def chosen_format(arguments, formats, default=None):
     ----------
     arguments : argparse.Namespace
         `format` and `output`.
-    formats : dict of str to Format
+    formats : dict
+        As for `add_format_arguments`.
     default : str, default=None
 
     Returns
     -------
-    Format
+    callable
+        ``write(model, arguments)``.
     """
     if arguments.output is not None:
         check_output(arguments.output)
     if arguments.format is not None:
-        return formats[arguments.format]
+        return formats[arguments.format][0]
     if arguments.output is None:
         if default is None:
             raise Mistake(f"--format is missing: {', '.join(formats)}")
-        return formats[default]
+        return formats[default][0]
     suffix = Path(arguments.output).suffix.lower()
-    for each in formats.values():
-        if suffix in each.suffixes:
-            return each
-    known = ", ".join(suffix for each in formats.values() for suffix in each.suffixes)
+    for write_as, suffixes in formats.values():
+        if suffix in suffixes:
+            return write_as
+    known = ", ".join(suffix for _, suffixes in formats.values() for suffix in suffixes)
     raise Mistake(f"{arguments.output}: the file must end with one of {known}, or give --format")
 
 

@@ -3,7 +3,6 @@
 import math
 from pathlib import Path
 
-import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -101,23 +100,6 @@ def tree_of(model, number):
     if not 1 <= number <= len(trees):
         raise Mistake(f"--tree must be from 1 to {len(trees)}, the trees of the forest")
     return trees[number - 1]
-
-
-def importances(model):
-    """Feature importances by column, the largest first.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    dict of str to float
-        Without those that are zero.
-    """
-    found = model.feature_importances_
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(found))])
-    return {str(names[j]): float(found[j]) for j in np.argsort(-found, kind="stable") if found[j]}
 
 
 def n_leaves(model):

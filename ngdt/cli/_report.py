@@ -92,17 +92,10 @@ def _table(results):
     lines = "".join(f"<th>{head}</th>" for head in heads)
     rows = [f"<tr>{lines}</tr>"]
     for each in results:
-        cells = [each.name, str(each.score), _lead(each), *each.numbers("–")]
+        lead = "–" if each.lead is None else each.lead.text(unit="", sign="+")
+        cells = [each.name, str(each.score), lead, *each.numbers("–")]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     return f"<table>{''.join(rows)}</table>"
-
-
-def _lead(result):
-    if result.lead is None:
-        return "–"
-    scale, digits = (100, 1) if result.score.name == "accuracy" else (1, 3)
-    value, low, high = (f"{scale * each:+.{digits}f}" for each in result.lead)
-    return f"{value} ({low} to {high})"
 
 
 def _notes(results, n_threads):

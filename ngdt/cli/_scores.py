@@ -29,12 +29,15 @@ class Score:
     low: float
     high: float
 
-    def __str__(self):
-        scale, unit = (100, " %") if self.name == "accuracy" else (1, "")
-        digits = 1 if scale == 100 else 3
+    def text(self, unit=" %", sign=""):
+        """The number and its interval, those of an accuracy in per cent."""
+        scale, unit, digits = (100, unit, 1) if self.name == "accuracy" else (1, "", 3)
         value, low, high = (
-            f"{scale * each:.{digits}f}" for each in (self.value, self.low, self.high))
+            f"{scale * each:{sign}.{digits}f}" for each in (self.value, self.low, self.high))
         return f"{value}{unit} ({low} to {high})"
+
+    def __str__(self):
+        return self.text()
 
 
 def losses(y, predictions, classifies):

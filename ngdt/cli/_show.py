@@ -9,11 +9,12 @@
 from functools import partial
 from pathlib import Path
 
-from ngdt.cli._formats import Format, add_format_arguments, chosen_format, image, pyplot, write
+import numpy as np
+
+from ngdt.cli._formats import add_format_arguments, chosen_format, image, pyplot, write
 from ngdt.cli._models import (
     add_model_argument,
     estimators_of,
-    importances,
     is_forest,
     load_model,
     task,
@@ -38,9 +39,11 @@ def _text(model, arguments):
 
 def _forest(model):
     """The columns that matter most in a forest."""
-    found = list(importances(model).items())[:_N_COLUMNS]
-    width = max((len(name) for name, _ in found), default=0)
-    lines = [f"{name:<{width}} {100 * share:5.1f} %" for name, share in found]
+    found = model.feature_importances_
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(found))])
+    shown = [j for j in np.argsort(-found, kind="stable")[:_N_COLUMNS] if found[j]]
+    width = max((len(str(names[j])) for j in shown), default=0)
+    lines = [f"{names[j]:<{width}} {100 * found[j]:5.1f} %" for j in shown]
     return "\n".join([
         model.summary(), task(model), "", "feature importances:", *lines, "",
         f"--tree 1 to --tree {len(estimators_of(model))} show a tree."])
@@ -60,11 +63,11 @@ def _page(model, arguments):
 
 
 FORMATS = {
-    "text": Format(_text, (".txt",)),
-    "html": Format(_page, (".html", ".htm")),
-    "png": Format(partial(_picture, "png"), (".png",)),
-    "svg": Format(partial(_picture, "svg"), (".svg",)),
-    "pdf": Format(partial(_picture, "pdf"), (".pdf",)),
+    "text": (_text, (".txt",)),
+    "html": (_page, (".html", ".htm")),
+    "png": (partial(_picture, "png"), (".png",)),
+    "svg": (partial(_picture, "svg"), (".svg",)),
+    "pdf": (partial(_picture, "pdf"), (".pdf",)),
 }
 
 
@@ -80,4 +83,4 @@ def add_arguments(parser):
 
 def run(arguments):
     chosen = chosen_format(arguments, FORMATS, "text")
-    write(chosen.write(load_model(arguments.model), arguments), arguments.output)
+    write(chosen(load_model(arguments.model), arguments), arguments.output)

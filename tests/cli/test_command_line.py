@@ -291,7 +291,7 @@ def test_explain(run, folder):
 
 @pytest.mark.parametrize("name", [name for name in EXPORTS if name != "onnx"])
 def test_export_writes_every_format(name, run, folder):
-    file = f"model{EXPORTS[name].suffixes[0]}"
+    file = f"model{EXPORTS[name][1][0]}"
     run("export", "wine.ngdt", "-o", file)
     content = (folder / file).read_text()
     assert run("export", "wine.ngdt", "-f", name).out == content
