@@ -268,27 +268,20 @@ class ObliqueForest(TableEstimator):
 
     def _grow(self, growth, sampling, seeds, fitted):
         """Train a tree for each seed."""
-        problem = growth.problem
+        problem, kinds = growth.problem, []
         linear_leaves = resolve_leaves(self, fitted["_table"], problem)
-        if not self._is_default:
-            given = self._given(problem, sampling, linear_leaves, fitted)
-            growth.add([(given, sampling, seed) for seed in seeds])
-            return
-        kinds = forest_candidates(
-            problem, self._leaf(problem), linear_leaves, sampling.n_columns)
-        fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
-
-    def _leaf(self, problem):
-        """Kind of the leaves: constant, where they have to be monotone."""
-        return kind_of_leaves(self) if problem.directions is None else "constant"
-
-    def _given(self, problem, sampling, linear_leaves, fitted):
-        """The candidate for all trees that the parameters say."""
         if is_auto(self.optimizer):
-            optimizers = forest_candidates(
-                problem, self._leaf(problem), linear_leaves, sampling.n_columns)[0].make.optimizers
-        else:
-            optimizers = resolve_optimizers(self, linear_leaves)
+            leaf = kind_of_leaves(self) if problem.directions is None else "constant"
+            kinds = forest_candidates(problem, leaf, linear_leaves, sampling.n_columns)
+        if self._is_default:
+            fitted["candidates_"] = compete(growth, kinds, sampling, seeds, fitted["candidates_"])
+            return
+        optimizers = kinds[0].make.optimizers if kinds else resolve_optimizers(self, linear_leaves)
+        given = self._given(problem, sampling, optimizers, fitted)
+        growth.add([(given, sampling, seed) for seed in seeds])
+
+    def _given(self, problem, sampling, optimizers, fitted):
+        """The candidate for all trees that the parameters say."""
         init = resolve_init(self, optimizers, fitted.get("classes_"))
         if isinstance(init, Tree):
             with error_prefix("init"):

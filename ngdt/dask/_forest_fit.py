@@ -48,7 +48,6 @@ class ForestFit:
 
     def __init__(self, estimator, X, y, sample_weight, control, n_at_once):
         self.optimizer, self.interrupted = resolve_optimizer(estimator), False
-        _check(estimator)
         division = Division(None, False, is_classifier(estimator), seed_of(estimator))
         self.data = Reading(estimator, X, y, sample_weight, division, n_at_once, control)
         self.draws = self._draws(estimator)
@@ -139,16 +138,3 @@ class ForestFit:
             | parameters | {"random_state": draw.seed}
             for result, each, drawn, draw in zip(
                 results, found, self.drawn, self.draws, strict=True)]
-
-
-def _check(estimator):
-    """Raise a ValueError that names a parameter that is not supported."""
-    name = type(estimator).__name__
-    if estimator.oob_score:
-        raise ValueError(
-            f"oob_score is not available in ngdt.dask.{name}: score samples that were not trained "
-            "on")
-    if estimator.class_weight == "balanced_subsample":
-        raise ValueError(
-            f"class_weight='balanced_subsample' is not available in ngdt.dask.{name}: use "
-            "'balanced'")

@@ -47,12 +47,17 @@ def resolve_optimizer(estimator):
     for parameter, way_out in (
             ("max_time", "use fewer steps, as in optimizer=Annealed(steps=1000)"),
             ("warm_start", "pass the tree: init=estimator.tree_"),
-            ("checkpoint", "the training goes on without it if a worker ends")):
-        if getattr(estimator, parameter):
+            ("checkpoint", "the training goes on without it if a worker ends"),
+            ("oob_score", "score samples that were not trained on")):
+        if getattr(estimator, parameter, False):
             raise ValueError(f"{parameter} is not available in ngdt.dask.{name}: {way_out}")
     if estimator.leaf not in ("auto", "constant"):
         raise ValueError(
             f"leaf={estimator.leaf!r} is not available in ngdt.dask.{name}: use leaf='constant'")
+    if getattr(estimator, "class_weight", None) == "balanced_subsample":
+        raise ValueError(
+            f"class_weight='balanced_subsample' is not available in ngdt.dask.{name}: use "
+            "'balanced'")
     if estimator.monotonic_cst is not None:
         raise ValueError(
             f"monotonic_cst is not available in ngdt.dask.{name}: use the estimators of ngdt on "

@@ -1,5 +1,6 @@
 """Descriptions of networks, which need PyTorch only when they make one."""
 
+from math import prod
 from numbers import Integral
 from typing import ClassVar
 
@@ -86,7 +87,4 @@ class CNN(BaseEstimator):
 def linear(input_shape):
     """A linear split of all numbers of a sample."""
     nn = with_torch("torch.nn")
-    n_features = 1
-    for size in input_shape:
-        n_features *= size
-    return nn.Sequential(nn.Flatten(), nn.Linear(n_features, 1))
+    return nn.Sequential(nn.Flatten(), nn.Linear(prod(input_shape), 1))

@@ -1,7 +1,6 @@
 """Choice of C by cross-validation."""
 
 from collections.abc import Iterable
-from copy import deepcopy
 from functools import wraps
 from typing import ClassVar
 
@@ -273,9 +272,9 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self._estimator())
         tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = deepcopy(inner.classifier_tags)
-        tags.regressor_tags = deepcopy(inner.regressor_tags)
-        tags.target_tags = deepcopy(inner.target_tags)
+        tags.classifier_tags = inner.classifier_tags
+        tags.regressor_tags = inner.regressor_tags
+        tags.target_tags = inner.target_tags
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
