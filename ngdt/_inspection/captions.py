@@ -14,7 +14,7 @@ from ngdt._core.tree import Tree
 from ngdt._encoding.table import Feature
 from ngdt._inspection.pipelines import names_out, transform, units_of, unwrap
 from ngdt._inspection.sample_summary import SampleSummary
-from ngdt._util.validation import check_matrix
+from ngdt._util.validation import check_matrix, hint_at_inner
 
 # Rounding errors of scaled numbers, relative to numbers before. A scaler may work in float32.
 _ROUNDING = 8 * np.finfo(np.float32).eps
@@ -187,13 +187,8 @@ def tree_of(model):
     tree = getattr(model, "tree_", None)
     if not isinstance(tree, Tree):
         hint = "" if tree is None else ": convert it by Tree.from_sklearn first"
-        for name in ("regressor_", "estimator_", "best_estimator_", "estimator"):
-            if hasattr(model, name):
-                hint = f": pass the fitted estimator in it, {name}"
-                break
-        raise TypeError(
-            f"model must be a Tree or a fitted ngdt estimator, got {type(model).__name__}{hint}"
-        )
+        raise TypeError("model must be a Tree or a fitted ngdt estimator, got "
+                        f"{type(model).__name__}{hint_at_inner(model) or hint}")
     return tree
 
 

@@ -63,6 +63,13 @@ def did_you_mean(given, known):
     return f" Did you mean {names[close[0]]!r}?" if close else ""
 
 
+def hint_at_inner(model):
+    """A hint at the fitted estimator in a model of another kind; empty if it has none."""
+    names = ("regressor_", "estimator_", "best_estimator_", "estimator")
+    found = [name for name in names if hasattr(model, name)]
+    return f": pass the fitted estimator in it, {found[0]}" if found else ""
+
+
 def check_number(name, value):
     """Return a number; raise a TypeError that names the parameter if it is none.
 

@@ -94,8 +94,13 @@ def prune_equal_leaves(tree, X, y, *, loss="log", sample_weight=None):
     """
     leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
     predicted = _predicted(tree, loss)
-    replacement = _merged(tree, lambda left, right: _are_equal(tree, predicted, left, right))
-    return _replace_by_leaves(tree, replacement, leaf, y, weight, loss)
+
+    def are_equal(left, right):
+        return (predicted[left] == predicted[right]).all() or all(
+            np.array_equal(each[left], each[right])
+            for each in tree.leaf_arrays().values() if each is not None)
+
+    return _replace_by_leaves(tree, _merged(tree, are_equal), leaf, y, weight, loss)
 
 
 def merge_same_leaves(tree):
@@ -169,13 +174,6 @@ def _predicted(tree, loss):
     is_linear = np.isnan(values).any(axis=1)[:, None]
     predicted = loss.decode(np.where(is_linear, 0.0, values))
     return np.where(is_linear, np.nan, predicted)
-
-
-def _are_equal(tree, predicted, left, right):
-    """Return whether two leaves predict the same for every sample."""
-    return (predicted[left] == predicted[right]).all() or all(
-        np.array_equal(each[left], each[right])
-        for each in tree.leaf_arrays().values() if each is not None)
 
 
 def _replace_by_leaves(tree, replacement, leaf, y, weight, loss):

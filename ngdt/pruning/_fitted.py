@@ -1,5 +1,7 @@
 """Changes of a fitted tree that its user asks for."""
 
+from ngdt._util.validation import hint_at_inner
+
 
 def prune_at(model, nodes):
     """Turn splits of a fitted tree into leaves, without training data.
@@ -114,15 +116,11 @@ def _check_tree_estimator(model):
     """The model itself, if it is an estimator of a single tree."""
     if hasattr(model, "_pruned_at"):
         return model
-    hint = ""
+    hint = hint_at_inner(model)
     if hasattr(model, "estimators_"):
         hint = ": pass one of its trees, such as estimators_[0]"
     elif hasattr(model, "steps"):
         hint = ": pass its last step, model[-1], and data that the others have transformed"
-    else:
-        for name in ("best_estimator_", "estimator_"):
-            if hasattr(model, name):
-                hint = f": pass the fitted estimator in it, {name}"
     raise TypeError(
         "model must be a fitted ObliqueTreeClassifier or ObliqueTreeRegressor, got "
         f"{type(model).__name__}{hint}")
