@@ -137,6 +137,23 @@ class _Shares:
         return flat.reshape(*values.shape[:-1], self.n_columns)
 
 
+def used_features(tree):
+    """The features that have a weight in a split or a slope in a leaf, ascending.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    ndarray of int
+    """
+    used = tree.sparsify().weights.indices
+    if tree.slopes is not None:
+        used = np.append(used, np.flatnonzero(tree.slopes.any(axis=(0, 1))))
+    return np.unique(used)
+
+
 def effects(weights, std):
     """Absolute weights times standard deviations: how much each feature moves a weighted sum.
 

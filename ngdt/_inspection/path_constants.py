@@ -4,6 +4,23 @@ from dataclasses import replace
 
 import numpy as np
 
+from ngdt._inspection.captions import captions_of
+
+
+def readable_captions(model, **parameters):
+    """Captions of a model for readers: those of `captions_of`, by `without_constants`.
+
+    Parameters
+    ----------
+    model, **parameters
+        As for `captions_of`.
+
+    Returns
+    -------
+    Captions
+    """
+    return without_constants(captions_of(model, **parameters))
+
 
 def without_constants(captions):
     """Captions of the same tree whose linear leaves have no term that is constant on their path.
@@ -83,21 +100,15 @@ def _allowed_states(tree, columns):
             yield ~node, allowed
             continue
         weights = tree.dense_weights([node])[0]
-        used = set(column_of[np.flatnonzero(weights)].tolist())
-        column = used.pop() if len(used) == 1 else None
+        used = np.flatnonzero(weights)
+        of_columns = set(column_of[used].tolist())
         for is_left in (True, False):
             below = allowed
-            if column is not None:
+            if len(of_columns) == 1:
+                (column,) = of_columns
                 features, states, _ = columns[column]
-                before = allowed.get(column, np.ones(len(states), dtype=bool))
-                goes = _goes(states, weights[features], tree.thresholds[node], is_left)
-                below = allowed | {column: before & goes}
+                scores = states[:, np.isin(features, used)] @ weights[used]
+                may_go = np.isnan(scores) | ((scores <= tree.thresholds[node]) == is_left)
+                below = allowed | {column: allowed.get(column, True) & may_go}
             children = tree.children_left if is_left else tree.children_right
             stack.append((int(children[node]), below))
-
-
-def _goes(states, weights, threshold, is_left):
-    """Whether a sample in a state may go to a side."""
-    used = np.flatnonzero(weights)
-    scores = states[:, used] @ weights[used]
-    return np.isnan(scores) | ((scores <= threshold) == is_left)

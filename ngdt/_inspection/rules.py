@@ -56,12 +56,6 @@ class Rule:
         """True if the rule compares a single feature with a limit."""
         return len(self.weights) == 1 and not self.hidden and abs(self.weights[0]) == 1
 
-    @property
-    def comparison(self):
-        """The relation of samples of the left child of a condition, "<=" or ">=", and the limit."""
-        (sign,) = self.weights
-        return "<=" if sign > 0 else ">=", sign * self.threshold
-
 
 @dataclass(frozen=True)
 class CategoryRule:
@@ -82,11 +76,6 @@ class CategoryRule:
     categories: list
     is_left: bool
     other: str | None = None
-
-    @property
-    def is_negation(self):
-        """True if the condition of the left child says what samples are not."""
-        return not self.is_left and self.other is None
 
     def text(self, left):
         """The condition that samples of the left or of the right child meet."""
@@ -464,15 +453,11 @@ class Condition:
     is_certain: bool = True
     or_missing: bool = False
 
-    @property
-    def is_upper(self):
-        """Return whether the limit is an upper one."""
-        return self.relation.startswith("<")
-
     def __str__(self):
         if not self.relation:
             return self.subject
-        return f"{self.subject} {self.relation} {format_number(self.limit)}{self.addition}"
+        addition = " (or missing)" if self.or_missing else ""
+        return f"{self.subject} {self.relation} {format_number(self.limit)}{addition}"
 
     @property
     def typeset(self):
@@ -480,12 +465,8 @@ class Condition:
         if not self.relation:
             return self.subject
         limit = format_number(self.limit).replace("-", "−")
-        return f"{self.subject} {_SIGNS[self.relation]} {limit}{self.addition}"
-
-    @property
-    def addition(self):
-        """Text after the limit."""
-        return " (or missing)" if self.or_missing else ""
+        addition = " (or missing)" if self.or_missing else ""
+        return f"{self.subject} {_SIGNS[self.relation]} {limit}{addition}"
 
 
 def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
@@ -510,7 +491,8 @@ def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
     rule = rule_of(captions, node, n_terms, digits)
     if rule.is_condition:
         subject = one_line(captions.feature_names[rule.features[0]])
-        relation, limit = rule.comparison
+        (sign,) = rule.weights
+        relation, limit = "<=" if sign > 0 else ">=", sign * rule.threshold
     else:
         terms = " ".join(
             f"{'-' if weight < 0 else '+'} {format_number(abs(weight))} * {factor(captions, j)}"
@@ -543,7 +525,7 @@ def is_left_first(captions, node):
     samples are not.
     """
     rule = category_rule_of(captions, node)
-    return rule is None or not rule.is_negation
+    return rule is None or rule.is_left or rule.other is not None
 
 
 def is_sum(captions, node):

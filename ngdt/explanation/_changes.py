@@ -1,7 +1,6 @@
 """Changes of a sample that lead to another prediction: what they change, and how far."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from ngdt._encoding.categories import category_text
 from ngdt._encoding.columns import column_indices
 from ngdt._inspection.rules import one_line
 from ngdt._util.numbers import exact, format_number, format_value, shortest, whole_digits
-from ngdt.explanation._context import DIGITS, Prediction, Row, deviations
+from ngdt.explanation._context import DIGITS, Prediction, deviations
 
 # By how much a new value may be rounded, in standard deviations.
 MAX_ROUNDING = 0.2
@@ -88,47 +87,26 @@ def _written(value, other=None):
     return format_number(exact(value)) if text == other else text
 
 
-@dataclass(frozen=True, eq=False)
 class Columns:
     """The columns of a sample, and the features that they are encoded as.
 
-    Attributes
+    Parameters
     ----------
     context : Context
     row : Row
         The sample.
-    is_free : ndarray of bool, shape (n_columns,)
-        The columns that may change.
+    fixed : array-like
+        Names or indices of the columns that may not change, or a mask.
     """
 
-    context: Any
-    row: Row
-    is_free: np.ndarray
-
-    @classmethod
-    def of(cls, context, row, fixed):
-        """The columns of a sample, of which some are fixed.
-
-        Parameters
-        ----------
-        context : Context
-        row : Row
-        fixed : array-like
-            Names or indices of columns, or a mask.
-        """
+    def __init__(self, context, row, fixed):
         names = context.captions.column_names
-        is_free = np.ones(len(names), dtype=bool)
-        is_free[column_indices("fixed", fixed, names)] = False
-        return cls(context, row, is_free)
-
-    @property
-    def x(self):
-        """The sample, encoded."""
-        return self.row.x
+        self.context, self.row, self._is_free = context, row, np.ones(len(names), dtype=bool)
+        self._is_free[column_indices("fixed", fixed, names)] = False
 
     def name_of(self, feature):
         """Name of the column of a feature."""
-        return self.context.column_name(self.context.features[feature].column)
+        return self.context.captions.column_names[self.context.features[feature].column]
 
     def numbers(self):
         """Features that are numbers of free columns, and whether each is missing.
@@ -142,17 +120,15 @@ class Columns:
     def _of_kind(self, kind):
         """Features of this kind of the free columns."""
         return np.array([j for j, feature in enumerate(self.context.features)
-                         if feature.kind == kind and self.is_free[feature.column]], dtype=int)
+                         if feature.kind == kind and self._is_free[feature.column]], dtype=int)
 
     def _is_gap(self, feature):
         return self.context.features[feature].column in self.row.gaps
 
     def filled(self, feature):
         """The sample with the mean in place of a missing number."""
-        column, x = self.context.features[feature].column, self.x.copy()
-        for j, each in enumerate(self.context.features):
-            if each.column == column and each.kind == "missing":
-                x[j] = 0.0
+        column, x = self.context.features[feature].column, self.row.x.copy()
+        x[[each[:2] == (column, "missing") for each in self.context.features]] = 0.0
         return x
 
     def with_other_values(self):
@@ -170,7 +146,7 @@ class Columns:
         context, numbers = self.context, self._of_kind("number")
         for j in numbers[context.is_binary[numbers]]:
             is_gap = self._is_gap(j)
-            start = self.filled(j) if is_gap else self.x
+            start = self.filled(j) if is_gap else self.row.x
             for value in (context.low[j], context.high[j]):
                 if is_gap or value != start[j]:
                     sample = start.copy()
@@ -188,20 +164,15 @@ class Columns:
             samples = []
             for j in indicators:
                 for group, number in ((features[j].categories, 1.0), (features[j].others, 0.0)):
-                    if self.x[j] == number and group:
-                        before = _category(group)
+                    if self.row.x[j] == number and group:
+                        before = group[0] if len(group) == 1 else _Rare("rare")
                     elif group and group[0] is not None:
-                        sample = self.x.copy()
+                        sample = self.row.x.copy()
                         sample[indicators] = 0.0
                         sample[j] = number
                         samples.append((group[0], sample))
             for value, sample in samples:
                 yield column, before, value, sample
-
-
-def _category(group):
-    """The category of a group; rare ones share one."""
-    return group[0] if len(group) == 1 else _Rare("rare")
 
 
 def changes_of_one_column(columns, predict, nearest_on_axes):
@@ -222,8 +193,8 @@ def changes_of_one_column(columns, predict, nearest_on_axes):
     """
     numbers, is_gap = columns.numbers()
     found = [
-        _change_of_number(columns, predict, columns.x, feature, value)
-        for feature, value in nearest_on_axes(columns.x, numbers[~is_gap]).items()]
+        _change_of_number(columns, predict, columns.row.x, feature, value)
+        for feature, value in nearest_on_axes(columns.row.x, numbers[~is_gap]).items()]
     found.sort(key=lambda change: change.distance)
     for feature in numbers[is_gap]:
         start = columns.filled(feature)
@@ -233,7 +204,7 @@ def changes_of_one_column(columns, predict, nearest_on_axes):
     for column, before, value, sample in columns.with_other_values():
         (prediction,), (is_met,) = predict(sample[None])
         if is_met:
-            name = columns.context.column_name(column)
+            name = columns.context.captions.column_names[column]
             found.append(Change({name: value}, {name: before}, np.nan, prediction, sample,
                                 {name: _written(value)}))
     return found
@@ -270,16 +241,16 @@ def change_of_all_numbers(columns, predict, nearest):
     Change or None
     """
     numbers, is_gap = columns.numbers()
-    scale = np.zeros(len(columns.x))
+    scale = np.zeros(len(columns.row.x))
     free = numbers[~is_gap]
     scale[free] = columns.context.std[free]
-    sample, distance = nearest(columns.x, scale)
+    sample, distance = nearest(columns.row.x, scale)
     if sample is None:
         return None
     lengths = _lengths(columns, sample)
     moved = [j for j in np.argsort(-lengths, kind="stable").tolist() if lengths[j] > 0]
     values = {columns.name_of(j): float(sample[j]) for j in moved}
-    before = {columns.name_of(j): float(columns.x[j]) for j in moved}
+    before = {columns.name_of(j): float(columns.row.x[j]) for j in moved}
     return Change(
         values, before, distance, predict(sample[None])[0][0], sample,
         {name: _rounded_away(value, before[name]) for name, value in values.items()})
@@ -294,6 +265,6 @@ def _rounded_away(value, before):
 
 def _lengths(columns, sample):
     """Change of each feature, in standard deviations; infinite for those that did not vary."""
-    change, std = np.abs(sample - columns.x), columns.context.std
+    change, std = np.abs(sample - columns.row.x), columns.context.std
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(change == 0, 0.0, change / std)

@@ -1,6 +1,5 @@
 """Context of the explanations of a model: names, moments of the features, kind of the outputs."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -8,7 +7,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from ngdt._inspection.captions import Captions
 from ngdt._inspection.rules import factor
 from ngdt._util.numbers import format_number, format_value
 from ngdt.explanation._sums import Names
@@ -45,14 +43,18 @@ class Prediction(NamedTuple):
         return ", ".join(format_value(value) for value in np.ravel(self.value).tolist())
 
 
-@dataclass(frozen=True, eq=False)
 class Context:
     """A model as its explanations see it.
 
-    Attributes
+    Parameters
     ----------
+    models : list of estimators
+        The tree, or the trees of a forest. Fitted, on the same table.
     captions : Captions
         Names. Those of a forest hold its first tree.
+
+    Attributes
+    ----------
     features : list of Feature
         What the encoded features mean.
     classes : ndarray or None
@@ -63,36 +65,17 @@ class Context:
         The features that were whole numbers there.
     """
 
-    captions: Captions
-    features: list
-    classes: np.ndarray | None
-    mean: np.ndarray
-    std: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    is_whole: np.ndarray
-
-    @classmethod
-    def of(cls, models, captions):
-        """The context of a tree, or of the trees of a forest.
-
-        Parameters
-        ----------
-        models : list of estimators
-            Fitted, on the same table.
-        captions : Captions
-        """
-        # Those of the estimators: the summary of the captions is gone once tree_ has been replaced.
-        summaries = [model._sample_summary for model in models]
-        mean, std = (np.mean([getattr(each, name) for each in summaries], axis=0)
-                     for name in ("mean", "std"))
-        table = models[0]._table
-        return cls(
-            captions, table.features, getattr(models[0], "classes_", None), mean, std,
-            np.min([each.low for each in summaries], axis=0),
-            np.max([each.high for each in summaries], axis=0),
-            np.array([each.kind == "number" and each.column in table.whole
-                      for each in table.features]))
+    def __init__(self, models, captions):
+        # Those of the estimators: that of the captions is gone once tree_ has been replaced.
+        summaries, table = [model._sample_summary for model in models], models[0]._table
+        self.captions, self.features = captions, table.features
+        self.classes = getattr(models[0], "classes_", None)
+        self.mean, self.std = (np.mean([getattr(each, name) for each in summaries], axis=0)
+                               for name in ("mean", "std"))
+        self.low = np.min([each.low for each in summaries], axis=0)
+        self.high = np.max([each.high for each in summaries], axis=0)
+        self.is_whole = np.array([each.kind == "number" and each.column in table.whole
+                                  for each in table.features])
 
     @cached_property
     def is_binary(self):
@@ -103,10 +86,6 @@ class Context:
         # A missing bool is a number between them.
         has_two_values[[*self.captions.booleans]] = True
         return (self.low < self.high) & has_two_values
-
-    def column_name(self, column):
-        """Name of a column of the table."""
-        return self.captions.column_names[column]
 
     def prediction(self, outputs, is_proba=False):
         """The prediction of outputs of a tree, or of a forest, for which they are probabilities.
@@ -155,7 +134,7 @@ class Row(NamedTuple):
         Names
         """
         features, captions = context.features, context.captions
-        columns = [context.column_name(each.column) for each in features]
+        columns = [captions.column_names[each.column] for each in features]
         names = [
             f"{factor(captions, j)} (missing)"
             if each.kind == "number" and each.column in self.gaps else factor(captions, j)

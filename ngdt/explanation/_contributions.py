@@ -6,8 +6,6 @@ among the terms of the decision. A linear leaf goes on from the mean of its trai
 sample, in a straight line.
 """
 
-from functools import cache
-
 import numpy as np
 from scipy.special import softmax
 
@@ -43,15 +41,9 @@ def values_at_nodes(tree, n_samples_at_leaf, leaf_means, is_classifier):
 
 # Largest term of a split: sums of them are finite.
 _LARGEST_TERM = 1e300
-# Number of points between the mean of a leaf and a sample at which probabilities are evaluated.
-_N_POINTS = 32
-
-
-@cache
-def _quadrature():
-    """Points in [0, 1], and their weights."""
-    points, weights = np.polynomial.legendre.leggauss(_N_POINTS)
-    return (1.0 + points) / 2, weights / 2
+# Points between -1, the mean of a leaf, and 1, a sample, at which probabilities are evaluated, and
+# their weights, which add up to 2.
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 
 def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
@@ -84,8 +76,8 @@ def contributions_of_leaf(tree, leaf, x, leaf_mean, is_classifier):
             return np.zeros_like(terms)
     if not is_classifier:
         return terms
-    points, weights = _quadrature()
-    proba = softmax(start + np.outer(points, change), axis=1)
+    weights = _WEIGHTS / 2
+    proba = softmax(start + np.outer((1.0 + _POINTS) / 2, change), axis=1)
     return terms @ (np.diag(weights @ proba) - proba.T @ (weights[:, None] * proba))
 
 

@@ -1,7 +1,7 @@
 """Base of the explanations of trees and of forests."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,9 +14,9 @@ class Explanation(ABC):
     """The explanation of one prediction."""
 
     prediction: Prediction
-    _context: Context = field(compare=False)
-    _row: Row = field(compare=False)
-    _outputs: np.ndarray = field(compare=False)
+    _context: Context
+    _row: Row
+    _outputs: np.ndarray
 
     @property
     def _best(self):

@@ -1,7 +1,7 @@
 """Explanations of the predictions of a forest."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,8 @@ from ngdt.explanation._contributions import (
     values_at_nodes,
 )
 from ngdt.explanation._explanations import Explanation, Explanations
-from ngdt.explanation._goals import class_goal, range_goal
-from ngdt.explanation._regions import whole_values
+from ngdt.explanation._goals import ClassGoal, RangeGoal
+from ngdt.explanation._regions import rounding_errors, whole_values
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import CHANGES_UNKNOWN, change_lines, term_lines
 
@@ -68,8 +68,8 @@ class ForestExplanation(Explanation):
     base: np.ndarray
     contributions: np.ndarray
     within_leaves: np.ndarray
-    _trees: tuple = field(compare=False)
-    _mean: Any = field(compare=False)
+    _trees: tuple
+    _mean: Any
 
     @property
     def _has_constant_leaves(self):
@@ -104,15 +104,15 @@ class ForestExplanation(Explanation):
             raise ValueError(
                 "changes are not known for forests of trees with linear leaves: train one with "
                 "leaf='constant'")
-        goal = range_goal(self._outputs, target) if context.classes is None else (
-            class_goal(context.classes, self._best, target))
+        goal = RangeGoal(self._outputs, target) if context.classes is None else (
+            ClassGoal(context.classes, self._best, target))
         limits = (context.low, context.high) if within_range else (-np.inf, np.inf)
 
         def meets(points):
             return goal.accepts(None, self._mean(np.ascontiguousarray(points)))
 
         return changes_of_one_column(
-            Columns.of(context, self._row, fixed), partial(self._predict, goal),
+            Columns(context, self._row, fixed), partial(self._predict, goal),
             partial(nearest_on_axes, self._trees, meets, context.std, limits=limits,
                     is_whole=context.is_whole))
 
@@ -209,7 +209,7 @@ def explain_forest(forest, X, feature_names=None):
 def _explain_rows(forest, X, feature_names):
     forest._check_trees_are_trained("explain")
     trees, ensemble = forest.estimators_, forest._ensemble()
-    context = Context.of(trees, captions_of(trees[0], feature_names=feature_names))
+    context = Context(trees, captions_of(trees[0], feature_names=feature_names))
     leaf_means = [each._sample_summary.leaf_means for each in trees]
     values = [
         values_at_nodes(each.tree_, each.n_node_samples[each.tree_.n_internal:], means,
@@ -279,7 +279,8 @@ def nearest_on_axes(trees, meets, unit, x, features, limits, is_whole=None):
         New value by feature, for those of which some value meets the goal.
     """
     scores = [tree.scores(x[None])[0] for tree in trees]
-    errors = [_rounding_errors(tree, np.abs(x) + unit) for tree in trees]
+    errors = [rounding_errors(tree.dense_weights(slice(None)), np.abs(x) + unit,
+                              np.abs(tree.thresholds)) for tree in trees]
     low, high = (np.broadcast_to(end, x.shape) for end in limits)
     low, high, found = np.minimum(low, x), np.maximum(high, x), {}
     for feature in features.tolist():
@@ -309,10 +310,3 @@ def _boundaries(tree, feature, scores, errors, value):
     steps = -scores[used] / weights[used]
     away = errors[used] / np.abs(weights[used])
     return np.concatenate([value + steps + margin * away for margin in _MARGINS])
-
-
-def _rounding_errors(tree, size):
-    """Bounds of the rounding errors of the scores of samples of some size."""
-    weights = np.abs(tree.dense_weights(slice(None)))
-    size = weights @ size + np.abs(tree.thresholds)
-    return (np.count_nonzero(weights, axis=1) + 2) * np.finfo(float).eps * size

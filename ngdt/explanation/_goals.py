@@ -6,16 +6,26 @@ from numbers import Real
 import numpy as np
 
 
-@dataclass(frozen=True, eq=False)
 class ClassGoal:
     """A class of several.
 
-    Attributes
+    Parameters
     ----------
-    wanted : ndarray of bool, shape (n_classes,)
+    classes : ndarray
+    best : int
+        Index of the class that is predicted.
+    target : label or None
+        None stands for all other classes.
     """
 
-    wanted: np.ndarray
+    def __init__(self, classes, best, target):
+        self.wanted = np.arange(len(classes)) != best if target is None else classes == target
+        if np.shape(self.wanted) != classes.shape or (target is not None and not self.wanted.any()):
+            raise ValueError(
+                f"target must be one of the classes {classes.tolist()}, got {target!r}")
+        if self.wanted[best]:
+            raise ValueError(
+                f"target must be another class than the predicted one, got {target!r}")
 
     def accepts(self, leaf, outputs):
         """Return whether samples of these leaves and outputs meet the goal, bool of shape (n,)."""
@@ -47,17 +57,28 @@ class ClassGoal:
                    np.abs(values[k]) + np.abs(others), True)
 
 
-@dataclass(frozen=True)
 class RangeGoal:
     """A number from a range.
 
-    Attributes
+    Parameters
     ----------
-    low, high : float
+    outputs : ndarray of shape (n_outputs,)
+        The prediction.
+    target : tuple of (float, float)
     """
 
-    low: float
-    high: float
+    def __init__(self, outputs, target):
+        if len(outputs) > 1:
+            raise ValueError(f"target needs a model of a single target, not of {len(outputs)}")
+        is_range = np.shape(target) == (2,) and all(isinstance(end, Real) for end in target)
+        if not (is_range and target[0] <= target[1]):
+            raise ValueError(
+                "target must be a range of predictions (low, high), whose ends may be infinite, "
+                f"got {target!r}")
+        if target[0] <= outputs[0] <= target[1]:
+            raise ValueError(
+                f"target must not contain the prediction {outputs[0]:g}, got {target!r}")
+        self.low, self.high = map(float, target)
 
     def accepts(self, leaf, outputs):
         """Return whether samples meet the goal, as for `ClassGoal`."""
@@ -94,58 +115,3 @@ class LeafGoal:
     def accepts(self, leaf, outputs):
         """Return whether samples meet the goal, as for `ClassGoal`."""
         return leaf != self.leaf
-
-    def conditions(self, tree, leaf):
-        """Sets of inequalities, as for `ClassGoal`."""
-        if leaf != self.leaf:
-            yield np.empty((0, tree.n_features)), np.empty(0), np.empty(0), False
-
-
-def class_goal(classes, best, target):
-    """The goal of a change for classification.
-
-    Parameters
-    ----------
-    classes : ndarray
-    best : int
-        Index of the class that is predicted.
-    target : label or None
-        None stands for all other classes.
-
-    Returns
-    -------
-    ClassGoal
-    """
-    if target is None:
-        return ClassGoal(np.arange(len(classes)) != best)
-    wanted = classes == target
-    if np.shape(wanted) != classes.shape or not wanted.any():
-        raise ValueError(f"target must be one of the classes {classes.tolist()}, got {target!r}")
-    if wanted[best]:
-        raise ValueError(f"target must be another class than the predicted one, got {target!r}")
-    return ClassGoal(wanted)
-
-
-def range_goal(outputs, target):
-    """The goal of a change for regression.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_outputs,)
-        The prediction.
-    target : tuple of (float, float)
-
-    Returns
-    -------
-    RangeGoal
-    """
-    if len(outputs) > 1:
-        raise ValueError(f"target needs a model of a single target, not of {len(outputs)}")
-    is_range = np.shape(target) == (2,) and all(isinstance(end, Real) for end in target)
-    if not (is_range and target[0] <= target[1]):
-        raise ValueError(
-            "target must be a range of predictions (low, high), whose ends may be infinite, "
-            f"got {target!r}")
-    if target[0] <= outputs[0] <= target[1]:
-        raise ValueError(f"target must not contain the prediction {outputs[0]:g}, got {target!r}")
-    return RangeGoal(float(target[0]), float(target[1]))

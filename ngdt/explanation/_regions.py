@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgWarning
 from scipy.optimize import lsq_linear, nnls
 
 from ngdt._core.structure import paths
+from ngdt.explanation._goals import LeafGoal
 
 # Distances from a boundary that are tried, in units of the rounding error of the sum.
 _MARGINS = (0.0, 1.0, 16.0, 256.0, 4096.0, 65536.0)
@@ -47,8 +48,7 @@ class Region(NamedTuple):
 
     def rounding_errors(self, x):
         """Bounds of the rounding errors of the sums of the inequalities."""
-        size = np.abs(self.A) @ (np.abs(x) + self.unit) + self.size
-        return (np.count_nonzero(self.A, axis=1) + 2) * np.finfo(float).eps * size
+        return rounding_errors(self.A, np.abs(x) + self.unit, self.size)
 
     def room(self, x, margin):
         """Slack of a sample in each inequality, with a margin in units of the rounding error."""
@@ -78,6 +78,24 @@ class Region(NamedTuple):
         high = np.where(slope > 0, end, np.inf).min(axis=0, initial=np.inf)
         is_reached = (low <= high) & (holds[:, None] | (slope != 0)).all(axis=0)
         return np.where(is_reached, np.clip(0.0, low, high), np.nan)
+
+
+def rounding_errors(weights, size, constants):
+    """Bounds of the rounding errors of sums, of samples of some size and of constants.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_sums, n_features)
+    size : ndarray of shape (n_features,)
+    constants : ndarray of shape (n_sums,)
+        Absolute values.
+
+    Returns
+    -------
+    ndarray of shape (n_sums,)
+    """
+    size = np.abs(weights) @ size + constants
+    return (np.count_nonzero(weights, axis=1) + 2) * np.finfo(float).eps * size
 
 
 def inequalities(tree, leaf):
@@ -140,7 +158,7 @@ class Regions:
         Region
         """
         tree = self.tree
-        if tree.slopes is None:
+        if tree.slopes is None or isinstance(self.goal, LeafGoal):
             if not self.goal.accepts(np.array([leaf]), tree.values[[leaf]])[0]:
                 return
             conditions = [(np.empty((0, tree.n_features)), np.empty(0), np.empty(0), False)]

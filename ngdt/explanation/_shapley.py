@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from ngdt._core.tree import Tree
+from ngdt._inspection.importances import used_features
 
 # Most columns that a tree may use: predictions for all subsets of these are made.
 MAX_COLUMNS = 12
@@ -42,7 +43,7 @@ def shapley_values(trees, table, X, background, is_classifier):
     column_of = np.array([feature.column for feature in table.features])
     total = np.zeros((X.shape[0], len(table.names), trees[0].n_outputs))
     for tree in trees:
-        used = np.flatnonzero(_uses(tree))
+        used = used_features(tree)
         columns = np.unique(column_of[used])
         if len(columns) > MAX_COLUMNS:
             predict = "predict_proba" if is_classifier else "predict"
@@ -62,16 +63,6 @@ def shapley_values(trees, table, X, background, is_classifier):
 def _dense(X, features):
     X = X[:, features]
     return X.toarray() if sparse.issparse(X) else X
-
-
-def _uses(tree):
-    """Mask of the features that a tree uses."""
-    uses = np.zeros(tree.n_features, dtype=bool)
-    if tree.n_internal:
-        uses |= (tree.dense_weights(slice(None)) != 0).any(axis=0)
-    if tree.slopes is not None:
-        uses |= (tree.slopes != 0).any(axis=(0, 1))
-    return uses
 
 
 def _narrowed(tree, used):

@@ -10,7 +10,7 @@ from ngdt._inspection.captions import captions_of
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations
-from ngdt.explanation._goals import LeafGoal, class_goal, range_goal
+from ngdt.explanation._goals import ClassGoal, LeafGoal, RangeGoal
 from ngdt.explanation._regions import Regions
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import answers_of, leaf_title, text_of_tree, title_of
@@ -92,12 +92,12 @@ class TreeExplanation(Explanation):
         if self._context.classes is None:
             if target is None:
                 return LeafGoal(self.leaf)
-            return range_goal(self._outputs, target)
+            return RangeGoal(self._outputs, target)
         if not self._knows_changes:
             raise ValueError(
                 "changes of the class are not known for linear leaves whose logits are cut at "
                 "ranges: replace tree_ by one without ranges")
-        return class_goal(self._context.classes, self._best, target)
+        return ClassGoal(self._context.classes, self._best, target)
 
     def changes_of_one_column(self, target=None, fixed=(), within_range=True):
         """The smallest change of each single column that changes the prediction.
@@ -155,7 +155,7 @@ class TreeExplanation(Explanation):
         """The columns that may change, and the regions to be reached."""
         context = self._context
         limits = {"low": context.low, "high": context.high} if within_range else {}
-        return (Columns.of(context, self._row, fixed),
+        return (Columns(context, self._row, fixed),
                 Regions(context.captions.tree, self._goal(target), context.std, **limits,
                         is_whole=context.is_whole))
 
@@ -236,7 +236,7 @@ def explain_tree(model, X, feature_names=None):
 
 def _explain_rows(model, X, feature_names):
     captions = captions_of(model, feature_names=feature_names)
-    context, (X, rows) = Context.of([model], captions), encoded_rows(model, X)
+    context, (X, rows) = Context([model], captions), encoded_rows(model, X)
     data = captions.tree.samples_of(X)
     leaf = captions.tree.apply_samples(data)
     outputs = captions.tree.leaf_predictions(leaf, data)

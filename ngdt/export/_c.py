@@ -6,7 +6,7 @@ from string import Template
 from ngdt.export import _c_code as code
 from ngdt.export._c_data import TYPES, CData
 from ngdt.export._c_sample import CSample
-from ngdt.export._model import exported_model
+from ngdt.export._model import ExportedModel
 
 
 def export_c(model, *, name="ngdt", dtype="double", header=False):
@@ -81,7 +81,7 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
         raise ValueError(f"name must be a C identifier, got {name!r}")
     if dtype not in TYPES:
         raise ValueError(f"dtype must be 'double' or 'float', got {dtype!r}")
-    exported = exported_model(model)
+    exported = ExportedModel(model)
     sample, data = CSample(exported, name, dtype), CData(exported, name, dtype)
     is_classifier = exported.classes is not None
     prototypes = code.CLASSIFIER_PROTOTYPES if is_classifier else code.REGRESSOR_PROTOTYPES

@@ -5,7 +5,7 @@ from scipy.special import softmax
 
 from ngdt._core.structure import finite_ranges
 from ngdt._core.tree_arrays import SPARSE_SHARE
-from ngdt.export._model import leaf_values
+from ngdt.export._model import leaf_values, rounded
 
 TYPES = {"double": np.float64, "float": np.float32}
 _PER_LINE = 8       # numbers
@@ -35,11 +35,7 @@ class CData:
             first_node, first_leaf = first_node + tree.n_internal, first_leaf + tree.n_leaves
         for tree in model.trees:
             self._add_leaves(tree, model.averages_probabilities)
-
-    @property
-    def has_slopes(self):
-        """Return whether some leaf is linear."""
-        return len(self._rows) > len(self.thresholds)
+        self.has_slopes = len(self._rows) > len(self.thresholds)
 
     def _add_nodes(self, tree, first_node, first_leaf):
         children = np.stack([tree.children_left, tree.children_right], axis=1)
@@ -146,15 +142,10 @@ def literals(values, dtype):
     -------
     list of str
     """
-    values = np.asarray(values, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        rounded = values.astype(TYPES[dtype])
-    if np.isinf(rounded[np.isfinite(values)]).any():
-        raise ValueError("model has numbers that are too large for float: use dtype='double'")
     suffix = "f" if dtype == "float" else ""
     return [
         f"{number}{suffix}" if np.isfinite(number) else "INFINITY" if number > 0 else
-        "-INFINITY" for number in rounded]
+        "-INFINITY" for number in rounded(values, TYPES[dtype])]
 
 
 def string(text):

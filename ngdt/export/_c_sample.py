@@ -7,7 +7,7 @@ from string import Template
 from ngdt._inspection.rules import one_line
 from ngdt.export import _c_code as code
 from ngdt.export._c_data import definition, literals, string
-from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
+from ngdt.export._encoded_columns import CategoryColumn
 from ngdt.export._parts import check_writable, writable
 
 # Words of C and C++, and macros of the headers and of compilers.
@@ -43,9 +43,8 @@ class CSample:
     """
 
     def __init__(self, model, name, dtype):
-        self._columns, self._name, self._dtype = encoded_columns(model), name, dtype
-        self._is_encoded = model.table is not None and (
-            bool(model.table.incomplete) or not model.table.is_identity)
+        self._columns, self._name, self._dtype = model.columns, name, dtype
+        self._is_encoded = model.is_encoded
         self._kinds = {each.is_text for each in self._columns if isinstance(each, CategoryColumn)}
         self.names = {
             "name": name, "real": dtype, "n_features": len(self._columns),

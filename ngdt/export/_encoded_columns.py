@@ -116,19 +116,20 @@ class CategoryColumn:
         return found
 
 
-def encoded_columns(model):
+def encoded_columns(table, names):
     """Columns that a model reads.
 
     Parameters
     ----------
-    model : ExportedModel
+    table : Table or None
+        Encoding of columns as features. None for a bare `Tree`, which reads features.
+    names : list of str
 
     Returns
     -------
     list of NumberColumn or CategoryColumn
         In the order of the table.
     """
-    table, names = model.table, model.column_names
     if table is None:
         return [NumberColumn(name, j) for j, name in enumerate(names)]
     first = len(table.numeric)

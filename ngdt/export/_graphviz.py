@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._core.structure import child_ids
-from ngdt._inspection.captions import captions_of
-from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.rules import first_condition, right_first
 from ngdt._util.numbers import place_between
 from ngdt._util.validation import check_counts
@@ -77,8 +76,8 @@ def export_graphviz(
     }
     """
     check_counts(max_depth=max_depth, n_terms=n_terms, digits=digits)
-    captions = without_constants(
-        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
+    captions = readable_captions(
+        model, feature_names=feature_names, class_names=class_names, X=X)
     tree, counts = captions.tree, captions.n_node_samples
     colors = _leaf_colors(captions) if filled else None
     children, lines, leaves = child_ids(tree).tolist(), [], []

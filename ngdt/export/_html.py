@@ -7,8 +7,7 @@ from importlib.resources import files
 from string import Template
 
 from ngdt._files.container import writing
-from ngdt._inspection.captions import captions_of
-from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import right_first
 from ngdt._util.numbers import count
@@ -82,15 +81,17 @@ def export_html(
     In a notebook, ``IPython.display.HTML(export_html(tree))`` shows it.
     """
     check_counts(digits=digits, max_depth=max_depth, unfolded=unfolded)
-    captions = without_constants(
-        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
+    captions = readable_captions(
+        model, feature_names=feature_names, class_names=class_names, X=X)
     nodes = NodeHtml(captions, terms_to_show(n_terms, captions.tree, 10), digits)
     script = _file("_tree.js")
+    # A browser runs the script with this hash, and no script that a name may contain.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = writable(Template(_file("_tree.html")).substitute(
         title=escaped(_title(model, captions.tree) if title is None else title),
         summary=escaped(_summary(captions)), key=nodes.key(),
         keys=_KEYS if captions.tree.n_internal else "",
-        remarks=escaped(nodes.remarks()), script=script, hash=_hash(script),
+        remarks=escaped(nodes.remarks()), script=script, hash=digest,
         items="\n".join(_items(captions, nodes, max_depth, unfolded))))
     if path is not None:
         with writing(path) as file:
@@ -101,11 +102,6 @@ def export_html(
 @cache
 def _file(name):
     return files("ngdt.export").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(script):
-    """Hash by which a browser runs this script, and no script that a name may contain."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _title(model, tree):

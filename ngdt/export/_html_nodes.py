@@ -6,10 +6,10 @@ import numpy as np
 
 from ngdt._core.structure import sums_below
 from ngdt._inspection.leaf_formulas import (
+    LinearTable,
     formula_of,
     has_log_odds,
     is_linear_model,
-    linear_table_of,
     log_odds_of,
 )
 from ngdt._inspection.rules import factor, first_condition, hidden_terms, is_sum, rule_of, terms_of
@@ -76,7 +76,7 @@ class NodeHtml:
 
     def _linear_model(self, number):
         """A linear model as a table, with a row for each feature."""
-        table = linear_table_of(self._captions, self._n_terms, self._digits)
+        table = LinearTable(self._captions, self._n_terms, self._digits)
         is_sum = not table.heads
         rows = [_row(map(_number, table.constants), "")]
         for name, numbers, weight, effect in zip(
@@ -152,12 +152,10 @@ class NodeHtml:
         if np.isnan(prediction).any():
             return []
         if self._captions.class_names is None:
-            return [f"mean {', '.join(map(self._value, prediction))}"]
+            values = (format_number(float(value), self._digits or 3) for value in prediction)
+            return [f"mean {', '.join(values)}"]
         best = prediction.argmax()
         return [f"{self._captions.class_names[best]}: {100 * prediction[best]:.3g} %"]
-
-    def _value(self, value):
-        return format_number(float(value), self._digits or 3)
 
     def _terms(self, weights, features, numbers):
         """The terms of a sum as a table."""

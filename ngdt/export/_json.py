@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 from scipy import sparse
 
-from ngdt.export._encoded_columns import NONE, UNKNOWN, NumberColumn, encoded_columns
-from ngdt.export._model import exported_model
+from ngdt.export._encoded_columns import NONE, UNKNOWN, NumberColumn
+from ngdt.export._model import ExportedModel
 
 
 def export_json(model, *, feature_names=None, indent=None):
@@ -75,10 +75,10 @@ def export_json(model, *, feature_names=None, indent=None):
     >>> text[:60]
     '{"format": "ngdt", "version": 2, "task": null, "classes": nu'
     """
-    exported = exported_model(model, feature_names)
+    exported = ExportedModel(model, feature_names)
     document = {
         "format": "ngdt", "version": 2, "task": exported.task, "classes": exported.classes,
-        "columns": [_column_object(column) for column in encoded_columns(exported)],
+        "columns": [_column_object(column) for column in exported.columns],
         "features": exported.feature_names,
         "trees": [_tree_object(tree) for tree in exported.trees]}
     try:

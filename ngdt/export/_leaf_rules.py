@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from ngdt._inspection.captions import captions_of
-from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.rules import condition_of
 from ngdt._util.validation import check_counts
 from ngdt.export._held_out import HeldOutLeaf, held_out_leaves
@@ -117,8 +116,8 @@ def export_rules(
     0.36
     """
     check_counts(n_terms=n_terms, digits=digits)
-    captions = without_constants(
-        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
+    captions = readable_captions(
+        model, feature_names=feature_names, class_names=class_names, X=X)
     m, counts, rules = captions.tree.n_internal, captions.n_node_samples, []
     checked = None if held_out is None else held_out_leaves(model, held_out)
     for leaf, path in paths(captions.tree):
@@ -154,4 +153,4 @@ def _implies(condition, other):
     if condition.limit == other.limit:
         return "=" not in condition.relation
     return condition.limit is not None and (
-        (condition.limit < other.limit) == condition.is_upper)
+        (condition.limit < other.limit) == condition.relation.startswith("<"))

@@ -1,7 +1,5 @@
 """Model to export: its trees, and the meaning of their features and classes."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
@@ -9,17 +7,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.structure import constant_predictions
 from ngdt._core.tree import Tree
-from ngdt._encoding.table import Table
 from ngdt._forest import ObliqueBoostingRegressor
 from ngdt._forest.base import ObliqueForest
 from ngdt._inspection.captions import captions_of, tree_of
 from ngdt._inspection.pipelines import transformers
+from ngdt.export._encoded_columns import CategoryColumn, encoded_columns
 from ngdt.path import TAOPathCV
 
 
-@dataclass(frozen=True)
 class ExportedModel:
     """Data of a model that exports for other programs need.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator, or Pipeline with no other step
+    feature_names : sequence of str, default=None
+        Names of the columns. None takes the names of the model.
 
     Attributes
     ----------
@@ -30,70 +33,84 @@ class ExportedModel:
         None for a bare `Tree`.
     classes : list or None
         Labels; None if leaf values are predictions. A leaf of a classifier holds logits.
-    column_names, feature_names : list of str
-        Names of the columns of the table, and of the features of the trees.
-    table : Table or None
-        Encoding of columns as features. None for a bare `Tree`, which reads features.
-    """
-
-    trees: list
-    is_forest: bool
-    task: str | None
-    classes: list | None
-    column_names: list
-    feature_names: list
-    table: Table | None
-
-    @property
-    def n_features(self):
-        """Number of features of the trees."""
-        return self.trees[0].n_features
-
-    @property
-    def n_outputs(self):
-        """Number of classes or targets."""
-        return self.trees[0].n_outputs
-
-    @property
-    def averages_probabilities(self):
-        """Return whether a prediction is a mean of probabilities, not of leaf values."""
-        return self.is_forest and self.classes is not None
-
-
-def exported_model(model, feature_names=None):
-    """Collect the data of a model that exports for other programs need.
-
-    Parameters
-    ----------
-    model : Tree, fitted estimator, or Pipeline with no other step
-    feature_names : sequence of str, default=None
-        Names of the columns. None takes the names of the model.
-
-    Returns
-    -------
-    ExportedModel
+    n_features, n_outputs : int
+        Number of features of the trees, and of classes or targets.
+    feature_names : list of str
+        Names of the features of the trees.
+    columns : list of NumberColumn or CategoryColumn
+        Columns of the table.
+    is_encoded, has_categories : bool
+        Whether features are other numbers than the columns have in some samples, and some columns
+        have none.
+    averages_probabilities : bool
+        Whether a prediction is a mean of probabilities, not of leaf values.
 
     Raises
     ------
     TypeError
         If the model is neither a tree nor a forest.
+    ValueError
+        If a step of a pipeline changes the columns.
     """
-    model = inner_model(model)
-    if isinstance(model, ObliqueBoostingRegressor):
-        raise TypeError(
-            "model must be a tree or a forest, got ObliqueBoostingRegressor: export each of its "
-            "estimators_, the sum of whose predictions is its prediction")
-    is_forest = isinstance(model, ObliqueForest)
-    if is_forest:
-        check_is_fitted(model)
-    members = model.estimators_ if is_forest else [model]
-    captions = captions_of(members[0], feature_names=feature_names)
-    task = None if isinstance(model, Tree) else (
-        "classification" if is_classifier(model) else "regression")
-    return ExportedModel(
-        [tree_of(each) for each in members], is_forest, task,
-        model.classes_.tolist() if task == "classification" else None,
-        captions.column_names, captions.feature_names, getattr(members[0], "_table", None))
+
+    def __init__(self, model, feature_names=None):
+        while isinstance(model, Pipeline):
+            steps = list(transformers(model))
+            if steps:
+                raise ValueError(
+                    f"model is a pipeline whose step {steps[0]!r} transforms the columns, which an "
+                    "export of the tree leaves out: export model[-1], for samples that "
+                    "model[:-1].transform has made")
+            model = model[-1]
+        if isinstance(model, TAOPathCV):
+            check_is_fitted(model)
+            model = model.estimator_
+        if isinstance(model, ObliqueBoostingRegressor):
+            raise TypeError(
+                "model must be a tree or a forest, got ObliqueBoostingRegressor: export each of "
+                "its estimators_, the sum of whose predictions is its prediction")
+        self.is_forest = isinstance(model, ObliqueForest)
+        if self.is_forest:
+            check_is_fitted(model)
+        members = model.estimators_ if self.is_forest else [model]
+        captions = captions_of(members[0], feature_names=feature_names)
+        self.task = None if isinstance(model, Tree) else (
+            "classification" if is_classifier(model) else "regression")
+        self.classes = model.classes_.tolist() if self.task == "classification" else None
+        self.trees = [tree_of(each) for each in members]
+        self.n_features, self.n_outputs = self.trees[0].n_features, self.trees[0].n_outputs
+        self.feature_names, table = captions.feature_names, getattr(members[0], "_table", None)
+        self.columns = encoded_columns(table, captions.column_names)
+        self.is_encoded = table is not None and (
+            bool(table.incomplete) or not table.is_identity)
+        self.has_categories = any(isinstance(each, CategoryColumn) for each in self.columns)
+        self.averages_probabilities = self.is_forest and self.classes is not None
+
+
+def rounded(values, dtype):
+    """Numbers of a model in another type.
+
+    Parameters
+    ----------
+    values : array-like of float
+        Limits may be infinite.
+    dtype : numpy type of float
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        If a finite number becomes infinite.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        found = values.astype(dtype)
+    if np.isinf(found[np.isfinite(values)]).any():
+        raise ValueError("model has numbers that are too large for float: use dtype='double'")
+    return found
 
 
 def leaf_values(tree):
@@ -114,33 +131,3 @@ def leaf_values(tree):
         return tree.values, np.zeros(tree.n_leaves, dtype=bool)
     is_linear = tree.slopes.any(axis=(1, 2))
     return np.where(is_linear[:, None], tree.values, constant_predictions(tree)), is_linear
-
-
-def inner_model(model):
-    """Tree or estimator inside of a model, which reads the same columns.
-
-    Parameters
-    ----------
-    model : Tree, fitted estimator, or Pipeline with no other step
-
-    Returns
-    -------
-    Tree or fitted estimator
-
-    Raises
-    ------
-    ValueError
-        If a step of a pipeline changes the columns.
-    """
-    if isinstance(model, Pipeline):
-        steps = list(transformers(model))
-        if steps:
-            raise ValueError(
-                f"model is a pipeline whose step {steps[0]!r} transforms the columns, which an "
-                "export of the tree leaves out: export model[-1], for samples that "
-                "model[:-1].transform has made")
-        return inner_model(model[-1])
-    if isinstance(model, TAOPathCV):
-        check_is_fitted(model)
-        return model.estimator_
-    return model

@@ -6,7 +6,7 @@ The packages are optional: ``pip install "ngdt[onnx]"``. They are imported by th
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._forest import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt._util.optional import import_optional
-from ngdt.export._model import exported_model
+from ngdt.export._model import ExportedModel
 
 _DTYPES = ("float", "double")
 _OPSETS = {"": 17, "ai.onnx.ml": 3}
@@ -63,12 +63,13 @@ def export_onnx(model, *, dtype="float"):
     >>> session = InferenceSession(onnx_model.SerializeToString())      # doctest: +SKIP
     >>> label, probabilities = session.run(None, {"X": X.astype("float32")})    # doctest: +SKIP
     """
-    helper = _import("onnx").helper
+    onnx = _import("onnx")
+    helper, types = onnx.helper, onnx.TensorProto
     from ngdt.export._onnx_graph import TYPES, inputs_of
 
     if dtype not in _DTYPES:
         raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
-    exported = exported_model(model)
+    exported = ExportedModel(model)
     type_, k = TYPES[dtype][1], exported.n_outputs
     is_classifier = exported.classes is not None
     names = ["label", "probabilities"] if is_classifier else ["variable"]
@@ -76,7 +77,8 @@ def export_onnx(model, *, dtype="float"):
     builder = _built(exported, dtype, [each.name for each in inputs], names)
     outputs = [helper.make_tensor_value_info(names[-1], type_, [None, k])]
     if is_classifier:
-        outputs.insert(0, helper.make_tensor_value_info("label", builder.label_type, [None]))
+        label = types.STRING if isinstance(exported.classes[0], str) else types.INT64
+        outputs.insert(0, helper.make_tensor_value_info("label", label, [None]))
     graph = helper.make_graph(builder.nodes, "ngdt", inputs, outputs, builder.constants)
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
     return helper.make_model(
@@ -121,16 +123,14 @@ def _convert(scope, operator, container):
     """Add the operators of an estimator to a graph of skl2onnx."""
     helper = _import("onnx").helper
     data_types = _import("skl2onnx.common.data_types")
-    from ngdt.export._onnx_graph import has_categories
-
     (x,), outputs = operator.inputs, [output.full_name for output in operator.outputs]
     is_double = isinstance(x.type, data_types.DoubleTensorType)
     source = x.full_name
     if not isinstance(x.type, data_types.DoubleTensorType | data_types.FloatTensorType):
         source = scope.get_unique_variable_name("ngdt_float")
         container.add_node("Cast", [x.full_name], [source], to=1, op_version=13)
-    exported = exported_model(operator.raw_operator)
-    if has_categories(exported):
+    exported = ExportedModel(operator.raw_operator)
+    if exported.has_categories:
         raise ValueError(
             "model was trained on a table with categories, which samples in a pipeline of skl2onnx "
             "do not have: encode them by a step of the pipeline, such as a OneHotEncoder, or "

@@ -8,8 +8,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ngdt._core.structure import finite_ranges
 from ngdt._inspection.rules import exact_limit
-from ngdt.export._encoded_columns import UNKNOWN, CategoryColumn, encoded_columns
-from ngdt.export._model import leaf_values
+from ngdt.export._encoded_columns import UNKNOWN, CategoryColumn
+from ngdt.export._model import leaf_values, rounded
 from ngdt.export._parts import check_writable
 
 ML = "ai.onnx.ml"
@@ -44,8 +44,8 @@ class GraphBuilder:
         inputs : list of str
             One of the columns of a table with categories each, or one of all numbers.
         """
-        columns = encoded_columns(self._model)
-        if len(inputs) == 1 and not any(isinstance(each, CategoryColumn) for each in columns):
+        columns = self._model.columns
+        if not self._model.has_categories:
             return self._filled(*inputs, columns)
         named = list(zip(inputs, columns, strict=True))
         numbers = [
@@ -171,20 +171,14 @@ class GraphBuilder:
         thresholds = np.concatenate([tree.thresholds for tree in trees])
         if not len(weights):        # Gemm needs a node
             weights, thresholds = np.zeros((1, self._model.n_features)), np.zeros(1)
-        rounded = thresholds.astype(self._numpy_type)
+        limits = thresholds.astype(self._numpy_type)
         for node in np.flatnonzero(np.count_nonzero(weights, axis=1) == 1):
             (feature,) = np.flatnonzero(weights[node])
             limit = exact_limit(abs(weights[node, feature]), thresholds[node])
             if limit is not None:
                 weights[node] = np.sign(weights[node])
-                rounded[node] = _rounded_down(limit, self._numpy_type)
-        return weights, rounded
-
-    @property
-    def label_type(self):
-        """Type of the labels."""
-        is_text = isinstance(self._model.classes[0], str)
-        return TensorProto.STRING if is_text else TensorProto.INT64
+                limits[node] = _rounded_down(limit, self._numpy_type)
+        return weights, limits
 
     def _labels(self):
         """The labels, as strings or as int64."""
@@ -201,11 +195,7 @@ class GraphBuilder:
         return self._add("Cast", [name], to=self._type)
 
     def _numbers(self, array):
-        with np.errstate(over="ignore"):
-            rounded = np.asarray(array).astype(self._numpy_type)
-        if np.isinf(rounded[np.isfinite(array)]).any():
-            raise ValueError("model has numbers that are too large for float: use dtype='double'")
-        return self._constant(rounded)
+        return self._constant(rounded(array, self._numpy_type))
 
     def _constant(self, array):
         name = f"{PREFIX}c{len(self.constants)}"
@@ -234,8 +224,8 @@ def inputs_of(model, dtype, outputs):
     -------
     list of ValueInfoProto
     """
-    columns, taken, inputs = encoded_columns(model), {"", *outputs}, []
-    if not has_categories(model):
+    columns, taken, inputs = model.columns, {"", *outputs}, []
+    if not model.has_categories:
         return [helper.make_tensor_value_info("X", TYPES[dtype][1], [None, len(columns)])]
     names = {column.name for column in columns}
     for column in columns:
@@ -251,19 +241,9 @@ def inputs_of(model, dtype, outputs):
     return inputs
 
 
-def has_categories(model):
-    """Return whether a model reads columns of categories.
-
-    Parameters
-    ----------
-    model : ExportedModel
-    """
-    return any(isinstance(column, CategoryColumn) for column in encoded_columns(model))
-
-
 def _rounded_down(value, dtype):
-    rounded = dtype(value)
-    return rounded if rounded <= value else np.nextafter(rounded, dtype(-np.inf))
+    nearest = dtype(value)
+    return nearest if nearest <= value else np.nextafter(nearest, dtype(-np.inf))
 
 
 def _ensemble(trees):

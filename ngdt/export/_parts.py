@@ -7,10 +7,10 @@ import numpy as np
 from scipy.special import softmax
 
 from ngdt._inspection.leaf_formulas import (
+    LinearTable,
     has_log_odds,
     is_linear_model,
     leaf_texts,
-    linear_table_of,
     log_odds_of,
 )
 from ngdt._inspection.rules import is_sum, one_line
@@ -105,7 +105,7 @@ def linear_model_lines(captions, n_terms=None, digits=None):
     list of str
         What is predicted, its constant, the terms that are added to it, and its limits.
     """
-    table = linear_table_of(captions, n_terms, digits)
+    table = LinearTable(captions, n_terms, digits)
     limits = [] if table.limits is None else zip(("at least", "at most"), table.limits, strict=True)
     rows = [
         ("", list(map(format_number, table.constants))),

@@ -1,10 +1,10 @@
 """Trees as SQL."""
 
-import numpy as np
 from scipy.special import softmax
 
-from ngdt.export._encoded_columns import NumberColumn, encoded_columns
-from ngdt.export._model import exported_model, leaf_values
+from ngdt._inspection.importances import used_features
+from ngdt.export._encoded_columns import NumberColumn
+from ngdt.export._model import ExportedModel, leaf_values
 from ngdt.export._parts import check_writable, traverse
 from ngdt.export._sql_terms import any_missing, condition, literal, quoted, weighted_sum
 
@@ -75,7 +75,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         END AS "prediction"
     FROM "data"
     """
-    exported = exported_model(model, feature_names)
+    exported = ExportedModel(model, feature_names)
     if exported.is_forest:
         raise TypeError(
             "model must be a single tree, got a forest: pass one of its estimators_, or use "
@@ -87,7 +87,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         raise TypeError(
             f"columns must be a sequence of names, got {columns!r}: pass {[columns]!r}")
     (tree,), source = exported.trees, quoted(table)
-    writer = _Writer(tree, encoded_columns(exported))
+    writer = _Writer(tree, exported.columns)
     if exported.classes is None:
         texts, k = writer.outputs(), tree.n_outputs
         names = [prediction] if k == 1 else [f"{prediction}_{output}" for output in range(k)]
@@ -181,19 +181,17 @@ class _Writer:
     ----------
     values : ndarray of shape (n_leaves, n_outputs)
         Constants of the leaves.
+    has_formulas : bool
+        Whether some leaf is linear.
     """
 
     def __init__(self, tree, columns):
         self.tree, self.columns = tree, columns
         self.values, self._is_linear = leaf_values(tree)
+        self.has_formulas = self._is_linear.any()
         self._conditions = [
             condition(columns, tree.dense_weights([node])[0], float(tree.thresholds[node]))
             for node in range(tree.n_internal)]
-
-    @property
-    def has_formulas(self):
-        """Return whether some leaf is linear."""
-        return self._is_linear.any()
 
     def case(self, leaf):
         """Nested ``CASE`` expression; the function `leaf` writes the values of leaves."""
@@ -231,11 +229,7 @@ class _Writer:
 
     def _never_missing(self):
         """Names of the columns that the tree uses and that must not have missing values."""
-        tree = self.tree
-        used = tree.sparsify().weights.indices.tolist()
-        if tree.slopes is not None:
-            used += np.flatnonzero(tree.slopes.any(axis=(0, 1))).tolist()
-        used = set(used)
+        used = set(used_features(self.tree).tolist())
         return [column.name for column in self.columns
                 if isinstance(column, NumberColumn) and column.fill is None
                 and column.feature in used]

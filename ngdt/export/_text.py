@@ -2,9 +2,8 @@
 
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.summary import headline, is_strongly_shrunk
-from ngdt._inspection.captions import captions_of
 from ngdt._inspection.leaf_formulas import is_linear_model
-from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
 from ngdt._inspection.rules import DEFAULT_TERMS, first_condition, right_first
 from ngdt._util.numbers import format_number
@@ -118,8 +117,8 @@ def export_text(
             virginica (0.965) [46]
     """
     check_counts(digits=digits, max_depth=max_depth)
-    captions = without_constants(
-        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
+    captions = readable_captions(
+        model, feature_names=feature_names, class_names=class_names, X=X)
     n_terms = terms_to_show(n_terms, captions.tree, DEFAULT_TERMS)
     estimator = unwrap(model)[1]
     lines = [f"# {headline(estimator)}"] if isinstance(estimator, ObliqueTree) else []

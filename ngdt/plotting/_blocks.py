@@ -16,6 +16,7 @@ _ROUNDED_UP = 1.06      # letters of small text are as wide as whole pixels
 _BAR_COLUMN = 7.0       # width of the bars beside their names
 _SHARES_HEIGHT = 3.5
 _IMAGE_SIDE = 6.0
+_PADDING, _GAP = 0.5, 0.25     # of a box
 
 
 @lru_cache(maxsize=4096)
@@ -77,12 +78,8 @@ class Bars:
     size: float = 0.85
 
     @property
-    def _names_width(self):
-        return self.size * max(map(text_width, self.names), default=0.0)
-
-    @property
     def width(self):
-        return self._names_width + 0.5 + _BAR_COLUMN
+        return self.size * max(map(text_width, self.names), default=0.0) + 0.5 + _BAR_COLUMN
 
     @property
     def height(self):
@@ -166,19 +163,16 @@ class Box:
     """Blocks, one below the other, in a frame."""
 
     blocks: list
-    color: str | tuple = "white"
-    frame: str | None = GREY
-    padding: float = 0.5
-    gap: float = 0.25
+    color: str | tuple
 
     @property
     def width(self):
-        return 2 * self.padding + max(block.width for block in self.blocks)
+        return 2 * _PADDING + max(block.width for block in self.blocks)
 
     @property
     def height(self):
-        gaps = self.gap * (len(self.blocks) - 1)
-        return 2 * self.padding + gaps + sum(block.height for block in self.blocks)
+        gaps = _GAP * (len(self.blocks) - 1)
+        return 2 * _PADDING + gaps + sum(block.height for block in self.blocks)
 
     def draw(self, ax, x, y, fontsize, rounded):
         from matplotlib.patches import FancyBboxPatch
@@ -186,8 +180,8 @@ class Box:
         style = "round,pad=0,rounding_size=0.6" if rounded else "square,pad=0"
         ax.add_patch(FancyBboxPatch(
             (x - self.width / 2, y), self.width, self.height, boxstyle=style, linewidth=0.8,
-            facecolor=self.color, edgecolor=self.frame or "none", zorder=1))
-        y += self.padding
+            facecolor=self.color, edgecolor=GREY, zorder=1))
+        y += _PADDING
         for block in self.blocks:
             block.draw(ax, x, y, fontsize)
-            y += block.height + self.gap
+            y += block.height + _GAP

@@ -2,7 +2,6 @@
 
 import re
 import textwrap
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
@@ -37,31 +36,23 @@ _MOST_COLOR = 0.45
 VALUE_COLOR = "#e76300"    # of large predictions
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of `plot_tree`; the attributes are its parameters."""
-
-    shape: tuple | None
-    label: str
-    filled: bool
-    proportion: bool
-    precision: int | None
-    node_ids: bool
-
-
 class Contents:
     """The boxes of the nodes and leaves of a tree.
 
     Parameters
     ----------
     captions : Captions
-    options : Options
     images : tuple of (ndarray, ndarray), or None
         Number of images in each leaf, and their mean.
+    shape, label, filled, proportion, precision, node_ids
+        As for `plot_tree`.
     """
 
-    def __init__(self, captions, options, images=None):
-        self.captions, self.options, self._images = captions, options, images
+    def __init__(
+            self, captions, images, shape, label, filled, proportion, precision, node_ids):
+        self.captions, self.images, self.shape, self.filled = captions, images, shape, filled
+        self._label, self._proportion, self._node_ids = label, proportion, node_ids
+        self._precision = precision
         self._predictions = captions.node_predictions()
         known = self._predictions[~np.isnan(self._predictions).any(axis=1)]
         has_range = captions.class_names is None and captions.tree.n_outputs == 1 and len(known)
@@ -74,14 +65,9 @@ class Contents:
         return shortened([factor(captions, j) for j in range(len(captions.feature_names))],
                          _NAME_LENGTH)
 
-    @property
-    def has_images(self):
-        """Return whether leaves are drawn as the mean of images."""
-        return self._images is not None
-
     def split(self, node):
         """The box of a split."""
-        captions, shape = self.captions, self.options.shape
+        captions, shape = self.captions, self.shape
         if shape is not None:
             weights = captions.tree.dense_weights([node])[0]
             limit = np.abs(weights).max(initial=0.0) or 1.0
@@ -98,25 +84,25 @@ class Contents:
     def leaf(self, leaf):
         """The box of a leaf."""
         captions, number = self.captions, self.captions.tree.n_internal + leaf
-        if self._images is not None:
+        if self.images is not None:
             blocks = self._mean_image(leaf)
         elif captions.class_names is not None:
             blocks = self._classes(leaf)
         else:
             blocks = self._values(leaf)
-        if self._images is None:
+        if self.images is None:
             blocks += self._count(number)
         return self._box(number, f"leaf {leaf}", blocks)
 
     def _box(self, number, name, blocks):
-        if self.options.node_ids:
+        if self._node_ids:
             blocks = [Text([name], 0.8, DARK), *blocks]
         return Box(blocks, self._color(number))
 
     def _color(self, number):
         """The colour of a box: paler for lower probabilities, or for smaller values."""
         prediction = self._predictions[number]
-        if not self.options.filled or np.isnan(prediction).any():
+        if not self.filled or np.isnan(prediction).any():
             return "white"
         if self.captions.class_names is None:
             if self.value_range is None:
@@ -129,7 +115,7 @@ class Contents:
     # --- splits
 
     def _rule(self, node):
-        captions, digits = self.captions, self.options.precision
+        captions, digits = self.captions, self._precision
         if not is_sum(captions, node):
             return [Text(_wrapped(first_condition(captions, node, digits=digits).typeset))]
         rule = rule_of(captions, node, DEFAULT_TERMS, digits)
@@ -158,27 +144,29 @@ class Contents:
     # --- statistics of the samples
 
     def _count(self, number):
-        counts, options = self.captions.n_node_samples, self.options
+        counts = self.captions.n_node_samples
         if counts is None:
             return []
-        word = "" if options.label == "none" or (options.label == "root" and number) else (
-            " of samples" if options.proportion else
+        word = "" if not self._has_words(number) else (
+            " of samples" if self._proportion else
             " sample" if counts[number] == 1 else " samples")
         share = counts[number] / max(counts[0], 1)
-        text = f"{100 * share:.3g} %" if options.proportion else f"{counts[number]}"
+        text = f"{100 * share:.3g} %" if self._proportion else f"{counts[number]}"
         return [Text([text + word], 0.85, DARK)]
+
+    def _has_words(self, number):
+        return self._label == "all" or (self._label == "root" and number == 0)
 
     def _summary(self, node):
         """Number of samples of a split, with the shares of the classes or the mean prediction."""
         blocks, prediction = self._count(node), self._predictions[node]
         if np.isnan(prediction).any():
             return blocks
-        if self.captions.class_names is not None and self.has_images:
+        if self.captions.class_names is not None and self.images is not None:
             return blocks       # the key has no colours of classes
         if self.captions.class_names is not None:
             return [*blocks, Strip(prediction, class_colors(len(prediction)))]
-        word = "" if self.options.label == "none" or (
-            self.options.label == "root" and node) else "mean "
+        word = "mean " if self._has_words(node) else ""
         means = ", ".join(self._number(value) for value in prediction[:_N_TARGETS])
         more = ", …" * (len(prediction) > _N_TARGETS)
         return [*blocks, Text([f"{word}{means}{more}"], 0.85, DARK)]
@@ -186,14 +174,14 @@ class Contents:
     def _frequent_classes(self, node):
         """Name the most frequent classes of a subtree that is not drawn, if leaves are images."""
         names, prediction = self.captions.class_names, self._predictions[node]
-        if names is None or not self.has_images or np.isnan(prediction).any():
+        if names is None or self.images is None or np.isnan(prediction).any():
             return []
         order = np.argsort(-prediction, kind="stable")
         shown = [names[k] for k in order[:_N_TARGETS] if k == order[0] or prediction[k] >= 0.2]
         return [Text([short(", ".join(shown), _NAME_LENGTH)], weight="bold")]
 
     def _number(self, value):
-        return _minus(format_number(float(value), self.options.precision or DEFAULT_DIGITS))
+        return _minus(format_number(float(value), self._precision or DEFAULT_DIGITS))
 
     # --- leaves
 
@@ -203,7 +191,7 @@ class Contents:
         note = []
         if is_linear(captions.tree, leaf):
             note = [Text(["linear"], 0.85, DARK)]
-            note += self._class_slopes(leaf) if self.options.shape is None else []
+            note += self._class_slopes(leaf) if self.shape is None else []
         if np.isnan(prediction).any():
             return note
         best = prediction.argmax()
@@ -212,7 +200,7 @@ class Contents:
         return [title, share, *note, Shares(prediction, class_colors(len(prediction)))]
 
     def _values(self, leaf):
-        captions, digits = self.captions, self.options.precision
+        captions, digits = self.captions, self._precision
         tree = captions.tree
         formulas = [
             formula_of(captions, leaf, output, n_terms=0, digits=digits or DEFAULT_DIGITS)
@@ -230,13 +218,13 @@ class Contents:
 
     def _slopes(self, leaf, output):
         """The features of a linear leaf, for one of the targets."""
-        captions, digits = self.captions, self.options.precision
+        captions, digits = self.captions, self._precision
         slopes = captions.tree.slopes[leaf, output]
         if not slopes.any():
             return []
-        if self.options.shape is not None:
+        if self.shape is not None:
             limit = np.abs(slopes).max()
-            return [Image(slopes.reshape(self.options.shape), (-limit, limit))]
+            return [Image(slopes.reshape(self.shape), (-limit, limit))]
         features = terms_of(captions, slopes)[0][:self._n_slopes]
         numbers = [shortest(slopes[j], digits or DEFAULT_DIGITS) for j in features]
         return self._bars(slopes, features, numbers, self._n_slopes)
@@ -274,7 +262,7 @@ class Contents:
 
     def _mean_image(self, leaf):
         """The mean of the images in a leaf, below its prediction and their number."""
-        counts, means = self._images
+        counts, means = self.images
         captions = self.captions
         prediction = self._predictions[captions.tree.n_internal + leaf]
         if captions.class_names is None:
@@ -284,7 +272,7 @@ class Contents:
             known = [] if np.isnan(prediction).any() else [
                 shortened(captions.class_names, _NAME_LENGTH)[prediction.argmax()]]
             title = ", ".join(known + linear)
-        mean = means[leaf].reshape(self.options.shape) if counts[leaf] else None
+        mean = means[leaf].reshape(self.shape) if counts[leaf] else None
         return [Text([f"{title} ({counts[leaf]})"], weight="bold"),
                 Image(mean, (means.min(), means.max()), "gray_r")]
 

@@ -1,7 +1,5 @@
 """Key of a plot of a tree, which explains its colours and bars."""
 
-from dataclasses import dataclass
-
 from ngdt._inspection.rules import is_sum
 from ngdt._util.numbers import format_number
 from ngdt.plotting._blocks import LINE, text_width, write
@@ -13,30 +11,19 @@ _SQUARE, _GAP = 1.0, 1.2
 _MOST_CLASSES, _NAME_LENGTH = 20, 32
 
 
-@dataclass(frozen=True)
 class Key:
-    """Key of a plot: entries, in lines.
+    """Key of a plot: entries, in lines. An entry without colour is a remark.
 
-    Attributes
+    Parameters
     ----------
-    lines : list of list of (color, text)
-        An entry without colour is a remark.
+    contents : Contents
+    shown : collection of int
+        The nodes and leaves that are drawn.
+    width : float
+        Largest width of a line.
     """
 
-    lines: list
-
-    @classmethod
-    def of(cls, contents, shown, width):
-        """Make the key of a plot.
-
-        Parameters
-        ----------
-        contents : Contents
-        shown : collection of int
-            The nodes and leaves that are drawn.
-        width : float
-            Largest width of a line.
-        """
+    def __init__(self, contents, shown, width):
         lines = []
         for entries in (_colors(contents), *([(None, text)] for text in _remarks(contents, shown))):
             line = []
@@ -46,21 +33,21 @@ class Key:
                     line = []
                 line.append(entry)
             lines += [line] if line else []
-        return cls(lines)
+        self._lines = lines
 
     @property
     def width(self):
-        return max(map(_line_width, self.lines), default=0.0)
+        return max(map(_line_width, self._lines), default=0.0)
 
     @property
     def height(self):
-        return LINE * _SIZE * len(self.lines)
+        return LINE * _SIZE * len(self._lines)
 
     def draw(self, ax, x, y, fontsize):
         """Draw the key; x is its left end and y its top."""
         from matplotlib.patches import Rectangle
 
-        for k, line in enumerate(self.lines):
+        for k, line in enumerate(self._lines):
             left, middle = x, y + LINE * _SIZE * (k + 0.5)
             for color, text in line:
                 if color is not None:
@@ -80,16 +67,16 @@ def _line_width(line):
 
 def _colors(contents):
     """Entries for the colours of images, classes and values."""
-    names, shape = contents.captions.class_names, contents.options.shape
+    names, shape = contents.captions.class_names, contents.shape
     entries = []
     if shape is not None:
         entries += DIRECTIONS.items()
     if names is not None:
         is_few = len(names) <= _MOST_CLASSES and (
-            not contents.has_images or contents.options.filled)
+            contents.images is None or contents.filled)
         entries += zip(class_colors(len(names)), shortened(names, _NAME_LENGTH),
                        strict=True) if is_few else ()
-    elif contents.options.filled and contents.value_range is not None:
+    elif contents.filled and contents.value_range is not None:
         low, high = contents.value_range
         entries += [(blend(VALUE_COLOR, 0.0), format_number(float(low))),
                     (blend(VALUE_COLOR, 1.0), format_number(float(high)))]
@@ -100,13 +87,13 @@ def _remarks(contents, shown):
     """Remarks on bars and linear leaves, in lines that are short enough for a small tree."""
     captions = contents.captions
     is_any_linear = any(item < 0 and is_linear(captions.tree, ~item) for item in shown)
-    remarks = [] if contents.options.shape is not None else _bar_remarks(
+    remarks = [] if contents.shape is not None else _bar_remarks(
         contents, shown, is_any_linear)
     if is_any_linear:
         remarks.append("linear leaf: " + (
             "what it predicts depends on features" if captions.summary is None
             else "prediction at the mean of its samples" if captions.summary.probabilities is None
-            else "the most probable class on average" if contents.has_images
+            else "the most probable class on average" if contents.images is not None
             else "mean probabilities of its samples"))
     return remarks
 

@@ -67,7 +67,7 @@ def centers(tree, depth, width, gap, right_first=frozenset()):
     apart, outline = {}, {}
     for item in reversed(depth):
         half, below = width[item] / 2, []
-        if _is_parent(tree, depth, item):
+        if item >= 0 and children(tree, item)[0] in depth:
             left, right = (
                 outline.pop(child) for child in children(tree, item, right_first))
             apart[item] = gap + max(
@@ -82,10 +82,6 @@ def centers(tree, depth, width, gap, right_first=frozenset()):
             center[left], center[right] = (
                 center[item] + side * apart[item] / 2 for side in (-1, 1))
     return center
-
-
-def _is_parent(tree, depth, item):
-    return item >= 0 and children(tree, item)[0] in depth
 
 
 def _joined(left, right, half):

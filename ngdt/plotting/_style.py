@@ -68,15 +68,3 @@ def shortened(names, length):
     meant = Counter(text for text, _ in set(zip(cut, names, strict=True)))
     return [text if meant[text] == 1 else short(name, len(name))
             for text, name in zip(cut, names, strict=True)]
-
-
-def direction_keys():
-    """Legend entries for the signs of weights.
-
-    Returns
-    -------
-    list of matplotlib Patch
-    """
-    from matplotlib.patches import Patch
-
-    return [Patch(color=color, label=label) for color, label in DIRECTIONS.items()]

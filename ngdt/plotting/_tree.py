@@ -5,12 +5,12 @@ from numbers import Real
 import numpy as np
 
 from ngdt._core.structure import sums_below
-from ngdt._inspection.captions import captions_of, leaves_and_samples
-from ngdt._inspection.path_constants import without_constants
+from ngdt._inspection.captions import leaves_and_samples
+from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.rules import right_first
 from ngdt._util.validation import check_counts
 from ngdt.plotting._blocks import write
-from ngdt.plotting._contents import Contents, Options, mean_images
+from ngdt.plotting._contents import Contents, mean_images
 from ngdt.plotting._key import Key
 from ngdt.plotting._layout import centers, children, depths
 from ngdt.plotting._style import DARK, GREY, import_pyplot
@@ -113,14 +113,15 @@ def plot_tree(
     ['yes', 'no', 'income ≤ 0.5', 'no', '88.1 %', 'yes', '88.1 %', 'no', 'yes']
     """
     plt = import_pyplot()
-    captions = without_constants(
-        captions_of(model, feature_names=feature_names, class_names=class_names, X=X))
+    captions = readable_captions(
+        model, feature_names=feature_names, class_names=class_names, X=X)
     check_shape(shape, captions.tree.n_features)
     _check(max_depth, label, precision, ax, fontsize)
     images = None if shape is None or X is None else mean_images(
         captions, *leaves_and_samples(model, X))
-    options = Options(shape, label, filled, proportion, precision, node_ids)
-    plan = _Plan(Contents(captions, options, images), max_depth)
+    contents = Contents(
+        captions, images, shape, label, filled, proportion, precision, node_ids)
+    plan = _Plan(contents, max_depth)
     if ax is None:
         fontsize = fontsize or _FONT_SIZE
         figure = plt.figure(figsize=(plan.width * fontsize / 72, plan.height * fontsize / 72))
@@ -156,7 +157,7 @@ class _Plan:
         self._center = centers(self._tree, self._depth, widths, _BOX_GAP, self._right_first)
         self._top, bottom = self._tops()
         tree_width = max(x + widths[item] / 2 for item, x in self._center.items())
-        self._key = Key.of(contents, self._depth, max(tree_width, _LEAST_KEY_WIDTH))
+        self._key = Key(contents, self._depth, max(tree_width, _LEAST_KEY_WIDTH))
         width = max(tree_width, self._key.width)
         self._center = {item: x + (width - tree_width) / 2 for item, x in self._center.items()}
         self._key_top = bottom + _MARGIN
@@ -181,7 +182,7 @@ class _Plan:
 
     def draw(self, ax, fontsize, rounded):
         """Draw the tree on axes, with text of a size in points."""
-        has_answers = self._contents.options.shape is None
+        has_answers = self._contents.shape is None
         for item, box in self._boxes.items():
             x, y = self._center[item], self._top[self._depth[item]]
             if item >= 0 and children(self._tree, item)[0] in self._depth:

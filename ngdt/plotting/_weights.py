@@ -1,17 +1,18 @@
 """Plots of the weights of single nodes."""
 
-import dataclasses
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.rules import condition_of, hidden_terms, is_sum, terms_of
 from ngdt.plotting._layout import children
-from ngdt.plotting._style import BLUE, RED, WEIGHT_COLORS, direction_keys, import_pyplot, shortened
+from ngdt.plotting._style import BLUE, DIRECTIONS, RED, WEIGHT_COLORS, import_pyplot, shortened
 
 # Longer names are cut.
 _NAME_LENGTH = 17
+_N_BARS = 5
 # Significant digits of numbers, where samples do not need more.
 _DIGITS = 4
 
@@ -39,13 +40,7 @@ def check_shape(shape, n_features):
         )
 
 
-def _short_captions(captions):
-    return dataclasses.replace(captions, **{
-        which: shortened(getattr(captions, which), _NAME_LENGTH)
-        for which in ("feature_names", "column_names")})
-
-
-def draw_split(ax, captions, node, shape, n_bars=5):
+def draw_split(ax, captions, node, shape):
     """Draw the weights of a node: as an image if a shape is given, else as bars.
 
     A split on a single feature is written as a condition. A bar is as long as the effect of its
@@ -57,35 +52,24 @@ def draw_split(ax, captions, node, shape, n_bars=5):
     captions : Captions
     node : int
     shape : tuple of (int, int), or None
-    n_bars : int, default=5
     """
     weights = captions.tree.dense_weights([node])[0]
     ax.set(xticks=[], yticks=[])
     if shape is not None:
-        draw_image(ax, weights, shape)
+        limit = np.abs(weights).max(initial=0.0) or 1.0
+        ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
         return
     ax.spines[:].set_color("0.8")
     if not is_sum(captions, node):
-        ax.text(0.5, 0.5, _condition(captions, node), ha="center", va="center", fontsize=8,
-                transform=ax.transAxes, parse_math=False)
+        digits = _DIGITS if captions.summary is None else None
+        condition = condition_of(captions, node, digits=digits).typeset
+        ax.text(0.5, 0.5, textwrap.fill(condition, _NAME_LENGTH), ha="center", va="center",
+                fontsize=8, transform=ax.transAxes, parse_math=False)
     else:
-        draw_effects(ax, captions, weights, n_bars)
+        draw_effects(ax, captions, weights)
 
 
-def draw_image(ax, weights, shape):
-    """Draw weights as an image, white where they are zero.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    weights : ndarray of shape (n_features,)
-    shape : tuple of (int, int)
-    """
-    limit = np.abs(weights).max(initial=0.0) or 1.0
-    ax.imshow(weights.reshape(shape), cmap=WEIGHT_COLORS, vmin=-limit, vmax=limit)
-
-
-def draw_effects(ax, captions, weights, n_bars):
+def draw_effects(ax, captions, weights):
     """Draw the largest effects of a weighted sum as bars, and state the share of the others.
 
     Parameters
@@ -93,14 +77,13 @@ def draw_effects(ax, captions, weights, n_bars):
     ax : matplotlib Axes
     captions : Captions
     weights : ndarray of shape (n_features,)
-    n_bars : int
     """
     features, effect = terms_of(captions, weights)
     shown = np.sign(weights[features]) * effect / (effect.max(initial=0.0) or 1.0)
-    middle = 0.5 * (min(n_bars, len(features)) - 1)
+    middle = 0.5 * (min(_N_BARS, len(features)) - 1)
     ax.set_xlim(-1.1, 1.1)
-    ax.set_ylim(middle + 0.5 * n_bars + 0.1, middle - 0.5 * n_bars - 0.1)
-    for place, (j, length) in enumerate(zip(features[:n_bars], shown[:n_bars], strict=True)):
+    ax.set_ylim(middle + 0.5 * _N_BARS + 0.1, middle - 0.5 * _N_BARS - 0.1)
+    for place, (j, length) in enumerate(zip(features[:_N_BARS], shown[:_N_BARS], strict=True)):
         side = np.sign(weights[j])
         ax.barh(place, length, color=RED if side > 0 else BLUE)
         # The name is on the side of zero that the bar leaves free.
@@ -109,13 +92,7 @@ def draw_effects(ax, captions, weights, n_bars):
                 parse_math=False)
     ax.axvline(0.0, color="0.4", linewidth=0.8)
     ax.set_xlabel(
-        hidden_terms(captions, effect, n_bars), fontsize=6.5, color="0.4", labelpad=2)
-
-
-def _condition(captions, node):
-    """Condition for the left child of a split on a single column."""
-    digits = _DIGITS if captions.summary is None else None
-    return textwrap.fill(condition_of(captions, node, digits=digits).typeset, _NAME_LENGTH)
+        hidden_terms(captions, effect, _N_BARS), fontsize=6.5, color="0.4", labelpad=2)
 
 
 def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None, X=None):
@@ -158,7 +135,12 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     ['root']
     """
     plt = import_pyplot()
-    captions = _short_captions(captions_of(model, feature_names=feature_names, X=X))
+    from matplotlib.patches import Patch
+
+    captions = captions_of(model, feature_names=feature_names, X=X)
+    captions = replace(
+        captions, feature_names=shortened(captions.feature_names, _NAME_LENGTH),
+        column_names=shortened(captions.column_names, _NAME_LENGTH))
     tree = captions.tree
     check_shape(shape, tree.n_features)
     titles = {}
@@ -176,8 +158,9 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
         columns = max(1, len(nodes))
         figure, axes = plt.subplots(1, columns, figsize=(2.4 * columns, 3), layout="constrained")
         if len(nodes):
+            keys = [Patch(color=color, label=label) for color, label in DIRECTIONS.items()]
             figure.legend(
-                handles=direction_keys(), loc="outside lower center", ncols=min(2, columns),
+                handles=keys, loc="outside lower center", ncols=min(2, columns),
                 fontsize=8, frameon=False)
         else:
             axes.set_axis_off()
