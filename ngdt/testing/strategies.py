@@ -128,13 +128,7 @@ class Dataset(NamedTuple):
 
 @st.composite
 def samples(
-    draw,
-    *,
-    n_samples=N_SAMPLES,
-    n_features=SIZES,
-    elements=DYADICS,
-    dtypes=DTYPES,
-    sparse=SPARSE,
+    draw, *, n_samples=N_SAMPLES, n_features=SIZES, elements=DYADICS, dtypes=DTYPES, sparse=SPARSE,
 ):
     """Data matrices.
 
@@ -226,15 +220,8 @@ def assignments(draw, *, n_leaves=SIZES, n_samples=N_SAMPLES):
 
 @st.composite
 def datasets(
-    draw,
-    *,
-    losses=DEFAULT_LOSSES,
-    n_samples=N_SAMPLES,
-    n_features=SIZES,
-    n_outputs=SIZES,
-    elements=DYADICS,
-    dtypes=DTYPES,
-    sparse=SPARSE,
+    draw, *, losses=DEFAULT_LOSSES, n_samples=N_SAMPLES, n_features=SIZES, n_outputs=SIZES,
+    elements=DYADICS, dtypes=DTYPES, sparse=SPARSE,
 ):
     """Samples with targets, as `fit` of an estimator takes them.
 
@@ -262,9 +249,8 @@ def datasets(
     (array([[0.]]), array([0]), LogLoss(pseudo_count=1))
     """
     n, loss = st.just(draw(n_samples)), draw(losses)
-    X = draw(
-        samples(n_samples=n, n_features=n_features, elements=elements, dtypes=dtypes, sparse=sparse)
-    )
+    X = draw(samples(
+        n_samples=n, n_features=n_features, elements=elements, dtypes=dtypes, sparse=sparse))
     y = draw(targets(losses=st.just(loss), n_samples=n, n_outputs=n_outputs, elements=elements))
     return Dataset(X, y, loss)
 
@@ -288,14 +274,8 @@ def _shapes(draw, n_internal):
 
 @st.composite
 def trees(
-    draw,
-    *,
-    n_internal=N_INTERNAL,
-    n_features=SIZES,
-    n_outputs=SIZES,
-    elements=DYADICS,
-    sparse_weights=NEVER,
-    linear_leaves=NEVER,
+    draw, *, n_internal=N_INTERNAL, n_features=SIZES, n_outputs=SIZES, elements=DYADICS,
+    sparse_weights=NEVER, linear_leaves=NEVER,
 ):
     """Trees of every shape: single leaves, stumps, chains, balanced trees, with dead branches.
 
@@ -328,10 +308,8 @@ def trees(
     tree = Tree(
         weights=draw(arrays(np.float64, (m, p), elements=elements)),
         thresholds=draw(arrays(np.float64, m, elements=elements)),
-        children_left=left,
-        children_right=right,
-        values=draw(arrays(np.float64, (m + 1, k), elements=elements)),
-    )
+        children_left=left, children_right=right,
+        values=draw(arrays(np.float64, (m + 1, k), elements=elements)))
     if draw(linear_leaves):
         tree = tree.replace(values=tree.values, **draw(_slopes((m + 1, k, p), elements)))
     event(f"tree: {_describe(tree)}")
@@ -375,19 +353,9 @@ class TreeProblem(NamedTuple):
 
 @st.composite
 def problems(
-    draw,
-    *,
-    losses=DEFAULT_LOSSES,
-    n_internal=N_INTERNAL,
-    n_samples=N_SAMPLES,
-    n_features=SIZES,
-    n_outputs=SIZES,
-    elements=DYADICS,
-    scales=SCALES,
-    dtypes=DTYPES,
-    sparse=SPARSE,
-    sparse_weights=NEVER,
-    linear_leaves=NEVER,
+    draw, *, losses=DEFAULT_LOSSES, n_internal=N_INTERNAL, n_samples=N_SAMPLES, n_features=SIZES,
+    n_outputs=SIZES, elements=DYADICS, scales=SCALES, dtypes=DTYPES, sparse=SPARSE,
+    sparse_weights=NEVER, linear_leaves=NEVER,
 ):
     """Trees with matching samples, targets and losses, as `ngdt.inference` takes them.
 
@@ -428,27 +396,12 @@ def problems(
     >>> test_order_of_bounds()
     """
     p, k = st.just(draw(n_features)), st.just(draw(n_outputs))
-    tree = draw(
-        trees(
-            n_internal=n_internal,
-            n_features=p,
-            n_outputs=k,
-            elements=elements,
-            sparse_weights=sparse_weights,
-            linear_leaves=linear_leaves,
-        )
-    )
-    X, y, loss = draw(
-        datasets(
-            losses=losses,
-            n_samples=n_samples,
-            n_features=p,
-            n_outputs=k,
-            elements=elements,
-            dtypes=dtypes,
-            sparse=sparse,
-        )
-    )
+    tree = draw(trees(
+        n_internal=n_internal, n_features=p, n_outputs=k, elements=elements,
+        sparse_weights=sparse_weights, linear_leaves=linear_leaves))
+    X, y, loss = draw(datasets(
+        losses=losses, n_samples=n_samples, n_features=p, n_outputs=k, elements=elements,
+        dtypes=dtypes, sparse=sparse))
     feature_scale, score_scale = draw(scales), draw(scales)
     event(f"problem: features times {feature_scale:g}, scores times {score_scale:g}")
     leaves = tree.leaf_arrays()
@@ -456,9 +409,7 @@ def problems(
         leaves["slopes"] = tree.slopes / feature_scale
     tree = tree.replace(
         weights=tree.weights / feature_scale * score_scale,
-        thresholds=tree.thresholds * score_scale,
-        **leaves,
-    )
+        thresholds=tree.thresholds * score_scale, **leaves)
     X = X * X.dtype.type(feature_scale)
     if (tree.scores(X) == 0).any():
         event("problem: a score is zero")
@@ -508,12 +459,7 @@ def directions(draw, *, n_features=SIZES):
 
 @st.composite
 def monotone_trees(
-    draw,
-    *,
-    n_internal=N_INTERNAL,
-    n_features=SIZES,
-    n_outputs=_N_OUTPUTS,
-    elements=DYADICS,
+    draw, *, n_internal=N_INTERNAL, n_features=SIZES, n_outputs=_N_OUTPUTS, elements=DYADICS,
 ):
     """Trees of any splits, with the leaf values that make them monotone.
 
