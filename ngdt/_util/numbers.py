@@ -175,6 +175,28 @@ def count(n, one, many=None):
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
+def aligned(rows):
+    """Rows of texts as lines, with columns that end below each other.
+
+    Parameters
+    ----------
+    rows : list of sequence of str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(aligned([("C", "splits"), ("0.1", "7")]))
+      C  splits
+    0.1       7
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(
+        cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+
+
 def place_between(value, low, high):
     """Place of a value between two others: 0 at the lower one, 1 at the higher one."""
     # Halved, as the difference may overflow.

@@ -1,12 +1,13 @@
 """Calls that several threads share, for work of a millisecond and more."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 
 import numpy as np
 from joblib import effective_n_jobs
 
 
-class Threads:
+class Threads(AbstractContextManager):
     """Threads that wait for calls until the end of a `with` statement.
 
     joblib waits for results in intervals of ten milliseconds, longer than a level of a small tree
@@ -21,9 +22,6 @@ class Threads:
     def __init__(self, n_threads):
         self.n_threads = n_threads
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *error):
         if self._pool is not None:

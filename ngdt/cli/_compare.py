@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
 from threadpoolctl import threadpool_limits
 
 from ngdt._estimators.display import watching
-from ngdt._util.numbers import count
+from ngdt._util.numbers import aligned, count
 from ngdt.cli._contenders import CONTENDERS
 from ngdt.cli._errors import Mistake
 from ngdt.cli._models import size
@@ -141,12 +141,11 @@ def run(arguments):
 def _folds(X, y, task, arguments):
     if not 2 <= arguments.folds <= len(y):
         raise Mistake(f"--folds must be from 2 to the {len(y)} rows, got {arguments.folds}")
-    options = {"n_splits": arguments.folds, "shuffle": True, "random_state": arguments.seed}
-    if task == "classification":
-        counts = np.unique(y, return_counts=True)[1]
-        if counts.min() >= arguments.folds:
-            return list(StratifiedKFold(**options).split(X, y))
-    return list(KFold(**options).split(X, y))
+    is_stratified = task == "classification" and (
+        np.unique(y, return_counts=True)[1].min() >= arguments.folds)
+    folds = (StratifiedKFold if is_stratified else KFold)(
+        arguments.folds, shuffle=True, random_state=arguments.seed)
+    return list(folds.split(X, y))
 
 
 def _cross_validated(model, X, y, folds, task, activity):
@@ -195,8 +194,6 @@ def _table(results):
     """The results as text."""
     score_name = results[0].score.name
     rows = [("", score_name, *results[0].of_probabilities, "leaves", "size", "seconds", "µs a row")]
-    rows += [(each.name, str(each.score), *each.numbers("-")) for each in results]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(
-        [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(
-            row[1:], widths[1:], strict=True))]) for row in rows)
+    width = max(len(each.name) for each in results)
+    rows += [(each.name.ljust(width), str(each.score), *each.numbers("-")) for each in results]
+    return aligned(rows)

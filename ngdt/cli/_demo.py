@@ -30,7 +30,6 @@ FORESTS = {
         10, optimizer="annealed", leaf="constant"),
     "random forest of scikit-learn": RandomForestClassifier(),
 }
-COLUMNS = ("train %", "test %", "leaves", "kB", "seconds")
 
 
 def _print_row(name, model, train, test):
@@ -49,28 +48,24 @@ def _print_cells(name, *cells):
     print(f"{name:<{width}}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
-def _draw(tree, path):
-    figure, axes = pyplot().subplots(
-        1, 4, figsize=(12, 3), layout="constrained", width_ratios=(1, 1, 1, 1.6)
-    )
+def _picture(tree, path):
+    try:
+        plt = pyplot()
+    except ImportError as error:
+        print(f"\n{path} was not written: {error}")
+        return
+    figure, axes = plt.subplots(
+        1, 4, figsize=(12, 3), layout="constrained", width_ratios=(1, 1, 1, 1.6))
     drawn = plot_weights(tree, shape=(8, 8), axes=axes[:3])
     for ax in axes[len(drawn) : 3]:  # children of the root that are leaves
         ax.set_axis_off()
     plot_history(tree, ax=axes[3])
     write(image(figure, Path(path).suffix[1:] or "png"), path)
 
-
-def _picture(tree, path):
-    try:
-        _draw(tree, path)
-    except ImportError as error:
-        print(f"\n{path} was not written: {error}")
-        return
     print(
         f"\nWrote {path}: the weights of the root and of its children as images (bright pixels send"
         "\nan image to the right where they are red and to the left where they are blue), and the"
-        "\ntraining loss and its upper bound over the epochs."
-    )
+        "\ntraining loss and its upper bound over the epochs.")
 
 
 def add_arguments(parser):
@@ -94,7 +89,7 @@ def run(arguments):
         f"Handwritten digits: {len(X_train)} images of 8 x 8 pixels to train on, {len(X_test)} to "
         f"test on.\nSingle trees have depth {arguments.depth} and constant leaves; "
         "kB is the size of a pickle.\n")
-    _print_cells("", *COLUMNS)
+    _print_cells("", "train %", "test %", "leaves", "kB", "seconds")
     for name, parameters in METHODS.items():
         tree = ObliqueTreeClassifier(
             max_depth=arguments.depth, leaf="constant", random_state=arguments.seed, **parameters)

@@ -14,9 +14,9 @@ HELP = "say why rows of a table are predicted as they are"
 
 
 def _text(explanations, arguments):
-    parts = [f"row {row}\n{explanation.text(arguments.terms)}" for row, explanation in zip(
-        arguments.row, explanations, strict=True)]
-    return "\n\n".join(parts)
+    return "\n\n".join(
+        f"row {row}\n{explanation.text(arguments.terms)}"
+        for row, explanation in zip(arguments.row, explanations, strict=True))
 
 
 def _png(explanations, arguments):

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import warnings
+from contextlib import suppress
 
 from ngdt._util.validation import did_you_mean
 from ngdt._util.version import __version__
@@ -52,7 +53,12 @@ def make_parser():
     parser.add_argument("--version", action="version", version=f"ngdt {__version__}")
     parser.add_argument(
         "--traceback", action="store_true", help="show where an error was raised, for bug reports")
-    _add_completion(parser)
+    # shtab writes a script that needs no Python. With argcomplete or click, each Tab would import
+    # this package and scikit-learn, which takes seconds.
+    with suppress(ImportError):
+        import shtab
+
+        shtab.add_argument_to(parser, "--print-completion", help="print completions for a shell")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
         command = commands.add_parser(
@@ -62,19 +68,6 @@ def make_parser():
         options = [name for action in command._actions for name in action.option_strings]
         command.set_defaults(run=module.run, options=options)
     return parser
-
-
-def _add_completion(parser):
-    """The option that prints completions for a shell, if shtab is installed.
-
-    shtab writes a script that needs no Python. With argcomplete or click, each Tab would import
-    this package and scikit-learn, which takes seconds.
-    """
-    try:
-        import shtab
-    except ImportError:
-        return
-    shtab.add_argument_to(parser, "--print-completion", help="print completions for a shell")
 
 
 def main(argv=None):

@@ -64,12 +64,6 @@ def is_forest(model):
     return isinstance(model, ObliqueForest | ObliqueBoostingRegressor)
 
 
-def table_of(model):
-    """The encoding of tables of a model; None if it takes numbers only."""
-    first = model.estimators_[0] if isinstance(model, ObliqueBoostingRegressor) else model
-    return getattr(first, "_table", None)
-
-
 def estimators_of(model):
     """The estimators of the trees of a model, forest after forest."""
     if isinstance(model, ObliqueBoostingRegressor):

@@ -17,7 +17,7 @@ from sklearn.datasets import load_svmlight_file
 from ngdt._util.optional import import_optional
 from ngdt._util.validation import did_you_mean
 from ngdt.cli._errors import Mistake
-from ngdt.cli._models import table_of
+from ngdt.cli._models import estimators_of
 from ngdt.cli._options import FILES
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
@@ -221,7 +221,8 @@ def samples_for(model, arguments):
     Data
         `y` is None without a target.
     """
-    names, table = list(getattr(model, "feature_names_in_", [])), table_of(model)
+    names = list(getattr(model, "feature_names_in_", []))
+    table = getattr(estimators_of(model)[0], "_table", None)
     text = [names[j] for j in table.categorical] if names and table is not None else []
     if arguments.target and has_text_classes(model):
         text.append(arguments.target)       # "1" may be one of its labels

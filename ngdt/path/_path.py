@@ -15,6 +15,7 @@ from ngdt._core.tree import check_is_tree
 from ngdt._encoding.check import check_samples
 from ngdt._estimators import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._estimators.run import running
+from ngdt._util.numbers import aligned
 from ngdt._util.validation import check_weight, error_prefix
 from ngdt._util.warn import warn
 from ngdt.optimizers import TAO
@@ -131,11 +132,8 @@ class TAOPath:
             "C": self.Cs, "train error": self.train_error,
             "validation error": self.validation_error, "nonzeros": self.n_nonzero,
             "splits": self.n_internal, "leaves": self.n_leaves}
-        lines = [list(columns), *([f"{value:.4g}" for value in row] for row in zip(
-            *columns.values(), strict=True))]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(
-            line, widths, strict=True)) for line in lines)
+        return aligned([list(columns), *([f"{value:.4g}" for value in row] for row in zip(
+            *columns.values(), strict=True))])
 
     def plot(self, *, axes=None):
         """Plot errors, sizes and costs over C; see `ngdt.plotting.plot_path`.
@@ -153,15 +151,7 @@ class TAOPath:
 
 
 def tao_path(
-    X,
-    y,
-    *,
-    Cs=10,
-    estimator=None,
-    X_val=None,
-    y_val=None,
-    sample_weight=None,
-    verbose=0,
+    X, y, *, Cs=10, estimator=None, X_val=None, y_val=None, sample_weight=None, verbose=0,
 ):
     """Train trees for a decreasing sequence of C, each from the previous one.
 
