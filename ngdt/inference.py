@@ -343,9 +343,7 @@ def surrogate_gradient(
     np.add.at(values, leaf, weight[:, None] * loss.values_gradient(tree.values[leaf], y))
     return SurrogateGradient(
         weights.toarray() if sparse.issparse(weights) else np.asarray(weights, dtype=np.float64),
-        -np.asarray(coefficient.sum(axis=0)).ravel(),
-        values,
-    )
+        -np.asarray(coefficient.sum(axis=0)).ravel(), values)
 
 
 def soft_predict_proba(tree, X, gamma):

@@ -30,11 +30,13 @@ def compete(growth, kinds, sampling, seeds, previous):
     """
     # One far target in a leaf would decide which kind has less error.
     problem, n_trees = growth.problem.near, len(seeds)
-    kinds = {each.name: each for each in kinds}
+    kinds, loss = {each.name: each for each in kinds}, problem.loss
+    # The squared error judges predictions that are means.
+    is_mean = loss.is_classifier or loss.is_squared or loss.has_log_link
     errors, shares, present, folds = {}, {next(iter(kinds)): 1.0}, Counter(), []
     if previous:
         errors, shares, present = _continued(previous, kinds)
-    elif n_trees >= policy.MIN_TREES and _can_compare(problem.loss):
+    elif n_trees >= policy.MIN_TREES and is_mean:
         drawn = draw(problem, min(
             policy.MAX_TRIAL_SAMPLES, policy.MAX_TRIAL_VALUES // problem.X.shape[1]))
         folds = fold_samples(drawn)     # none if samples are few, or drawn of one group only
@@ -68,11 +70,6 @@ def _continued(table, kinds):
     first, gone = next(iter(kinds)), [name for name in shares if name not in kinds]
     shares[first] = sum((shares[name] for name in gone), shares.get(first, 0.0))
     return errors, shares | dict.fromkeys(gone, 0.0), Counter(present)
-
-
-def _can_compare(loss):
-    """Return whether predictions are means, which the squared error judges."""
-    return loss.is_classifier or loss.is_squared or loss.has_log_link
 
 
 def _train_some(growth, problem, folds, kinds, sampling, seeds):

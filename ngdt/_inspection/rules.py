@@ -7,6 +7,7 @@ of the summary as the tree does.
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -244,13 +245,10 @@ def rule_of(captions, node, n_terms=None, digits=None):
             return rule
     if summary is not None and not hidden:
         return _rounded(features, weights, threshold, summary, node, digits or DEFAULT_DIGITS)
-
-    def number(value):
-        is_exact = digits is None and not hidden
-        return exact(value) if is_exact else shortest(value, digits or DEFAULT_DIGITS)
-
-    return Rule(features[:n_terms], [number(weight) for weight in weights[:n_terms]],
-                number(threshold), hidden)
+    written = exact if digits is None and not hidden else partial(
+        shortest, digits=digits or DEFAULT_DIGITS)
+    return Rule(features[:n_terms], list(map(written, weights[:n_terms])), written(threshold),
+                hidden)
 
 
 def number_of(captions, features):

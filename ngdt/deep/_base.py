@@ -178,11 +178,8 @@ class DeepTree(ChecksParameters, BaseEstimator):
         if self.trunk is not None and self.split not in ("linear", None):
             raise ValueError(
                 "splits of the features of a trunk are linear: give either split or trunk")
-        optimizer = self.optimizer
-        if optimizer == "annealed":
-            optimizer = Annealed(**_FOR_NETWORKS)
-        elif optimizer == "end_to_end":
-            optimizer = EndToEnd()
+        named = {"annealed": Annealed(**_FOR_NETWORKS), "end_to_end": EndToEnd()}
+        optimizer = named.get(self.optimizer, self.optimizer)
         if self.init == "balanced" or (self.init == "auto" and self.trunk is not None):
             stump = None
         elif self.trunk is not None:

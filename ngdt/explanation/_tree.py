@@ -214,7 +214,6 @@ class TreeExplanation(Explanation):
             reversed(outcomes) if decision.is_right else outcomes, strict=True))
 
 
-# Sums over values near the largest number may be infinite, which is what is then shown.
 def explain_tree(model, X, feature_names=None):
     """Explain the predictions of the tree of an estimator.
 
@@ -230,18 +229,15 @@ def explain_tree(model, X, feature_names=None):
     -------
     Explanations
     """
+    # Sums over values near the largest number may be infinite, which is what is then shown.
     with np.errstate(over="ignore", invalid="ignore"):
-        return _explain_rows(model, X, feature_names)
-
-
-def _explain_rows(model, X, feature_names):
-    captions = captions_of(model, feature_names=feature_names)
-    context, (X, rows) = Context([model], captions), encoded_rows(model, X)
-    data = captions.tree.samples_of(X)
-    leaf = captions.tree.apply_samples(data)
-    outputs = captions.tree.leaf_predictions(leaf, data)
-    return Explanations(
-        _explain(context, X[[i]], row, int(leaf[i]), outputs[i]) for i, row in enumerate(rows))
+        captions = captions_of(model, feature_names=feature_names)
+        context, (X, rows) = Context([model], captions), encoded_rows(model, X)
+        data = captions.tree.samples_of(X)
+        leaf = captions.tree.apply_samples(data)
+        outputs = captions.tree.leaf_predictions(leaf, data)
+        return Explanations(
+            _explain(context, X[[i]], row, int(leaf[i]), outputs[i]) for i, row in enumerate(rows))
 
 
 def _explain(context, X, row, leaf, outputs):

@@ -73,28 +73,22 @@ def held_out_leaves(model, held_out):
         if tree.n_outputs > 1 if isinstance(inner, Tree) else is_classifier(inner):
             classes = np.asarray(getattr(inner, "classes_", np.arange(tree.n_outputs)))
             predicted = tree.leaf_predictions(leaf, tree.samples_of(X)).argmax(axis=1)
-            is_right = ClassTargets(classes).encode(y) == predicted
-            intervals = [_share_right(is_right[here]) for here in own]
+            values, interval = ClassTargets(classes).encode(y) == predicted, _share_right
         else:
-            y = y.astype(np.float64).reshape(len(leaf), -1)
-            if y.shape[1] != tree.n_outputs:
-                raise ValueError(f"y has {y.shape[1]} targets, but the tree has {tree.n_outputs}")
-            intervals = [_quantiles(y[here]) for here in own]
-    return [HeldOutLeaf(len(here), interval)
-            for here, interval in zip(own, intervals, strict=True)]
+            values, interval = y.astype(np.float64).reshape(len(leaf), -1), _quantiles
+            if values.shape[1] != tree.n_outputs:
+                raise ValueError(
+                    f"y has {values.shape[1]} targets, but the tree has {tree.n_outputs}")
+    return [HeldOutLeaf(len(here), interval(values[here]) if len(here) else None) for here in own]
 
 
 def _share_right(is_right):
     """Interval of Wilson for the share of right predictions."""
-    if not len(is_right):
-        return None
     found = binomtest(int(is_right.sum()), len(is_right)).proportion_ci(method="wilson")
     return float(found.low), float(found.high)
 
 
 def _quantiles(y):
     """Quantiles of each target."""
-    if not len(y):
-        return None
     pairs = [tuple(map(float, np.quantile(column, _QUANTILES))) for column in y.T]
     return pairs[0] if len(pairs) == 1 else tuple(pairs)

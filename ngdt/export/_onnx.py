@@ -8,7 +8,6 @@ from ngdt._forest import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt._util.optional import import_optional
 from ngdt.export._model import ExportedModel
 
-_DTYPES = ("float", "double")
 _OPSETS = {"": 17, "ai.onnx.ml": 3}
 _IR_VERSION = 8
 
@@ -67,7 +66,7 @@ def export_onnx(model, *, dtype="float"):
     helper, types = onnx.helper, onnx.TensorProto
     from ngdt.export._onnx_graph import TYPES, inputs_of
 
-    if dtype not in _DTYPES:
+    if dtype not in TYPES:
         raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
     exported = ExportedModel(model)
     type_, k = TYPES[dtype][1], exported.n_outputs

@@ -34,24 +34,19 @@ def plot_history(history, *, ax=None):
     if not isinstance(history, Mapping):
         if not hasattr(history, "fit"):
             raise TypeError(
-                f"history must be a mapping or a fitted estimator, got {type(history).__name__}"
-            )
+                f"history must be a mapping or a fitted estimator, got {type(history).__name__}")
         check_is_fitted(history, "history_")
         history = history.history_
     plt = import_pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
-    lines = (
-        ("bound", "upper bound", {"color": RED}),
-        ("loss", "training loss", {"color": BLUE}),
-    )
     lowest = np.inf
-    for key, label, style in lines:
+    for key, label, color in (("bound", "upper bound", RED), ("loss", "training loss", BLUE)):
         values = np.asarray(history.get(key, []), dtype=float)
         if len(values) and not np.isnan(values).all():
             lowest = min(lowest, np.nanmin(values))
             marker = "o" if len(values) < 3 else ""
-            ax.plot(range(1, len(values) + 1), values, label=label, marker=marker, **style)
+            ax.plot(range(1, len(values) + 1), values, label=label, marker=marker, color=color)
     ax.set(xlabel="epoch", ylabel="loss (mean over training samples)")
     if ax.get_lines():
         ax.legend(frameon=False)

@@ -36,8 +36,7 @@ def check_shape(shape, n_features):
     if sides.shape != (2,) or sides.dtype.kind not in "iu" or sides.prod() != n_features:
         raise ValueError(
             f"shape must be (rows, columns), ints with rows * columns = {n_features} features, "
-            f"got {shape!r}"
-        )
+            f"got {shape!r}")
 
 
 def draw_split(ax, captions, node, shape):
@@ -152,8 +151,7 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     if np.ndim(nodes) != 1 or not np.isin(nodes, range(tree.n_internal)).all():
         raise ValueError(
             f"nodes must be a list of ids of internal nodes, from 0 to {tree.n_internal - 1}, "
-            f"got {nodes!r}"
-        )
+            f"got {nodes!r}")
     if axes is None:
         columns = max(1, len(nodes))
         figure, axes = plt.subplots(1, columns, figsize=(2.4 * columns, 3), layout="constrained")
