@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
 
-from helpers import serves, short
+from helpers import in_nightly, serves, short
 from ngdt import ObliqueForestRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Scaling
@@ -13,7 +13,7 @@ from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
 from ngdt._methods.sgd import run as input_scale
 from ngdt.initializers import INITIALIZERS
 from ngdt.losses import SquaredLoss
-from ngdt.optimizers import OPTIMIZERS, SGD, SSGD
+from ngdt.optimizers import OPTIMIZERS, SGD, SSGD, TAO, Annealed, LinearLeaves
 
 
 @pytest.mark.parametrize("best_assignment", [False, True])
@@ -138,12 +138,17 @@ CASES = [*((y, np.ones(120)) for y in TARGETS.values()),
 REGRESSORS = {
     "default": ObliqueTreeRegressor(), "default, constant": ObliqueTreeRegressor(leaf="constant"),
     "forest": ObliqueForestRegressor(2), "absolute": ObliqueTreeRegressor(loss="absolute_error"),
-    "huber": ObliqueTreeRegressor(3, loss="huber", optimizer="annealed"),
+    "huber": ObliqueTreeRegressor(3, loss="huber", optimizer=short(Annealed)),
     "ccp_alpha": ObliqueTreeRegressor(3, ccp_alpha=0.1, min_impurity_decrease=0.1, optimizer="tao"),
     "monotone": ObliqueTreeRegressor(3, optimizer="tao", monotonic_cst=[1] + 5 * [0]),
-    **{f"{name} {leaf}": ObliqueTreeRegressor(3, optimizer=short(each), leaf=leaf)
-       for name, each in OPTIMIZERS.items() if serves(each(), SquaredLoss())
-       for leaf in ("auto", "linear") if name not in ("linear_leaves", "shrink_leaves")},
+    **{name: ObliqueTreeRegressor(3, optimizer=short(each))
+       for name, each in OPTIMIZERS.items() if serves(each(), SquaredLoss())},
+    "linear, annealed": ObliqueTreeRegressor(
+        3, optimizer=Annealed(steps=200, leaf="linear"), leaf=short(LinearLeaves)),
+    "linear, tao": ObliqueTreeRegressor(3, optimizer=[short(LinearLeaves), short(TAO)]),
+    # Linear leaves come after all others in the same way.
+    **{f"{name}, linear": ObliqueTreeRegressor(3, optimizer=short(OPTIMIZERS[name]), leaf="linear")
+       for name in in_nightly(["sgd", "ssgd", "end_to_end", "annealed", "tao", "regrow"])},
     **{name: ObliqueTreeRegressor(3, init=short(each), optimizer=None)
        for name, each in INITIALIZERS.items() if serves(each(), SquaredLoss())}}
 
@@ -152,7 +157,7 @@ REGRESSORS = {
 @pytest.mark.filterwarnings("ignore::UserWarning", "error::RuntimeWarning")
 def test_targets_and_weights_of_any_size_overflow_nowhere(model):
     for y, weight in CASES:
-        model = model.set_params(random_state=0).fit(UNIFORM[:120], y, weight)
+        model = model.set_params(random_state=0).fit(UNIFORM[:60], y[:60], weight[:60])
         assert np.isfinite(model.predict(UNIFORM)).all()
 
 
