@@ -80,9 +80,15 @@ def pytest_make_collect_report(collector):
         return (yield)
 
 
+def pytest_collection():
+    """Nothing that the imports make is garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish():
     """All modules and tests are there, and stay: the collector need not look at them again."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
