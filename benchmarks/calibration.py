@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.data import TABLES, folds, names_in, table
+from benchmarks.data import TABLES, folds, names_in, table, targets
 from benchmarks.models import calibrated, make, n_leaves
 from benchmarks.runner import Benchmark
 
@@ -53,12 +53,12 @@ def jobs(quick):
 
 
 def is_class(name):
-    return table(name)[1].dtype.kind == "i"
+    return targets(name).dtype.kind == "i"
 
 
 def methods_of(name):
     left_out = [] if name in RARE else ["forest"]
-    if np.bincount(table(name)[1]).min() < MIN_CALIBRATED:
+    if np.bincount(targets(name)).min() < MIN_CALIBRATED:
         left_out.append("calibrated")
     return [each for each in METHODS if each not in left_out]
 

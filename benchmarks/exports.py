@@ -109,7 +109,7 @@ def encoded(model, X):
 
 def by_json(model, X):
     document, X = json.loads(export_json(model)), encoded(model, X)
-    trees = [_tree_of(each, X.shape[1]) for each in document["trees"]]
+    trees = [tree_of(each, X.shape[1]) for each in document["trees"]]
     if not is_classifier(model):
         return np.mean([tree.predict(X)[:, 0] for tree in trees], axis=0)
     logits = [tree.predict(X) for tree in trees]
@@ -118,7 +118,8 @@ def by_json(model, X):
     return model.classes_[means.argmax(axis=1)]
 
 
-def _tree_of(written, n_features):
+def tree_of(written, n_features):
+    """The tree that a document of `export_json` holds."""
     nodes, leaves = written["nodes"], written["leaves"]
 
     def dense(rows):

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import accuracy_score, r2_score
 
-from benchmarks.data import TABLES, folds, names_in, table
+from benchmarks.data import TABLES, folds, names_in, table, targets
 from benchmarks.fitting import seconds_of
 from benchmarks.models import chosen, make, n_leaves
 from benchmarks.runner import Benchmark
@@ -42,7 +42,7 @@ def jobs(quick):
     return [{"data": name, "limit": limit, "seed": 0, "fold": f"{k}/{N_FOLDS}", "method": method}
             for name in names for limit in limits for k in range(n_folds) for method in METHODS
             if ONLY.get(limit, name) == name
-            and (method != "constant" or table(name)[1].dtype.kind != "i")]
+            and (method != "constant" or targets(name).dtype.kind != "i")]
 
 
 def run(data, limit, seed, fold, method):

@@ -26,6 +26,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT))      # the folder of the benchmarks is not installed
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import sys
 import textwrap
 from pathlib import Path
 
@@ -350,7 +349,6 @@ def test_scikit_learn_check(estimator, check):
 
 @pytest.mark.parametrize("name", ["annealed", "trunk", *in_nightly(["greedy", "finetuned"])])
 def test_the_benchmark_counts_what_a_prediction_evaluates(name, tmp_path):
-    sys.path.append(str(Path(__file__).parents[2]))     # it is not installed
     from benchmarks import networks, runner
 
     jobs = [job for job in networks.jobs(quick=True) if job["method"] == name]

@@ -1,7 +1,6 @@
 """The benchmarks run, go on where they stopped, and use no test sample for a choice."""
 
 import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -12,14 +11,12 @@ import pytest
 from joblib import parallel_config
 from sklearn.datasets import load_digits
 
+from benchmarks import data, fitting, runner
+from benchmarks.__main__ import BENCHMARKS, main
 from helpers import in_nightly
 from ngdt import ObliqueTreeClassifier
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT))      # the folder is not installed
-
-from benchmarks import data, fitting, runner  # noqa: E402
-from benchmarks.__main__ import BENCHMARKS, main  # noqa: E402
 
 # The first starts a cluster of processes. Of the others, some take as long as ten others: "tables"
 # and "forests" train much as "readme_table", and report on their recorded rows here, as does

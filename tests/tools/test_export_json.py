@@ -7,34 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngdt import (
-    ObliqueForestClassifier,
-    ObliqueTreeClassifier,
-    ObliqueTreeRegressor,
-    Tree,
-)
+from benchmarks.exports import tree_of
+from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt.export import export_json
 from ngdt.testing.strategies import trees
 
 ANY_TREE = trees(
     elements=st.floats(-1e300, 1e300), sparse_weights=st.booleans(), linear_leaves=st.booleans())
-
-
-def tree_of(written, n_features):
-    """The tree that a document holds."""
-    nodes, leaves = written["nodes"], written["leaves"]
-
-    def dense(rows):
-        found = np.zeros((len(rows), n_features))
-        for each, row in zip(found, rows, strict=True):
-            each[row["indices"]] = row["values"]
-        return found
-
-    slopes = leaves["slopes"]
-    return Tree(
-        dense(nodes["weights"]), nodes["thresholds"], nodes["left"], nodes["right"],
-        leaves["values"], None if slopes is None else np.array([dense(rows) for rows in slopes]),
-        leaves["ranges"])
 
 
 @given(ANY_TREE)
