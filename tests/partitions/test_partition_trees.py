@@ -129,9 +129,10 @@ def test_a_saved_model_is_one_of_ngdt(fitted, all_digits, tmp_path):
     assert_array_equal(loaded.predict(all_digits[0]), fitted.predict(all_digits[0]))
 
 
-def test_the_same_tree_when_a_worker_dies(fitted, digits_in_parts):
-    """On two workers, one of which ends while it has partitions; the local scheduler made `fitted`.
-    """
+def test_the_same_tree_when_a_worker_dies(digits_in_parts):
+    """On two workers, one of which ends while it has partitions, and by the local scheduler."""
+    small = {"max_depth": 2, "optimizer": Annealed(steps=30)}
+    alone = classifier(**small).fit(*digits_in_parts)
     with distributed.Client(
             n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
         had, cluster = [], client.cluster
@@ -142,15 +143,15 @@ def test_the_same_tree_when_a_worker_dies(fitted, digits_in_parts):
                 had.extend(client.has_what(worker.address)[worker.address])
                 cluster.sync(worker.close, executor_wait=False)
 
-        again = classifier(callback=kill).fit(*digits_in_parts)
+        again = classifier(callback=kill, **small).fit(*digits_in_parts)
         assert len(client.scheduler_info()["workers"]) == 1
     assert any("encode" in str(key) for key in had)
-    assert again.tree_ == fitted.tree_
+    assert again.tree_ == alone.tree_
 
 
 def test_partitions_in_turn(digits_in_parts, all_digits):
     """Fewer partitions at a time than there are, of which one is smaller than the others."""
-    model = classifier(n_jobs=2, optimizer=Annealed(steps=200)).fit(*digits_in_parts)
+    model = classifier(n_jobs=2, optimizer=Annealed(steps=100)).fit(*digits_in_parts)
     assert model.score(*all_digits) > 0.9
 
 
@@ -237,7 +238,8 @@ def test_weights_and_limits(digits_in_parts, all_digits):
     X, y = digits_in_parts
     weight = da.where(y < 5, 1.0, 0.0)
     model = classifier(
-        min_samples_leaf=40, max_leaf_nodes=6, class_weight="balanced").fit(X, y, weight)
+        optimizer=Annealed(steps=30), min_samples_leaf=40, max_leaf_nodes=6,
+        class_weight="balanced").fit(X, y, weight)
     count = np.bincount(model.tree_.apply(all_digits[0][all_digits[1] < 5]))
     assert len(count) <= 6
     assert count.min() >= 40
@@ -268,7 +270,7 @@ def test_scores_of_frames_are_those_in_memory(kind):
 def test_labels_that_a_partition_lacks():
     X = np.linspace(0.0, 1.0, 900)[:, None]
     y = np.repeat(["a", "b", "c"], 300)
-    model = classifier(max_depth=2).fit(
+    model = classifier(max_depth=2, optimizer=Annealed(steps=40)).fit(
         da.from_array(X, chunks=(300, 1)), da.from_array(y, chunks=300))
     assert model.score(X, y) > 0.95
 
