@@ -224,12 +224,14 @@ def test_repeated_entries_are_their_sum(problem):
         assert_array_equal(array, old)
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("optimizer", [None, "ssgd", "tao", "annealed"])
 def test_fit_on_repeated_entries(optimizer):
     X, y = load_iris(return_X_y=True)
     # Halves of whole numbers have sums without rounding.
     X = np.rint(10 * X)
-    fits = [ObliqueTreeClassifier(max_depth=3, optimizer=optimizer, random_state=0).fit(form, y)
+    parameters = dict(optimizer=optimizer, validation_fraction=None, random_state=0)
+    fits = [ObliqueTreeClassifier(3, **parameters).fit(form, y)
             for form in (sparse.csr_matrix(X), repeated(X))]
     assert fits[0].tree_ == fits[1].tree_
     assert_array_equal(fits[0].predict(repeated(X), check_input=False), fits[0].predict(X))

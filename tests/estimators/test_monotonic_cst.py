@@ -133,7 +133,7 @@ def test_files_and_clones_keep_the_parameter(tmp_path):
 
 
 def test_zeros_are_no_constraints():
-    X, y = diabetes()
+    X, y = (each[:150] for each in diabetes())
     free = ObliqueTreeRegressor(random_state=0).fit(X, y)
     zeros = ObliqueTreeRegressor(random_state=0, monotonic_cst=np.zeros(10)).fit(X, y)
     assert zeros.tree_ == free.tree_
@@ -180,6 +180,7 @@ def test_partitions_refuse_the_parameter(name):
         on_partitions(monotonic_cst=DIABETES).fit(pd.DataFrame(X), y)
 
 
+@pytest.mark.usefixtures("short_trial")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": None, "max_features": 0.5, "max_samples": 0.5, "oob_score": True},
     {"optimizer": "tao", "loss": "absolute_error"}], ids=str)
@@ -192,6 +193,7 @@ def test_regression_forests_are_monotone(parameters):
     assert forest.score(X, y) > 0.3
 
 
+@pytest.mark.usefixtures("short_trial")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": "tao", "class_weight": "balanced_subsample"}], ids=str)
 def test_classification_forests_are_monotone(parameters):

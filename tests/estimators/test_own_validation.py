@@ -312,7 +312,7 @@ def test_pipelines_transform_them():
 # --- forests ----------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("few_trial_trees")
+@pytest.mark.usefixtures("short_trial")
 @pytest.mark.parametrize("estimator", [ObliqueForestClassifier, ObliqueForestRegressor])
 def test_kinds_of_trees_are_compared_on_them(estimator, monkeypatch):
     X, y, val = data_of(estimator)

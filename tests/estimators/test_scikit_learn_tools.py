@@ -28,7 +28,8 @@ BOTH = pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeR
 
 def test_nested_parameters_and_grid_search(digits):
     estimator = ObliqueTreeClassifier(
-        4, init=RandomOblique(), optimizer=SSGD(epochs=3), random_state=0)
+        4, init=RandomOblique(), optimizer=SSGD(epochs=3), validation_fraction=None,
+        random_state=0)
     assert estimator.get_params()["optimizer__epochs"] == 3
     search = GridSearchCV(
         estimator, {"optimizer__nu": [1e-9, 100.0], "init__n_candidates": [5, 20],

@@ -138,12 +138,12 @@ def test_enough_time_changes_nothing(forest, iris):
 @pytest.mark.parametrize("optimizer", [Annealed(steps=2000), SSGD(epochs=200), None], ids=str)
 def test_a_forest_ends_in_time(optimizer, n_jobs):
     random = np.random.default_rng(0)
-    X = random.normal(size=(5000, 20))
+    X = random.normal(size=(2000, 20))
     y = (X[:, :4].sum(axis=1) > 0).astype(int)
     model = ObliqueForestClassifier(
-        1000, optimizer=optimizer, n_jobs=n_jobs, max_time=0.6, random_state=0)
+        1000, optimizer=optimizer, n_jobs=n_jobs, max_time=0.3, random_state=0)
     before = perf_counter()
-    with pytest.warns(ConvergenceWarning, match=r"max_time=0\.6 s .* the forest has \d+ of 1000"):
+    with pytest.warns(ConvergenceWarning, match=r"max_time=0\.3 s .* the forest has \d+ of 1000"):
         model.fit(X, y)
     assert perf_counter() - before < 4.0
     assert 1 <= len(model.estimators_) < 1000

@@ -175,7 +175,8 @@ def test_slopes_are_drawn_to_those_of_the_tree(problem, penalty):
 def diabetes():
     """Samples, a tree, and its predictions."""
     X, y = load_diabetes(return_X_y=True)
-    tree = ObliqueTreeRegressor(2, optimizer=LinearLeaves(), standardize=True, random_state=0)
+    tree = ObliqueTreeRegressor(
+        2, optimizer=LinearLeaves(), standardize=True, validation_fraction=None, random_state=0)
     return X, y, tree, tree.fit(X, y).predict(X)
 
 
