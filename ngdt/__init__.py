@@ -21,6 +21,8 @@ The documentation is at https://ngdt.readthedocs.io.
 
 from importlib import import_module as _import_module
 
+# First, as it says what to do where ngdt is not built.
+from ngdt import _core as _core
 from ngdt import (
     deep,
     explanation,
