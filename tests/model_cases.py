@@ -1,5 +1,7 @@
 """Fitted models of every kind that files hold, and a comparison of all that is in two models."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 from scipy import sparse
@@ -157,6 +159,12 @@ MODELS = [
     tree_on_frame, linear_leaves, robust, counts, sparse_weights, by_default, categories_of_numbers,
     from_an_estimator, in_batches, single_leaf, from_a_tree, forest, forest_by_default,
     forest_pruned, boosting, search]
+
+
+@cache
+def made(make):
+    """What a function of MODELS returns, the same each time; tests must not change it."""
+    return make()
 
 
 def assert_same(a, b):

@@ -5,6 +5,7 @@ import json
 import pickle
 import tracemalloc
 import zipfile
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -38,7 +39,7 @@ def files():
     found = []
     with TemporaryDirectory() as folder:
         for make in MAKERS:
-            model, X, _ = make()
+            model, X = deepcopy(model_cases.made(make)[:2])
             if make is model_cases.boosting:
                 for forest in model.estimators_:
                     del forest.estimators_[1:]

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import ngdt
-from model_cases import MODELS, assert_same, frame, labels, numbers
+from model_cases import MODELS, assert_same, frame, labels, made, numbers
 from ngdt import (
     ObliqueBoostingRegressor,
     ObliqueForestClassifier,
@@ -38,7 +38,7 @@ from ngdt.testing.strategies import losses, samples, trees
 @pytest.fixture(scope="module", params=MODELS, ids=lambda make: make.__name__)
 def saved(request, tmp_path_factory):
     """A model, its data, the file, and the model that was loaded from it."""
-    model, X, y = request.param()
+    model, X, y = made(request.param)
     path = tmp_path_factory.mktemp("models") / "model.ngdt"
     ngdt.save(model, path)
     return model, X, y, path, ngdt.load(path)

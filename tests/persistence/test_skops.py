@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from model_cases import MODELS, assert_same
+from model_cases import MODELS, assert_same, made
 from ngdt import ObliqueTreeRegressor
 from ngdt.losses import PoissonLoss
 
@@ -19,7 +19,7 @@ def stored(model):
 
 @pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)
 def test_models_by_skops(make):
-    model, X, _ = make()
+    model, X, _ = made(make)
     np.testing.assert_array_equal(stored(model).predict(X), model.predict(X))
 
 
