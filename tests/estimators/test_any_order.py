@@ -85,8 +85,6 @@ CLASSES = st.sampled_from([
     [[0, 1]], 1, [b"a"], ["0", "1"], np.array(["NaT", "2020-01-01"], dtype="M8[D]")])
 QUANTILES = (0.0, 0.1, 0.5, 1.0)
 TARGETS = st.sampled_from(["integers", "normal", "constant", "tiny", "huge", "outlier", "mixed"])
-# An example trains several models, which takes seconds on a busy machine.
-SLOW = [HealthCheck.too_slow]
 
 
 def weights(kind, n, random):
@@ -433,7 +431,8 @@ class AnyOrder(RuleBasedStateMachine):
 def test_any_order():
     run_state_machine_as_test(AnyOrder, settings=settings(
         max_examples=8, stateful_step_count=6, deadline=None, derandomize=True,
-        suppress_health_check=SLOW))
+        # An example trains several models, which takes seconds on a busy machine.
+        suppress_health_check=[HealthCheck.too_slow]))
 
 
 # --- what the machine has found ------------------------------------------------------------------
@@ -521,7 +520,8 @@ def _look_for_new_cases(seconds):
         try:
             run_state_machine_as_test(seed(number)(AnyOrder), settings=settings(
                 max_examples=200, stateful_step_count=10, deadline=None, database=None,
-                suppress_health_check=SLOW))
+                # As in the test: an example trains several models, here some more.
+                suppress_health_check=[HealthCheck.too_slow]))
         except BaseException:
             print(f"=== seed {number}", flush=True)
             traceback.print_exc(limit=-3)
