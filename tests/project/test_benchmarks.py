@@ -41,6 +41,7 @@ def quick(tmp_path_factory):
         for name in LEFT_OUT:
             patch.delitem(BENCHMARKS, name)
         patch.setitem(data.BUNDLED, "digits", few_digits)
+        patch.setattr("ngdt._selection.policy.FEW_STEPS", 100)
         main(["all", "--quick", "--output", str(folder)])
     return folder
 
