@@ -233,7 +233,7 @@ def test_examples_of_the_user_guide(tmp_path, monkeypatch, capsys):
 
 
 def test_same_seed_same_tree(halves):
-    X, y, *_ = halves
+    X, y = (each[:200] for each in halves[:2])
     first = quick(split=NETWORK, input_shape=(1, 8, 8)).fit(X, y)
     torch.manual_seed(7)
     state = torch.get_rng_state()
@@ -273,7 +273,7 @@ def test_limits(limits, init, halves):
 def test_numbers_that_float32_does_not_tell_apart():
     seconds = 1.7e9 + np.arange(200.0)[:, None]
     model = DeepTreeClassifier(
-        max_leaf_nodes=2, optimizer=Annealed(steps=200, learning_rate=0.05), random_state=0)
+        max_leaf_nodes=2, optimizer=Annealed(steps=100, learning_rate=0.05), random_state=0)
     assert model.fit(seconds, np.arange(200) >= 100).score(seconds, np.arange(200) >= 100) > 0.97
 
 
@@ -339,6 +339,10 @@ CHECKS = [
         optimizer=in_large_batches(16, learning_rate=0.1)))
     if "sample_weight_equivalence" not in str(pair[1])
     and (estimator is DeepTreeClassifier or "check_regressor" in str(pair[1]))]
+if not in_nightly([True]):
+    # Those of the same name differ in the type of the samples.
+    CHECKS = list({pair[1].func.__name__.replace("_matrix", "_array"): pair
+                   for pair in reversed(CHECKS)}.values())
 
 
 @pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=lambda value: getattr(

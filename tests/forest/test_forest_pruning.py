@@ -73,6 +73,12 @@ FEW = pytest.mark.parametrize("case", ["classes", "linear values"])
 FIRST, REST = slice(None, 150), slice(150, None)
 
 
+@pytest.fixture(autouse=True)
+def few_folds(monkeypatch):
+    """Three folds, not five: for each, the forest is pruned once more."""
+    monkeypatch.setattr("ngdt.pruning._forest_path.N_FOLDS", 3)
+
+
 @cache
 def fitted(case, n_trees=2, **parameters):
     """A forest of the first half of the samples; tests must not change it."""
