@@ -7,10 +7,9 @@ from model_cases import MODELS, assert_same, made
 from ngdt import ObliqueTreeRegressor
 from ngdt.losses import PoissonLoss
 
-skops = pytest.importorskip("skops.io")
-
 
 def stored(model):
+    skops = pytest.importorskip("skops.io")     # which takes long to import
     data = skops.dumps(model)
     types = skops.get_untrusted_types(data=data)
     assert all(name.startswith(("ngdt.", "scipy.sparse.")) for name in types)
