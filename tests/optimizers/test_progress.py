@@ -29,8 +29,9 @@ def test_an_optimizer_without_metrics_reports_nothing():
         optimizer = OPTIMIZERS[name]()
         estimator = (
             ObliqueTreeClassifier if serves(optimizer, LogLoss()) else ObliqueTreeRegressor)
-        model = estimator(2, optimizer=optimizer, callback=seen.append).fit(
-            *load_iris(return_X_y=True))
+        model = estimator(
+            2, optimizer=optimizer, validation_fraction=None, callback=seen.append)
+        model.fit(*load_iris(return_X_y=True))
         assert model.history_ == {"optimizer": []}
         assert seen == []
 

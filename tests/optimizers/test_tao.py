@@ -501,8 +501,8 @@ def test_log_loss_may_decide_which_side_is_better():
     assert losses[1] <= tree.history_["loss"][-1] * (1 + 1e-12) < losses[1] * 1.1
 
 
-def test_it_starts_a_chain_and_ends_one():
-    X, y = load_digits(return_X_y=True)
+def test_it_starts_a_chain_and_ends_one(digits):
+    X, y = digits
     for chain in ([TAO(max_passes=2), SSGD(epochs=2)], [SSGD(epochs=2), "tao", Regrow()]):
         tree = ObliqueTreeClassifier(max_depth=4, optimizer=chain, random_state=0).fit(X, y)
         assert tree.score(X, y) > 0.8
