@@ -274,7 +274,7 @@ def test_a_sum_of_forests(run, frame, folder):
 
 def test_a_tree_of_networks_predicts(run, mistake):
     if find_spec("torch") is None:
-        assert "ngdt.deep needs PyTorch" in mistake("predict", "deep.ngdt", "diabetes.npz")
+        assert "ngdt.deep needs torch" in mistake("predict", "deep.ngdt", "diabetes.npz")
     else:
         assert run("predict", "deep.ngdt", "diabetes.npz").out.split() == [
             "prediction", *120 * ["1"]]
