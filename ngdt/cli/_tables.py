@@ -23,8 +23,8 @@ from ngdt.cli._options import FILES
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
 # Types that can be read from standard input.
 _TEXT = {".csv", ".tsv"}
-# Number of names of columns that a message lists; of texts that a column may have.
-_MOST_NAMES, _MOST_VALUES = 12, 20
+# Number of names of columns that a message lists.
+_MOST_NAMES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,6 @@ def training_data(arguments):
             raise Mistake(f"{data.path}: the target is missing")
     else:
         data = _chosen_columns(data, arguments)
-        _warn_of_names(data.X)
     if len(np.unique(np.asarray(data.y).astype(str))) < 2:
         raise Mistake(f"{data.path}: the target is the same in all rows: nothing can be learnt")
     return data
@@ -195,16 +194,6 @@ def _chosen_columns(data, arguments):
         raise Mistake(f"{data.path}: there is no column but the target")
     # As text, numbers would be warned of.
     return Data(data.path, data.X.astype(dict.fromkeys(arguments.categorical, "category")), y)
-
-
-def _warn_of_names(X):
-    """Warn of columns of text that look like names or dates."""
-    for name in X.select_dtypes(exclude=["number", "bool"]):
-        n_values = X[name].nunique()
-        if n_values > _MOST_VALUES and n_values > 0.5 * len(X):
-            warnings.warn(
-                f"column {name!r} has {n_values} different texts in {len(X)} rows: if it is a name "
-                "or a date, leave it out with --drop, or make numbers of it", stacklevel=2)
 
 
 def samples_for(model, arguments):
