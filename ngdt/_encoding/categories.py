@@ -55,39 +55,45 @@ def plain_text(category):
     return format_number(category) if isinstance(category, Real) else str(category)
 
 
-def tells_of(targets, group):
-    """Whether a group of samples with gaps, or with rare categories, deserves a feature.
+class TargetTest:
+    """Test whether samples with gaps, or with rare categories, deserve a feature.
 
     Values that training does not know may be much more frequent later on. A weight that is noise,
-    as it is where few samples set it, then costs more than it is worth.
+    as it is where few samples set it, then costs more than it is worth. So there have to be at
+    least `MIN_SAMPLES` samples of the group, as many others, and a significant difference between
+    the targets of both: by the chi-squared test of classes, by the test of Kruskal and Wallis of
+    numbers, whose ranks no far target moves.
 
     Parameters
     ----------
     targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Integers are indices of classes.
-    group : ndarray of bool, shape (n_samples,)
-
-    Returns
-    -------
-    bool
-        True for at least `MIN_SAMPLES` samples, as many others, and a significant difference
-        between the targets of both: by the chi-squared test of classes, by the test of Kruskal and
-        Wallis of numbers, whose ranks no far target moves.
     """
-    n, n_group = len(group), np.count_nonzero(group)
-    if min(n_group, n - n_group) < MIN_SAMPLES:
-        return False
-    if targets.dtype.kind in "iu":
-        mean = variance = np.bincount(targets) / n
-        of_group = np.bincount(targets[group], minlength=len(mean)) / n_group
-        n_free = np.count_nonzero(mean) - 1
-    else:
-        ranks = rankdata(targets.reshape(n, -1), axis=0)
-        mean, variance = ranks.mean(axis=0), ranks.var(axis=0, ddof=1)
-        of_group, n_free = ranks[group].mean(axis=0), np.count_nonzero(variance)
-    varies = variance > 0.0
-    statistic = ((of_group - mean)[varies] ** 2 / variance[varies]).sum()
-    return bool(n_free and chdtrc(n_free, statistic * n_group * n / (n - n_group)) < _LEVEL)
+
+    def __init__(self, targets):
+        self.targets = targets
+
+    def __call__(self, group):
+        """Return whether the samples of a group, ndarray of bool, deserve a feature."""
+        n, n_group = len(group), np.count_nonzero(group)
+        if min(n_group, n - n_group) < MIN_SAMPLES:
+            return False
+        if self.targets.dtype.kind in "iu":
+            mean = variance = np.bincount(self.targets) / n
+            of_group = np.bincount(self.targets[group], minlength=len(mean)) / n_group
+            n_free = np.count_nonzero(mean) - 1
+        else:
+            ranks = self._ranks
+            mean, variance = ranks.mean(axis=0), ranks.var(axis=0, ddof=1)
+            of_group, n_free = ranks[group].mean(axis=0), np.count_nonzero(variance)
+        varies = variance > 0.0
+        statistic = ((of_group - mean)[varies] ** 2 / variance[varies]).sum()
+        return bool(n_free and chdtrc(n_free, statistic * n_group * n / (n - n_group)) < _LEVEL)
+
+    @cached_property
+    def _ranks(self):
+        # Sorted once for all columns, and not at all if none has gaps.
+        return rankdata(self.targets.reshape(len(self.targets), -1), axis=0)
 
 
 class Indicators(NamedTuple):
@@ -135,15 +141,15 @@ class Categories:
     fill: tuple | None = None
 
     @classmethod
-    def fit(cls, values, targets):
+    def fit(cls, values, deserves_feature):
         """Learn the categories of training samples.
 
         Parameters
         ----------
         values : list
             Missing ones are None, NaN or pandas.NA.
-        targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Integers are indices of classes.
+        deserves_feature : TargetTest
+            Of the same samples.
 
         Raises
         ------
@@ -167,12 +173,12 @@ class Categories:
             for wanted in (False, True))
         n_frequent = n_samples[~is_rare]
         # Without any other feature, the rare ones have a constant one.
-        if frequent and rare and not _tells(
-                targets, values, {*rare} | (missing if None in rare else set())):
+        if frequent and rare and not deserves_feature(_are_in(
+                {*rare} | (missing if None in rare else set()), values)):
             rare, few = (), rare
         # Beside rare ones, the missing one would count as one of them.
-        if len(frequent) > 1 and frequent[-1] is None and not rare and not _tells(
-                targets, values, missing):
+        if len(frequent) > 1 and frequent[-1] is None and not rare and not deserves_feature(
+                _are_in(missing, values)):
             frequent, n_frequent, few = frequent[:-1], n_frequent[:-1], (*few, None)
         fill = (n_frequent / n_frequent.sum()).tolist()
         if rare:
@@ -239,9 +245,8 @@ class Categories:
         return Indicators(samples, features, numbers, is_unknown)
 
 
-def _tells(targets, values, group):
-    """Whether samples with values of a group deserve a feature."""
-    return tells_of(targets, np.fromiter(map(group.__contains__, values), bool, len(values)))
+def _are_in(group, values):
+    return np.fromiter(map(group.__contains__, values), bool, len(values))
 
 
 def _are_rare(n_samples):

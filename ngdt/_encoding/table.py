@@ -8,7 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._core.scaling import power_of_two, row_blocks
-from ngdt._encoding.categories import MIN_SAMPLES, Categories, category_text, plain_text, tells_of
+from ngdt._encoding.categories import (
+    MIN_SAMPLES,
+    Categories,
+    TargetTest,
+    category_text,
+    plain_text,
+)
 from ngdt._encoding.columns import column_indices, is_missing
 from ngdt._util.numbers import percent
 from ngdt._util.validation import canonical_csr, stored_per_sample
@@ -100,8 +106,8 @@ class Table:
     indicator, which has a weight of its own in each split, lets the training choose another value.
     Each category becomes an indicator; rare categories of a column share one, and a missing value
     is a category of its own. Of two, the last has the only one. Gaps and rare categories have an
-    indicator only if they tell something of the targets, as `tells_of` decides. Categories that are
-    unknown in training count as rare. If there are no rare ones, all indicators of the column
+    indicator only if they tell something of the targets, as `TargetTest` decides. Categories that
+    are unknown in training count as rare. If there are no rare ones, all indicators of the column
     become their means, as a number does.
 
     Attributes
@@ -156,16 +162,16 @@ class Table:
         numeric = np.setdiff1d(np.arange(len(names)), categorical)
         fill, gaps = np.full(len(numeric), np.nan), []
         present = sample_weight > 0
-        known = targets[present]
+        deserves_feature = TargetTest(targets[present])
         incomplete = _incomplete_columns(raw.numbers, present)
         for k in incomplete:
             column = raw.numbers[:, [k]].toarray()[:, 0] if sparse.issparse(raw.numbers) else (
                 raw.numbers[:, k])
             fill[k] = _mean(column, sample_weight)
-            if tells_of(known, np.isnan(column[present])):
+            if deserves_feature(np.isnan(column[present])):
                 gaps.append(k)
         categories = tuple(
-            _fit_categories(values, known, present, names[j])
+            _fit_categories(values, deserves_feature, present, names[j])
             for values, j in zip(raw.categories, categorical, strict=True))
         table = cls(tuple(names), numeric, categorical, fill, np.array(gaps, dtype=np.intp),
                     categories,
@@ -331,11 +337,11 @@ class Table:
         return dense > max(_MAX_DENSE_BYTES, stored)
 
 
-def _fit_categories(values, targets, present, name):
-    """Learn the categories of a column from the samples that are present, with these targets."""
+def _fit_categories(values, deserves_feature, present, name):
+    """Learn the categories of a column from the samples that are present."""
     try:
         found = Categories.fit(
-            values if present.all() else list(compress(values, present)), targets)
+            values if present.all() else list(compress(values, present)), deserves_feature)
     except TypeError as error:
         raise TypeError(
             f"X: the categories of column {name!r} are of several types, or neither strings nor "

@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency, kruskal
 from sklearn.preprocessing import OneHotEncoder
 
 from ngdt._encoding import categories
-from ngdt._encoding.categories import Categories, tells_of
+from ngdt._encoding.categories import Categories, TargetTest
 
 pd = pytest.importorskip("pandas")
 
@@ -81,7 +81,7 @@ def test_features_are_those_of_scikit_learn(column, max_categories, data):
         pd.isna(each) if pd.isna(told) else not pd.isna(each) and each == told
         for each in training], dtype=np.intp)
     with patch.object(categories, "_MAX_FEATURES", max_categories):
-        fitted = Categories.fit(training, targets)
+        fitted = Categories.fit(training, TargetTest(targets))
     for each in (training, values):
         if not each:
             continue
@@ -106,12 +106,12 @@ def test_files_of_before_keep_a_feature_for_each_of_two_categories():
 @pytest.mark.parametrize("values", [["a", 1], [["a"]], [("a",)], [b"a"]])
 def test_values_that_are_no_categories_are_refused(values):
     with pytest.raises(TypeError):
-        Categories.fit(values, np.zeros(len(values), dtype=np.intp))
+        Categories.fit(values, TargetTest(np.zeros(len(values), dtype=np.intp)))
 
 
 def test_the_most_frequent_of_many_categories_have_features():
     values = [k for k in range(300) for _ in range(5 + k)]
-    fitted = Categories.fit(values, (np.array(values) < 45).astype(np.intp))
+    fitted = Categories.fit(values, TargetTest((np.array(values) < 45).astype(np.intp)))
     assert fitted.n_features == 256
     assert fitted.rare == tuple(range(45))
 
@@ -123,11 +123,11 @@ def test_gaps_tell_of_the_targets_by_the_tests_of_scipy(seed, n_classes, share):
     labels = np.where(group & (rng.random(len(group)) < 0.3), 0, rng.integers(
         0, n_classes, len(group)))
     amounts = np.exp(labels) + rng.normal(size=len(group)).round(1)
-    assert tells_of(labels, group) == deserves_feature(labels, group)
+    assert TargetTest(labels)(group) == deserves_feature(labels, group)
     expected = min(group.sum(), (~group).sum()) >= 5 and (
         kruskal(amounts[group], amounts[~group]).pvalue < 0.05)
-    assert tells_of(amounts, group) == expected
+    assert TargetTest(amounts)(group) == expected
     # Neither units, nor a far target, nor a constant one make a difference.
     last = amounts == amounts.max()
     for each in (3.0 * amounts, np.where(last, 1e300, amounts)):
-        assert tells_of(np.column_stack([each, np.ones(len(group))]), group) == expected
+        assert TargetTest(np.column_stack([each, np.ones(len(group))]))(group) == expected
