@@ -181,7 +181,8 @@ def surprises(estimator):
     -------
     list of str
     """
-    found = [" ".join(_one_label(estimator))] if _one_label(estimator) else []
+    one_label = _one_label(estimator)
+    found = [" ".join(one_label)] if one_label else []
     if estimator.baseline_kept_ and not is_auto(estimator.optimizer):
         found.append(
             f"{_kept(estimator)} With validation_fraction=None, fit returns the trained tree.")
