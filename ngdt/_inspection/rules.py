@@ -454,8 +454,7 @@ class Condition:
     def __str__(self):
         if not self.relation:
             return self.subject
-        addition = " (or missing)" if self.or_missing else ""
-        return f"{self.subject} {self.relation} {format_number(self.limit)}{addition}"
+        return f"{self.subject} {self.relation} {format_number(self.limit)}{self._addition}"
 
     @property
     def typeset(self):
@@ -463,8 +462,11 @@ class Condition:
         if not self.relation:
             return self.subject
         limit = format_number(self.limit).replace("-", "−")
-        addition = " (or missing)" if self.or_missing else ""
-        return f"{self.subject} {_SIGNS[self.relation]} {limit}{addition}"
+        return f"{self.subject} {_SIGNS[self.relation]} {limit}{self._addition}"
+
+    @property
+    def _addition(self):
+        return " (or missing)" if self.or_missing else ""
 
 
 def condition_of(captions, node, n_terms=None, digits=None, *, left=True):
