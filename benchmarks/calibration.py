@@ -1,4 +1,4 @@
-"""How likely trees say that their classes are, beside how often they are right.
+"""Probabilities of trees for the classes that they predict, beside how often they are right.
 
 The tables, folds and features are those of `tables`, of which three of the five folds are used,
 with all their test samples together. Of two tables with a rare class, there are also samples in

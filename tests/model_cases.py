@@ -163,7 +163,7 @@ MODELS = [
 
 @cache
 def made(make):
-    """What a function of MODELS returns, the same each time; tests must not change it."""
+    """Result of a function of MODELS, the same each time; tests must not change it."""
     return make()
 
 

@@ -1,4 +1,4 @@
-"""What all texts of trees share: the order of their nodes, leaves as text, and characters."""
+"""Parts of all texts of trees: the order of their nodes, leaves as text, and characters."""
 
 import re
 from numbers import Integral

@@ -1,4 +1,4 @@
-"""What a fit returned, in words: the kind of a tree, summaries, and how notebooks show them."""
+"""Results of a fit in words: the kind of a tree, summaries, and how notebooks show them."""
 
 import html
 import pickle

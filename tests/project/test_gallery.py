@@ -1,4 +1,4 @@
-"""What the gallery claims: its pictures and texts are arguments, which have to hold."""
+"""Claims of the gallery: its pictures and texts are arguments, which have to hold."""
 
 import re
 import runpy

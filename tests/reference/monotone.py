@@ -65,13 +65,13 @@ def random_directions(random, n_features):
 
 
 def output_of(tree, X):
-    """What is to be monotone: the value, or the log-odds of the second class."""
+    """Output that is to be monotone: the value, or the log-odds of the second class."""
     values = tree.predict(X)
     return values[:, 0] if tree.n_outputs == 1 else values[:, 1] - values[:, 0]
 
 
 def violations_of_random_pairs(random, tree, directions, n=10_000):
-    """How many random pairs, near and far, are out of order."""
+    """Number of random pairs, near and far, that are out of order."""
     low = random.normal(size=(n, tree.n_features)) * random.choice([0.3, 1.0, 10.0], (n, 1))
     step = random.exponential(size=low.shape) * random.choice([0.01, 1.0, 10.0], (n, 1))
     high = low + directions * step * (random.random(low.shape) < 0.7)
@@ -79,7 +79,7 @@ def violations_of_random_pairs(random, tree, directions, n=10_000):
 
 
 def grid_violations(tree, directions):
-    """How many neighbours on a grid of dyadic numbers are out of order."""
+    """Number of neighbours on a grid of dyadic numbers that are out of order."""
     axis = np.arange(-12, 12.25, 0.25 if tree.n_features == 1 else 0.5)
     shape = (len(axis),) * tree.n_features
     X = np.array(list(product(axis, repeat=tree.n_features)))

@@ -60,7 +60,7 @@ def boxes(ax):
 
 
 def test_names_that_are_cut_stay_different():
-    """Those that differ in their middles only are written whole."""
+    """Names that differ in their middles only are written whole."""
     columns = [f"{'a' * 20}{middle}{'z' * 20}" for middle in ("left", "right")] + ["b" * 50]
     labels = [f"{'c' * 20}{middle}{'y' * 20}" for middle in ("no", "yes")]
     tree = Tree([[1.0, 2.0, 3.0]], [0.0], [~0], [~1], [[2.0, 0.0], [0.0, 2.0]])
