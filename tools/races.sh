@@ -21,7 +21,7 @@ cd "$work/source"
 # Cython takes a minute with an ordinary Python, and a quarter of an hour with the other one, where
 # its declarations would be newer than what it has written.
 python3 -m venv "$work/plain"
-"$work/plain/bin/python" -m pip install -q "setuptools>=77.0.3" "Cython>=3.3,<4"
+"$work/plain/bin/python" -m pip install -q "setuptools>=77.0.3" "Cython>=3.3.1,<4"
 PYTHON_GIL= "$work/plain/bin/python" setup.py -q --version
 find ngdt -name "*.c" -exec touch -d "1 hour" {} +
 "$PYTHON" -m venv "$work/env"
