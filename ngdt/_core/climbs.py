@@ -63,6 +63,8 @@ class Climbs:
         for j in np.flatnonzero(weights[is_single].any(axis=0)):
             low, high = self._ranges(np.flatnonzero(is_single & (weights[:, j] != 0)),
                                      weights[:, j])
+            is_empty = low >= high      # no sample reaches such a leaf
+            self.possible[is_empty], self.possible[:, is_empty] = False, False
             if direction[j] >= 0:       # not down
                 self.possible &= low[:, None] < high
             if direction[j] <= 0:       # not up
