@@ -108,9 +108,12 @@ class Moments:
         # Rounding must not take the mean of equal numbers away from them.
         mean = np.clip(by_feature(values) / total, low / unit, high / unit)
         root_mean_square = np.sqrt(by_feature(values**2) / total)
-        zero_weight = total - by_feature(used.astype(np.float64))    # of samples with value zero
+        # Weight of the samples of value zero. Where there is none, rounding must not make some.
+        zero_weight = np.maximum(total - by_feature(used.astype(np.float64)), 0.0)
+        n_held = np.bincount(X.indices[used], minlength=p)
+        zero_weight[n_held == np.count_nonzero(sample_weight)] = 0.0
         squares = by_feature(np.where(used, values - mean[X.indices], 0.0) ** 2)
-        std = np.sqrt((squares + np.maximum(zero_weight, 0.0) * mean**2) / total)
+        std = np.sqrt((squares + zero_weight * mean**2) / total)
         return cls(unit * mean, unit * std, unit * root_mean_square, low, high)
 
     @classmethod
