@@ -39,8 +39,8 @@ def node_gains(tree, leaf, y, weight, loss, predictions=None):
     ndarray of shape (n_internal + n_leaves,)
         Not negative; in a unit of their own.
     """
-    weight = weight / weight.max()
-    impurity = split_impurities(tree, leaf, y, weight, loss)
+    share = weight / weight.max()
+    impurity = split_impurities(tree, leaf, y, share, loss)
     m, children = tree.n_internal, child_ids(tree)
     gains = np.concatenate(
         [impurity[:m] - impurity[children].sum(axis=1), np.zeros(tree.n_leaves)])
@@ -48,7 +48,7 @@ def node_gains(tree, leaf, y, weight, loss, predictions=None):
         constant = loss.fit_leaves(leaf, y, weight, tree.n_leaves, tree.n_outputs)[leaf]
         with np.errstate(over="ignore", invalid="ignore"):
             before, after = (
-                np.bincount(leaf, weight * loss.value(each, y), tree.n_leaves)
+                np.bincount(leaf, share * loss.value(each, y), tree.n_leaves)
                 for each in (constant, predictions))
             saved = 1.0 - after / np.where(before > 0, before, np.inf)
         is_saved = (saved > 0) & (before > 0) & tree.slopes.any(axis=(1, 2))
