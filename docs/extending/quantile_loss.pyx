@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: language_level=3, boundscheck=False
 """A loss of your own: the quantile ("pinball") loss, for trees that predict a quantile."""
 
 import numpy as np
