@@ -122,7 +122,8 @@ def score_text(name, score):
     if np.isnan(score):
         return MISSING
     if name not in REGRESSION:
-        return f"{score:.1f}"
+        # The mean of three scores may be just below or above a half, by rounding.
+        return f"{round(score, 9):.1f}"
     return f"{score:.3f}" if score > 1e-2 else f"{score:.3e}".replace("e-0", "e-")
 
 
