@@ -296,7 +296,7 @@ def test_pruned_pure_subtrees_predict_the_same(problem, is_predicted):
     tree, X, y, loss = problem
     before = tree.predict(X)
     if is_predicted:
-        y = before.argmax(axis=1) if loss.is_classifier else before
+        y = loss.decode(before).reshape(y.shape)
     pruned = prune_pure_subtrees(tree, X, y, loss=loss)
     after = pruned.predict(X)
     if loss.is_classifier:

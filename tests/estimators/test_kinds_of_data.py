@@ -56,7 +56,7 @@ def test_dates_as_targets_of_regression(regressor, times):
     ids=str)
 def test_dates_that_are_missing_in_targets(estimator, make):
     with pytest.raises(ValueError, match="y contains missing values: leave those samples out"):
-        estimator.fit(X, make(np.where(np.arange(20) < 10, np.datetime64("NaT"), DATES)))
+        estimator.fit(X, make(np.where(np.arange(20) < 10, np.datetime64("NaT", "D"), DATES)))
 
 
 def test_dates_may_be_labels():

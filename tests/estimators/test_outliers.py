@@ -38,7 +38,7 @@ def digits():
 
 
 @pytest.mark.parametrize("optimizer", [
-    "tao", SSGD(epochs=15), Annealed(steps=300), *in_nightly([SGD(epochs=15), "end_to_end"])])
+    "tao", SSGD(epochs=15), Annealed(steps=300), *in_nightly([SGD(epochs=40), "end_to_end"])])
 def test_three_rows_do_not_ruin_a_tree(optimizer, digits):
     clean, gross = gains(lambda: ObliqueTreeClassifier(
         5, optimizer=optimizer, leaf="constant", validation_fraction=None, random_state=0),

@@ -62,6 +62,11 @@ def same_direction(one, other):
     return np.frexp(factor)[0] == 0.5 and (one == factor * other).all()
 
 
+def is_right(scaled, descent):
+    """Return which rows are right of a hyperplane; those that it turned about are left."""
+    return scaled @ descent.weights > 1e-12
+
+
 @FORMS
 @CRITERIA
 @examples(5)
@@ -88,8 +93,8 @@ def test_a_step_is_the_best_of_all(form, criterion, impurity, problem, data):
     assert descent.gain == pytest.approx(max(start, best), abs=slack)
     assert gained == (best > start + slack) or abs(best - start) <= slack
     if gained:
-        sides = scaled @ descent.weights > 0
-        assert gain_of(sides, y, weight, impurity) == pytest.approx(best, abs=slack)
+        assert gain_of(is_right(scaled, descent), y, weight, impurity) == pytest.approx(
+            best, abs=slack)
         assert same_direction(np.delete(descent.weights, j), np.delete(plane, j))
 
 
@@ -110,7 +115,7 @@ def test_a_jump_is_the_best_of_its_direction(form, criterion, impurity, problem,
     slack = 1e-9 * max(impurity(y, weight), 1e-3)
     assert descent.gain == pytest.approx(max(start, best), abs=slack)
     if gained:
-        assert gain_of(scaled @ descent.weights > 0, y, weight, impurity) == pytest.approx(
+        assert gain_of(is_right(scaled, descent), y, weight, impurity) == pytest.approx(
             best, abs=slack)
     else:
         np.testing.assert_array_equal(descent.weights, plane)
