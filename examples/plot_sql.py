@@ -44,6 +44,7 @@ sides = [np.linspace(X[name].min() - 0.3, X[name].max() + 0.3, 150) for name in 
 plane = pd.DataFrame(np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2), columns=X.columns)
 plane.to_sql("plane", database, index=False)
 painted = pd.read_sql(export_sql(tree, table="plane", columns=list(X)), database)
+database.close()
 
 areas = painted.pivot(index=X.columns[1], columns=X.columns[0], values="prediction")
 
