@@ -603,11 +603,13 @@ def test_the_objective_of_linear_leaves_never_rises(seed):
     y = np.abs(X[:, 0] - X[:, 1]) + np.where(X[:, 2] > 0.3, X[:, 1], 0.0)
     y += random.normal(scale=0.1, size=len(y))
     initial = ObliqueTreeRegressor(init="model_tree", optimizer=None).fit(X, y)
+    n_passes = 0
     for C in (0.1, 10.0):
         model = ObliqueTreeRegressor(
             init=initial, optimizer=TAO(C=C, tol=0.0), validation_fraction=None,
             random_state=0).fit(X, y)
         assert model.tree_.slopes is not None
         objective = model.history_["objective"]
-        assert len(objective) > 1
         assert (np.diff(objective) <= 1e-9 * np.abs(objective[:-1])).all()
+        n_passes += len(objective)
+    assert n_passes > 2     # one pass ends training if it changes nothing
