@@ -370,7 +370,7 @@ def test_the_program_of_the_user_guide(folder):
     pandas = pytest.importorskip("pandas")
     page = (Path(__file__).parents[2] / "docs/user_guide/deploying.rst").read_text()
     (program,) = re.findall(r"\.\. code-block:: c\n\n((?:    .*\n|\n)+)", page)
-    (printed,) = re.findall(r"and prints ``(.*)``, what ``predict`` gives", page)
+    (printed,) = re.findall(r"prints ``(.*)``, as ``predict`` does", page)
     frame = pandas.DataFrame({
         "city": ["Rome", "Oslo", "Lima", None] * 10, "income": np.arange(40.0)})
     frame.loc[::9, "income"] = None
