@@ -3,7 +3,7 @@ Boosting a forest: when the mean of many trees is too smooth
 ============================================================
 
 The mean of many trees predicts large values too small, and small ones too large. A second forest
-can be trained on what the first one misses.
+can be trained on the errors of the first one.
 """
 
 import matplotlib.pyplot as plt
@@ -17,9 +17,8 @@ X, y = make_friedman1(500, n_features=5, noise=0.1, random_state=0)
 X_test, y_test = make_friedman1(2000, n_features=5, noise=0.0, random_state=1)
 
 # %%
-# Both have thirty trees, deep and greedy ones. Boosting divides them: 18 for the first forest,
-# which says of each training sample what the trees that did not draw it predict, and 12 for the
-# differences.
+# Both have thirty deep greedy trees. Boosting divides them: 18 for the first forest, and 12 for its
+# out-of-bag errors, by the trees that did not draw a sample.
 
 forest = ObliqueForestRegressor(30, init=RandomOblique(5, 2), optimizer=None, random_state=0)
 models = {"one forest": forest, "boosting": ObliqueBoostingRegressor(forest)}
@@ -38,14 +37,14 @@ axes[0].legend(frameon=False)
 plt.show()
 
 # %%
-# ``oob_errors_`` are the squared errors on training samples that made it decide so: of the first
-# forest, and of both.
+# ``oob_errors_`` are the out-of-bag squared errors of the first forest, and of both: the second one
+# is kept since it lowers them.
 
 print(models["boosting"].oob_errors_)
 
 # %%
-# Where noise is what remains, a second forest would learn only that. The out-of-bag error shows it,
-# and the result is one forest of all trees.
+# If only noise remains, a second forest raises the out-of-bag error, and the result is one forest
+# of all trees.
 
 diabetes = load_diabetes()
 model = ObliqueBoostingRegressor(forest).fit(diabetes.data, diabetes.target)

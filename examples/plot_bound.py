@@ -2,9 +2,8 @@ r"""
 The upper bound on the loss that SSGD minimizes
 ===============================================
 
-SGD and SSGD (Norouzi et al., 2015) minimize an upper bound on the loss. How tight is it, what
-shape does it have, what does it cost, and what does its most important parameter do? See
-:ref:`theory-bound` for the equations.
+SGD and SSGD (Norouzi et al., 2015) minimize an upper bound on the loss (:ref:`theory-bound`). How
+tight is it, what shape does it have, what does it cost, and what does the norm limit do?
 """
 
 import matplotlib.pyplot as plt
@@ -65,9 +64,8 @@ ax.legend(frameon=False)
 # --------------------------------------
 #
 # Take a small random tree and a single sample, and move all weights along a straight line. The loss
-# is a step function, without a gradient. The full bound is continuous, and has a gradient. The fast
-# bound has a gradient too, but may jump where a decision flips: from there on, other leaves are one
-# flip away.
+# is a step function, without a gradient. The full bound is continuous. The fast
+# bound may jump where a decision flips: from there on, other leaves are one flip away.
 
 rng = np.random.default_rng(4)
 m, p, k = 15, 2, 3

@@ -2,7 +2,7 @@
 Explain a prediction: what would have to change for another one
 ===============================================================
 
-Why does a tree call this tumour malignant, and what is the least that would change its mind?
+Why does a tree call this tumour malignant, and what is the smallest change to "benign"?
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +19,8 @@ X.columns = X.columns.str.removeprefix("worst ")
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 # %%
-# The smallest changes lead just across the boundary: of all features together (black), and of one
-# alone (grey). On two features they can be drawn. Distances are measured in standard deviations of
-# the features.
+# The smallest changes lead just across the boundary: of both features together (black), and of one
+# alone (grey). Distances are in standard deviations of the features.
 
 two = ["radius", "texture"]
 tree = ObliqueTreeClassifier(max_depth=2, optimizer="tao", random_state=0)
@@ -45,7 +44,7 @@ plt.show()
 
 # %%
 # The same for a tumour near the boundary, and a tree of ten features. Each decision begins with the
-# margin of the mean tumour, and what each feature adds leads to the margin of this one.
+# margin of the mean tumour, to which each feature adds a term.
 
 tree = ObliqueTreeClassifier(max_leaf_nodes=3, optimizer=TAO(C=0.05), random_state=0)
 tree.fit(X_train, y_train)

@@ -3,7 +3,7 @@ Greedy tree or tree trained as a whole: 38 splits or 3
 ======================================================
 
 Two classes in the plane come from a tree of three splits. A tree that is grown split by split does
-not find them, and no pruning does. Global tree optimization (Bennett, 1994) does.
+not find these, pruned or not. Global tree optimization (Bennett, 1994) does.
 """
 
 import matplotlib.pyplot as plt
@@ -16,9 +16,9 @@ from ngdt.optimizers import GTO
 
 # %%
 # The greedy tree solves a linear program at each node, until it makes no training error. Its first
-# split separates the classes as well as one split can, but is none of the three; those below
-# correct its errors, and follow single samples. The pruned tree keeps the best three of its splits
-# as they are. :class:`~ngdt.optimizers.GTO` starts from these and moves all of them together. (It
+# split separates the classes as well as one split can, but is none of the three; the splits below
+# correct its errors, and follow single samples. The pruned tree keeps the best three of its splits.
+# :class:`~ngdt.optimizers.GTO` starts from these and moves all of them together. (It
 # does not always find such a tree: see :ref:`theory-gto`.)
 
 truth = Tree(

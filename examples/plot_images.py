@@ -2,8 +2,7 @@
 A decision tree of images: splits and leaves as pictures (digits)
 =================================================================
 
-If the features are pixels, the weights of a split are an image too. A small tree for handwritten
-digits can then be read from its plot.
+If the features are pixels, the weights of a split are an image, too.
 """
 
 import matplotlib.pyplot as plt
@@ -31,8 +30,8 @@ plot_tree(tree, shape=(8, 8), X=X_train, max_depth=None)
 plt.show()
 
 # %%
-# How few weights are enough? :func:`~ngdt.tao_path` trains a tree for each of a sequence of C, from
-# the largest to the smallest, and each tree is the initial one of the next. The test images are its
+# How few weights are enough? :func:`~ngdt.tao_path` trains a tree for each of a decreasing sequence
+# of C, from the tree before. The test images are its
 # validation samples here. The grey area is the range over the training images.
 
 estimator = ObliqueTreeClassifier(max_depth=6, optimizer=TAO())

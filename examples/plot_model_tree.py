@@ -2,9 +2,9 @@
 Model tree or random forest: piecewise linear regression
 ========================================================
 
-Each leaf of a model tree has a straight line of its own. Where a target rises, falls and jumps,
-three lines follow it better than the thousands of steps of a forest, which follow the noise too or,
-with larger leaves, cut the peaks.
+Each leaf of a model tree has a straight line. If a target rises, falls and jumps,
+three lines follow it better than the thousands of steps of a forest, which follow the noise, too,
+or, with larger leaves, cut the peaks.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestRegressor
 from ngdt import ObliqueTreeRegressor, export_text
 
 # %%
-# The data are made, since a single feature can be drawn: three slopes, a jump, and noise.
+# The data are made up: three slopes, a jump, and noise.
 
 
 def truth(x):
@@ -33,7 +33,7 @@ models = {
 
 # %%
 # The error is the mean distance of the prediction from the truth. With other noise, the model tree
-# may have a few more leaves; it is nearer to the truth than both forests on most draws, not on all.
+# may have a few more leaves; it is nearer to the truth than both forests on most draws.
 
 line = np.linspace(0, 10, 2000)[:, None]
 figure, axes = plt.subplots(1, 3, figsize=(10, 4), sharey=True, layout="constrained")

@@ -2,8 +2,8 @@
 Monotonic constraints: a decision tree that rises where it should
 =================================================================
 
-A higher body mass index or blood pressure should never lower the predicted progression of diabetes,
-whatever a few patients in the data say. ``monotonic_cst`` gives such directions, and
+A higher body mass index or blood pressure should never lower the predicted progression of diabetes.
+``monotonic_cst`` gives such directions, and
 :func:`~ngdt.inference.is_monotone` proves that a tree follows them everywhere.
 """
 
@@ -22,7 +22,7 @@ X, y = data.data[["bmi", "bp"]], data.target
 X.columns = ["body mass index", "blood pressure"]
 
 # %%
-# Two trees with the same parameters but for the directions. Their score is the mean of
+# Two trees with the same parameters except the directions. The score is the mean
 # :math:`R^2` on five folds.
 
 free = ObliqueTreeRegressor(max_depth=5, init="info_gain", optimizer="tao", random_state=0)
@@ -55,7 +55,7 @@ axes[2].legend()
 plt.show()
 
 # %%
-# The proof holds for all patients, not only for those on a grid. Of a tree that is not monotone,
+# The proof holds for all patients, not only on a grid. For a tree that is not monotone,
 # ``is_monotone`` returns two patients that show it: here the second has the larger body mass index
 # and the smaller prediction.
 

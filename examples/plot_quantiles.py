@@ -2,7 +2,7 @@
 Prediction intervals: how sure is a regression tree or forest?
 ==============================================================
 
-The training targets in a leaf of a regression tree vary. Their quantiles tell how sure a prediction
+The quantiles of the training targets in a leaf tell how sure a prediction
 is: between the quantiles 0.05 and 0.95 there should be 90 % of the targets.
 """
 
@@ -19,8 +19,7 @@ X, y = data.data, data.target
 # %%
 # How far will the diabetes of a patient progress within a year? A tree of few leaves has one
 # interval for all patients of a leaf. A forest has one for each patient, from the training targets
-# in the leaves of all trees. Each patient is predicted by a model that was trained without the fold
-# of this patient.
+# in the leaves of all trees. Each patient is predicted by a model that was trained on other folds.
 
 models = {
     "a tree": ObliqueTreeRegressor(
@@ -39,8 +38,7 @@ def out_of_fold_quantiles(model):
 
 
 # %%
-# The patients in the order of the medians. Where a small progression is predicted, the intervals
-# are narrower.
+# Patients are sorted by their medians. Intervals are narrower for a small predicted progression.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):

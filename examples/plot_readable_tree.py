@@ -3,8 +3,7 @@ A small decision tree that you can read (breast cancer)
 =======================================================
 
 Is a tumour benign or malignant? The tree on the left asks for one measurement at a time. The tree
-on the right adds measurements up, as a score on paper does. It has fewer leaves, and is right
-more often.
+on the right adds measurements up. It has fewer leaves, and is right more often.
 """
 
 import matplotlib.pyplot as plt
@@ -15,10 +14,10 @@ from ngdt import ObliqueTreeClassifier, export_text, plot_tree
 from ngdt.optimizers import TAO
 
 # %%
-# Ten measurements of the largest cells of 569 tumours. Both trees are small on purpose:
-# cross-validation prunes the one on the left, and a small ``C`` of :class:`~ngdt.optimizers.TAO`
-# leaves few weights in a split of the other one. A bar is as long as what a measurement does to
-# the sum; to the right, larger values speak for "no".
+# Ten measurements of the largest cells of 569 tumours. Cross-validation prunes the tree on the
+# left; a small ``C`` of :class:`~ngdt.optimizers.TAO` leaves few weights in the splits of the other
+# one. A bar is as long as the effect of a measurement on the sum; to the right, larger values lead
+# to "no".
 
 data = load_breast_cancer(as_frame=True)
 X, y = data.data.filter(like="worst "), data.target_names[data.target]

@@ -3,8 +3,8 @@ A small tree instead of a random forest: accuracy against size (digits)
 =======================================================================
 
 A random forest of twenty trees has some 2500 leaves for handwritten digits. A single tree that is
-trained as a whole is as accurate with a hundredth of them, and ten such trees are more accurate
-than a random forest of a hundred.
+trained as a whole is as accurate with a hundredth of the leaves, and ten such trees are more
+accurate than a random forest of a hundred.
 """
 
 import pickle
@@ -22,8 +22,8 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
-# Four families from small to large. The greedy tree is pruned less and less, the tree that is
-# trained as a whole gets deeper, and forests get more trees.
+# Four families from small to large: a greedy tree that is pruned less and less, trees of increasing
+# depth, and forests with more trees.
 
 greedy = DecisionTreeClassifier(random_state=0)
 alphas = greedy.cost_complexity_pruning_path(X_train, y_train).ccp_alphas
@@ -47,9 +47,8 @@ def n_leaves(model):
 
 
 # %%
-# Each point is a model. Its size is the number of leaves on the left, and the bytes of its pickle
-# on the right, since a split on 64 pixels takes more memory than a split on one. Sizes are on a
-# logarithmic scale: from line to line, they are ten times as large.
+# Each point is a model. Its size is the number of leaves on the left, and the size of its pickle
+# on the right, since a split on 64 pixels takes more memory than a split on one.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 5), sharey=True, layout="constrained")
 for (name, models), marker, color in zip(

@@ -3,7 +3,7 @@ How a decision tree is trained by gradient descent
 ==================================================
 
 A hard split has no gradient. A soft one has: each sample goes to both sides, by shares that depend
-on its distance from the split. The splits become steeper during the training, until the soft tree
+on its distance from the split. Splits become steeper in training, until the soft tree
 and the hard one agree. Here are five stages.
 """
 
@@ -16,8 +16,7 @@ from ngdt.inference import soft_predict_proba
 from ngdt.optimizers import EndToEnd
 
 # %%
-# Two spirals. A first split hardly separates them, so a tree that is grown split by split begins
-# badly.
+# One split hardly separates two spirals, so a tree that is grown split by split begins badly.
 
 rng = np.random.default_rng(0)
 angle = rng.uniform(0.6, 3.4, 2000) * np.pi / 1.7
@@ -43,9 +42,8 @@ def fit(passes):
 
 
 # %%
-# The colour is the predicted class, and white is undecided. Above, a sample goes to both sides of
-# each split, below to one. The percentages are test accuracies. Leaves have the values of the hard
-# tree in both rows.
+# The colour is the predicted class, and white is undecided. Above, splits are soft, below hard. The
+# percentages are test accuracies. Leaves have the values of the hard tree in both rows.
 
 side = np.linspace(X.min(axis=0), X.max(axis=0), 200)
 grid = np.stack(np.meshgrid(*side.T), axis=-1).reshape(-1, 2)

@@ -2,8 +2,8 @@
 A decision tree as SQL: predictions inside a database
 =====================================================
 
-:func:`~ngdt.export.export_sql` writes a tree as a query. A database then predicts where the data
-are, without Python. Here it is SQLite, which comes with Python, and the data are iris flowers.
+:func:`~ngdt.export.export_sql` writes a tree as a query. A database, here SQLite, then predicts
+where the data are, without Python.
 """
 
 import sqlite3
@@ -34,7 +34,7 @@ count = f"SELECT species, predicted, COUNT(*) AS n FROM ({query}) GROUP BY speci
 print(pd.read_sql(count, database))
 
 # %%
-# It predicts what ``predict`` does for all flowers. It also painted this plane: its points are a
+# It predicts what ``predict`` does for all flowers. It also paints the plane, whose points are a
 # second table.
 
 predicted = pd.read_sql(query, database)["predicted"]
@@ -57,4 +57,3 @@ for species, color, marker in zip(tree.classes_, colors, "os^", strict=True):
 ax.set(xlabel=X.columns[0], ylabel=X.columns[1], title="Areas: predicted by SQLite")
 ax.legend(loc="lower right", title="flowers")
 plt.show()
-database.close()

@@ -2,8 +2,8 @@
 Categorical features and missing values in a decision tree
 ==========================================================
 
-A data frame goes into a tree as it is: categories need no encoding, and missing values stay
-missing. Here are measurements of 442 patients, and how their diabetes progressed within a year.
+Categories of a data frame need no encoding, and missing values no imputation. Here are measurements
+of 442 patients, and how their diabetes progressed within a year.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ data = load_diabetes(as_frame=True, scaled=False)
 X, y = data.data, data.target
 
 # %%
-# In this table, 1 and 2 stand for the sexes, and nothing is missing. We make a category of the one,
+# In this table, 1 and 2 stand for the sexes, and nothing is missing. We make a category of the sex,
 # and forget the body mass index of every fifth patient.
 
 X["sex"] = X["sex"].map({1: "female", 2: "male"}).astype("category")
@@ -31,8 +31,8 @@ tree.fit(X_train, y_train)
 print(f"R² on test patients: {tree.score(X_test, y_test):.2f}")
 
 # %%
-# A category is 0 or 1 in a split. So is the absence of a number: a missing one counts as the mean
-# of the training patients, and the weight of its absence corrects that.
+# A category is 0 or 1 in a split. A missing number counts as the mean of the training patients. If
+# its absence told something of the target, it would be a feature, too.
 
 plot_tree(tree, filled=True)
 plt.show()
@@ -43,7 +43,7 @@ plt.show()
 print(export_text(tree, digits=2))
 
 # %%
-# What does the tree make of a patient whose index is missing, and what if it were known?
+# The prediction for a patient whose index is missing, and if it were known:
 
 patient = X_test[X_test["bmi"].isna()].head(1)
 for bmi in (np.nan, 20.0, 26.0, 32.0):
