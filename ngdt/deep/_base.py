@@ -174,7 +174,7 @@ class DeepTree(ChecksParameters, BaseEstimator):
     def _optimizers(self, problem):
         """The optimizers of the tree and of the stumps, each may be None."""
         if self.trunk is None and self.split is None:
-            raise ValueError("split=None: give what each node computes, or a trunk")
+            raise ValueError("split=None needs a trunk: give a split or a trunk")
         if self.trunk is not None and self.split not in ("linear", None):
             raise ValueError(
                 "splits of the features of a trunk are linear: give either split or trunk")

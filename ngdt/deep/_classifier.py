@@ -11,7 +11,7 @@ class DeepTreeClassifier(ClassifierMixin, ClassifierData, DeepTree):
     """Classification tree whose splits are networks.
 
     The model of Hehn, Kooij & Hamprecht (2020), section 3.4: soft routing in training, hard routing
-    in predictions, where a sample is evaluated by the nodes of its path only. A greedy tree is
+    in predictions, which evaluate only the nodes on the path of a sample. A greedy tree is
     grown, then all splits are trained together.
 
     Parameters

@@ -20,8 +20,8 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     - for classifiers, ``int ngdt_predict(const double *x)``, the index of the most probable class,
       ``void ngdt_predict_proba(const double *x, double *out)``, and the labels as strings,
       ``ngdt_classes``;
-    - else, ``void ngdt_predict(const double *x, double *out)``, which writes the predictions. Those
-      of a `Tree` are its leaf values, as in `Tree.predict`;
+    - else, ``void ngdt_predict(const double *x, double *out)``, which writes the predictions, for a
+      `Tree` its leaf values, as in `Tree.predict`;
     - the lengths of `x` and `out` as constants ``ngdt_n_features`` and ``ngdt_n_outputs``.
 
     A model that was trained on a table with categories reads ``const ngdt_sample *sample`` instead
@@ -36,8 +36,7 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     dtype : {"double", "float"}, default="double"
         Type of the features, and of all numbers and sums of the code.
     header : bool, default=False
-        Whether to write, instead of the code, its header: what other files of a program need to
-        call it.
+        Whether to write the header of the code instead, which other files of a program include.
 
     Returns
     -------
@@ -55,19 +54,19 @@ def export_c(model, *, name="ngdt", dtype="double", header=False):
     With "double", sums run in the order of this package. Samples in arrays reach the same leaf to
     the last bit, and predictions other than probabilities are equal, if the compiler follows IEEE
     754 and fuses no operations, as gcc does with ``-std=c99`` on current processors, without
-    ``-ffast-math``. Probabilities may differ in the last digits. Rows of CSR matrices are summed in
-    another order by this package: one so near to a threshold that rounding decides may go another
-    way. A table of float32 has the values of gaps, and of unknown categories, in float32 here, and
-    in double there.
+    ``-ffast-math``. Probabilities may differ in the last digits. This package sums rows of CSR
+    matrices in another order: a row so near to a threshold that rounding decides may go another
+    way. Values in place of missing numbers and unknown categories are double in the code, and
+    float32 in this package for a table of float32.
 
     With "float", weights, thresholds and sums are rounded to 24 bits. Samples within that error of
     a threshold may go another way.
 
-    Missing values are NaN, and NULL in place of a string, for a model that was trained on
-    categories, or on missing values. In others, a NaN that a score on the path meets gives -1 for
-    a class, and NaN for a regression. No number may be infinite.
+    For a model that was trained on categories or missing values, NaN is a missing number, and NULL
+    a missing string. For others, a NaN on the path gives -1 for a class, and NaN for a regression.
+    No number may be infinite.
 
-    Names of columns that are no identifiers are changed, and stand in a comment.
+    Names of columns that are no identifiers are changed; a comment has the original.
 
     Examples
     --------

@@ -111,7 +111,7 @@ class CategoryColumn:
             if number != category:
                 raise ValueError(
                     f"model has the category {category!r} of column {self.name!r}, which is no "
-                    "number of type double: convert the column to strings, and train anew")
+                    "number of type double: convert the column to strings, and train again")
             found[number] = place
         return found
 

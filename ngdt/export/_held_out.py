@@ -24,8 +24,8 @@ class HeldOutLeaf(NamedTuple):
     ----------
     n_samples : int
     interval : tuple of float, or None
-        Lower and upper end: of classes, the interval of Wilson at 95 % for the share of right
-        predictions; of regression, the 5 % and the 95 % quantile of the targets. With several
+        Lower and upper end. For classes, Wilson's interval at 95 % for the share of right
+        predictions. For regression, the 5 % and the 95 % quantile of the targets; with several
         targets, a tuple of such pairs. None without samples.
 
     Examples

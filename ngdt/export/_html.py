@@ -30,12 +30,12 @@ def export_html(
 ):
     """Export a tree as a page of HTML whose branches fold.
 
-    The page is one file, which loads nothing and works without a network. It can be used by the
-    keyboard and by screen readers, in light and in dark mode. Each node has its rule, the number of
-    training samples, and the shares of the classes or the mean prediction for them. A weighted sum
-    is a list of terms, in the units of the table, the largest effect first: the absolute weight
-    times the standard deviation of the feature. Bars point to the right where larger values lead to
-    "no" or, in a linear leaf, raise the prediction.
+    The page is a single file, which works without a network, by the keyboard, with screen readers,
+    and in light and dark mode. Each node has its rule, the number of training samples, and the
+    shares of their classes or the mean prediction. A weighted sum is a list of terms, in the units
+    of the table, with the largest effect first: the absolute weight times the standard deviation of
+    the feature. Bars point to the right if larger values lead to "no" or, in a linear leaf, raise
+    the prediction.
 
     Parameters
     ----------

@@ -85,8 +85,8 @@ def export_json(model, *, feature_names=None, indent=None):
         return json.dumps(document, indent=indent, allow_nan=False)
     except TypeError as error:
         raise TypeError(
-            "model has classes or categories that JSON has no type for; it has strings, numbers "
-            f"and bools ({error})") from error
+            "model has classes or categories that JSON cannot hold: train it with strings, numbers "
+            f"or bools ({error})") from error
 
 
 def _column_object(column):

@@ -30,7 +30,7 @@ class LeafRule(NamedTuple):
     coverage : float or None
         Share of all samples; None if they are not known.
     held_out : HeldOutLeaf or None
-        What held-out samples say; None without them.
+        Held-out samples that meet the rule; None if none were given.
     """
 
     leaf: int
@@ -55,9 +55,9 @@ def export_rules(
 ):
     """Export a tree as rules: for each leaf, the conditions that its samples meet.
 
-    Each sample meets all conditions of one rule. Numbers are those of `export_text`: they send each
+    Each sample meets all conditions of one rule. Numbers are as in `export_text`: they send each
     training sample as the tree does. Of several limits for the same column, only the nearest is
-    there.
+    written.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ def export_rules(
     -------
     list of LeafRule
         From the leftmost leaf to the rightmost, or by the number of samples. The text of a rule is
-        one line: ``print(*rules, sep="\\\\n")``. The number in brackets counts the samples. What
-        held-out samples say is in braces: their number and, of classes, the interval of Wilson
-        (1927), at 95 %, for the share of right predictions; of regression, the 5 % and the 95 %
-        quantile of the targets, for each target.
+        one line: ``print(*rules, sep="\\\\n")``. In brackets is the number of samples. In braces
+        are the number of held-out samples and, for classes, Wilson's interval (1927) at 95 % for
+        the share of right predictions or, for regression, the 5 % and the 95 % quantile of each
+        target.
 
     References
     ----------

@@ -58,9 +58,9 @@ class ExportedModel:
             steps = list(transformers(model))
             if steps:
                 raise ValueError(
-                    f"model is a pipeline whose step {steps[0]!r} transforms the columns, which an "
-                    "export of the tree leaves out: export model[-1], for samples that "
-                    "model[:-1].transform has made")
+                    f"model is a pipeline whose step {steps[0]!r} transforms the columns, but only "
+                    "its last step can be exported: export model[-1], and give the result the "
+                    "columns that model[:-1].transform returns")
             model = model[-1]
         if isinstance(model, TAOPathCV):
             check_is_fitted(model)
@@ -68,7 +68,7 @@ class ExportedModel:
         if isinstance(model, ObliqueBoostingRegressor):
             raise TypeError(
                 "model must be a tree or a forest, got ObliqueBoostingRegressor: export each of "
-                "its estimators_, the sum of whose predictions is its prediction")
+                "its estimators_, and add up their predictions")
         self.is_forest = isinstance(model, ObliqueForest)
         if self.is_forest:
             check_is_fitted(model)

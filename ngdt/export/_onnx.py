@@ -28,10 +28,10 @@ def export_onnx(model, *, dtype="float"):
     Returns
     -------
     onnx.ModelProto
-        The input is ``X``, of shape (n_samples, n_features). That of a model that was trained on a
-        table with categories is one for each column, in their order and with their names, of shape
-        (n_samples, 1). A classifier has the outputs ``label`` and ``probabilities``, others
-        ``variable``, of shape (n_samples, n_outputs). Labels are strings, or int64.
+        The input is ``X``, of shape (n_samples, n_features). A model that was trained on a table
+        with categories has an input of shape (n_samples, 1) for each column, under its name. A
+        classifier has the outputs ``label`` and ``probabilities``, others ``variable``, of shape
+        (n_samples, n_outputs). Labels are strings, or int64.
 
     Raises
     ------
@@ -47,12 +47,11 @@ def export_onnx(model, *, dtype="float"):
     Notes
     -----
     Splits on a single feature take the same decisions as the tree, for samples of that `dtype`.
-    Weighted sums are rounded: a sample may go another way where its score is within the rounding
-    errors of a sum in this type.
+    Weighted sums are rounded: a sample whose score is within rounding errors may go another way.
 
-    Categories are strings or, where they are numbers, double whatever `dtype` is. ONNX has no
-    missing strings: an empty one stands for them. An input whose column has a name that the graph
-    needs, such as "label", begins with "_".
+    Categories are strings or, if they are numbers, double. ONNX has no missing strings: the empty
+    string stands for them. If the graph needs the name of a column, such as "label", the input
+    begins with "_".
 
     Examples
     --------
@@ -131,9 +130,9 @@ def _convert(scope, operator, container):
     exported = ExportedModel(operator.raw_operator)
     if exported.has_categories:
         raise ValueError(
-            "model was trained on a table with categories, which samples in a pipeline of skl2onnx "
-            "do not have: encode them by a step of the pipeline, such as a OneHotEncoder, or "
-            "convert the model alone by export_onnx")
+            "model was trained on a table with categories, which skl2onnx does not pass on: encode "
+            "them by a step of the pipeline, such as a OneHotEncoder, or convert the model alone "
+            "by export_onnx")
     builder = _built(exported, "double" if is_double else "float", [source], outputs)
     names = {source: source} | {output: output for output in outputs}
     for constant in builder.constants:

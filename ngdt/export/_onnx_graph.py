@@ -86,8 +86,8 @@ class GraphBuilder:
         places = {"": column.missing_place} | column.places
         if "" in (*column.places, *column.few) and column.missing_place != UNKNOWN:
             raise ValueError(
-                f"model has the category '' of column {column.name!r} and missing values in it, "
-                "for which '' stands in ONNX: give the category another name, and train anew")
+                f"model has the category '' and missing values in column {column.name!r}, which "
+                "ONNX cannot tell apart: give the category another name, and train again")
         for category in places:
             check_writable(category, "ONNX")
         return self._add(

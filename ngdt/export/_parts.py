@@ -231,8 +231,8 @@ def check_writable(text, language):
     if found:
         near = text[max(0, found.start() - 20):found.end()]
         raise ValueError(
-            f"a name, a label or a category holds {found[0]!a}, which {language} cannot: rename "
-            f"what is called {near!a}")
+            f"a name, a label or a category holds {found[0]!a}, which {language} cannot hold: "
+            f"rename {near!a}")
 
 
 def terms_to_show(n_terms, tree, default):

@@ -17,9 +17,8 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
     """Export a tree as an SQL query that predicts for each row of a table.
 
     The query has one ``CASE`` for each split. It reads the columns that the model was trained on,
-    categories included. ``NULL`` is a missing value, and goes where the tree sends one. A
-    `Tree` has no way for missing values: its prediction is ``NULL`` where a column that it uses is
-    ``NULL``.
+    categories included. ``NULL`` is a missing value. A `Tree` takes no missing values: its
+    prediction is ``NULL`` if a column that it uses is ``NULL``.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
         or else "x0", "x1" and so on.
     probabilities : bool, default=False
         Whether the result has the probability of each class, too, as "probability_no" and
-        "probability_yes". Those of linear leaves need the function ``EXP``.
+        "probability_yes". Linear leaves need the function ``EXP``.
 
     Returns
     -------
@@ -54,9 +53,9 @@ def export_sql(model, *, table="data", prediction="prediction", columns=(), feat
 
     Notes
     -----
-    A split on a single column takes the same decision as the tree for each float64. The weighted
-    sums of others are added in the order of the columns. A row so near to a threshold that rounding
-    decides may go another way, also where the database reads numbers as decimals, not as float64.
+    A split on a single column takes the same decision as the tree for each float64. Weighted sums
+    are added in the order of the columns: a row so near to a threshold that rounding decides may go
+    another way, also if the database reads numbers as decimals.
 
     Examples
     --------

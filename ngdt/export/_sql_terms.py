@@ -92,8 +92,8 @@ def literal(value):
         doubled = value.replace("'", "''")
         return f"'{doubled}'"
     raise TypeError(
-        f"model has the class or category {value!r}, for which there is no SQL: strings, numbers "
-        "and bools have one")
+        f"model has the class or category {value!r}, which SQL cannot hold: train it with strings, "
+        "numbers or bools")
 
 
 def quoted(name):

@@ -32,16 +32,15 @@ def export_text(
     numbers have as many digits as this needs. Without training samples, as for a `Tree`, numbers
     are exact.
 
-    A linear leaf is written as a formula, such as ``152 + 5.3 * (bmi - 26), within [25, 346]``. The
-    number that is subtracted from a feature is a round number near its mean in the leaf. The first
-    number is the prediction where all features have these values, and features that are not shown
+    A linear leaf is written as a formula, such as ``152 + 5.3 * (bmi - 26), within [25, 346]``. A
+    round number near the mean in the leaf is subtracted from each feature. The first
+    number is the prediction if all features have these values, and features that are not shown
     are at their means. Predictions are cut at the limits. For two classes, the formula is the
-    logarithm of the odds of the second one. For more, there is a formula for the score of each
-    class; the class with the largest score is predicted, and softmax of the scores gives the
-    probabilities. A formula that shows all its features gives the prediction of the tree for each
-    training sample, up to half a unit in the last of `digits` digits of the range of all
-    predictions. A tree of one linear leaf is a table with a line for each feature: what is in it
-    is added up.
+    log-odds of the second one. For more, there is a formula for the score of each class, and
+    softmax of the scores gives the probabilities. A formula that shows all its features gives the
+    prediction of the tree for each training sample, up to half a unit in the last of `digits`
+    digits of the range of all predictions. A tree of one linear leaf is a table: the sum of a line
+    for each feature.
 
     Terms that the path to a leaf decides, such as a category that it rules out, are part of the
     first number. The condition of a split on categories lists them, whichever child they lead to.
@@ -76,18 +75,17 @@ def export_text(
     show_weights : bool, default=True
         Write the number of training samples of each leaf in brackets, if it is known.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
-        Samples to take for the training samples, as `model` reads them. None takes those of the
-        last call of `fit` or `partial_fit`.
+        Samples to take for the training samples, as `model` reads them. None takes the samples of
+        the last call of `fit` or `partial_fit`.
 
     Returns
     -------
     str
-        A line for each condition, each ``else`` and each leaf, after comments that say what the
+        A line for each condition, each ``else`` and each leaf. Comments above say what the
         tree of an estimator is (`ObliqueTreeClassifier.kind_`), and whether the probabilities of
-        some leaf were strongly shrunk (``shrinkage`` in `candidates_`). A leaf is written as its
-        most probable class, with the probability, or for regression as its values or formulas, one
-        for each target, with the number of its training samples. Formulas of several classes have a
-        line each.
+        some leaf were strongly shrunk (``shrinkage`` in `candidates_`). A leaf has its most
+        probable class with the probability or, for regression, a value or formula for each target,
+        and the number of its training samples. Formulas of several classes have a line each.
 
     See Also
     --------
@@ -96,7 +94,7 @@ def export_text(
     Notes
     -----
     A comment marks a condition that some samples meet, or fail, by less than the rounding errors of
-    a sum. Another order of its terms may send these another way.
+    a sum. With another order of the terms, these may go another way.
 
     Examples
     --------

@@ -115,5 +115,5 @@ def test_labels_that_json_lacks_are_refused(iris):
     X, y = iris
     labels = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(y > 0) * 1]
     model = ObliqueTreeClassifier(1, optimizer=None).fit(X, labels)
-    with pytest.raises(TypeError, match="classes or categories that JSON has no type for"):
+    with pytest.raises(TypeError, match="classes or categories that JSON cannot hold"):
         export_json(model)

@@ -190,7 +190,7 @@ def test_an_empty_string_is_a_category_or_a_missing_value():
     gaps = pd.Series(city, dtype=object).replace("", None)
     assert export(gaps, ["Rome", "", "Oslo"]) == [0, 1, 2]
     y[40:] = 0      # missing values tell something of y
-    with pytest.raises(ValueError, match="has the category '' of column 'city' and missing values"):
+    with pytest.raises(ValueError, match="has the category '' and missing values in column 'city'"):
         export([*city[:40], *[None] * 20], [])
 
 

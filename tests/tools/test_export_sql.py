@@ -221,5 +221,5 @@ def test_labels_without_a_literal_are_refused(iris):
     X, y = iris
     labels = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(y > 0) * 1]
     model = ObliqueTreeClassifier(1, optimizer=None).fit(X, labels)
-    with pytest.raises(TypeError, match="for which there is no SQL"):
+    with pytest.raises(TypeError, match="which SQL cannot hold"):
         export_sql(model)
