@@ -316,8 +316,7 @@ def surrogate_gradient(
     Norouzi (2015), lines 8 to 10 of Algorithm 1: the gradient of the weight vector of node i is
     (g_i - h_i) x, where h follows the path to the assigned leaf. Among the leaf values, only the
     values of the loss-augmented leaf have a gradient. It is valid where the maximizer is unique and
-    no score is zero; the fast bound also jumps where a sign off the current path changes, since its
-    Hamming ball moves.
+    no score is zero; the fast bound also jumps if a sign off the current path changes.
 
     Examples
     --------
@@ -392,11 +391,11 @@ def is_monotone(tree, cst, *, output=None):
     Parameters
     ----------
     tree : Tree, or list of Tree
-        With constant leaves. Of several trees, as those of a forest, the mean is looked at: of
-        their values or, for two classes, of their probabilities.
+        With constant leaves. Several trees, such as a forest, predict the mean of their values or,
+        for two classes, of their probabilities.
     cst : array-like of int, shape (n_features,)
-        1 for features with which the output must not fall, -1 for those with which it must not
-        rise, 0 for others, which are held fixed: ``encoded_monotonic_cst_`` of an estimator.
+        1 for features with which the output must not fall, -1 if it must not rise, 0 for others,
+        which are held fixed: ``encoded_monotonic_cst_`` of an estimator.
     output : int or None, default=None
         Column of the leaf values. None takes the only one or, for two classes, the log-odds of the
         second one, which order its probability.
@@ -405,9 +404,8 @@ def is_monotone(tree, cst, *, output=None):
     -------
     is_proved : bool or None
         True if no two samples that differ only in features of `cst`, in their direction, have
-        outputs out of order. False if the pair has. None if neither is known: cells of leaves may
-        touch so closely that rounding errors allow neither, and of several trees, the mean may be
-        monotone though a tree is not.
+        outputs out of order. False if the pair has. None if neither is known: rounding errors may
+        allow neither, and the mean of several trees may be monotone though a tree is not.
     pair : tuple of two ndarrays of shape (n_features,), or None
         A sample, and one beyond it whose output is out of order.
 
@@ -418,13 +416,13 @@ def is_monotone(tree, cst, *, output=None):
 
     Notes
     -----
-    Leaf by leaf, a linear program finds the samples that reach one leaf and, further on, another
-    one. Only pairs of leaves are asked whose outputs are out of order, and between which splits on
-    single features, or the split at which they part, do not exclude it. The time grows with the
-    number of these pairs: with the square of the number of leaves, at worst.
+    For pairs of leaves whose outputs are out of order, a linear program searches for samples that
+    reach one leaf and, further on, the other one, unless splits on single features, or the split at
+    which they part, exclude it. The time grows with the number of these pairs: at worst with the
+    square of the number of leaves.
 
-    The mean of several trees is proved to be monotone if each of them is. The pairs of those that
-    are not are tried on the mean.
+    The mean of several trees is proved to be monotone if each of them is. Otherwise, the pairs of
+    the other trees are tried on the mean.
 
     Examples
     --------

@@ -95,7 +95,7 @@ class ObliqueTreeClassifier(DaskTree, _estimators.ObliqueTreeClassifier):
     monotonic_cst, max_time, warm_start, checkpoint
         Not available. If a worker ends, the training goes on without a checkpoint.
     **parameters
-        All others are those in memory.
+        All others are as in memory.
 
     See Also
     --------

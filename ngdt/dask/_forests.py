@@ -72,8 +72,7 @@ class ObliqueForestClassifier(DaskForest, _forest.ObliqueForestClassifier):
         "auto" is "annealed"; no other trees compete with these.
     loss : {"log", "bounded"}, Loss or None, default=None
     bootstrap, max_samples
-        "auto" is True. Samples are drawn from each partition by itself, from each the same share,
-        and at least one.
+        "auto" is True. The same share of samples is drawn from each partition, at least one.
     leaf : {"auto", "constant"}, default="auto"
     class_weight : dict, "balanced" or None, default=None
     n_jobs : int or None, default=None
@@ -82,7 +81,7 @@ class ObliqueForestClassifier(DaskForest, _forest.ObliqueForestClassifier):
     oob_score, monotonic_cst, max_time, warm_start, checkpoint
         Not available. If a worker ends, the training goes on without a checkpoint.
     **parameters
-        All others are those in memory.
+        All others are as in memory.
 
     See Also
     --------

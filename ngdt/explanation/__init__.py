@@ -1,6 +1,6 @@
 """Explanations of single predictions: why this one, and what would change it.
 
-They are made by the method `explain` of the estimators and forests.
+`explain` of trees and forests makes them.
 """
 
 from ngdt.explanation._changes import Change

@@ -36,8 +36,8 @@ class Change:
     sample : ndarray of shape (n_features,)
         The changed sample, encoded as the tree reads it.
     texts : dict
-        The new values as they are written, with few digits. A number that changes alone leads to
-        the goal as it is written; if several change, they are rounded away from the sample.
+        The new values as written, with few digits. A number that changes alone leads to
+        the goal as written; if several change, they are rounded away from the sample.
     """
 
     values: dict

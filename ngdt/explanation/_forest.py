@@ -45,9 +45,9 @@ class ForestExplanation(Explanation):
     base : ndarray of shape (n_outputs,)
         Mean prediction for the training samples of each tree: probabilities, or numbers.
     contributions : ndarray of shape (n_features, n_outputs)
-        What each encoded feature adds to it along the paths of all trees, and in linear leaves.
+        What each encoded feature adds along the paths of all trees, and in linear leaves.
     within_leaves : ndarray of shape (n_outputs,)
-        What linear leaves add besides, where they cut predictions at their ranges; zero, but for
+        What linear leaves add by cutting predictions at their ranges; zero, but for
         rounding, for other leaves. ``base + contributions.sum(axis=0) + within_leaves`` is the
         prediction.
 

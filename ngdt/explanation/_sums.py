@@ -29,9 +29,8 @@ class Names(NamedTuple):
 class WeightedSum:
     """A weighted sum for one sample: what it is at the mean sample, and what each feature adds.
 
-    A feature adds its weight times the difference of its value from the mean. The terms are in the
-    order of what they add, the largest first. The prediction of a forest is written as such a sum,
-    too; its terms have no weights.
+    A feature adds its weight times the difference of its value from the mean. The largest terms
+    come first. The prediction of a forest is such a sum, too, without weights.
 
     Attributes
     ----------
@@ -119,8 +118,8 @@ class WeightedSum:
     def by_column(self):
         """The sum with one term for each column, as text and pictures show it.
 
-        A category is encoded as one feature for each of its values, and a column with gaps as two.
-        What these add is one fact about the sample, such as "city = Rome".
+        A column of categories, or with missing values, is encoded as several features. Their terms
+        are added up, such as "city = Rome".
 
         Returns
         -------

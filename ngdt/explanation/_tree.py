@@ -58,10 +58,10 @@ class TreeExplanation(Explanation):
     path : tuple of Decision
         The decisions on the way, from the root down; each has its terms.
     leaf_terms : dict of str to WeightedSum
-        Of a linear leaf, by target; else empty. A prediction of a regression tree is their total,
-        cut at the limits of the leaf. For classes it is the difference between the logits of the
-        predicted class and of the next one, which both have a logit of zero if there is no other.
-        Means are those of the training samples in the leaf.
+        Of a linear leaf, by target; else empty. For regression, the total is the prediction before
+        it is cut at the limits of the leaf. For classes, it is the difference between the logits of
+        the predicted class and of the next one, where a class without a logit has zero.
+        Means are over the training samples in the leaf.
 
     Examples
     --------
@@ -133,8 +133,8 @@ class TreeExplanation(Explanation):
         """The smallest change of all numbers together that changes the prediction.
 
         It is the shortest one in standard deviations of the training samples: the nearest point of
-        all leaves with another prediction, which are polytopes. Of numbers that were whole in
-        training, it is rounded to whole ones, if the prediction is another there, too. Categories,
+        all leaves with another prediction, which are polytopes. Numbers that were whole in
+        training are rounded to whole ones, if this leads to the target, too. Categories,
         missing values and columns with one or two values in training stay as they are.
 
         Parameters

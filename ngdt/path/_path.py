@@ -155,8 +155,7 @@ def tao_path(
 ):
     """Train trees for a decreasing sequence of C, each from the previous one.
 
-    The largest C hardly limits the tree; the smallest leaves few nonzero weights and few splits. As
-    with the lasso, one parameter controls the size of the model.
+    The largest C hardly limits the tree; the smallest leaves few nonzero weights and few splits.
 
     Parameters
     ----------
@@ -193,7 +192,7 @@ def tao_path(
     -----
     ConvergenceWarning
         If Ctrl-C ended the training: the path then ends with the best tree so far for that C. If
-        `max_time` of the estimator, which each C has for itself, shortened it for some C.
+        `max_time` of the estimator, for each C, shortened the training for some C.
 
     See Also
     --------

@@ -62,7 +62,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         As in scikit-learn: a name, or ``scorer(estimator, X, y)``. None stands for accuracy or R2.
         A C whose score is NaN or infinite in any fold is not chosen.
     rule : {"best", "one_standard_error"}, default="best"
-        Choice of C: the one with the best mean score, or, for a smaller tree, the smallest one
+        Choice of C: the one with the best mean score or, for a smaller tree, the smallest one
         whose mean score is within one standard error of the best.
     n_jobs : int or None, default=None
         Number of folds that are trained in parallel, as in joblib.
@@ -155,8 +155,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         UserWarning
             If some C has a score that is not finite.
         ConvergenceWarning
-            If `max_time` of the estimator, which each C has for itself, shortened the training of
-            the chosen tree.
+            If `max_time` of the estimator, for each C, shortened the training of the chosen tree.
         """
         with unchanged_on_error(self):
             estimator = self._estimator()

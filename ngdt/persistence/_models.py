@@ -82,8 +82,8 @@ def save(model: Any, path: str | os.PathLike | IO[bytes]) -> None:
 def load(path: str | os.PathLike | IO[bytes]) -> Any:
     """Load a model from a file that :func:`~ngdt.save` wrote.
 
-    No file runs code, and the model takes no more memory than the file in proportion. All that is
-    read is checked before it is used. A file of an earlier version of ngdt can be loaded.
+    No file runs code, and loading takes memory in proportion to the size of the file. Everything is
+    checked before it is used. Files of earlier versions of ngdt can be loaded.
 
     Parameters
     ----------

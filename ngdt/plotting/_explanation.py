@@ -18,12 +18,12 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     """Plot the explanation of a prediction: the contribution of each feature, sum by sum.
 
     There is a panel for each node of the path and for a linear leaf, from top to bottom; for a
-    forest, there is one for the prediction. It begins with the sum where each feature is at its
+    forest, there is a single one. It begins with the sum where each feature is at its
     mean, or with the mean prediction of the forest. Each bar is the contribution of a
     column, red if it is positive and blue if it is negative. The last point is the sum: the
-    prediction or, of a node, the margin of the sample, its weighted sum minus the limit. The title
-    of a node is its rule with the answer; below its panel is what the tree predicts for either
-    answer. A new figure has a key of the colours.
+    prediction or, for a node, the margin of the sample, its weighted sum minus the limit. The title
+    of a node is its rule with the answer; below the panel are the predictions for both answers.
+    A new figure has a key of the colours.
 
     Parameters
     ----------

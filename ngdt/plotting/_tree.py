@@ -30,22 +30,22 @@ def plot_tree(
     """Plot a tree: the rule of each node, and the prediction of each leaf.
 
     Parameters have the names of `sklearn.tree.plot_tree`. A split on a single column is written as
-    a condition. Another one is a list of terms, weight times feature in the units of the table, and
-    the number that their sum must not exceed. Samples that meet the condition take the branch on
+    a condition. Other splits are lists of terms, weight times feature in the units of the table,
+    and the limit of their sum. Samples that meet the condition take the branch on
     the left, "yes"; a split on categories lists them, whichever child they lead to. The bar of a
     term is as long as its effect, the absolute weight times the standard deviation of the feature;
     it points to the side to which larger values lead. Rules that show all terms have as many digits
-    as `ngdt.export.export_text` writes, as long as they fit; otherwise numbers are rounded, and the
+    as in `ngdt.export.export_text`, if they fit; otherwise numbers are rounded, and the
     limit is written as "about".
 
-    Below the rule are the number of training samples, and the mean prediction for them: the shares
+    Below the rule are the number of training samples and their mean prediction: the shares
     of the classes, or a value. A leaf has the most probable class with its probability, and a bar
     for each class, or the predicted value. A linear leaf has the mean probabilities of its samples,
-    or the value that it predicts at their mean, and its features with the largest effects, for each
+    or the prediction at their mean, and its features with the largest effects, for each
     of the first three targets. Their bars point to the right if larger values raise the
-    prediction. For classes, the bar to the right has the colour of the class that larger values of
-    the feature favour most, and the bar to the left the colour of the class that they favour least.
-    Without training samples, as for a `Tree`, weights take the place of effects.
+    prediction. For classes, the bar to the right has the colour of the class that larger values
+    favour most, the bar to the left the colour of the class that they favour least.
+    Without training samples, as for a `Tree`, weights replace effects.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def plot_tree(
         the sample is bright, red (positive) weights send it to the right and blue (negative) ones
         to the left.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features), default=None
-        Samples to take for the training samples, as `model` reads them. None takes those of the
-        last call of `fit` or `partial_fit`. With `shape`, they are images; a leaf is then drawn as
-        the mean of the images that reach it, below its prediction and, in brackets, their number.
+        Samples to take for the training samples, as `model` reads them. None takes the samples of
+        the last call of `fit` or `partial_fit`. With `shape`, they are images; a leaf is then drawn
+        as the mean of the images that reach it, with its prediction and, in brackets, their number.
 
     Returns
     -------
@@ -100,8 +100,7 @@ def plot_tree(
 
     Notes
     -----
-    There is no parameter `impurity`: leaf values are trained with the splits, and are no counts of
-    classes.
+    There is no parameter `impurity`: leaf values are not counts of classes.
 
     Examples
     --------

@@ -102,11 +102,11 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     model : Tree or fitted estimator
         The tree with these nodes.
     shape : tuple of (int, int), default=None
-        Shape of an image, if the features are its pixels: each node's weights are then drawn as
+        Shape of an image, if the features are its pixels: the weights of a node are then drawn as
         an image. Where the sample is bright, red (positive) weights send it to the right and blue
         (negative) ones to the left. Without a shape, the five largest effects are drawn as
         bars: weight times standard deviation of the feature in training, or the weight if there
-        are no training samples, as for a `Tree`. The share of the effect that is not drawn is
+        are no training samples, as for a `Tree`. The share of the other effects is
         written below. A split on a single feature is written as a condition, which sends each
         training sample as the tree does.
     nodes : sequence of int, default=None
@@ -116,8 +116,8 @@ def plot_weights(model, *, shape=None, nodes=None, feature_names=None, axes=None
     axes : matplotlib Axes or array of these, default=None
         Where to draw: at least one for each node. None makes a new figure.
     X : array-like or CSR matrix of shape (n_samples, n_features), default=None
-        Samples to take for the training samples. None takes those of the last call of `fit` or
-        `partial_fit`.
+        Samples to take for the training samples. None takes the samples of the last call of `fit`
+        or `partial_fit`.
 
     Returns
     -------

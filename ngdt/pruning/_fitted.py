@@ -34,11 +34,10 @@ def prune_at(model, nodes):
 
     Notes
     -----
-    A new leaf predicts the mean of the predictions that the training samples of its node had: of
-    the probabilities, or of the values. Where the loss of a regression tree is minimised by another
-    number, such as the median, it is that number for the targets that the tree keeps for
-    `predict_quantiles`: all, in leaves of at most 512 samples. With `monotonic_cst`, leaves get
-    the nearest monotone values.
+    A new leaf has the mean of the predictions for the training samples of its node: probabilities,
+    or values. For losses that another number minimises, such as the median, it is this number of
+    the targets that the tree keeps for `predict_quantiles`: all, in leaves of at most 512 samples.
+    With `monotonic_cst`, leaves get the nearest monotone values.
 
     Examples
     --------
@@ -90,12 +89,10 @@ def refit_leaves(model, X, y, sample_weight=None):
 
     Notes
     -----
-    Constant leaves get the best values for the loss, as a greedy tree has them. If the tree has
-    linear leaves, all leaves are fitted by `LinearLeaves`: the one that `optimizer` ends with, or
-    that `leaf` says, with limits if they had them.
-    With `monotonic_cst`, they get the nearest monotone values, also those that no sample reaches.
-    What an optimizer did to the leaves in training is not repeated. Parameters such as
-    `min_samples_leaf` are limits of a training, and are not enforced.
+    Constant leaves get the best values for the loss. If the tree has linear leaves, `LinearLeaves`
+    fits all leaves: the one at the end of `optimizer`, or `leaf`, with limits if they had them.
+    With `monotonic_cst`, all leaves get the nearest monotone values, also without samples.
+    Limits of the training, such as `min_samples_leaf`, are not enforced.
 
     Examples
     --------

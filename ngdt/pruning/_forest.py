@@ -12,19 +12,18 @@ N_STANDARD_ERRORS = 1.64
 def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     """Drop trees, and branches of the others, that the score on held-out samples does not need.
 
-    The squared error of the forest on these samples, plus a cost for each leaf of its trees, is
-    lowered by dropping trees and by minimal cost-complexity pruning of the others. With an
-    ascending cost of leaves, this gives a path from the whole forest to a single leaf. Each forest
-    of the path is scored by five-fold cross-validation of its pruning. The last forest before the
-    loss exceeds the tolerance is returned, with a margin for chance.
+    Dropping trees, and minimal cost-complexity pruning of the others, lower the squared error of
+    the forest on these samples plus a cost for each leaf. With an ascending cost of leaves, this
+    gives a path from the whole forest to a single leaf. Five-fold cross-validation of the pruning
+    scores each forest of the path. The result is the last forest before the loss exceeds the
+    tolerance, with a margin for chance.
 
     Parameters
     ----------
     forest : ObliqueForestClassifier or ObliqueForestRegressor
         Fitted; it is not changed.
     X : array-like, data frame or CSR matrix of shape (n_samples, n_features)
-        Samples that the forest was not trained on. On its training samples, all branches seem to be
-        needed.
+        Samples that the forest was not trained on.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Labels, or regression targets.
     tolerance : float, default=0.0
@@ -39,9 +38,9 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
         A fitted forest. `pruning_path_` is a dict of lists with one entry per forest of the path,
         from the whole one to the smallest: ``alpha``, the cost of a leaf; ``n_trees``, ``n_leaves``
         and ``nbytes``, the size of its trees; ``score`` on the given samples, ``cv_score`` by
-        folds, and ``cv_error``, the standard error of the difference between that and the score of
-        the whole forest. `n_estimators` is the number of its trees. `candidates_`, and `history_`
-        of the trees, stay as they were, and there are no out-of-bag predictions.
+        folds, and ``cv_error``, the standard error of the difference of ``cv_score`` from the score
+        of the whole forest. `n_estimators` is the number of its trees. `candidates_`, and
+        `history_` of the trees, stay as they were, and there are no out-of-bag predictions.
 
     Raises
     ------
@@ -51,10 +50,10 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     Notes
     -----
     The error is the Brier score or, in units of the variance of y, the squared error: unlike
-    accuracy, it changes with every tree and leaf. The squared error of a mean is a quadratic
-    function of its members, so that all trees are compared at once. While the other trees stay as
-    they are, it is a sum over the leaves of a tree, so that the best subtree is found as by
-    `prune_cost_complexity`. Trees are dropped by differences beyond chance.
+    accuracy, it changes with every tree and leaf. As a quadratic function of the predictions of the
+    trees, it compares all trees at once. With the other trees fixed, it is a sum over the leaves of
+    a tree, whose best subtree is found as by `prune_cost_complexity`. Trees are dropped by
+    differences beyond chance.
 
     A leaf that replaces a branch predicts the mean of its leaves, weighted by the numbers of their
     training samples. `predict_quantiles` merges their targets by the weights of these samples.
@@ -65,14 +64,13 @@ def prune_forest(forest, X, y, *, tolerance=0.0, sample_weight=None):
     ends the search. A forest passes if ``cv_score`` is at least the score of the whole forest, less
     the tolerance, plus 1.64 times ``cv_error``; by chance, a forest whose loss exceeds the
     tolerance passes once in twenty times. Since the order of the tests is fixed, this holds for
-    all of them together, as far as the folds are as good as new samples and differences normally
-    distributed. The error decreases with the root of the number of samples: where two forests
-    disagree on 1 % of 400, 1600 and 6400 samples, it is 0.5, 0.25 and 0.12 points of accuracy. So
-    a small tolerance needs many samples, or little is dropped. A tolerance of zero drops branches
-    that make no difference to any sample.
+    all of them together, if the folds are as good as new samples and differences normally
+    distributed. If two forests disagree on 1 % of 400, 1600 and 6400 samples, ``cv_error`` is 0.5,
+    0.25 and 0.12 points of accuracy: a small tolerance needs many samples, or little is dropped. A
+    tolerance of zero drops branches that make no difference to any sample.
 
-    The samples should also be several times as many as a tree has leaves. With fewer,
-    chance decides which branches are dropped.
+    Give several times as many samples as a tree has leaves: with fewer, chance decides which
+    branches are dropped.
 
     The predictions of all trees for all samples are held in memory, several times.
 

@@ -1,8 +1,8 @@
 """Hypothesis strategies for trees, losses and data.
 
-All arguments are keyword-only, and are strategies themselves: ``trees(n_features=st.just(4))``
-draws trees with four features. All values shrink: trees to a single leaf, or to a stump if the test
-needs an internal node, and numbers to zero.
+All arguments are keyword-only strategies: ``trees(n_features=st.just(4))``
+draws trees with four features. Trees shrink to a single leaf, or to a stump if the test needs a
+split, and numbers to zero.
 
 Numbers are *dyadic* by default: small integers over a power of two. Scores, prices and squared
 errors of such numbers have no rounding error, in any order of summation, so that a test may compare
