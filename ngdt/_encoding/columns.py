@@ -102,7 +102,7 @@ class FrameColumns:
             return False
         if isinstance(dtype, _TYPES_OF_CATEGORIES):
             return True
-        described = f" of type {self._series[j].to_native().dtype}"
+        described = f" of type {getattr(self._series[j].to_native(), 'dtype', dtype)}"
         return _holds_strings(self.categories(j), self.names[j], described)
 
     def is_text(self, j):
@@ -133,6 +133,8 @@ class FrameColumns:
         series = self._series[j]
         if series.dtype.is_float():
             return series.to_numpy()
+        if series.dtype in (nw.Int64, nw.UInt64):   # pyarrow casts none beyond 2**53
+            return series.to_numpy().astype(np.float64)
         if series.dtype.is_numeric() or series.dtype == nw.Boolean:
             return series.cast(nw.Float64).to_numpy()
         return _as_numbers(self.categories(j), self.names[j], advice)

@@ -147,6 +147,19 @@ def test_integers_beyond_floats_in_samples(make):
         TAOPathCV(ObliqueTreeClassifier(2, optimizer="tao"), Cs=2).fit(given, Y)
 
 
+@pytest.mark.parametrize(("values", "type_"), [
+    ([2**63 - 1, None], "int64"), ([-(2**63), 2**53 + 1], "int64"), ([2**64 - 1, 0], "uint64")])
+def test_integers_that_no_float_is_equal_to(values, type_):
+    pa = pytest.importorskip("pyarrow")
+    arrow = pa.array(values * 10, type_)
+    expected = pd.DataFrame({"x0": [np.nan if x is None else float(x) for x in values] * 10})
+    fitted = tree().fit(expected, Y)
+    for table in (pa.table([arrow], ["x0"]), pd.DataFrame({
+            "x0": pd.array(arrow, pd.ArrowDtype(arrow.type))})):
+        assert tree().fit(table, Y).tree_ == fitted.tree_
+        assert (fitted.predict(table) == fitted.predict(expected)).all()
+
+
 @REGRESSORS
 @pytest.mark.parametrize("make", [list, lambda y: np.array(y, dtype=object), pd.Series])
 def test_integers_beyond_floats_in_targets(regressor, make):

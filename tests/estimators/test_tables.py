@@ -344,6 +344,15 @@ def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, me
         ObliqueTreeClassifier().fit(pandas_frame(given).assign(new=column), target(given))
 
 
+@pytest.mark.parametrize(("cell", "message"), [
+    ([1, 2], "of type List.* cells of type list. Give their parts columns of their own, or drop"),
+    (b"a", "of type Binary.* cells of type bytes")])
+def test_a_column_of_pyarrow_that_is_no_number_and_no_category_is_refused(cell, message):
+    table = pytest.importorskip("pyarrow").table({"new": [cell, None], "age": [0.0, 1.0]})
+    with pytest.raises(TypeError, match=f"X: column 'new' {message}"):
+        ObliqueTreeClassifier().fit(table, [0, 1])
+
+
 @pytest.mark.parametrize(("categorical", "message"), [
     (["town"], r"names the columns \['town'\], which X lacks$"),
     (["cite"], r"names the columns \['cite'\], which X lacks. Did you mean 'city'\?$"),
