@@ -90,25 +90,25 @@ def export_frame(model, *, feature_names=None, n_terms=5, X=None):
     side = np.full(n, "", dtype=object)
     side[child_ids(tree)] = ["left", "right"]
     unknown, counts = pd.array([pd.NA] * n, dtype="Int64"), captions.n_node_samples
-    frame = pd.DataFrame({
+    columns = {
         "node": np.arange(n),
         "parent": parents(tree),
         "side": side,
         "depth": np.concatenate([tree.node_depths(), tree.leaf_depths()]),
         "rule": _rules(without_constants(captions), n_terms),
         "samples": unknown if counts is None else counts,
-        "weight": np.nan if counts is None else sums_below(tree, captions.leaf_weights)})
+        "weight": np.nan if counts is None else sums_below(tree, captions.leaf_weights)}
     means = captions.node_predictions()
     if captions.class_names is not None:
-        frame["impurity"] = -xlogy(means, means).sum(axis=1) / np.log(2.0)
-        frame["prediction"] = _classes(inner, means)
+        columns["impurity"] = -xlogy(means, means).sum(axis=1) / np.log(2.0)
+        columns["prediction"] = _classes(inner, means)
         for name, column in zip(captions.class_names, means.T, strict=True):
-            frame[f"probability_{name}"] = column
+            columns[f"probability_{name}"] = column
     else:
-        frame["impurity"] = np.nan if X is not None else _variances(captions, inner)
+        columns["impurity"] = np.nan if X is not None else _variances(captions, inner)
         for j, column in enumerate(means.T):
-            frame["prediction" if means.shape[1] == 1 else f"prediction_{j}"] = column
-    return frame.assign(is_leaf=np.arange(n) >= m)
+            columns["prediction" if means.shape[1] == 1 else f"prediction_{j}"] = column
+    return pd.DataFrame(columns | {"is_leaf": np.arange(n) >= m})
 
 
 def _rules(captions, n_terms):

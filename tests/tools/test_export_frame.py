@@ -102,6 +102,12 @@ def test_values(y):
         assert_allclose(row.impurity, variance.mean())
 
 
+def test_many_classes():
+    # Columns that are added to a frame one by one make pandas warn from the hundredth on.
+    model = ObliqueTreeClassifier(1, optimizer=None).fit(X, np.arange(200) % 100)
+    assert export_frame(model).shape == (3, 110)
+
+
 def test_what_is_not_known_is_missing():
     model = ObliqueTreeRegressor(2, optimizer=None, leaf="linear", random_state=0).fit(X, VALUES)
     assert model.tree_.slopes is not None
