@@ -6,6 +6,7 @@ from scipy.special import softmax
 from ngdt._core.structure import finite_ranges
 from ngdt._core.tree_arrays import SPARSE_SHARE
 from ngdt.export._model import leaf_values, rounded
+from ngdt.export._parts import check_writable
 
 TYPES = {"double": np.float64, "float": np.float32}
 _PER_LINE = 8       # numbers
@@ -101,7 +102,10 @@ class CData:
         -------
         str
         """
-        labels = ",\n    ".join(string(str(label)) for label in classes)
+        texts = [*map(str, classes)]
+        for text in texts:
+            check_writable(text, "C")
+        labels = ",\n    ".join(map(string, texts))
         return f"\nconst char *const {self._name}_classes[] = {{\n    {labels}}};\n"
 
 def _braces(items):

@@ -184,8 +184,14 @@ class GraphBuilder:
         """The labels, as strings or as int64."""
         classes = self._model.classes
         if all(isinstance(label, str) for label in classes):
+            for label in classes:
+                check_writable(label, "ONNX")
             return self._constant(np.array(classes, dtype=object))
         if all(isinstance(label, int | float) and label == int(label) for label in classes):
+            if max(classes) > np.iinfo(np.int64).max:
+                raise ValueError(
+                    f"model has the class {max(classes)}, beyond the largest integer that labels "
+                    "of ONNX may be: convert the labels to strings, and train anew")
             return self._constant(np.array(classes).astype(np.int64))
         raise TypeError(
             f"model has the classes {classes}, but ONNX has labels that are all strings or all "

@@ -221,6 +221,9 @@ def test_wrong_arguments(iris):
     labels = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(iris[1] > 0) * 1]
     with pytest.raises(TypeError, match="labels that are all strings or all integers"):
         export_onnx(fitted(ObliqueTreeClassifier, iris[0], labels, max_depth=1))
+    labels = iris[1].astype(np.uint64) + np.uint64(2**63 - 2)     # it would be a negative int64
+    with pytest.raises(ValueError, match="class 9223372036854775808, beyond the largest integer"):
+        export_onnx(fitted(ObliqueTreeClassifier, iris[0], labels, max_depth=1))
 
 
 def test_skl2onnx_converts_pipelines(iris, diabetes):

@@ -14,6 +14,7 @@ from ngdt.export import (
     export_c,
     export_graphviz,
     export_html,
+    export_onnx,
     export_rules,
     export_sql,
 )
@@ -116,6 +117,12 @@ def test_characters_that_cannot_be_written(character):
         text.encode()
     with pytest.raises(ValueError, match=rf"holds {re.escape(ascii(character))}, which SQL"):
         export_sql(model)
+    model.fit(X, label)
+    for language, export in {"C": export_c, "ONNX": export_onnx}.items():
+        if language == "ONNX":
+            pytest.importorskip("onnx")
+        with pytest.raises(ValueError, match=rf"{re.escape(ascii(character))}, which {language}"):
+            export(model)
 
 
 def test_names_stay_in_their_line():
