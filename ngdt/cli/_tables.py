@@ -6,6 +6,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from lzma import LZMAError
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -128,8 +129,13 @@ def read(arguments, text=(), n_features=None):
         found = READERS[suffix](
             file, text=text, n_features=n_features, target=arguments.target,
             separator=arguments.separator, decimal=arguments.decimal)
-    except (ValueError, EOFError, BadZipFile, UnicodeError) as error:
-        raise Mistake(f"{path} cannot be read as {suffix.lstrip('.')}: {error}") from error
+    except (ValueError, EOFError, BadZipFile, LZMAError, OSError) as error:
+        if getattr(error, "filename", None):    # which tells what is wrong with the file
+            raise
+        advice = (". Convert it to UTF-8, or say by its name how it is compressed, as in .csv.gz"
+                  if isinstance(error, UnicodeError) else "")
+        raise Mistake(
+            f"{path} cannot be read as {suffix.lstrip('.')}: {error}{advice}") from error
     data = Data(path, *found) if isinstance(found, tuple) else Data(path, found)
     if not data.X.shape[0]:
         raise Mistake(f"{path}: the table has no rows")
@@ -145,7 +151,7 @@ def _suffix(path, input_format):
             f"{path}: the type of a table must be one of {', '.join(READERS)}, not {suffix!r}."
             f"{did_you_mean(suffix, READERS)} --input-format says what it is")
     if not Path(path).is_file():
-        near = [each.name for each in Path(path).parent.glob("*")]
+        near = [each.name for each in Path(path).parent.glob("*") if each.is_file()]
         raise Mistake(f"{path}: there is no such file.{did_you_mean(Path(path).name, near)}")
     return suffix
 
@@ -270,16 +276,20 @@ def import_pyarrow():
 def _csv(file, *, text, separator, decimal, **_):
     pandas = import_pandas()
     content = file.read() if file is sys.stdin else None    # which may be read several times
+    text = dict.fromkeys(text, "string")
 
-    def read_csv(more_fields, **options):
+    def read_csv(more_fields, *, dtype=text, **options):
         # sep=None would guess, and take the "n" of a single column "name" for a separator.
         with warnings.catch_warnings():
             warnings.simplefilter(more_fields, pandas.errors.ParserWarning)
             return pandas.read_csv(
                 file if content is None else io.StringIO(content), sep=separator or ",",
-                decimal=decimal, dtype=dict.fromkeys(text, "string"), **options)
+                decimal=decimal, dtype=dtype, **options)
 
     try:
+        _check_header(read_csv(
+            "ignore", dtype="string", header=None, nrows=1, index_col=False,
+            keep_default_na=False).iloc[0], separator)
         frame = read_csv("error", index_col=False)
     except pandas.errors.ParserWarning:
         # Rows have more fields than the header. If the last one is always empty, each row ends with
@@ -293,13 +303,22 @@ def _csv(file, *, text, separator, decimal, **_):
         raise ValueError(
             f"{error}. Of columns that are not separated by commas, --separator says by what "
             "(--decimal ',' reads decimal commas)") from error
-    if separator is None and frame.shape[1] == 1:
+    return frame
+
+
+def _check_header(names, separator):
+    """Refuse names that pandas would change, and those that another sign separates."""
+    repeated = names[names.duplicated() & (names != "")]
+    if len(repeated):
+        raise ValueError(
+            f"several columns are named {repeated.iloc[0]!r}: rename them, or keep only one")
+    if separator is None and len(names) == 1:
         for sign, how in (";", "--separator ';'"), ("\t", "--input-format tsv"):
-            if sign in str(frame.columns[0]):
+            if sign in names.iloc[0]:
                 what = "semicolons" if sign == ";" else "tabs"
                 raise ValueError(
-                    f"its columns seem to be separated by {what}, not by commas: {how}")
-    return frame
+                    f"its columns seem to be separated by {what}, not by commas: {how} "
+                    "(--decimal ',' reads decimal commas)")
 
 
 def _tsv(file, *, separator, **options):
@@ -328,8 +347,11 @@ def _npz(file, *, target, **_):
                     f"there is no array {name!r} in it, but {', '.join(arrays.files)}."
                     f"{did_you_mean(name, arrays.files)}")
         X, y = arrays["X"], arrays.get(target or "y")
-        if y is not None and len(X) != len(y):
-            raise ValueError(f"X has {len(X)} rows, but {target or 'y'} has {len(y)}")
+        if X.ndim != 2:
+            raise ValueError(f"X must have rows and columns, got an array of shape {X.shape}")
+        if y is not None and y.shape[:1] != X.shape[:1]:
+            raise ValueError(
+                f"X has {len(X)} rows, but {target or 'y'} is an array of shape {y.shape}")
         return X, y
 
 

@@ -1,6 +1,7 @@
 """Commands: their output, their files, and one line on stderr for every mistake."""
 
 import contextlib
+import gzip
 import io
 import os
 import re
@@ -506,7 +507,11 @@ def test_columns_that_are_missing_are_named(mistake, frame, folder):
 @pytest.mark.parametrize(("text", "message"), [
     ("a;b\n1;2\n", "separated by semicolons, not by commas: --separator ';'"),
     ("a\tb\n1\t2\n", "separated by tabs, not by commas: --input-format tsv"),
-    ("a;b\n1,5;2\n2;1,5,3\n", "--separator says by what"), ("", "cannot be read as csv"),
+    ("a;b\n1,5;2\n2;1,5,3\n", "--separator ';' (--decimal ',' reads decimal commas)"),
+    ("a;b\n1,5;2,5\n2,5;1,5\n", "separated by semicolons"), ("", "cannot be read as csv"),
+    ("a,y\n1,2\n1,2,3\n", "--separator says by what"),
+    ("a,y,y\n1,2,0\n2,3,1\n", "several columns are named 'y': rename them, or keep"),
+    ("1,1.0,y\n1,2,2\n2,2,2\n", "the same in all rows"),
     ("a,y\n0,2,3\n1,5,6\n", "its rows have more fields than the header"),
     ("a,y\n1,2,3,4\n4,5,6,7\n", "its rows have more fields than the header"),
     ("a,y\n", "the table has no rows"), ("a,y\n1,2\n2,2\n", "the same in all rows"),
@@ -514,6 +519,29 @@ def test_columns_that_are_missing_are_named(mistake, frame, folder):
 def test_tables_that_cannot_be_trained_on(text, message, mistake, folder):
     (folder / "bad.csv").write_text(text)
     assert message in mistake("fit", "bad.csv", "-t", "y")
+
+
+@pytest.mark.parametrize(("name", "content", "message"), [
+    ("bad.csv.gz", b"a,y\n1,2\n", "Not a gzipped file"), ("bad.csv.xz", b"a,y\n1,2\n", "format"),
+    ("bad.csv", "a,y\nR\xf6me,2\n".encode("latin-1"), "Convert it to UTF-8, or say by its name"),
+    ("bad.csv", gzip.compress(b"a,y\n1,2\n"), "how it is compressed, as in .csv.gz"),
+    ("bad.npz", {"X": np.zeros(3), "y": np.zeros(3)}, "X must have rows and columns, got an array"),
+    ("bad.npz", {"X": np.zeros((3, 1)), "y": 1.0}, "X has 3 rows, but y is an array of shape ()")])
+def test_files_that_cannot_be_read_are_named(name, content, message, mistake, folder):
+    if isinstance(content, dict):
+        np.savez(folder / name, **content)
+    else:
+        (folder / name).write_bytes(content)
+    line = mistake("fit", name, "-t", "y")
+    assert f"{name} cannot be read as " in line
+    assert message in line
+
+
+def test_a_folder_is_no_table(mistake, folder):
+    (folder / "folder.csv").mkdir(exist_ok=True)
+    line = mistake("fit", "folder.csv", "-t", "y")
+    assert "folder.csv: there is no such file." in line
+    assert "mean 'folder.csv'" not in line
 
 
 def test_rows_that_end_with_a_separator(run, folder, monkeypatch):
