@@ -278,7 +278,12 @@ class Table:
         found, first, unknown = [(none, none, np.empty(0))], 0, []
         for j, values, categories in zip(
                 self.categorical, columns, self.categories, strict=True):
-            samples, features, numbers, is_unknown = categories.encode(values)
+            try:
+                samples, features, numbers, is_unknown = categories.encode(values)
+            except TypeError as error:      # of a cell that cannot be looked up, such as a list
+                raise TypeError(
+                    f"X: column {self.names[j]!r} holds cells that are no categories ({error}). "
+                    "Give it strings or numbers, as in training") from error
             found.append((samples, first + features, numbers))
             first += categories.n_features
             if np.count_nonzero(is_unknown) > _UNKNOWN_SHARE * len(values):

@@ -396,6 +396,15 @@ def test_other_columns_than_in_training_are_refused(frame):
         fitted.predict(frame({**given, "age": np.array(["old"] * N)}))
 
 
+def test_cells_that_are_no_categories_are_refused():
+    given = columns()
+    table = pandas_frame(given)
+    fitted = ObliqueTreeClassifier(2, optimizer=None).fit(table, target(given))
+    with pytest.raises(TypeError, match=r"^X: column 'city' holds cells that are no categories .*"
+                                        r"list.*\. Give it strings or numbers, as in training$"):
+        fitted.predict(table.assign(city=[["Rome"]] * N))
+
+
 def test_frames_that_cannot_be_read_say_what_to_do():
     frame = pd.DataFrame([[0.0, 1.0], [1.0, 0.0]], columns=["age", "age"])
     with pytest.raises(ValueError, match=r"(?s)several columns of one name: rename .*'age'"):
