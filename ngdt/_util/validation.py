@@ -282,7 +282,7 @@ def check_groups(groups, sample_weight):
             raise TypeError("labels are of several types: convert them all to strings") from error
     if len(np.unique(numbers[sample_weight > 0])) < 2:
         raise ValueError(
-            f"groups has one group only, {groups[sample_weight.argmax()]!r}, so that none can be "
+            f"groups has one group only, {groups[sample_weight.argmax()]}, so that none can be "
             "held out: give samples of more groups, or leave groups out")
     return numbers
 
