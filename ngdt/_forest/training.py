@@ -133,7 +133,7 @@ class Growth:
         try:
             # Trees in several threads must not start threads of BLAS in each.
             with one_blas_thread:
-                for tree, job in zip(self._parallel()(calls), jobs, strict=False):
+                for tree, job in zip(self._parallel(len(jobs))(calls), jobs, strict=False):
                     if deadline.is_stopped:
                         continue    # another thread had begun it
                     self._add(tree, job.candidate)
@@ -167,12 +167,13 @@ class Growth:
                  control.checkpoint.known(TrainingResult, (group, k)), is_stored)
             for k, each in enumerate(plan)]
 
-    def _parallel(self):
+    def _parallel(self, n_trees):
         """The backend of joblib: trees one by one, unless it has them only all at once."""
         backend, _ = get_active_backend(prefer="threads")
+        # It starts as many threads as it is told to, which takes long for thousands.
         return Parallel(
-            self.problem.n_jobs, prefer="threads", pre_dispatch="n_jobs", batch_size=1,
-            return_as="generator" if backend.supports_return_generator else "list")
+            min(self.problem.n_jobs, n_trees), prefer="threads", pre_dispatch="n_jobs",
+            batch_size=1, return_as="generator" if backend.supports_return_generator else "list")
 
     def _add(self, tree, candidate):
         """Keep a tree, unless Ctrl-C ended its training and there are others."""
