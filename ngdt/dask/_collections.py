@@ -1,5 +1,6 @@
 """Base class of the estimators for dask collections."""
 
+import warnings
 from functools import partial
 from typing import ClassVar
 
@@ -49,7 +50,9 @@ class DaskEstimator:
         float
         """
         # Not by the method of scikit-learn, since partitions of data frames have unknown lengths.
-        predicted, y, sample_weight = compute(self.predict(X), y, sample_weight)
+        with warnings.catch_warnings():     # for predictions are arrays, also of a data frame
+            warnings.filterwarnings("ignore", "Computing mixed collections", UserWarning)
+            predicted, y, sample_weight = compute(self.predict(X), y, sample_weight)
         metric = accuracy_score if is_classifier(self) else r2_score
         return metric(y, predicted, sample_weight=sample_weight)
 
