@@ -32,6 +32,9 @@ def held_out_samples(forest, X, y, sample_weight):
     if len(y) != data.n_samples:
         raise ValueError(f"y has {len(y)} samples, but X has {data.n_samples}")
     weight = check_weight(sample_weight, len(y))
+    if np.count_nonzero(weight) < 2:
+        raise ValueError(
+            "y must have at least two samples of positive weight: each is predicted without it")
     encoder = forest._targets
     if is_classifier(forest):
         y = np.eye(encoder.n_outputs)[encoder.encode(y)]
@@ -40,9 +43,6 @@ def held_out_samples(forest, X, y, sample_weight):
     if y.shape[1] != encoder.n_outputs:
         raise ValueError(
             f"y has {y.shape[1]} targets, but the forest was trained on {encoder.n_outputs}")
-    if np.count_nonzero(weight) < 2:
-        raise ValueError(
-            "y must have at least two samples of positive weight: R2 is not defined for one")
     units = RegressionTargets.fit(y, weight, SquaredLoss())
     return HeldOut(data, y, weight, units.center, units.scale, False)
 

@@ -439,6 +439,7 @@ def test_samples_of_one_class_or_value():
     ("values", {"y": TARGETS[REST]}, ValueError, "y has 2 targets, .* trained on 1"),
     ("two targets", {"y": TARGETS[REST, 0]}, ValueError, "y has 1 targets, .* trained on 2"),
     ("values", {"X": X[:1], "y": TARGETS[:1, 0]}, ValueError, "y must have at least two samples"),
+    ("classes", {"X": X[:1], "y": LABELS[:1]}, ValueError, "y must have at least two samples"),
     ("classes", {"sample_weight": np.zeros(150)}, ValueError, "sample_weight must not be zero"),
     ("classes", {"sample_weight": np.ones(3)}, ValueError, "sample_weight must have shape"),
     ("classes", {"forest": ObliqueForestClassifier()}, NotFittedError, "not fitted"),
