@@ -307,6 +307,8 @@ def _boundaries(tree, feature, scores, errors, value):
     column = tree.weights[:, [feature]]
     weights = (column.toarray() if tree.is_sparse else column)[:, 0]
     used = weights != 0
-    steps = -scores[used] / weights[used]
-    away = errors[used] / np.abs(weights[used])
-    return np.concatenate([value + steps + margin * away for margin in _MARGINS])
+    # Of a value near the largest number, some are infinite or NaN, and lie in no limits.
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = -scores[used] / weights[used]
+        away = errors[used] / np.abs(weights[used])
+        return np.concatenate([value + steps + margin * away for margin in _MARGINS])

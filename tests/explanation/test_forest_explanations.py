@@ -237,3 +237,12 @@ def test_what_is_not_known(iris):
         iris, leaf="linear", init="info_gain", optimizer="tao", max_depth=1).explain(X[:1])[0]
     with pytest.raises(ValueError, match="forests of trees with linear leaves"):
         linear.changes_of_one_column()
+
+
+def test_values_near_the_largest_number():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    forest = ObliqueForestClassifier(3, init=OBLIQUE, optimizer=None, random_state=0).fit(
+        X, X[:, 0] + X[:, 1] > 0)
+    # No warning, of boundaries that would overflow.
+    explanation, = forest.explain([[1e308, -1e308]])
+    assert str(explanation).startswith(str(explanation.prediction))
