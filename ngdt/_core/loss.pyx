@@ -57,6 +57,8 @@ cdef class Loss:
     is_squared = False
     has_log_link = False
     scale_power = 1
+    # Arguments of the constructor, by which a loss is copied, stored and shown.
+    _parameters = ()
 
     cdef void profile(self, const double *values, int k, double *out) noexcept nogil:
         pass
@@ -301,10 +303,11 @@ cdef class Loss:
         raise NotImplementedError(f"{type(self).__name__} does not define fit_leaves")
 
     def __reduce__(self):
-        return type(self), ()
+        return type(self), tuple(getattr(self, name) for name in self._parameters)
 
     def __repr__(self):
-        return f"{type(self).__name__}()"
+        given = ", ".join(f"{name}={getattr(self, name):g}" for name in self._parameters)
+        return f"{type(self).__name__}({given})"
 
 
 cdef class LogLoss(Loss):
@@ -327,6 +330,7 @@ cdef class LogLoss(Loss):
 
     name = "log"
     is_classifier = True
+    _parameters = ("pseudo_count",)
 
     def __init__(self, pseudo_count=1.0):
         if not 0 < check_number("pseudo_count", pseudo_count) < INFINITY:
@@ -393,12 +397,6 @@ cdef class LogLoss(Loss):
                 values, best, axis=1)), axis=1)
         return values
 
-    def __reduce__(self):
-        return type(self), (self.pseudo_count,)
-
-    def __repr__(self):
-        return f"{type(self).__name__}(pseudo_count={self.pseudo_count:g})"
-
 
 cdef class BoundedLoss(LogLoss):
     """Bounded variant of the log loss, (1 - p**q) / q for the probability p of the class.
@@ -424,6 +422,7 @@ cdef class BoundedLoss(LogLoss):
     """
 
     name = "bounded"
+    _parameters = ("q", "pseudo_count")
 
     def __init__(self, q=0.5, pseudo_count=1.0):
         super().__init__(pseudo_count)
@@ -448,9 +447,3 @@ cdef class BoundedLoss(LogLoss):
         p = out[<int> y[0]] + 1.0
         for c in range(k):
             out[c] *= pow(p, self.q)
-
-    def __reduce__(self):
-        return type(self), (self.q, self.pseudo_count)
-
-    def __repr__(self):
-        return f"BoundedLoss(q={self.q:g}, pseudo_count={self.pseudo_count:g})"

@@ -121,6 +121,7 @@ cdef class HuberLoss(RegressionLoss):
 
     name = "huber"
     scale_power = 2
+    _parameters = ("limit",)
 
     def __init__(self, limit=2.0):
         if not check_number("limit", limit) > 0:
@@ -176,12 +177,6 @@ cdef class HuberLoss(RegressionLoss):
                 break
             values[:] = moved
 
-    def __reduce__(self):
-        return type(self), (self.limit,)
-
-    def __repr__(self):
-        return f"HuberLoss(limit={self.limit:g})"
-
 
 cdef class QuantileLoss(RegressionLoss):
     """The quantile ("pinball") loss: ``quantile`` of the targets lie below the prediction.
@@ -203,6 +198,7 @@ cdef class QuantileLoss(RegressionLoss):
     """
 
     name = "quantile"
+    _parameters = ("quantile",)
 
     def __init__(self, quantile=0.5):
         if not 0 < check_number("quantile", quantile) < 1:
@@ -227,12 +223,6 @@ cdef class QuantileLoss(RegressionLoss):
         # Ranks: how far out an outlier lies must not decide about a split.
         return np.column_stack([_ranks(each, sample_weight) for each in y.T])
 
-    def __reduce__(self):
-        return type(self), (self.quantile,)
-
-    def __repr__(self):
-        return f"QuantileLoss(quantile={self.quantile:g})"
-
 
 cdef class AbsoluteLoss(QuantileLoss):
     """Absolute error: robust to targets far out.
@@ -248,16 +238,11 @@ cdef class AbsoluteLoss(QuantileLoss):
     """
 
     name = "absolute_error"
+    _parameters = ()
 
     def __init__(self):
         # Twice the loss of the median, so that it is the absolute error itself.
         self.quantile, self.above, self.below = 0.5, 1.0, 1.0
-
-    def __reduce__(self):
-        return type(self), ()
-
-    def __repr__(self):
-        return "AbsoluteLoss()"
 
 
 def leaf_means(leaf, y, sample_weight, n_leaves):
@@ -334,6 +319,7 @@ cdef class PoissonLoss(RegressionLoss):
 
     name = "poisson"
     has_log_link = True
+    _parameters = ("pseudo_count",)
 
     def __init__(self, pseudo_count=1.0):
         if not 0 <= check_number("pseudo_count", pseudo_count) < INFINITY:
@@ -399,9 +385,3 @@ cdef class PoissonLoss(RegressionLoss):
         # As if the pseudo-count were the weight of one more target of 1.
         share = weight / (weight + self.pseudo_count)
         return self.values_of(share * mean + (1.0 - share))
-
-    def __reduce__(self):
-        return type(self), (self.pseudo_count,)
-
-    def __repr__(self):
-        return f"PoissonLoss(pseudo_count={self.pseudo_count:g})"
