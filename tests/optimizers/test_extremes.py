@@ -32,12 +32,12 @@ def test_samples_of_weight_zero_do_not_move_the_leaves(best_assignment):
         trained, samples, radius=1, best_assignment=best_assignment, batch_size=2, n_threads=1)
     order, rates = np.array([0, 1, 3, 1], dtype=np.int32), np.full(2, 0.1)
     metrics = trainer.epoch(order, rates, rates)
-    np.testing.assert_array_equal(trainer.values, tree.values)
+    np.testing.assert_array_equal(trainer.tree.values, tree.values)
     np.testing.assert_array_equal(weights, [[1.0]])
     assert metrics["loss"] == metrics["bound"] == 0.0
     trainer.epoch(np.array([0, 2], dtype=np.int32), rates[:1], rates[:1])
-    assert np.isfinite(trainer.values).all()
-    assert (trainer.values != tree.values).sum() == 1
+    assert np.isfinite(trainer.tree.values).all()
+    assert (trainer.tree.values != tree.values).sum() == 1
 
 
 @pytest.mark.parametrize("optimizer", [SGD(epochs=3), SSGD(epochs=3)])

@@ -77,7 +77,8 @@ class _Watched(_sgd.SGDTrainer):
         return figures
 
     def snapshot(self):
-        return self.weights.astype(np.float64), self.thresholds.copy(), self.values.copy()
+        return (self.tree.weights.astype(np.float64), self.tree.thresholds.copy(),
+                self.tree.values.copy())
 
 
 @pytest.fixture

@@ -74,15 +74,15 @@ class Case:
 
 def assert_equal(trainer, naive, rtol=0.0):
     for mine, reference in (
-            (trainer.weights, naive.rows[:, :-1]), (trainer.thresholds, naive.rows[:, -1]),
-            (trainer.values, naive.values)):
+            (trainer.tree.weights, naive.rows[:, :-1]),
+            (trainer.tree.thresholds, naive.rows[:, -1]), (trainer.tree.values, naive.values)):
         np.testing.assert_allclose(mine, reference, rtol=rtol, atol=rtol)
 
 
 def parameters(trainer):
     return np.concatenate([
         np.ravel(part).astype(np.float64)
-        for part in (trainer.weights, trainer.thresholds, trainer.values)])
+        for part in (trainer.tree.weights, trainer.tree.thresholds, trainer.tree.values)])
 
 
 # --- against the reference -----------------------------------------------------------------------
@@ -98,9 +98,9 @@ def test_steps_on_dyadic_data_are_exact(kind, rule):
         order, rates = case.order()[:8], np.array([0.25, 0.125])
         figures = trainer.epoch(order, rates, rates)
         expected = naive.epoch(order, rates, rates, 4)
-        np.testing.assert_array_equal(trainer.weights, naive.rows[:, :-1])
-        np.testing.assert_array_equal(trainer.thresholds, naive.rows[:, -1])
-        np.testing.assert_allclose(trainer.values, naive.values, rtol=1e-14)
+        np.testing.assert_array_equal(trainer.tree.weights, naive.rows[:, :-1])
+        np.testing.assert_array_equal(trainer.tree.thresholds, naive.rows[:, -1])
+        np.testing.assert_allclose(trainer.tree.values, naive.values, rtol=1e-14)
         assert {name: figures[name] for name in expected} == pytest.approx(expected, rel=1e-12)
     assert (parameters(trainer) != before).mean() > 0.25
 
@@ -149,7 +149,7 @@ def test_every_step_is_the_reference_step(kind, rule, loss, name):
         assert_equal(trainer, naive, 1e-5)
         assert (parameters(trainer) != before).any()
         # From here on from the same numbers, so that rounding does not pile up.
-        naive.rows[:, :-1], naive.rows[:, -1] = trainer.weights, trainer.thresholds
+        naive.rows[:, :-1], naive.rows[:, -1] = trainer.tree.weights, trainer.tree.thresholds
 
 
 def test_the_options_of_the_steps_above_all_bite():
@@ -192,7 +192,7 @@ def test_the_gradient_is_the_public_one(kind, rule, loss):
     case = Case(loss, 8)
     trainer = case.trainer(kind, rule, batch_size=case.n)
     order = np.arange(case.n, dtype=np.int32)
-    tree = Tree(trainer.weights.astype(np.float64), trainer.thresholds,
+    tree = Tree(trainer.tree.weights.astype(np.float64), trainer.tree.thresholds,
                 case.tree.children_left, case.tree.children_right, case.tree.values)
     rate, leaf_rate = 0.5, 0.25
     trainer.epoch(order, np.array([rate]), np.array([leaf_rate]))
@@ -203,9 +203,9 @@ def test_the_gradient_is_the_public_one(kind, rule, loss):
     mean = case.weight.mean()               # a step is on the sum over the batch / its size
     assert np.abs(gradient.weights).max() > 0.05
     for before, after, size, part in (
-            (tree.weights, trainer.weights, rate, gradient.weights),
-            (tree.thresholds, trainer.thresholds, rate, gradient.thresholds),
-            (tree.values, trainer.values, leaf_rate, gradient.values)):
+            (tree.weights, trainer.tree.weights, rate, gradient.weights),
+            (tree.thresholds, trainer.tree.thresholds, rate, gradient.thresholds),
+            (tree.values, trainer.tree.values, leaf_rate, gradient.values)):
         np.testing.assert_allclose((before - after) / size, mean * part, rtol=1e-5, atol=1e-5)
 
 
@@ -215,10 +215,10 @@ def test_rows_that_no_sample_touches_stay_as_they_are():
     trainer, naive = case.pair("fast", "navigate", batch_size=1)
     moved = 0
     for sample in case.order():
-        before = trainer.weights.copy()
+        before = trainer.tree.weights.copy()
         trainer.epoch(np.array([sample]), np.array([0.1]), np.array([0.0]))
         naive.epoch(np.array([sample]), [0.1], [0.0], 1)
-        untouched = (before == trainer.weights).all(axis=1)
+        untouched = (before == trainer.tree.weights).all(axis=1)
         moved += (~untouched).sum()
         assert untouched.sum() >= case.tree.n_internal - 1
         assert_equal(trainer, naive, 1e-5)
@@ -299,7 +299,7 @@ def test_a_factor_changes_prices_and_no_decision():
     order, still = case.order(), np.zeros(1)
     leaves = trainer.navigate(order)
     figures = trainer.epoch(order, still, still)
-    trainer.scale(2.0**-4)
+    trainer.tree.scale(2.0**-4)
     np.testing.assert_array_equal(trainer.navigate(order), leaves)
     shrunk = trainer.epoch(order, still, still)
     assert shrunk["loss"] == figures["loss"]

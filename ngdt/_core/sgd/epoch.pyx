@@ -325,18 +325,6 @@ cdef class SGDTrainer(MiniBatchLoop):
         self.workers = [
             SGDWorker(tree, batch_size * self.batch.max_updates) for _ in range(n_threads)]
 
-    @property
-    def weights(self):
-        return self.tree.weights
-
-    @property
-    def thresholds(self):
-        return self.tree.thresholds
-
-    @property
-    def values(self):
-        return self.tree.values
-
     def epoch(self, const int32_t[::1] order, const double[::1] rate,
               const double[::1] leaf_rate, *, bint resume=False):
         """Visit the samples in the given order, one mini-batch per entry of the rates.
@@ -500,7 +488,3 @@ cdef class SGDTrainer(MiniBatchLoop):
                 x = self.samples.standardize(samples[i], &self.batch.x[0, 0])
                 leaf[i] = search.descend(&x, False)
         return out
-
-    def scale(self, double factor):
-        """Multiply all weights and thresholds: the same decisions at other prices."""
-        self.tree.scale(factor)

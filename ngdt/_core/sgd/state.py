@@ -17,20 +17,6 @@ def fill(array, kept):
         raise ValueError("an array has numbers that are not finite")
 
 
-def random_state(random):
-    """The state of a random number generator.
-
-    Parameters
-    ----------
-    random : RandomState
-
-    Returns
-    -------
-    dict
-    """
-    return random.get_state(legacy=False)
-
-
 def set_random_state(random, state):
     """Set a random number generator to a state.
 
@@ -38,7 +24,7 @@ def set_random_state(random, state):
     ----------
     random : RandomState
     state : dict
-        As `random_state` returns it.
+        As ``random.get_state(legacy=False)`` returns it.
     """
     if not 0 <= state["state"]["pos"] <= len(random.get_state()[1]):    # NumPy does not check it
         raise ValueError("the state of the random numbers is out of range")

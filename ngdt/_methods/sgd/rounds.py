@@ -32,7 +32,8 @@ class SGDRounds(Rounds):
         self.space = InputScale.measure(problem, optimizer.norm_limit)
         run = SGDRun(optimizer, tree, problem.replace(validation_weight=None), self.space)
         self.nu, self.rate, self.leaf_rate = run.nu, run.rate, run.leaf_rate
-        self._first = [run.trainer.weights, run.trainer.thresholds, run.trainer.values]
+        first = run.trainer.tree
+        self._first = [first.weights, first.thresholds, first.values]
 
     @staticmethod
     def check(optimizer):
@@ -55,10 +56,11 @@ class SGDRounds(Rounds):
     def _take(self, schedule, problem, batch_size, state):
         trainer = trainer_of(
             self.optimizer, self.tree, problem, self.space, self.nu, batch_size)
-        trainer.tree.restore(*state.arrays)
+        trained = trainer.tree
+        trained.restore(*state.arrays)
         found = trainer.epoch(
             np.arange(problem.X.shape[0], dtype=np.int32), schedule.rate, schedule.leaf_rate)
-        return [trainer.weights, trainer.thresholds, trainer.values], tuple(
+        return [trained.weights, trained.thresholds, trained.values], tuple(
             found[name] for name in self.metrics)
 
     def tree_of(self, state):

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import ArpackError, svds
 from ngdt._core.scaling import Scaling
 from ngdt._core.search import RADIUS
 from ngdt._core.sgd.epoch import SGDTrainer, TrainedTree, TrainingSamples
-from ngdt._core.sgd.state import random_state, set_random_state
+from ngdt._core.sgd.state import set_random_state
 from ngdt._core.threads import usable_threads
 from ngdt._training.algorithm import Progress
 from ngdt._training.control import Pace, cosine
@@ -145,11 +145,11 @@ class SGDRun:
         factors = [1.0, 0.5, 0.25, 0.125, 0.0625]
         shares = []
         for factor in factors:
-            self.trainer.scale(factor if factor == 1.0 else 0.5)
+            self.trainer.tree.scale(factor if factor == 1.0 else 0.5)
             shares.append(self.trainer.epoch(order, zero_rates, zero_rates)["gradient_share"])
         chosen = next(
             i for i, share in enumerate(shares) if share >= _MIN_GRADIENT_SHARE * shares[-1])
-        self.trainer.scale(factors[chosen] / factors[-1])
+        self.trainer.tree.scale(factors[chosen] / factors[-1])
 
     def train(self):
         """Run the epochs of Algorithm 1."""
@@ -173,9 +173,10 @@ class SGDRun:
         self.progress.report({**metrics, "validation": self._keep_best()}, self._state)
 
     def _state(self):
-        trainer = self.trainer
-        return {"weights": trainer.weights, "thresholds": trainer.thresholds,
-                "values": trainer.values, "best": self.best, "random": random_state(self.random),
+        trainer, trained = self.trainer, self.trainer.tree
+        return {"weights": trained.weights, "thresholds": trained.thresholds,
+                "values": trained.values, "best": self.best,
+                "random": self.random.get_state(legacy=False),
                 "assignment": trainer.assignment if trainer.fixed_assignment else None}
 
     def _restore(self, state):
@@ -201,20 +202,20 @@ class SGDRun:
 
     def _keep_best(self):
         """Keep the present tree if it is the best so far; return its validation error."""
-        trainer = self.trainer
         if not len(self.validation_samples):
             return np.nan
         self.errors = self._weighted_errors()
         if self.best is None or self.errors.sum() <= self.best[0].sum():
-            self.best = (self.errors, trainer.weights.copy(), trainer.thresholds.copy(),
-                         trainer.values.copy())
+            trained = self.trainer.tree
+            self.best = (self.errors, trained.weights.copy(), trained.thresholds.copy(),
+                         trained.values.copy())
         return self.errors.sum()
 
     def _weighted_errors(self):
         """Errors on the validation samples, times their weights, which add up to 1."""
         samples = self.validation_samples
         weight = self.problem.validation_weight[samples]
-        values = self.trainer.values[self.trainer.navigate(samples)]
+        values = self.trainer.tree.values[self.trainer.navigate(samples)]
         return self.problem.prediction_errors(values, samples) * (weight / weight.sum())
 
     def best_tree(self):
@@ -224,11 +225,10 @@ class SGDRun:
         makes the last tree a good one. The best tree must therefore be better by more than one
         standard error.
         """
-        trainer = self.trainer
-        parameters = trainer.weights, trainer.thresholds, trainer.values
+        trained = self.trainer.tree
+        weights, thresholds, values = trained.weights, trained.thresholds, trained.values
         if self.best is not None and standard_errors_saved(self.errors, self.best[0]) > 1.0:
-            parameters = self.best[1:]
-        weights, thresholds, values = parameters
+            _, weights, thresholds, values = self.best
         weights, thresholds = self.scaling.to_raw(weights.astype(np.float64), thresholds)
         return self.tree.replace(weights=weights, thresholds=thresholds, values=values)
 

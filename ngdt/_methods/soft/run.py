@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from ngdt._core.regression_losses import HuberLoss
 from ngdt._core.search import Topology
-from ngdt._core.sgd.state import random_state, set_random_state
+from ngdt._core.sgd.state import set_random_state
 from ngdt._core.threads import one_blas_thread, usable_threads
 from ngdt._methods.optimizer import Optimizer
 from ngdt._methods.soft.epoch import CHUNK, LazyTrainer, SoftTrainer
@@ -294,8 +294,9 @@ class SoftRun:
         return self.random.permutation(order), share
 
     def _state(self):
-        return {"gamma": self.gamma, "best": self.best, "random": random_state(self.random),
-                "arrays": self.trainer.arrays, "n_steps": self.trainer.n_steps_before}
+        return {"gamma": self.gamma, "best": self.best, "arrays": self.trainer.arrays,
+                "n_steps": self.trainer.n_steps_before,
+                "random": self.random.get_state(legacy=False)}
 
     def _restore(self, state):
         self.gamma, self.best = state["gamma"], state["best"]
