@@ -25,7 +25,6 @@ cdef class FlatTree:
     cdef const double[:, ::1] _slopes   # one row for each leaf and output
     cdef const double[:, ::1] _ranges
 
-    cdef void _set_weights(self, dense, csr)
     cdef int _check_width(self, Samples data) except -1
 
     cdef inline double product(self, const Sample *x, int node) noexcept nogil:

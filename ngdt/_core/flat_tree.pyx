@@ -48,9 +48,6 @@ cdef class FlatTree:
             self._slopes = slopes.reshape(-1, n_features)
         if ranges is not None:
             self._ranges = ranges.reshape(-1, 2)
-        self._set_weights(dense, csr)
-
-    cdef void _set_weights(self, dense, csr):
         cdef uintptr_t address
         self.is_sparse = dense is None
         self._dense, self._csr = dense, csr

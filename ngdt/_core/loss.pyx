@@ -204,8 +204,7 @@ cdef class Loss:
         -------
         ndarray of shape (n_samples,)
         """
-        values, y = self._check(values, y)
-        self._check_lengths(values, y)
+        values, y = self._check_pairs(values, y)
         cdef const double[:, ::1] t = values, target = y
         out = np.empty(len(t))
         cdef double[::1] o = out
@@ -230,8 +229,7 @@ cdef class Loss:
         -------
         ndarray of shape (n_samples, n_outputs)
         """
-        values, y = self._check(values, y)
-        self._check_lengths(values, y)
+        values, y = self._check_pairs(values, y)
         cdef const double[:, ::1] t = values, target = y
         out = np.empty((t.shape[0], t.shape[1]))
         cdef double[:, ::1] o = out
@@ -280,9 +278,12 @@ cdef class Loss:
             raise ValueError(f"values must be a matrix that is not empty, got shape {values.shape}")
         return values, self.encode(y, values.shape[1])
 
-    def _check_lengths(self, values, y):
+    def _check_pairs(self, values, y):
+        """The same, of as many rows."""
+        values, y = self._check(values, y)
         if len(values) != len(y):
             raise ValueError(f"values has {len(values)} rows, but y has {len(y)}")
+        return values, y
 
     def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
         """Best leaf values for the weighted targets assigned to each leaf.

@@ -77,8 +77,7 @@ cdef class LeafBounds:
         cdef double low, high
         cdef bint changed = False
         for c in range(self.n_outputs):
-            # Comparisons, as fmin and fmax are not inlined; `|`, not `or`, so that the loop over
-            # outputs has no branches.
+            # Comparisons, as fmin and fmax are not inlined.
             low = lo_left[c] if lo_left[c] < lo_right[c] else lo_right[c]
             high = hi_left[c] if hi_left[c] > hi_right[c] else hi_right[c]
             # Bitwise, so that the loop has no branch.
@@ -100,16 +99,16 @@ cdef class LeafBounds:
 cdef class Search:
     """Scratch and state of the searches for one sample at a time; one object per thread."""
 
-    def __init__(self, Topology topology, LeafBounds bounds):
-        cdef int m = topology.n_internal
-        self.topology = topology
+    def __init__(self, LeafBounds bounds):
+        cdef int m = bounds.topology.n_internal
+        self.topology = bounds.topology
         self.bounds = bounds
         self.loss = bounds.loss
         self.n_outputs = bounds.n_outputs
         self.score_of = np.empty(m + 1)
         self.scored_at = np.zeros(m + 1, dtype=np.uint32)
         self.tick = 0
-        self.path = np.empty(topology.max_depth + 1, dtype=np.int32)
+        self.path = np.empty(self.topology.max_depth + 1, dtype=np.int32)
         # Subtrees on the stack are disjoint: there are no more of them than leaves.
         self.stack_node = np.empty(m + 1, dtype=np.int32)
         self.stack_flips = np.empty(m + 1, dtype=np.int32)
@@ -123,7 +122,6 @@ cdef class Search:
         self.thresholds = thresholds
         self._owner = owner
 
-    # The stamp of the present sample stands for a flag that would have to be cleared for all nodes.
     cdef double score(self, int node) noexcept nogil:
         # Stamps instead of flags: to clear a flag per node would cost more, for each sample, than
         # to score the few nodes that its searches visit.
@@ -203,10 +201,10 @@ cdef class Search:
                 price = self.stack_price[top]
                 flips = self.stack_flips[top]
                 while True:
-                    # `not >` instead of `<=`: with a NaN, nothing is better.
                     value = self.potential(node, sign) - price
+                    # `not >` instead of `<=`: a price that has overflowed to NaN is no better.
                     if not value > best.value:
-                        break   # also where an overflow has made the price a NaN
+                        break
                     if node >= m:
                         best.leaf = node - m
                         best.value = value
@@ -261,7 +259,7 @@ cdef class Search:
 
 
 cdef Search _search_for(FlatTree tree, LeafBounds bounds):
-    cdef Search search = Search(bounds.topology, bounds)
+    cdef Search search = Search(bounds)
     # Each node is scored at most once a sample, but by any sample: rows that lie one behind the
     # other are read faster than lists of nonzeros.
     tree = tree.densify()       # the same scores

@@ -70,20 +70,19 @@ cdef class BinnedColumns:
 
     def _commonest(self, const int32_t[::1] used):
         """The commonest value of each feature in some samples, NaN if it is not common."""
-        # A guess from few samples: it only decides which entries need not be listed.
+        # 64 samples are enough: a value that more than an eighth of all have is hardly ever missed,
+        # and what is missed costs time, not correctness.
         cdef Py_ssize_t n_sampled = min(len(used), 64), i, j
         values = np.empty((n_sampled, self.n_features))
         cdef double[:, ::1] s = values
         for i in range(n_sampled):
             for j in range(self.n_features):
                 s[i, j] = self.get(used[i * len(used) // n_sampled], j)
-        # The longest run of equal values in each sorted column, if longer than an eighth of it
-        # 64 samples are enough: a value that a larger share has is hardly ever missed, and what is
-        # missed costs time, not correctness.
         values.sort(axis=0)
         commonest = np.full(self.n_features, NAN)
         cdef double[::1] value = commonest
         cdef Py_ssize_t run, longest
+        # Of each sorted column, the value of the longest run, if that is more than an eighth.
         for j in range(self.n_features):
             run, longest = 0, n_sampled // 8
             for i in range(n_sampled):

@@ -1,4 +1,4 @@
-"""Gains of splits, computed from the targets: of classes by entropy, of numbers by variance.
+"""Gains of splits, from the targets: of classes by entropy or errors, of numbers by variance.
 
 `start` takes the samples of a node; then `scan` finds the best threshold of one feature after
 another: it goes through the samples in ascending order of the feature and moves them from the right

@@ -236,8 +236,6 @@ cdef class Splitter:
         cdef Feature feature
         cdef Cut cut
         cdef double best = -INFINITY
-        # Block by block: the values of a block are still in the cache when its features are
-        # scanned.
         while last < self.n_features:
             first = last
             # A block at a time: its lists and counts fit the cache until they are scanned.

@@ -16,6 +16,7 @@ import numpy as np
 from ngdt._core.sgd.state import fill
 from ngdt._core import threads
 
+from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, fmax, fmin, sqrt
 from libc.stdint cimport int32_t, uint8_t, uintptr_t
 from libc.string cimport memset
@@ -28,8 +29,6 @@ cdef extern from "dot.h" nogil:
     void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
     double ngdt_norm2_f32(Py_ssize_t n, const float *w) noexcept
 
-cdef int NO_LEAF = -1
-cdef int ANY_FLIPS = 2147483647
 # Several: the sample that a thread prefetches is then mostly one that it visits itself.
 cdef int SAMPLES_PER_TASK = 4
 
@@ -48,7 +47,7 @@ cdef class Batch:
     """
 
     def __init__(self, int batch_size, Py_ssize_t max_stored, int n_outputs, int max_depth):
-        # Two paths, each at most max_depth long.
+        # Two paths, each at most max_depth long; not 0, as numbers of updates are divided by it.
         self.max_updates = 2 * max_depth + 1
         # Memory of NumPy, which is freed with the batch: structs have no array type of their own.
         self._slots = np.zeros(batch_size * sizeof(Slot), dtype=np.uint8)
@@ -143,7 +142,7 @@ cdef class TrainedTree:
 
     cdef Search new_search(self):
         """A search that follows the weights as they change."""
-        cdef Search search = Search(self.topology, self.bounds)
+        cdef Search search = Search(self.bounds)
         if self.topology.n_internal:
             search.bind(
                 <const char *> &self.w[0, 0], self.n_features * sizeof(float), &self.b[0],
@@ -302,7 +301,7 @@ cdef class SGDTrainer(MiniBatchLoop):
     cdef list workers                   # one per thread
     # Written by visits, each for its own samples.
     cdef Batch batch
-    cdef readonly object assignment     # leaf per sample
+    cdef readonly object assignment     # leaf per sample, -1 before its first visit
     cdef int32_t[::1] assigned_leaf
     # Metrics of the epoch. Written by update task 0.
     cdef uint8_t[::1] is_visited        # leaves that samples reach
@@ -313,13 +312,13 @@ cdef class SGDTrainer(MiniBatchLoop):
                  batch_size, n_threads):
         cdef Samples data = samples.data
         self.tree, self.topology, self.samples = tree, tree.topology, samples
-        self.radius, self.best_assignment = min(radius, ANY_FLIPS), best_assignment
+        self.radius, self.best_assignment = radius, best_assignment
         self.fixed_assignment = False
         self.batch_size, self.samples_per_task = batch_size, SAMPLES_PER_TASK
         self.batch = Batch(
             batch_size, data.max_stored, tree.n_outputs, self.topology.max_depth)
         # Kept between epochs: with a fixed assignment, visits only read it.
-        self.assignment = np.full(data.n_samples, NO_LEAF, dtype=np.int32)
+        self.assignment = np.full(data.n_samples, -1, dtype=np.int32)
         self.assigned_leaf = self.assignment
         self.is_visited = np.zeros(self.topology.n_internal + 1, dtype=np.uint8)
         self.workers = [
@@ -387,7 +386,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         if self.fixed_assignment:
             slot.bound += search.price(self.assigned_leaf[sample])
         elif self.best_assignment:
-            assigned = search.find(-1, ANY_FLIPS)
+            assigned = search.find(-1, INT_MAX)
             self.assigned_leaf[sample] = assigned.leaf
             slot.bound += search.price(assigned.leaf)
         else:
@@ -471,7 +470,7 @@ cdef class SGDTrainer(MiniBatchLoop):
                     self.samples.standardize(sample, &self.batch.x[0, 0]),
                     &self.samples.y[sample, 0])
                 if self.best_assignment:
-                    self.assigned_leaf[sample] = search.find(-1, ANY_FLIPS).leaf
+                    self.assigned_leaf[sample] = search.find(-1, INT_MAX).leaf
                 else:
                     self.assigned_leaf[sample] = search.leaf
         self.fixed_assignment = True

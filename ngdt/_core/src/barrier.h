@@ -2,7 +2,7 @@
  *
  * A mini-batch takes about 100 microseconds, and a barrier has to cost less than that. So threads
  * spin, and yield the core after a while. With more threads than cores, those that spin keep the
- * others from their work: see `usable_threads` in _threads.pyx.
+ * others from their work: see `usable_threads` in threads.pyx.
  *
  * All fields but `size` are atomic, and written by any thread:
  * next_task  by `next_task`; set to zero by the last thread to arrive at a barrier

@@ -1,7 +1,7 @@
 #include "dot.h"
 
-/* Function multiversioning picks the AVX2 clone at load time; wheels stay baseline x86-64. */
-/* GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. The thread
+/* Function multiversioning picks the AVX2 clone at load time; wheels stay baseline x86-64.
+ * GCC 11 has no dispatcher for x86-64-v3, and musl does not resolve such functions. The thread
  * sanitizer crashes in those that resolve them. NGDT_PLAIN is for tools/same_bits.sh. */
 #if __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) \
     && !defined(__SANITIZE_THREAD__) && !defined(NGDT_PLAIN)
@@ -13,7 +13,6 @@
 /* Four vectors of partial sums hide the latency of an addition. GCC and clang lower these 32-byte
  * vectors to pairs of SSE registers where there is no AVX: other instructions, the same sums. */
 typedef double v4d __attribute__((vector_size(32)));
-typedef float v4f __attribute__((vector_size(16)));
 typedef float v8f __attribute__((vector_size(32)));
 typedef double v4d_any __attribute__((vector_size(32), aligned(8), may_alias));
 typedef float v4f_any __attribute__((vector_size(16), aligned(4), may_alias));
