@@ -92,7 +92,7 @@ class LeafQuantiles:
         Parameters
         ----------
         parts : list of LeafQuantiles
-            With the same number of leaves; see `take`.
+            With the same number of leaves.
         weights : list of ndarray of shape (n_leaves,), default=None
             Weight of each leaf of each part. None gives all of them the same influence.
         max_stored : int, default=None
@@ -103,16 +103,12 @@ class LeafQuantiles:
         LeafQuantiles
             Leaf i has the targets of the leaves i of all parts.
         """
-        stored = [part.take(np.arange(len(part.group))) for part in parts]
-        leaf = np.concatenate([
-            np.repeat(np.arange(len(part.group)), np.diff(part.offsets)) for part in stored])
-        weight = np.concatenate([part._weights() for part in stored])
+        stored = [part.samples() for part in parts]
+        leaf, targets, weight = map(np.concatenate, zip(*stored, strict=True))
         if weights is not None:
-            weight *= np.concatenate([
-                np.repeat(of_leaves, np.diff(part.offsets))
-                for part, of_leaves in zip(stored, weights, strict=True)])[:, None]
-        return cls.fit(leaf, np.concatenate([part.targets for part in stored]), weight,
-                       len(parts[0].group), max_stored=max_stored)
+            weight *= np.concatenate([of_leaves[leaf] for (leaf, *_), of_leaves in zip(
+                stored, weights, strict=True)])[:, None]
+        return cls.fit(leaf, targets, weight, len(parts[0].group), max_stored=max_stored)
 
     def merge(self, leaf, weight, shift, *, max_stored=None):
         """The quantiles of fewer leaves, each with the targets of some of these.
@@ -132,12 +128,17 @@ class LeafQuantiles:
         -------
         LeafQuantiles
         """
-        of_target, targets, share = self.take(np.arange(len(leaf)), shift).samples()
+        of_target, targets, share = self.samples(shift)
         return self.fit(leaf[of_target], targets, share * weight[of_target, None],
                         leaf.max() + 1, max_stored=max_stored)
 
-    def samples(self):
-        """The targets that are kept, of leaves each of which is a group of its own.
+    def samples(self, shift=None):
+        """The targets that are kept for each leaf.
+
+        Parameters
+        ----------
+        shift : ndarray of shape (n_leaves, n_targets), default=None
+            Is added to the targets of each.
 
         Returns
         -------
@@ -147,8 +148,10 @@ class LeafQuantiles:
         weight : ndarray of shape (n_stored, n_targets)
             The sum of a leaf is 1.
         """
-        leaf = np.repeat(np.arange(len(self.group)), np.diff(self.offsets))
-        return leaf, self.targets, self._weights()
+        own = self.take(np.arange(len(self.group)), shift)
+        first, weight = own.offsets[:-1], np.diff(own.shares, axis=0, prepend=0.0)
+        weight[first] = own.shares[first]
+        return np.repeat(own.group, np.diff(own.offsets)), own.targets, weight
 
     def sizes(self, leaf):
         """Number of targets that are kept for some leaves.
@@ -209,12 +212,6 @@ class LeafQuantiles:
             lower, upper = (np.take_along_axis(self.targets, row, axis=0) for row in (at, other))
             found[:, i] = np.where(lower == upper, lower, 0.5 * lower + 0.5 * upper)
         return found[self.group]
-
-    def _weights(self):
-        """Weight of each stored target; the sum of a group is 1."""
-        weights = np.diff(self.shares, axis=0, prepend=0.0)
-        weights[self.offsets[:-1]] = self.shares[self.offsets[:-1]]
-        return weights
 
     def _thinned(self, max_stored):
         """At most `max_stored` targets per group, from the least to the largest."""

@@ -102,8 +102,7 @@ def _mask_of(nodes, tree):
 def _best_values(fitted, loss, encoder):
     """Values of the leaves that minimise the loss of the targets that are kept for quantiles."""
     n_leaves = fitted["tree_"].n_leaves
-    kept = fitted["_leaf_quantiles"].take(np.arange(n_leaves))
-    leaf, y, weight = kept.samples()
+    leaf, y, weight = fitted["_leaf_quantiles"].samples()
     y = encoder.encode(y)
     return encoder.decode(loss.decode(np.hstack([
         loss.fit_leaves(leaf, y[:, [t]], weight[:, t], n_leaves, 1) for t in range(y.shape[1])])))

@@ -138,7 +138,7 @@ def _variances(captions, model):
     tree, quantiles = captions.tree, getattr(model, "_leaf_quantiles", None)
     if captions.leaf_weights is None or quantiles is None or tree.slopes is not None:
         return np.nan
-    leaf, y, share = quantiles.take(np.arange(tree.n_leaves)).samples()
+    leaf, y, share = quantiles.samples()
     sums = np.zeros((3, tree.n_leaves, y.shape[1]))
     np.add.at(sums[0], leaf, share * y)
     at_root = node_means(tree, sums[0], captions.leaf_weights)[0]
