@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 
 import ngdt
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
-from ngdt._core.structure import complete_children
+from ngdt._core.structure import balanced_children
 from ngdt.optimizers import TAO, Annealed, LinearLeaves
 
 _RANDOM = np.random.default_rng(0)
@@ -183,7 +183,7 @@ def deep_tree(depth):
     level = np.floor(np.log2(node)).astype(int)
     thresholds = (node - 2.0**level + 0.5) / 2.0**level
     return Tree(
-        np.ones((m, 1)), thresholds, *complete_children(depth), np.arange(m + 1.0)[:, None])
+        np.ones((m, 1)), thresholds, *balanced_children(2**depth), np.arange(m + 1.0)[:, None])
 
 
 def a_deep_tree(depth, n):

@@ -40,23 +40,10 @@ def parents(tree):
     return parent
 
 
-def complete_children(depth):
-    """Left and right children of the nodes of a complete tree, level by level.
-
-    Parameters
-    ----------
-    depth : int
-
-    Returns
-    -------
-    children_left, children_right : ndarray of int32, shape (2**depth - 1,)
-        As in `Tree`.
-    """
-    return balanced_children(2**depth)
-
-
 def balanced_children(n_leaves):
     """Children of a tree whose leaves differ in depth by one at most, level by level.
+
+    A tree of a power of two leaves is complete.
 
     Parameters
     ----------

@@ -185,9 +185,7 @@ class Tree(FlatTree):
     @property
     def nbytes(self):
         # Described among the attributes of `Tree`.
-        _, *others = self._arrays()
-        weights = self._csr or (self._dense,)
-        return sum(each.nbytes for each in (*weights, *others) if each is not None)
+        return sum(each.nbytes for each in self._stored() if each is not None)
 
     def leaf_arrays(self, leaves=slice(None)):
         """Predictions of some leaves, as arguments of the constructor and of `replace`.
@@ -228,8 +226,7 @@ class Tree(FlatTree):
         leaves = np.arange(self.n_leaves)[leaves]
         if not len(leaves):
             return self
-        arrays = {name: each if each is None else each.copy()
-                  for name, each in self.leaf_arrays().items()}
+        arrays = self.leaf_arrays(np.arange(self.n_leaves))     # copies
         arrays["values"][leaves] = values
         if self.slopes is not None:
             arrays["slopes"][leaves] = 0.0
@@ -336,10 +333,8 @@ class Tree(FlatTree):
         return (self.weights, self.thresholds, self.children_left, self.children_right,
                 self.values, self.slopes, self.ranges)
 
-    __copy__ = copy
-
-    def __deepcopy__(self, memo):
-        return self.copy()
+    def _stored(self):
+        return (*(self._csr or (self._dense,)), *self._arrays()[1:])
 
     def __reduce__(self):
         # Unpickling goes through __init__, so a damaged pickle meets the same checks.
@@ -351,14 +346,10 @@ class Tree(FlatTree):
             return NotImplemented
         if self.is_sparse != other.is_sparse:
             self, other = self.sparsify(), other.sparsify()
-        return all(
-            np.array_equal(a, b) for a, b in zip(self._parts(), other._parts(), strict=True))
+        return self.n_features == other.n_features and all(
+            map(np.array_equal, self._stored(), other._stored()))
 
     __hash__ = None
-
-    def _parts(self):
-        stored = (self._csr or (self._dense,)) + (self.n_features,)
-        return (*stored, *self._arrays()[1:])
 
     def __repr__(self):
         stored = f", n_nonzero={self.n_nonzero}, is_sparse=True" if self.is_sparse else ""
@@ -582,16 +573,7 @@ class Tree(FlatTree):
 
 
 def _arrays_of_sklearn(estimator):
-    """Arguments of `Tree` for the tree of a fitted scikit-learn estimator.
-
-    Parameters
-    ----------
-    estimator : DecisionTreeClassifier, DecisionTreeRegressor or their ExtraTree siblings
-
-    Returns
-    -------
-    weights, thresholds, children_left, children_right, values : ndarray
-    """
+    """Arguments of `Tree` for the tree of a fitted scikit-learn estimator."""
     from sklearn.base import is_classifier
     from sklearn.tree import BaseDecisionTree
     from sklearn.utils.validation import check_is_fitted

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ngdt._core.structure import complete_children
+from ngdt._core.structure import balanced_children
 from ngdt._core.tree import Tree
 from ngdt._methods.initializer import Initializer
 
@@ -58,7 +58,7 @@ class RandomComplete(Initializer):
         planes /= np.linalg.norm(planes, axis=1, keepdims=True)
         weights, thresholds = problem.scaling.to_raw(planes[:, :-1], -planes[:, -1])
         values = np.zeros((2**depth, problem.n_outputs))
-        tree = Tree(weights, thresholds, *complete_children(depth), values)
+        tree = Tree(weights, thresholds, *balanced_children(2**depth), values)
         return problem.refit_leaves(tree)
 
     def depth(self, problem):
