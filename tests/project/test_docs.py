@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import ngdt
 from helpers import in_nightly
+from ngdt import _core
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -67,6 +68,24 @@ class Checker(doctest.OutputChecker):
     def check_output(self, want, got, optionflags):
         return super().check_output(want, got, optionflags) or bool(
             optionflags & NUMBER and is_near(want, got))
+
+
+def test_the_tour_of_the_core_names_what_is_there():
+    of_table, names = None, []
+    for row in _core.__doc__.splitlines():
+        file = of_table     # unless the row names another one
+        for path, owner, name in re.findall(
+                r"([\w/]+\.(?:pyx|pxd|py)\b)|([A-Z]\w+)\.(\w+)", row):
+            file = path or file
+            if name:
+                names.append((file, owner, name))
+        if row.split()[:1] in (["equations"], ["Algorithm"]):
+            of_table = file
+    assert len(names) > 15
+    for file, owner, name in names:
+        text = (ROOT / "ngdt/_core" / file).read_text(encoding="utf-8")
+        (body,) = re.findall(rf"(?ms)^(?:cdef )?class {owner}\b.*?(?=^\S|\Z)", text)
+        assert f" {name}(" in body, (file, owner, name)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
