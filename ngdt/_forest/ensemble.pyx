@@ -16,7 +16,7 @@ from ngdt._core.flat_tree cimport FlatTree
 from ngdt._core.samples cimport Reader, Sample, Samples
 
 cdef enum:
-    BLOCK_VALUES = 262144        # of the samples of a block
+    BLOCK_VALUES = 262144       # of the samples of a block: 1 or 2 MB, for a level-2 cache
     MIN_BLOCK = 16              # samples
     MAX_BLOCK = 1024
 

@@ -13,9 +13,9 @@ ctypedef fused count_t:
     double
 
 cdef enum:
-    MAX_FEATURES = 256      # features read at once
+    MAX_FEATURES = 256      # features read at once: what is listed of a row stays in level 1
     CELL_BYTES = 1 << 20    # counting table, half of a level-2 cache
-    MAX_ENTRIES = 65536     # listed entries of a block, unless one feature has more
+    MAX_ENTRIES = 65536     # listed entries of a block, of 12 bytes, unless one feature has more
     CELLS_PER_SORTED_ENTRY = 4  # to go through so many cells takes as long as to sort one entry
 
 

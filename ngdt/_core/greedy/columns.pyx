@@ -29,7 +29,7 @@ cdef extern from "differ.h" nogil:
 
 cdef enum:
     MAX_GUESSES = 64            # of a grid, before giving up
-    VALUES_AHEAD = 1536         # values that are prefetched
+    VALUES_AHEAD = 1536         # values that are prefetched, at most 12 kB: level 1 holds them
     GRIDS_AT_ONCE = 32          # features whose grids are sought at once: their tables take 1 MB
 
 ctypedef fused real:
