@@ -32,8 +32,17 @@ MAX_SCALED, MIN_TWO_VALUED = 10.0, 0.25
 _BLOCK_VALUES = 2**18
 
 
+class _OfFeatures:
+    """Mixin of dataclasses of arrays with an entry for each feature, or None."""
+
+    def take(self, features):
+        """The same of some features."""
+        arrays = [getattr(self, field.name) for field in fields(self)]
+        return type(self)(*(each if each is None else each[features] for each in arrays))
+
+
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(_OfFeatures):
     """Mean, spread and range of each feature over the samples of positive weight.
 
     Computed in units of a power of two near the largest value of each feature, so that no square
@@ -140,16 +149,6 @@ class Moments:
         std = unit * np.sqrt(squares)
         return cls(mean, std, np.hypot(mean, std), low, high)
 
-    def take(self, features):
-        """The moments of some features."""
-        return _take(self, features)
-
-
-def _take(each, features):
-    """The moments or the scaling of some features."""
-    arrays = [getattr(each, field.name) for field in fields(each)]
-    return type(each)(*(array if array is None else array[features] for array in arrays))
-
 
 def _in_units(block, origin, unit, used):
     """Differences from the origin in the given units; 0 for samples that are not used."""
@@ -162,7 +161,7 @@ def _in_units(block, origin, unit, used):
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class Scaling(_OfFeatures):
     """The map x -> (x - center) / scale and its effect on trees.
 
     Attributes
@@ -242,10 +241,6 @@ class Scaling:
         scale = np.where(is_constant, 1.0, np.minimum(scale, 1.0 / tiny))
         center = mean.astype(X.dtype).astype(np.float64)
         return cls(center, 1.0 / (1.0 / scale).astype(X.dtype).astype(np.float64))
-
-    def take(self, features):
-        """The scaling of some features."""
-        return _take(self, features)
 
     def transform(self, X):
         """Samples in scaled space: float64, dense or CSR as X is; sparse ones are not centred."""
