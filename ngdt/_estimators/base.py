@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from textwrap import indent
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
@@ -21,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from ngdt._core.loss import Loss
 from ngdt._core.structure import decision_path
 from ngdt._core.tree import Tree
-from ngdt._estimators.callbacks import FitTasks
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.description import describe
 from ngdt._estimators.edited import pruned_at, refitted
@@ -36,9 +34,8 @@ from ngdt._estimators.resolve import (
     resolve_optimizers,
     warn_of_slopes,
 )
-from ngdt._estimators.run import running
 from ngdt._estimators.summary import kind_of, surprises, tree_summary
-from ngdt._estimators.validation import NO_VALIDATION, Validation
+from ngdt._estimators.validation import NO_VALIDATION
 from ngdt._methods.greedy.pruned import Pruned
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
@@ -115,59 +112,6 @@ class ObliqueTree(TableEstimator):
         self.callback = callback
         self.warm_start = warm_start
         self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
-        X_val: ArrayLike | None = None, y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None, groups: ArrayLike | None = None,
-    ) -> Self:
-        """Train a tree.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The type is kept if it is float32 or float64. A C-contiguous array is then not copied.
-        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
-            Labels of any type, or regression targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
-            weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
-            far less than 1 together, the probabilities of its classes are nearly equal.
-        X_val : array-like, data frame or CSR matrix of shape (n_val, n_features), default=None
-            Samples of your own on which all is chosen: the default trees compete on them, and
-            sizes, epochs and penalties have the least error there. Nothing of X is held out then,
-            whatever `validation_fraction` is, and X_val is never trained on: see
-            :ref:`validation`.
-        y_val : array-like of shape (n_val,) or, for regression, (n_val, n_outputs), default=None
-            Labels or targets of X_val.
-        sample_weight_val : array-like of shape (n_val,), default=None
-            Weights of X_val. None gives all samples weight 1.
-        groups : array-like of shape (n_samples,), default=None
-            Group of each sample, such as its customer: labels of any type. Where samples are held
-            out, all of a group are; see :ref:`validation`.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If `fit` fails, the estimator is unchanged.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If `max_time` or Ctrl-C ended the training. The estimator is then fitted with the best
-            tree so far. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does where
-            `fit` is called by a search or a cross-validation, and at the second time.
-        """
-        tasks = FitTasks(self, X, y, sample_weight)
-        with running(self, self.max_time, tasks, self.callback) as run:
-            self._train(run, X, y, sample_weight,
-                        Validation(X_val, y_val, sample_weight_val, groups))
-        if self.verbose:
-            print(indent(self.summary(), "[ngdt] "))
-        for text in surprises(self):
-            warn(text)
-        return run.warn()
 
     def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
         """Train a tree, or in a warm start the present one."""
@@ -391,6 +335,9 @@ class ObliqueTree(TableEstimator):
         """
         check_is_fitted(self)
         return tree_summary(self)
+
+    def _surprises(self):
+        return surprises(self)
 
     def _outcome(self):
         n_leaves = self.tree_.n_leaves

@@ -1,17 +1,18 @@
-"""Checks and encoding of X and y, before anything is trained."""
+"""The base class of trees and forests: `fit`, and before it the checks and encoding of X and y."""
 
 import pickle
 from abc import abstractmethod
 from copy import copy
 from numbers import Integral, Real
 from os import PathLike
-from typing import ClassVar
+from textwrap import indent
+from typing import ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -20,14 +21,17 @@ from ngdt._encoding.check import check_table
 from ngdt._encoding.check_targets import check_targets, warn_of_target
 from ngdt._encoding.table import Table
 from ngdt._encoding.targets import ClassTargets, RegressionTargets
-from ngdt._estimators.callbacks import CallbackSupportMixin
+from ngdt._estimators.callbacks import CallbackSupportMixin, FitTasks
 from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.monotonic import encoded_directions, resolve_directions
 from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count
+from ngdt._estimators.run import running
 from ngdt._estimators.summary import ShowsSummary
+from ngdt._estimators.validation import Validation
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._training.problem import Problem
 from ngdt._util.validation import check_weight
+from ngdt._util.warn import warn
 from ngdt.explanation._shapley import shapley_values
 
 
@@ -74,6 +78,68 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
+        X_val: ArrayLike | None = None, y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None, groups: ArrayLike | None = None,
+    ) -> Self:
+        """Train the tree, or the trees.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The type is kept if it is float32 or float64. A C-contiguous array is then not copied.
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+            Labels of any type, or regression targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
+            weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
+            far less than 1 together, the probabilities of its classes are nearly equal.
+        X_val : array-like, data frame or CSR matrix of shape (n_val, n_features), default=None
+            Samples of your own on which all is chosen: the default trees, or the kinds of trees of
+            a forest, compete on them, and sizes, epochs and penalties of a tree have the least
+            error there. Nothing of X is held out then, and X_val is never trained on: see
+            :ref:`validation`.
+        y_val : array-like of shape (n_val,) or, for regression, (n_val, n_outputs), default=None
+            Labels or targets of X_val.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of X_val. None gives all samples weight 1.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each sample, such as its customer: labels of any type. Where samples are held
+            out, all of a group are, and a forest draws groups; see :ref:`validation`.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If `fit` fails, the estimator is unchanged.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_time` or Ctrl-C ended the training. The estimator is then fitted with the best
+            tree so far, or with the trees of a forest that were trained until then. Before there is
+            a tree, Ctrl-C raises KeyboardInterrupt; so it does where `fit` is called by a search or
+            a cross-validation, and at the second time.
+        """
+        tasks = FitTasks(self, X, y, sample_weight)
+        with running(self, self.max_time, tasks, getattr(self, "callback", None)) as run:
+            self._train(run, X, y, sample_weight,
+                        Validation(X_val, y_val, sample_weight_val, groups))
+        if self.verbose:
+            print(indent(self.summary(), "[ngdt] "))
+        for text in self._surprises():
+            warn(text)
+        return run.warn()
+
+    @abstractmethod
+    def _train(self, run, X, y, sample_weight, validation):
+        """Train on data that are not checked, in a warm start further: sets the result of a run."""
+
+    def _surprises(self):
+        """Texts of warnings of another model than was asked for."""
+        return ()
 
     def _columns(self):
         """Fitted attributes that say which columns X has."""

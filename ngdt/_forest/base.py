@@ -7,13 +7,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from numbers import Integral
-from textwrap import indent
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +21,6 @@ from ngdt._core.samples import Samples
 from ngdt._core.structure import decision_path
 from ngdt._core.tree import Tree
 from ngdt._estimators.base import ObliqueTree
-from ngdt._estimators.callbacks import FitTasks
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.resolve import (
     is_auto,
@@ -31,9 +29,7 @@ from ngdt._estimators.resolve import (
     resolve_leaves,
     resolve_optimizers,
 )
-from ngdt._estimators.run import running
 from ngdt._estimators.summary import forest_summary
-from ngdt._estimators.validation import NO_VALIDATION, Validation
 from ngdt._forest.candidates import forest_candidates
 from ngdt._forest.ensemble import Ensemble
 from ngdt._forest.out_of_bag import out_of_bag_predictions
@@ -141,57 +137,7 @@ class ObliqueForest(TableEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, *,
-        X_val: ArrayLike | None = None, y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None, groups: ArrayLike | None = None,
-    ) -> Self:
-        """Train the trees.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The type is kept if it is float32 or float64. A C-contiguous array is then not copied.
-        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
-            Labels of any type, or regression targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Not negative; samples of weight zero are ignored. None gives all samples weight 1, and a
-            weight of 2 counts a sample twice. Their size matters: where the samples of a leaf weigh
-            far less than 1 together, the probabilities of its classes are nearly equal.
-        X_val : array-like, data frame or CSR matrix of shape (n_val, n_features), default=None
-            Samples of your own on which the kinds of trees are compared. Nothing of X is held out
-            then, and X_val is never trained on: see :ref:`validation`.
-        y_val : array-like of shape (n_val,) or, for regression, (n_val, n_outputs), default=None
-            Labels or targets of X_val.
-        sample_weight_val : array-like of shape (n_val,), default=None
-            Weights of X_val. None gives all samples weight 1.
-        groups : array-like of shape (n_samples,), default=None
-            Group of each sample, such as its customer: labels of any type. Kinds of trees are
-            compared on groups that none of them has seen, and bootstrap and `max_samples` draw
-            groups; see :ref:`validation`.
-
-        Returns
-        -------
-        self : object
-            The fitted forest. If `fit` fails, it is unchanged.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If `max_time` or Ctrl-C ended the training. The forest then has the trees that were
-            trained until then. Before there is a tree, Ctrl-C raises KeyboardInterrupt; so it does
-            where `fit` is called by a search or a cross-validation, and at the second time.
-        """
-        tasks = FitTasks(self, X, y, sample_weight)
-        with running(self, self.max_time, tasks) as run:
-            self._train(run, X, y, sample_weight,
-                        Validation(X_val, y_val, sample_weight_val, groups))
-        if self.verbose:
-            print(indent(self.summary(), "[ngdt] "))
-        return run.warn()
-
-    def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
+    def _train(self, run, X, y, sample_weight, validation):
         """Train the trees, or in a warm start further ones."""
         resume = self.warm_start and hasattr(self, "estimators_")
         before = list(self.estimators_) if resume else []
@@ -228,12 +174,11 @@ class ObliqueForest(TableEstimator):
         trees, sampling, y, sample_weight = run.result
         self._set_trees(run.fitted, trees)
         problem = run.problem
-        is_complete = len(problem.sample_weight) == run.n_samples
-        weight = np.delete(problem.sample_weight, problem.validation_samples)
-        # As a number if none is left out: it takes less space, as does the draw of each tree.
-        self._drawn_from = len(weight) if weight.all() else np.flatnonzero(weight)
-        if not is_complete:     # there was no time for all of them
-            del self._drawn_from
+        vars(self).pop("_drawn_from", None)
+        if len(problem.sample_weight) == run.n_samples:     # else, there was no time for all
+            weight = np.delete(problem.sample_weight, problem.validation_samples)
+            # As a number if none is left out: it takes less space, as does the draw of each tree.
+            self._drawn_from = len(weight) if weight.all() else np.flatnonzero(weight)
         if self.oob_score:
             predictions = out_of_bag_predictions(problem, sampling, trees)
             self._set_out_of_bag(y, check_weight(sample_weight, len(predictions)), predictions)
