@@ -21,8 +21,9 @@ from ngdt._util.numbers import format_number
 # rest of the table. Largest number of features of a column. Level of significance of what gaps and
 # rare categories tell of the targets.
 MIN_SAMPLES, _MAX_FEATURES, _LEVEL = 5, 256, 0.05
-# Placeholders for the features of the first of two groups, of `few`, and of unknown categories.
-_NONE, _FEW, _UNKNOWN = -1, -2, -3
+# Placeholders for the features of `few`, and of unknown categories; -1 is that of the first of two
+# groups.
+_FEW, _UNKNOWN = -2, -3
 # Words that need no quotes, and those that texts use themselves.
 _WORD, _RESERVED = re.compile(r"[^\W\d][\w.'-]*"), {
     "and", "in", "is", "missing", "not", "or", "rare", "unknown", "True", "False"}

@@ -54,9 +54,6 @@ cdef class Ensemble:
     cdef const double[:, ::1] _values   # of the leaves of all trees
     cdef int64_t[::1] _first            # leaf of each tree in _values
 
-    def __cinit__(self, trees, is_classifier):
-        self._trees = NULL
-
     def __init__(self, trees, is_classifier):
         cdef Py_ssize_t t
         cdef FlatTree tree
@@ -64,7 +61,7 @@ cdef class Ensemble:
             raise ValueError("a forest must have at least one tree")
         self.trees, self.is_classifier = tuple(trees), is_classifier
         self.n_outputs, self.n_features = self.trees[0].n_outputs, self.trees[0].n_features
-        free(self._trees)
+        free(self._trees)       # NULL at first
         self._trees = <void **> malloc(len(self.trees) * sizeof(void *))
         if self._trees == NULL:
             raise MemoryError
