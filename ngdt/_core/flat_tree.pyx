@@ -201,8 +201,8 @@ cdef class FlatTree:
         cdef Sample x
         with nogil:
             for i in range(n):
-                if i + 1 < n:
-                    data.prefetch(samples[i + 1] if has_samples else i + 1)
+                if has_samples and i + 1 < n:   # in their order, hardware foresees the next one
+                    data.prefetch(samples[i + 1])
                 x = data.get(samples[i] if has_samples else i)
                 self.predict_linear(&x, leaf[i], &prediction[i, 0])
         return out

@@ -7,7 +7,6 @@ cdef extern from "dot.h" nogil:
     ctypedef double (*ngdt_dot_sparse)(
         const void *x, const int32_t *indices, Py_ssize_t n, const double *w,
         const int32_t *columns, Py_ssize_t n_w) noexcept nogil
-    void ngdt_prefetch(const char *address) noexcept
 
 
 cdef extern from "differ.h" nogil:
@@ -64,13 +63,8 @@ cdef class Samples:
         return x
 
     cdef inline void prefetch(self, Py_ssize_t i) noexcept nogil:
-        # Mini-batches visit samples at random: ask for the first cache lines while another sample
-        # is processed, and the hardware follows.
-        cdef Py_ssize_t start = self._indptr[i] if self.is_sparse else i * self.n_features
-        ngdt_prefetch(self._values + start * self._itemsize)
-
-    cdef inline void prefetch_all(self, Py_ssize_t i) noexcept nogil:
-        # For those that read one sample after the other: the hardware stops at the end of a page.
+        # Ask for a sample while another one is processed: hardware does not foresee the next one
+        # where the order is any, and stops at the end of a page.
         cdef Sample x
         if i < self.n_samples:
             x = self.get(i)
@@ -94,7 +88,7 @@ cdef class Reader:
 
     cdef inline void prefetch(self, Py_ssize_t i) noexcept nogil:
         if self.reads_all:
-            self.data.prefetch_all(i)
+            self.data.prefetch(i)
 
 
 @cython.final

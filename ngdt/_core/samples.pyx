@@ -114,7 +114,7 @@ cdef class Samples:
             for i in range(samples.shape[0]):
                 # Samples of a node lie anywhere in memory: hardware cannot foresee the next one.
                 if i + 1 < samples.shape[0]:
-                    self.prefetch_all(samples[i + 1])
+                    self.prefetch(samples[i + 1])
                 x = self.get(samples[i])
                 z[i] = x.dot(x.values, x.indices, x.n, &weights[0])
         return out

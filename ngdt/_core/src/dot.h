@@ -60,14 +60,4 @@ void ngdt_standardize_f32(const float *x, const float *center, const float *inve
 void ngdt_standardize_f64(const double *x, const double *center, const double *inverse,
                           ptrdiff_t n, float *out);
 
-/* Ask for four cache lines that will be read soon. A macro: gcc takes a function that only
- * prefetches for one without effect, and drops the call. */
-#if defined(__GNUC__)
-#define ngdt_prefetch(address)                                                                    \
-    (__builtin_prefetch(address), __builtin_prefetch((address) + 64),                             \
-     __builtin_prefetch((address) + 128), __builtin_prefetch((address) + 192))
-#else
-#define ngdt_prefetch(address) ((void)(address))
-#endif
-
 #endif

@@ -172,7 +172,7 @@ cdef class SoftTrainer(MiniBatchLoop):
             self.slot_weight[s] = self.sample_weight[samples[s]]
         for s in range(first, stop):
             if s + SLOTS_AHEAD < stop:
-                self.routing.data.prefetch_all(samples[s + SLOTS_AHEAD])
+                self.routing.data.prefetch(samples[s + SLOTS_AHEAD])
             self.routing.read(s, samples[s])
             if self.partner.shape[0] > 0:
                 self.routing.mix(s, self.partner[step.start + s], self.share[step.start + s],
