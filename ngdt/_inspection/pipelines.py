@@ -115,7 +115,7 @@ def units_of(steps, n_columns):
     scale, offset = np.ones(n_columns), np.zeros(n_columns)
     for step in reversed(steps):
         is_parts = isinstance(step, ColumnTransformer)
-        units = (_units_of_parts if is_parts else _units_of_scaler)(step, n_columns)
+        units = _units_of_parts(step, n_columns) if is_parts else _units_of_scaler(step)
         if units is None:
             break
         scale, offset = scale * units[0], offset * units[0] + units[1]
@@ -124,22 +124,18 @@ def units_of(steps, n_columns):
     return scale, offset
 
 
-def _units_of_scaler(step, n_columns):
+def _units_of_scaler(step):
     """Scale and offset of a transformer that scales each column by itself; else None."""
     if isinstance(step, StandardScaler):
-        mean = step.mean_ if step.with_mean else None
-        return _or(step.scale_, 1.0, n_columns), _or(mean, 0.0, n_columns)
+        return step.scale_ if step.with_std else 1.0, step.mean_ if step.with_mean else 0.0
     if isinstance(step, MinMaxScaler) and not step.clip:
         return 1.0 / step.scale_, -step.min_ / step.scale_
     if isinstance(step, MaxAbsScaler) and not getattr(step, "clip", False):
-        return step.scale_, np.zeros(n_columns)
+        return step.scale_, 0.0
     if isinstance(step, RobustScaler):
-        return _or(step.scale_, 1.0, n_columns), _or(step.center_, 0.0, n_columns)
+        return (step.scale_ if step.with_scaling else 1.0,
+                step.center_ if step.with_centering else 0.0)
     return None
-
-
-def _or(value, default, n_columns):
-    return np.full(n_columns, default) if value is None else value
 
 
 def _units_of_parts(step, n_columns):
