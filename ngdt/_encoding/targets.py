@@ -176,9 +176,7 @@ class ClassTargets:
         """Return the tree itself: leaf values of classification are not scaled."""
         return tree
 
-    def unscale_leaf_values(self, tree, loss):
-        """Return the tree itself: leaf values of classification are not scaled."""
-        return tree
+    unscale_leaf_values = scale_leaf_values
 
     def scale_impurity(self, decrease, loss):
         """Return the decrease of the impurity itself, in bits."""

@@ -1,6 +1,5 @@
 """Predictions of a forest for its training samples, by trees that were not trained on them."""
 
-
 import numpy as np
 from scipy.special import softmax
 

@@ -1,6 +1,5 @@
 """Regression forests."""
 
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
