@@ -48,7 +48,6 @@ cdef class FlatTree:
             self._slopes = slopes.reshape(-1, n_features)
         if ranges is not None:
             self._ranges = ranges.reshape(-1, 2)
-        cdef uintptr_t address
         self.is_sparse = dense is None
         self._dense, self._csr = dense, csr
         self._weights = dense
@@ -57,10 +56,8 @@ cdef class FlatTree:
             # scipy chooses between 32 and 64 bits for starts; kernels read one type.
             self._starts = starts.astype(np.int64)
             # Addresses, which stay valid: `_csr` keeps the arrays, and nobody can write to them.
-            address = data.ctypes.data
-            self._nonzeros = <const double *> address
-            address = columns.ctypes.data
-            self._columns = <const int32_t *> address
+            self._nonzeros = <const double *> <uintptr_t> data.ctypes.data
+            self._columns = <const int32_t *> <uintptr_t> columns.ctypes.data
 
     @property
     def weights(self):

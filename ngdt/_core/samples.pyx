@@ -63,8 +63,7 @@ cdef class Samples:
         self.max_stored = self.mean_stored = self.n_features
         self.is_sparse = False
         # An address and a size: a memoryview would fix the type of the values.
-        cdef uintptr_t address = X.ctypes.data
-        self._values = <const char *> address
+        self._values = <const char *> <uintptr_t> X.ctypes.data
         self._indices = NULL
         # Chosen once, so that no loop over samples asks for the type.
         self._dot = ngdt_dense_f32_f64 if self.is_float32 else ngdt_dense_f64_f64
@@ -87,10 +86,8 @@ cdef class Samples:
         self.max_stored = np.diff(self._indptr).max(initial=0)
         self.mean_stored = <double> self._indptr[self.n_samples] / max(self.n_samples, 1)
         self.is_sparse = True
-        cdef uintptr_t address = data.ctypes.data
-        self._values = <const char *> address
-        address = indices.ctypes.data
-        self._indices = <const int32_t *> address
+        self._values = <const char *> <uintptr_t> data.ctypes.data
+        self._indices = <const int32_t *> <uintptr_t> indices.ctypes.data
         self._dot = ngdt_sparse_f32_f64 if self.is_float32 else ngdt_sparse_f64_f64
         self._dot_sparse = NULL     # a Reader writes the sample out first
 
@@ -235,10 +232,8 @@ cdef class Standardizer:
         self._center = np.ascontiguousarray(scaling.center, dtype=dtype)
         # Inverted once: kernels multiply, which is faster than to divide.
         self._inverse = np.ascontiguousarray(1.0 / scaling.scale, dtype=dtype)
-        cdef uintptr_t address = self._center.ctypes.data
-        self.center = <const void *> address
-        address = self._inverse.ctypes.data
-        self.inverse = <const void *> address
+        self.center = <const void *> <uintptr_t> self._center.ctypes.data
+        self.inverse = <const void *> <uintptr_t> self._inverse.ctypes.data
 
     cdef void write(self, Py_ssize_t i, float *out) noexcept nogil:
         """Write sample i. The stored values of a sparse one are scaled, never centred."""

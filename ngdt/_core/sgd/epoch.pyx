@@ -51,8 +51,7 @@ cdef class Batch:
         self.max_updates = 2 * max_depth + 1
         # Memory of NumPy, which is freed with the batch: structs have no array type of their own.
         self._slots = np.zeros(batch_size * sizeof(Slot), dtype=np.uint8)
-        cdef uintptr_t address = self._slots.ctypes.data
-        self.slots = <Slot *> address
+        self.slots = <Slot *> <uintptr_t> self._slots.ctypes.data
         self.x = np.zeros((batch_size, max(1, max_stored)), dtype=np.float32)
         self.loss_gradient = np.empty((batch_size, n_outputs))
         self.update_node = np.empty((batch_size, self.max_updates), dtype=np.int32)
