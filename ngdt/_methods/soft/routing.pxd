@@ -12,9 +12,12 @@ cdef class Routing:
     cdef readonly int batch_size
     cdef float[:, ::1] weights          # n_features + 1 columns, the last meets the constant 1
     cdef Standardizer standardizer
+    # By slot: stored values, scaled, and the sample that they make.
+    cdef float[:, ::1] x
+    cdef object _samples
+    cdef Sample *samples
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil
-    cdef float *values(self, int slot) noexcept nogil
     cdef void mix(self, int slot, Py_ssize_t other, float share, float *scaled) noexcept nogil
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil
     cdef void backward(self, int first, int n, float gamma, const float *grad_output) noexcept nogil
@@ -23,8 +26,7 @@ cdef class Routing:
 
 
 cdef class DenseRouting(Routing):
-    # All nodes for all samples. A subclass reads samples and multiplies in its own way.
-    cdef float[:, ::1] x        # (batch_size, n_features + 1)
+    # All nodes for all samples.
     cdef float[:, ::1] p        # (n_internal, batch_size): scores, then probabilities to go right
     cdef float[:, ::1] state    # (nodes and leaves, batch_size): V; then M and gradients
 
@@ -35,5 +37,3 @@ cdef class DenseRouting(Routing):
 cdef class CSRRouting(DenseRouting):
     cdef float[:, ::1] by_feature   # (n_features + 1, n_internal): the weights
     cdef float[:, ::1] row          # (batch_size, n_internal): scores, then gradients in them
-    cdef object _samples
-    cdef Sample *samples            # by slot

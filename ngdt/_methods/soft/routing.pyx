@@ -79,17 +79,23 @@ cdef class Routing:
         self.weights = weights
         self.n_features, self.batch_size = data.n_features, batch_size
         self.standardizer = Standardizer(data, scaling)
+        self.x = np.ones((batch_size, self._width()), dtype=np.float32)
+        self._samples = np.zeros(batch_size * sizeof(Sample), dtype=np.uint8)
+        self.samples = <Sample *> <uintptr_t> self._samples.ctypes.data
+
+    def _width(self):
+        """Number of values that a slot has room for."""
+        return max(1, self.data.max_stored)
 
     cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
         """Write a sample, scaled, into a slot of the mini-batch."""
-
-    cdef float *values(self, int slot) noexcept nogil:
-        """The sample of a slot."""
-        return NULL
+        cdef Sample x = self.data.get(sample)
+        self.standardizer.write(sample, &self.x[slot, 0])
+        self.samples[slot] = training_sample(&self.x[slot, 0], x.indices, x.n, 1.0)
 
     cdef void mix(self, int slot, Py_ssize_t other, float share, float *scaled) noexcept nogil:
         """Move the dense sample of a slot towards another one; `scaled` has room for that."""
-        cdef float *x = self.values(slot)
+        cdef float *x = &self.x[slot, 0]
         cdef Py_ssize_t j
         self.standardizer.write(other, scaled)
         for j in range(self.n_features):
@@ -131,18 +137,11 @@ cdef class DenseRouting(Routing):
     def __init__(self, Topology topology, *arguments):
         super().__init__(topology, *arguments)
         m, batch_size = topology.n_internal, self.batch_size
-        self.x = np.ones(self._shape_of_samples(), dtype=np.float32)
         self.p = np.empty((m, batch_size), dtype=np.float32)
         self.state = np.empty((2 * m + 1, batch_size), dtype=np.float32)
 
-    def _shape_of_samples(self):
-        return self.batch_size, self.n_features + 1
-
-    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
-        self.standardizer.write(sample, &self.x[slot, 0])
-
-    cdef float *values(self, int slot) noexcept nogil:
-        return &self.x[slot, 0]
+    def _width(self):
+        return self.data.max_stored + 1     # the constant feature comes last
 
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
         cdef int m = self.topology.n_internal, i
@@ -217,16 +216,6 @@ cdef class CSRRouting(DenseRouting):
             topology, np.empty((0, 0), dtype=np.float32), model, data, scaling, batch_size)
         self.by_feature = weights
         self.row = np.empty((batch_size, topology.n_internal), dtype=np.float32)
-        self._samples = np.zeros(batch_size * sizeof(Sample), dtype=np.uint8)
-        self.samples = <Sample *> <uintptr_t> self._samples.ctypes.data
-
-    def _shape_of_samples(self):
-        return self.batch_size, max(1, self.data.max_stored)
-
-    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
-        cdef Sample x = self.data.get(sample)
-        self.standardizer.write(sample, &self.x[slot, 0])
-        self.samples[slot] = training_sample(&self.x[slot, 0], x.indices, x.n, 1.0)
 
     cdef void score(self, int first, int n) noexcept nogil:
         cdef int m = self.topology.n_internal, s, i
@@ -264,10 +253,6 @@ cdef class SparseRouting(Routing):
 
     cdef readonly double cutoff
     cdef int chunk, nowhere
-    # by slot
-    cdef float[:, ::1] x            # stored values, scaled
-    cdef object _samples
-    cdef Sample *samples
     # by chunk and visit
     cdef int32_t[:, ::1] slot
     cdef int32_t[:, ::1] left       # visits of the children, the last where not visited
@@ -292,20 +277,9 @@ cdef class SparseRouting(Routing):
         # that stands for a child that is not visited.
         capacity = chunk * visits + 2
         self.nowhere = capacity - 1
-        self.x = np.zeros((batch_size, max(1, data.max_stored)), dtype=np.float32)
-        self._samples = np.zeros(batch_size * sizeof(Sample), dtype=np.uint8)
-        self.samples = <Sample *> <uintptr_t> self._samples.ctypes.data
         self.slot, self.left, self.right = np.empty((3, n_chunks, capacity), dtype=np.int32)
         self.p, self.state, self.reach = np.zeros((3, n_chunks, capacity), dtype=np.float32)
         self.start, self.count = np.zeros((2, n_chunks, n_ids), dtype=np.int32)
-
-    cdef void read(self, int slot, Py_ssize_t sample) noexcept nogil:
-        cdef Sample x = self.data.get(sample)
-        self.standardizer.write(sample, &self.x[slot, 0])
-        self.samples[slot] = training_sample(&self.x[slot, 0], x.indices, x.n, 1.0)
-
-    cdef float *values(self, int slot) noexcept nogil:
-        return &self.x[slot, 0]
 
     cdef void forward(self, int first, int n, float gamma, float *root_value) noexcept nogil:
         cdef int c = first // self.chunk, m = self.topology.n_internal, i, v
