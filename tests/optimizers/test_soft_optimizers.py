@@ -55,12 +55,12 @@ def watch(monkeypatch):
     calls = []
 
     class Watched(_soft.SoftTrainer):
-        def epoch(self, *arguments, resume):
+        def epoch(self, *arguments, resume, **options):
             # An epoch has several pieces, after which Ctrl-C is noticed.
             calls.append(
                 tuple(np.concatenate(both) for both in zip(calls.pop(), arguments, strict=True))
                 if resume else arguments)
-            return super().epoch(*arguments, resume=resume)
+            return super().epoch(*arguments, resume=resume, **options)
 
     monkeypatch.setattr(_soft, "SoftTrainer", Watched)
     return calls

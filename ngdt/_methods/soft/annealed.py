@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._methods.soft.run import LeafSchedule, SoftOptimizer, SoftSchedule
+from ngdt._methods.soft.run import SoftOptimizer, SoftSchedule
 from ngdt._training.control import cosine
 
 # These defaults were chosen on validation samples of nine training sets.
@@ -199,15 +199,10 @@ class Annealed(SoftOptimizer):
             pseudo_count=self.pseudo_count,
             cutoff=self.cutoff,
             mixing=self.mixing,
-            leaves=None if problem.loss.is_classifier else self._leaf_schedule(),
-        )
-
-    def _leaf_schedule(self):
-        return LeafSchedule(
-            rate=lambda done: self.leaf_learning_rate * cosine(done),
+            leaf_rate=None if problem.loss.is_classifier else (
+                lambda done: self.leaf_learning_rate * cosine(done)),
             is_linear=self.leaf == "linear",
-            slope_penalty=(
-                _SLOPE_PENALTY if self.slope_penalty == "auto" else self.slope_penalty),
+            slope_penalty=_SLOPE_PENALTY if self.slope_penalty == "auto" else self.slope_penalty,
         )
 
     def _epochs(self, steps_per_epoch):

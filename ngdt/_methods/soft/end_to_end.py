@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ngdt._methods.soft.run import LeafSchedule, SoftOptimizer, SoftSchedule, check_image_shape
+from ngdt._methods.soft.run import SoftOptimizer, SoftSchedule, check_image_shape
 
 # Number of mini-batches per epoch of small data, which is that of MNIST with 1000 samples each, and
 # least number of samples per mini-batch.
@@ -148,6 +148,6 @@ class EndToEnd(SoftOptimizer):
             image_shape=self.image_shape if self.spatial_penalty else None,
             keep_zeros=self.keep_zeros,
             cutoff=self.cutoff,
-            leaves=None if problem.loss.is_classifier else LeafSchedule(
-                rate=lambda done: np.full_like(done, _LEAF_RATE)),
+            leaf_rate=None if problem.loss.is_classifier else (
+                lambda done: np.full_like(done, _LEAF_RATE)),
         )

@@ -417,7 +417,7 @@ cdef class LazyTrainer(SoftTrainer):
             LazyWorker(n_nodes, n_features, n_values, betas) for _ in range(n_threads)]
 
     def epoch(self, const int32_t[::1] order, const double[::1] gamma, const double[::1] rate,
-              const double[::1] keep, const double[::1] leaf_rate, *, bint resume=False):
+              const double[::1] keep, const double[::1] leaf_rate, **options):
         """Train as `SoftTrainer` does, but sparse samples are not mixed."""
         cdef LazyWorker first = self.workers[0]
         cdef Py_ssize_t place, e
@@ -429,7 +429,7 @@ cdef class LazyTrainer(SoftTrainer):
                 x = self.csr.data.get(order[place])
                 for e in range(x.n):
                     self._make_up(first, x.indices[e])
-        return SoftTrainer.epoch(self, order, gamma, rate, keep, leaf_rate, resume=resume)
+        return SoftTrainer.epoch(self, order, gamma, rate, keep, leaf_rate, **options)
 
     def catch_up(self):
         """Bring all weights up to date."""

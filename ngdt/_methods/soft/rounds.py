@@ -89,7 +89,7 @@ class SoftRounds(Rounds):
         schedule, number = self.schedule, n_before + 1 + np.arange(len(done))
         # Leaves of classes are running means over some steps, at first over all so far.
         leaf_rate = 1.0 / np.minimum(number, self.leaf_steps) if (
-            schedule.leaves is None) else self._rate_factor * schedule.leaves.rate(done)
+            schedule.leaf_rate is None) else self._rate_factor * schedule.leaf_rate(done)
         return StepSchedule(
             rate=self._rate_factor * schedule.rate(done), leaf_rate=leaf_rate,
             gamma=schedule.gamma(done), keep=1.0 - schedule.decay(done))

@@ -16,7 +16,7 @@ from ngdt._core.search import Topology
 from ngdt._core.sgd.state import set_random_state
 from ngdt._core.threads import one_blas_thread, usable_threads
 from ngdt._methods.optimizer import Optimizer
-from ngdt._methods.soft.epoch import CHUNK, LazyTrainer, SoftTrainer
+from ngdt._methods.soft.epoch import CHUNK, NOT_MIXED, LazyTrainer, SoftTrainer
 from ngdt._methods.soft.leaf_model import Categorical, LossLeaves
 from ngdt._methods.soft.routing import CSRRouting, DenseRouting, SparseRouting
 from ngdt._training.algorithm import OptimizerResult, Progress
@@ -34,25 +34,6 @@ _CUTOFF, _MIN_CUTOFF_WEIGHTS = 0.001, 2**15
 _MIN_SAMPLE_WEIGHT = 1e-30
 # Error from which the squared loss is linear, in units of the standard deviation of the targets.
 _HUBER_LIMIT = 3.0
-
-
-@dataclass(frozen=True)
-class LeafSchedule:
-    """Hyper-parameters of regression leaves that Adam trains on the expected loss over the leaves.
-
-    Attributes
-    ----------
-    rate : callable
-        Learning rate, as those of `SoftSchedule`.
-    is_linear : bool
-        Whether leaves are linear functions of the scaled features, or constants.
-    slope_penalty : float
-        Factor of the squares of the slopes of a leaf, in samples.
-    """
-
-    rate: Callable
-    is_linear: bool = False
-    slope_penalty: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -82,8 +63,13 @@ class SoftSchedule:
     keep_zeros : bool
         Whether weights that are zero in the initial tree stay zero.
     cutoff : float, "auto" or None
-    leaves : LeafSchedule or None
-        None fits leaves by expectation-maximisation.
+    leaf_rate : callable or None
+        Learning rate of Adam for leaves of regression, as `rate`. None fits leaves by
+        expectation-maximisation.
+    is_linear : bool
+        Whether leaves are linear functions of the scaled features, or constants.
+    slope_penalty : float
+        Factor of the squares of the slopes of a leaf, in samples.
     """
 
     epochs: int
@@ -100,7 +86,9 @@ class SoftSchedule:
     image_shape: tuple | None = None
     keep_zeros: bool = False
     cutoff: "float | str | None" = "auto"
-    leaves: LeafSchedule | None = None
+    leaf_rate: Callable | None = None
+    is_linear: bool = False
+    slope_penalty: float = 0.0
 
 
 class SoftOptimizer(Optimizer):
@@ -189,8 +177,7 @@ class SoftRun:
         options = dict(
             q=schedule.q, betas=(0.9, schedule.beta2), refit_every_step=schedule.refit_every_step,
             n_threads=usable_threads(problem.n_jobs))
-        has_slopes = schedule.leaves is not None and schedule.leaves.is_linear
-        is_plain = not (keep_zeros or schedule.spatial_penalty or has_slopes)
+        is_plain = not (keep_zeros or schedule.spatial_penalty or schedule.is_linear)
         if is_sparse and is_plain and cutoff is None:
             weights = np.ascontiguousarray(self.weights.T)
             self.weights = weights.T
@@ -210,7 +197,7 @@ class SoftRun:
         return mask
 
     def _leaf_model(self):
-        if self.schedule.leaves is not None:
+        if self.schedule.leaf_rate is not None:
             return self._loss_leaves()
         return Categorical(softmax(self.tree.values, axis=1).astype(np.float32), self.problem.y,
                            *self._prior(), self.schedule.batch_size)
@@ -225,15 +212,15 @@ class SoftRun:
         return prior, self.schedule.pseudo_count / len(samples)
 
     def _loss_leaves(self):
-        problem, leaves = self.problem, self.schedule.leaves
-        n_slopes = problem.X.shape[1] if leaves.is_linear else 0
+        problem, schedule = self.problem, self.schedule
+        n_slopes = problem.X.shape[1] if schedule.is_linear else 0
         parameters = np.zeros((self.tree.values.size, n_slopes + 1), dtype=np.float32)
         parameters[:, -1] = self.tree.values.ravel()
         # With the squared loss, outliers would direct the splits.
         loss = HuberLoss(_HUBER_LIMIT) if problem.loss.is_squared else problem.loss
         return LossLeaves(
-            parameters, problem.y, loss, leaves.slope_penalty / len(self.samples),
-            self.schedule.batch_size)
+            parameters, problem.y, loss, schedule.slope_penalty / len(self.samples),
+            schedule.batch_size)
 
     def train(self):
         epochs = self.schedule.epochs
@@ -271,12 +258,12 @@ class SoftRun:
         mixed = self._mixed(order)
         for steps, done in pace.pieces(epoch):
             gamma = schedule.gamma(done)
-            leaf_rate = leaf_share[steps] if schedule.leaves is None else schedule.leaves.rate(done)
+            leaf_rate = (leaf_share[steps] if schedule.leaf_rate is None
+                         else schedule.leaf_rate(done))
             places = slice(steps.start * batch_size, steps.stop * batch_size)
             loss = self.trainer.epoch(
                 order[places], gamma, schedule.rate(done), 1.0 - schedule.decay(done), leaf_rate,
-                resume=steps.start > 0,
-                **({"mixed": tuple(each[places] for each in mixed)} if mixed else {}))
+                mixed=tuple(each[places] for each in mixed), resume=steps.start > 0)
             self.gamma = gamma[-1]
         self.trainer.catch_up()
         if not schedule.refit_every_step:
@@ -289,7 +276,7 @@ class SoftRun:
     def _mixed(self, order):
         """Another sample to mix each one with, and the share of that; empty if they are not."""
         if not self.schedule.mixing:
-            return ()
+            return NOT_MIXED
         share = self.random.uniform(0.0, self.schedule.mixing, len(order)).astype(np.float32)
         return self.random.permutation(order), share
 
@@ -315,7 +302,7 @@ class SoftRun:
         """The tree that routes hard, with refitted leaf values. Linear leaves keep their slopes."""
         problem, samples, tree = self.problem, self.samples, self.with_splits()
         leaf = problem.apply(tree, samples)
-        if self.schedule.leaves is not None and self.schedule.leaves.is_linear:
+        if self.schedule.is_linear:
             slopes = self.model.parameters[:, :-1].astype(np.float64) / self.scaling.scale
             tree = with_slopes(tree, slopes, problem, samples, leaf)
         else:
