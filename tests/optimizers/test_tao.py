@@ -163,7 +163,7 @@ def test_care_samples_are_those_that_one_side_serves_better(case, data):
     tree = run.tree
     decision = tree.decision_path(case.X).toarray()
     for nodes in run.levels:
-        found = {task.problem.node: task.problem for task in run._tasks(nodes)}
+        found = {each.node: each for each in run._problems(nodes)}
         for node in nodes:
             here = np.flatnonzero(decision[:, node]).astype(np.int32)
             left, right = (own_losses(problem, tree.values[tree.apply_samples(
@@ -213,8 +213,8 @@ def test_two_wrong_sides_are_no_reason_to_care():
     problem = Problem(np.array([[-1.0], [1.0], [-0.5], [0.5]]), y, LogLoss(), 3, np.ones(4))
     run = _run(tree, problem, TAO())
     run.tree = tree     # as it was before leaves were fitted
-    (task,) = run._tasks(np.array([0]))
-    assert sorted(task.problem.samples) == [0, 1]
+    (node,) = run._problems(np.array([0]))
+    assert sorted(node.samples) == [0, 1]
 
 
 @NODES
@@ -411,7 +411,7 @@ def test_a_node_minimises_what_liblinear_does(form, penalty, C):
     problem = make_problem(form(X), y)
     samples = np.arange(0, 150, 2, dtype=np.int32)
     target = np.where(random.random(75) < 0.2, -1.0, np.where(y[samples] == 1, 1.0, -1.0))
-    node = NodeProblem(0, samples, target, random.random(75) + 0.1, C)
+    node = NodeProblem(0, samples, target, random.random(75) + 0.1, C, *[None] * 3)
     solver = NewtonSolver(TAO(penalty=penalty), problem)
 
     def objective(weights, threshold):

@@ -14,19 +14,25 @@ from ngdt._training.monotone import against
 
 
 class NodeProblem(NamedTuple):
-    """A binary, weighted problem.
+    """A node to be fitted: a binary, weighted problem, and the leaves of its samples after it.
 
     Parameters
     ----------
     node : int
     samples : ndarray of int32, shape (n,)
-        Samples with different losses on the two sides.
+        Samples with different losses on the two sides; others have no influence.
     target : ndarray of float64, shape (n,)
         1 for samples with the smaller loss on the right, -1 for the others. Solvers need both.
     cost : ndarray of float64, shape (n,)
         Loss on the worse side minus loss on the better side, times the weight of the sample.
     C : float
         Factor of the costs against the penalty.
+    position : slice
+        Of all samples of the node, in the order of `SamplesByLeaf`.
+    is_right : ndarray of bool
+        Whether each of these has gone right.
+    other : ndarray of int
+        The leaf that each reaches on the other side.
     """
 
     node: int
@@ -34,6 +40,9 @@ class NodeProblem(NamedTuple):
     target: np.ndarray
     cost: np.ndarray
     C: float
+    position: slice
+    is_right: np.ndarray
+    other: np.ndarray
 
 
 # Effect of a weight, relative to the largest, that is left of a weight of zero by rounding. Of

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import chain
 from numbers import Integral, Real
 from time import monotonic
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -191,27 +191,6 @@ class TAO(Optimizer):
         return run.progress.result(run.result(), converged=run.converged)
 
 
-class NodeTask(NamedTuple):
-    """A node to be fitted, and the leaves of its samples after it.
-
-    Parameters
-    ----------
-    problem : NodeProblem
-        Of the samples with different losses on the two sides.
-    position : slice
-        Of all samples of the node, in the order of `SamplesByLeaf`.
-    is_right : ndarray of bool
-        Whether each of these has gone right.
-    other : ndarray of int
-        The leaf that each reaches on the other side.
-    """
-
-    problem: NodeProblem
-    position: slice
-    is_right: np.ndarray
-    other: np.ndarray
-
-
 class TAORun:
     """One training run: the present tree, the best one so far, and the leaves of the samples."""
 
@@ -353,22 +332,22 @@ class TAORun:
 
     def _fit_nodes(self, nodes):
         """Fit the nodes of one level."""
-        tasks = self._tasks(nodes) if self.deadline.fits() else []
-        if not tasks:
+        problems = self._problems(nodes) if self.deadline.fits() else []
+        if not problems:
             return
         # Each thread gets several nodes, since to start it takes as long as to fit a small node.
         # The largest nodes come first: where the last one is small, no thread waits long for it.
-        tasks.sort(key=lambda task: len(task.problem.samples), reverse=True)
+        problems.sort(key=lambda problem: len(problem.samples), reverse=True)
         n_parts = 4 * self.threads.n_threads
-        fitted = self.threads.map(self._fit_each, [tasks[k::n_parts] for k in range(n_parts)])
+        fitted = self.threads.map(self._fit_each, [problems[k::n_parts] for k in range(n_parts)])
         thresholds, vectors = self.tree.thresholds.copy(), {}
         for node, vector, threshold in chain.from_iterable(fitted):
             vectors[node], thresholds[node] = vector, threshold
         self.weights = compact_weights(replace_weights(self.weights, vectors))
         self.tree = self.tree.replace(weights=self.weights, thresholds=thresholds)
 
-    def _tasks(self, nodes):
-        """A `NodeTask` for each node of a level, unless it is pure or all its costs are zero."""
+    def _problems(self, nodes):
+        """The problem of each node of a level, unless it is pure or all its costs are zero."""
         nodes = nodes[self.is_mixed[nodes]]
         if len(nodes) == 0:
             return []
@@ -390,15 +369,14 @@ class TAORun:
         used = np.flatnonzero(gain)
         samples, target, cost = samples[used], np.sign(gain[used]), np.abs(gain[used])
         ends = np.cumsum(counts)
-        n_used, tasks = np.searchsorted(used, [0, *ends]), []
+        n_used, problems = np.searchsorted(used, [0, *ends]), []
         for k, node in enumerate(nodes):
             here, every = slice(*n_used[k:k + 2]), slice(ends[k] - counts[k], ends[k])
             if here.stop > here.start:
-                problem = NodeProblem(
-                    node, samples[here], target[here], cost[here], self._C(node))
-                tasks.append(NodeTask(
-                    problem, slice(start[k], stop[k]), is_right[every], other[every]))
-        return tasks
+                problems.append(NodeProblem(
+                    node, samples[here], target[here], cost[here], self._C(node),
+                    slice(start[k], stop[k]), is_right[every], other[every]))
+        return problems
 
     def _route(self, samples, start):
         """Leaf that each sample reaches from the node, or ~leaf, where it starts."""
@@ -410,8 +388,8 @@ class TAORun:
         share = self.node_weights[node] / self.total_weight
         return min(self.params.C / max(share**self.params.alpha, _TINY), 1.0 / _TINY)
 
-    def _fit_each(self, tasks):
-        return [self._fit_node(task) for task in tasks if self._fits(task.problem)]
+    def _fit_each(self, problems):
+        return [self._fit_node(problem) for problem in problems if self._fits(problem)]
 
     def _fits(self, problem):
         """Return whether there is time for a node; the deepest, with few samples, come first."""
@@ -422,13 +400,12 @@ class TAORun:
         self.n_fitted += n
         return self.deadline.fits(seconds)
 
-    def _fit_node(self, task):
+    def _fit_node(self, problem):
         """Fit one node: its id, nonzero weights and threshold; the present split may be kept.
 
         Several threads run this at once. Each writes `self.reached` at the samples of its own node
         only. Nodes of one level share no samples, so no two threads write the same entry.
         """
-        problem = task.problem
         weights = dense_vector(self.weights, problem.node)
         side = problem.target[0]
         if (problem.target == side).all():
@@ -440,9 +417,10 @@ class TAORun:
                     problem, weights, before):
                 new, threshold = weights, before
         if new is not weights:
-            samples = self.samples_by_leaf.samples[task.position]
+            samples = self.samples_by_leaf.samples[problem.position]
             right = self.data.project(samples, new) - threshold > 0.0
-            np.copyto(self.reached[task.position], task.other, where=right != task.is_right)
+            np.copyto(
+                self.reached[problem.position], problem.other, where=right != problem.is_right)
         features = np.flatnonzero(new)
         return problem.node, (features, new[features]), threshold
 
