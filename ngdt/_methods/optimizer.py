@@ -20,6 +20,9 @@ class Optimizer(Algorithm):
     default_init: ClassVar[str] = "info_gain"
     # Whether it takes trees with linear leaves. Others get constant leaves instead.
     takes_linear_leaves: ClassVar[bool] = False
+    # The space of fewer coordinates in which to train on wide data: "row_span" is the span of the
+    # samples, "screen" the most informative features. None trains on the features themselves.
+    space: ClassVar[str | None] = None
     # Whether the coordinates of wide data get a standard deviation of 1 on average. Steps of a size
     # of their own need it; other methods give the same tree as without the change of basis.
     scales_coordinates: ClassVar[bool] = False
@@ -59,25 +62,12 @@ class Optimizer(Algorithm):
             tree = problem.refit_leaves(tree)
         with problem.control.checkpoint.step(OptimizerResult) as step:
             if step.result is None:
-                step.result = self._winsorized(tree, problem)
+                result = self._optimize(tree, problem.winsorized if self.winsorizes else problem)
+                if self.winsorizes:
+                    result = replace(result, tree=problem.refit_moved(result.tree))
+                step.result = result
         problem.check_shapes(step.result.tree)
         return step.result
-
-    def _winsorized(self, tree, problem):
-        """Train on winsorized samples, if the optimizer reads values."""
-        if not self.winsorizes:
-            return self._optimize(tree, problem)
-        result = self._optimize(tree, problem.winsorized)
-        return replace(result, tree=problem.refit_moved(result.tree))
-
-    @property
-    def space(self) -> str | None:
-        """The space of fewer coordinates in which to train on wide data.
-
-        "row_span" is the span of the samples, "screen" the most informative features. None, the
-        default, trains on the features themselves.
-        """
-        return None
 
     @abstractmethod
     def _optimize(self, tree: Tree, problem: Problem) -> OptimizerResult:

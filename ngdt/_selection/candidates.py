@@ -9,7 +9,7 @@ from ngdt._methods.linear_leaves.models import node_type
 from ngdt._selection import policy
 from ngdt._selection.train import Chain
 from ngdt._training.choice import Candidate
-from ngdt._training.wide_data import row_span
+from ngdt._training.wide_data import RowSpan
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 
@@ -59,7 +59,7 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     if leaf == "linear":
         return linear
     greedy = [_tao(policy.CLASS_C), candidate("pruned", "pruned")]
-    if row_span(problem) is not None or (is_wide(problem.X) and sparse.issparse(problem.X)):
+    if RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X)):
         return [_wide_candidate(problem), *greedy, *linear]
     return [*linear, *greedy, *_soft_class_candidates(problem, few)]
 
@@ -68,7 +68,7 @@ def _wide_candidate(problem):
     """A small soft tree, for data where a few features tell any two samples apart."""
     # Each class has two to four leaves.
     depth = min(1 + int(np.ceil(np.log2(problem.n_outputs))), RandomComplete().depth(problem))
-    steps = policy.WIDE_STEPS if row_span(problem) is None else policy.FEW_STEPS
+    steps = policy.FEW_STEPS if RowSpan.fits(problem) else policy.WIDE_STEPS
     return candidate(f"annealed depth={depth}", RandomComplete(max_depth=depth),
                      (Annealed(steps=steps),), (Annealed(steps=policy.FINAL_WIDE_STEPS),))
 

@@ -188,43 +188,26 @@ def _explained(problem):
     return score
 
 
-def row_span(problem):
-    """The span of the training samples, if the data are wide, dense and few; else None.
+_SPACES = {"row_span": RowSpan, "screen": Screen}
+
+
+def space_of(problem, name):
+    """The space of a problem without far values, made once.
 
     Parameters
     ----------
     problem : Problem
+    name : {"row_span", "screen"}
 
     Returns
     -------
-    RowSpan or None
+    RowSpan, Screen or None
+        None where it does not fit.
     """
-    return _made(problem, "row_span", RowSpan)
-
-
-def screen(problem):
-    """The most informative features, if the data are wide; else None.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    Screen or None
-    """
-    return _made(problem, "screen", Screen)
-
-
-def _made(problem, name, space):
-    """The space of a problem without far values, made once; None where it does not fit."""
-    if not space.fits(problem):
+    if not _SPACES[name].fits(problem):
         return None
     near = problem.winsorized
-    return near.once(name, lambda: space(near))
-
-
-_SPACES = {"row_span": row_span, "screen": screen}
+    return near.once(name, lambda: _SPACES[name](near))
 
 
 def optimize_reduced(optimizer, tree, problem):
@@ -244,11 +227,10 @@ def optimize_reduced(optimizer, tree, problem):
         Its tree splits the features. None if there is no such space, or the tree does not fit into
         it: it is to be trained on the features.
     """
-    if optimizer.space is None or tree.slopes is not None or not is_wide(problem.X):
+    if optimizer.space is None or tree.slopes is not None or not is_wide(problem.X) or (
+            problem.directions is not None):    # they are those of the features
         return None
-    if problem.directions is not None:      # they are those of the features
-        return None
-    space = _SPACES[optimizer.space](problem)
+    space = space_of(problem, optimizer.space)
     start = None if space is None else space.reduced(tree)
     if start is None:
         return None

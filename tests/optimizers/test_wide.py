@@ -8,7 +8,7 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Problem
 from ngdt._core import scaling as _scaling
 from ngdt._core.scaling import is_wide
 from ngdt._training import wide_data as _wide
-from ngdt._training.wide_data import RowSpan, Screen, optimize_reduced, row_span, screen
+from ngdt._training.wide_data import RowSpan, Screen, optimize_reduced, space_of
 from ngdt.initializers import InfoGain, RandomComplete
 from ngdt.losses import LogLoss, SquaredLoss
 from ngdt.optimizers import SSGD, TAO, Annealed
@@ -40,7 +40,7 @@ def problem_of(seed=0, *, loss=None, form=np.asarray, **changes):
 
 def in_span(problem, tree):
     """The tree without what its weights have outside of the span of the samples."""
-    span = row_span(problem)
+    span = space_of(problem, "row_span")
     return span.raw(span.reduced(tree))
 
 
@@ -52,7 +52,7 @@ def in_span(problem, tree):
 def test_coordinates_have_the_products_of_the_samples(standardize, dtype):
     problem = problem_of(standardize=standardize, form=lambda X: X.astype(dtype))
     Z = problem.scaling.transform(problem.X.astype(float))
-    used, coordinates = problem.training_samples, row_span(problem).X
+    used, coordinates = problem.training_samples, space_of(problem, "row_span").X
     assert coordinates.dtype == dtype
     tolerance = 1e-5 if dtype == np.float32 else 1e-9
     assert coordinates.shape[1] == np.linalg.matrix_rank(Z[used], 1e-4)
@@ -71,7 +71,7 @@ def test_coordinates_have_the_products_of_the_samples(standardize, dtype):
 @pytest.mark.parametrize("optimizer", [Annealed(steps=20), SSGD(epochs=3), TAO(penalty="l2")])
 def test_folded_weights_predict_what_the_rotated_tree_predicts(optimizer):
     problem = problem_of()
-    span, start = row_span(problem), RandomComplete().initialize(problem)
+    span, start = space_of(problem, "row_span"), RandomComplete().initialize(problem)
     inner = span.of(problem, optimizer.scales_coordinates)
     rotated = optimizer.optimize(span.reduced(start), inner).tree
     raw = optimize_reduced(optimizer, start, problem).tree
@@ -103,7 +103,7 @@ def test_equal_samples_have_a_span():
     problem = problem_of().replace(X=np.full((N, P), 7.0))
     tree = in_span(problem, RandomComplete(2).initialize(problem))
     assert np.isfinite(tree.weights).all()
-    assert row_span(problem).X.shape == (N, 1)
+    assert space_of(problem, "row_span").X.shape == (N, 1)
 
 
 def test_a_given_tree_keeps_what_it_has_outside_of_the_span():
@@ -138,7 +138,7 @@ def test_the_screen_keeps_what_is_correlated_most(loss, form):
             if (w * x**2).sum() > 0 and (w * centred**2).sum() > 0:
                 score[j] += (w * x * centred).sum() ** 2 / (
                     (w * x**2).sum() * (w * centred**2).sum())
-    kept = screen(problem).features
+    kept = space_of(problem, "screen").features
     assert len(kept) == 50
     assert score[kept].min() >= np.delete(score, kept).max() - 1e-12
 
@@ -146,23 +146,23 @@ def test_the_screen_keeps_what_is_correlated_most(loss, form):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_trees_of_screened_features_are_those_of_these_columns_alone(form):
     problem = problem_of(form=form)
-    features = screen(problem).features
+    features = space_of(problem, "screen").features
     alone = problem.part(problem.sample_weight, features)
     every = np.arange(N, dtype=np.int32)
     greedy = InfoGain().initialize(problem)
     np.testing.assert_array_equal(
         problem.apply(greedy, every), alone.apply(InfoGain().initialize(alone), every))
     tree = optimize_reduced(TAO(C=1.0), greedy, problem).tree
-    expected = TAO(C=1.0).optimize(screen(problem).reduced(greedy), alone).tree
+    expected = TAO(C=1.0).optimize(space_of(problem, "screen").reduced(greedy), alone).tree
     np.testing.assert_array_equal(problem.apply(tree, every), alone.apply(expected, every))
     assert set(np.flatnonzero(tree.densify().weights.any(axis=0))) <= set(features)
 
 
 def test_the_scaling_of_the_screen_is_that_of_the_problem_that_is_asked():
     problem = problem_of()
-    assert (screen(problem).of(problem).scaling.scale != 1.0).all()
+    assert (space_of(problem, "screen").of(problem).scaling.scale != 1.0).all()
     other = problem.replace(standardize=False)
-    np.testing.assert_array_equal(screen(other).of(other).scaling.scale, 1.0)
+    np.testing.assert_array_equal(space_of(other, "screen").of(other).scaling.scale, 1.0)
 
 
 def test_limits_are_those_of_the_problem_that_is_asked():
@@ -174,12 +174,12 @@ def test_limits_are_those_of_the_problem_that_is_asked():
 
 def test_a_tree_of_other_features_is_not_reduced():
     problem = problem_of()
-    other = np.setdiff1d(np.arange(P), screen(problem).features)[0]
+    other = np.setdiff1d(np.arange(P), space_of(problem, "screen").features)[0]
     tree = InfoGain().initialize(problem)
     weights = tree.densify().weights.copy()
     weights[0, other] = 1.0
-    assert screen(problem).reduced(tree) is not None
-    assert screen(problem).reduced(tree.replace(weights=weights)) is None
+    assert space_of(problem, "screen").reduced(tree) is not None
+    assert space_of(problem, "screen").reduced(tree.replace(weights=weights)) is None
 
 
 # --- which data are wide -------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_what_is_wide():
     assert RowSpan.fits(problem)
     assert Screen.fits(problem)
     csr = problem_of(form=sparse.csr_array)
-    assert row_span(csr) is None
+    assert space_of(csr, "row_span") is None
     assert Screen.fits(csr)
 
 

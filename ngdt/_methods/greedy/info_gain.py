@@ -10,7 +10,7 @@ import numpy as np
 from ngdt._core.greedy.builder import build
 from ngdt._core.greedy.splitter import Split
 from ngdt._methods.initializer import Initializer
-from ngdt._training.wide_data import screen
+from ngdt._training.wide_data import space_of
 
 # With a deadline: number of samples of a first tree, by which the time is measured; seconds that it
 # always has; the increase of the time per sample up to all samples; and the share of the time
@@ -59,7 +59,7 @@ class InfoGain(Initializer):
     _screens: ClassVar[bool] = True
 
     def _initialize(self, problem):
-        screened = screen(problem) if self._screens else None
+        screened = space_of(problem, "screen") if self._screens else None
         if screened is not None:
             return screened.raw(self._grow(screened.of(problem)))
         return self._grow(problem)
