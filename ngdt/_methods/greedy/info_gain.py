@@ -109,14 +109,15 @@ class RefinedSplitter:
         """Partition samples by a split; see `Splitter.partition`."""
         return self.splitter.partition(samples, split)
 
-    def is_splittable(self, samples, min_samples_leaf):
-        """Return whether a node is impure and large enough for a split."""
-        # If distinct values of every sample give no valid threshold, no direction does.
-        distinct = np.arange(len(samples), dtype=np.float64)
-        return self.splitter.best_threshold(samples, distinct, min_samples_leaf) is not None
-
     def cut(self, samples, weights, min_samples_leaf):
         """The best split with these weights, or None."""
         found = self.splitter.best_threshold(
             samples, self.data.project(samples, weights), min_samples_leaf)
         return found and Split(weights, *found)
+
+    def cut_at(self, samples, weights, threshold, min_samples_leaf):
+        """The split by a plane, or None if a side has too few samples."""
+        right = self.data.project(samples, weights) - threshold > 0
+        found = self.splitter.best_threshold(
+            samples, right.astype(np.float64), min_samples_leaf)
+        return found and Split(weights, threshold, found[1])

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ngdt._core.greedy.splitter import Split
 from ngdt._methods.greedy.info_gain import InfoGain, RefinedSplitter
 from ngdt._methods.linear_programs.linear_program import distinct, place_plane, warn_of_size
 from ngdt._training.size_limits import training_error
@@ -108,10 +107,7 @@ class LPSplitter(RefinedSplitter):
         if plane is None:
             return None
         weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])
-        goes_right = self.data.project(samples, weights[0]) - thresholds[0] > 0
-        cut = self.splitter.best_threshold(
-            samples, goes_right.astype(np.float64), min_samples_leaf)
-        return cut and Split(weights[0], thresholds[0], cut[1])
+        return self.cut_at(samples, weights[0], thresholds[0], min_samples_leaf)
 
     def _belongs_right(self, samples, axis_aligned):
         """Mask of the samples whose class should go right."""

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ngdt._core.greedy.builder import build
-from ngdt._core.greedy.splitter import Split
 from ngdt._core.threads import one_blas_thread
 from ngdt._core.tree import Tree
 from ngdt._methods.greedy.info_gain import RefinedSplitter
@@ -163,18 +162,18 @@ class SoftStumpSplitter(RefinedSplitter):
         self.rank = np.cumsum(problem.sample_weight > 0, dtype=np.int32)
 
     def split(self, samples, min_samples_leaf):
-        if not self.is_splittable(samples, min_samples_leaf):
+        # If distinct values of every sample give no valid threshold, no direction does.
+        distinct = np.arange(len(samples), dtype=np.float64)
+        if self.splitter.best_threshold(samples, distinct, min_samples_leaf) is None:
             return None
         seed = [self.problem.random_state, crc32(self.rank[samples])]
         for attempt in range(self.n_attempts):
             stump = self._train(samples, np.random.default_rng([*seed, attempt]))
             if stump.n_internal:
-                weights, threshold = stump.weights[0], stump.thresholds[0]
-                right = self.data.project(samples, weights) - threshold > 0
-                cut = self.splitter.best_threshold(
-                    samples, right.astype(np.float64), min_samples_leaf)
-                if cut is not None:     # None: a side has too few samples
-                    return Split(weights, threshold, cut[1])
+                split = self.cut_at(
+                    samples, stump.weights[0], stump.thresholds[0], min_samples_leaf)
+                if split is not None:
+                    return split
         return None
 
     def _train(self, samples, random):
