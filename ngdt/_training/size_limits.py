@@ -79,8 +79,7 @@ def subtree_within_limits(tree, problem, at_leaves):
     small = collapse(small, forbidden_splits(small, problem, count, reached))
     if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
         error = node_errors(small, *at_leaves(small)[1])
-        small = prune_to_size(
-            small, error[:small.n_internal], error[small.n_internal:], problem.max_leaf_nodes)
+        small = prune_to_size(small, error, problem.max_leaf_nodes)
     if problem.ccp_alpha > 0:
         sequence = pruning_sequence(small, *at_leaves(small)[1])
         small = collapse(small, sequence.is_leaf(problem.ccp_alpha))
@@ -106,7 +105,7 @@ def collapsed(tree, problem, is_leaf):
 
 
 def training_error(tree, problem):
-    """Error of each node as a leaf, and of each leaf, with their best values.
+    """Error of each node as a leaf, then of each leaf, with their best values.
 
     Parameters
     ----------
@@ -115,12 +114,10 @@ def training_error(tree, problem):
 
     Returns
     -------
-    node_error : ndarray of shape (n_internal,)
-    leaf_error : ndarray of shape (n_leaves,)
+    ndarray of shape (n_internal + n_leaves,)
         Weight of the misclassified samples, or the sum of their losses.
     """
-    error = node_errors(tree, *_reached(tree, problem))
-    return error[:tree.n_internal], error[tree.n_internal:]
+    return node_errors(tree, *_reached(tree, problem))
 
 
 def sequence_of(tree, problem):

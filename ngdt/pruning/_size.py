@@ -5,15 +5,14 @@ import numpy as np
 from ngdt.pruning._unused import keep_reached
 
 
-def prune_to_size(tree, node_error, leaf_error, n_leaves):
+def prune_to_size(tree, error, n_leaves):
     """Replace subtrees by leaves, with the least error for a number of leaves.
 
     Parameters
     ----------
     tree : Tree
-    node_error : ndarray of float64, shape (n_internal,)
-        Error of each internal node if it were a leaf.
-    leaf_error : ndarray of float64, shape (n_leaves,)
+    error : ndarray of float64, shape (n_internal + n_leaves,)
+        Error of each internal node if it were a leaf, then of each leaf.
     n_leaves : int
         Largest number of leaves. Of equally good trees, the smallest is taken.
 
@@ -24,10 +23,10 @@ def prune_to_size(tree, node_error, leaf_error, n_leaves):
     """
     n_leaves = min(n_leaves, tree.n_leaves)
     # By child id: the least error with at most 1, 2, ... leaves, up to the number below the node.
-    least = {~leaf: np.array([error]) for leaf, error in enumerate(leaf_error)}
+    least = {~leaf: each for leaf, each in enumerate(error[tree.n_internal:, None])}
     for node in range(tree.n_internal - 1, -1, -1):
         n_below = len(least[tree.children_left[node]]) + len(least[tree.children_right[node]])
-        errors = least[node] = np.full(min(n_below, n_leaves), node_error[node])
+        errors = least[node] = np.full(min(n_below, n_leaves), error[node])
         for extra in range(1, len(errors)):
             errors[extra] = min(errors[extra - 1], _shares(tree, least, node, extra)[1].min())
     kept = np.zeros(tree.n_leaves, dtype=bool)

@@ -187,8 +187,8 @@ def test_pruning_to_a_size_is_the_best_of_all(tree, n_leaves, data):
     marked = Tree(tree.weights, tree.thresholds, tree.children_left, tree.children_right,
                   np.arange(tree.n_leaves, dtype=float)[:, None])
     pruned = prune_to_size(
-        marked, np.array([error[node] for node in range(tree.n_internal)]),
-        np.array([error[~leaf] for leaf in range(tree.n_leaves)]), n_leaves)
+        marked, np.array([error[child] for child in (
+            *range(tree.n_internal), *(~leaf for leaf in range(tree.n_leaves)))]), n_leaves)
     assert pruned.n_leaves == least[1]
     # The first leaf of each subtree says which end it stands for.
     ends = {}

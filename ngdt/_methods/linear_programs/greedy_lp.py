@@ -72,8 +72,8 @@ class GreedyLP(InfoGain):
         tree = self._grow(problem)
         if max_leaf_nodes is None:
             return tree
-        return problem.refit_leaves(prune_to_size(tree, *training_error(tree, problem),
-                                                  max_leaf_nodes))
+        return problem.refit_leaves(
+            prune_to_size(tree, training_error(tree, problem), max_leaf_nodes))
 
     def _strategy(self, problem):
         return LPSplitter(problem)
