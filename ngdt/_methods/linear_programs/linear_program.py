@@ -1,7 +1,6 @@
 """Linear program for one plane, and its data."""
 
-from concurrent.futures import Future, wait
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 from scipy import sparse
@@ -136,20 +135,13 @@ def _solve(program, signed, price, deadline):
         return program(signed, price, None)
     # Nothing can interrupt the solver. Where it is not waited for, its thread ends by itself. The
     # interpreter waits for that when it exits: a daemon thread in C++ would abort the process.
-    future, seconds = Future(), deadline.left if deadline.is_set else None
-    Thread(target=_fulfil, args=(future, program, signed, price, seconds)).start()
+    seconds, executor = deadline.left if deadline.is_set else None, ThreadPoolExecutor(1)
+    future = executor.submit(program, signed, price, seconds)
+    executor.shutdown(wait=False)
     while not wait([future], _LOOK_SECONDS).done:
         if not deadline.fits():
             return None
     return future.result()
-
-
-def _fulfil(future, program, *arguments):
-    """Give a future the result of a program, or its error."""
-    try:
-        future.set_result(program(*arguments))
-    except Exception as error:
-        future.set_exception(error)
 
 
 def _dual(signed, price, seconds):

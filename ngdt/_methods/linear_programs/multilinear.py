@@ -26,11 +26,11 @@ class Multilinear:
         directions = tree.ancestors().toarray()
         # For left and right: the nodes whose hinge errors add up to the error of each leaf.
         self._path = np.stack([directions < 0, directions > 0]).astype(np.float64)
-        self._leaf_class = tree.values.argmax(axis=1)
+        leaf_class = tree.values.argmax(axis=1)
         self._weight = sample_weight / np.bincount(label, weights=sample_weight)[label]
         # For each class: its samples, and its leaves.
         self._classes = [
-            (np.flatnonzero(label == c), np.flatnonzero(self._leaf_class == c))
+            (np.flatnonzero(label == c), np.flatnonzero(leaf_class == c))
             for c in np.unique(label)]
 
     @staticmethod
