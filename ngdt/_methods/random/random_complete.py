@@ -53,8 +53,11 @@ class RandomComplete(Initializer):
 
     def _initialize(self, problem):
         depth = self.depth(problem)
-        random = np.random.default_rng(problem.random_state)
-        planes = random_planes(problem, random, 2**depth - 1)
+        # Weights of features that are constant stay zero; the last one is minus the threshold.
+        drawn = np.append(problem.varying, problem.X.shape[1])
+        planes = np.zeros((2**depth - 1, problem.X.shape[1] + 1))
+        planes[:, drawn] = np.random.default_rng(problem.random_state).normal(
+            size=(len(planes), len(drawn)))
         planes /= np.linalg.norm(planes, axis=1, keepdims=True)
         weights, thresholds = problem.scaling.to_raw(planes[:, :-1], -planes[:, -1])
         values = np.zeros((2**depth, problem.n_outputs))
@@ -69,25 +72,6 @@ class RandomComplete(Initializer):
         if problem.max_leaf_nodes is not None:      # all leaves are trained, none is cut off
             largest = min(largest, int(np.ceil(np.log2(problem.max_leaf_nodes))))
         return largest if problem.max_depth is None else min(problem.max_depth, largest)
-
-
-def random_planes(problem, random, n_planes):
-    """Normal weights of the scaled features that vary, and a constant; zeros for the others.
-
-    Parameters
-    ----------
-    problem : Problem
-    random : numpy Generator or RandomState
-    n_planes : int
-
-    Returns
-    -------
-    ndarray of shape (n_planes, n_features + 1)
-    """
-    drawn = np.append(problem.varying, problem.X.shape[1])
-    planes = np.zeros((n_planes, problem.X.shape[1] + 1))
-    planes[:, drawn] = random.normal(size=(n_planes, len(drawn)))
-    return planes
 
 
 def default_depth(problem):
