@@ -135,21 +135,6 @@ def problem_of(problem, samples, scaling=None):
     return found if scaling is None else found.knowing(scaling=scaling)
 
 
-def problem_with_moments(problem, moments):
-    """The problem with the moments of more samples; the scaling follows from them.
-
-    Parameters
-    ----------
-    problem : Problem
-    moments : Moments
-
-    Returns
-    -------
-    Problem
-    """
-    return problem.replace(sample_weight=problem.sample_weight).knowing(moments=moments)
-
-
 def fold_samples(problem):
     """Test samples of each fold: of `N_FOLDS` folds, or of one if there are many samples.
 

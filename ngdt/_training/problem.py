@@ -27,12 +27,10 @@ _DEPENDS_ON = {
     "moments": {"X", "sample_weight"},
     "scaling": {"X", "sample_weight", "standardize"},
     "splitter": {"X", "y", "loss", "n_outputs", "sample_weight"},
-    "winsorized": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
-    # It holds what has been computed of its X.
-    "near": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
     "row_span": {"X", "sample_weight", "standardize"},
-    "screen": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
-    "whole": {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"},
+    # These hold what has been computed of their X.
+    **{name: {"X", "y", "loss", "n_outputs", "sample_weight", "standardize"}
+       for name in ("winsorized", "near", "screen", "whole")},
 }
 # What is small enough to be sent to other processes with the problem.
 _SENT = ("moments", "scaling")
@@ -148,12 +146,15 @@ class Problem:
         Problem
             It shares what has been computed and does not depend on the replaced fields.
         """
-        copy = dataclasses.replace(self, **changes)
         outdated = {name for name, fields in _DEPENDS_ON.items() if fields & changes.keys()}
         computed = self._computed
         if outdated:
             computed = _Computed({
                 name: value for name, value in computed.items() if name not in outdated})
+        return self._copy(computed, **changes)
+
+    def _copy(self, computed, **changes):
+        copy = dataclasses.replace(self, **changes)
         object.__setattr__(copy, "_computed", computed)
         return copy
 
@@ -199,9 +200,7 @@ class Problem:
         -------
         Problem
         """
-        copy = dataclasses.replace(self)
-        object.__setattr__(copy, "_computed", _Computed(self._computed, **computed))
-        return copy
+        return self._copy(_Computed(self._computed, **computed))
 
     def sharing(self, other: "Problem") -> "Problem":
         """A copy that shares all computed properties of a problem with the same data.
@@ -214,9 +213,7 @@ class Problem:
         -------
         Problem
         """
-        copy = dataclasses.replace(self)
-        object.__setattr__(copy, "_computed", other._computed)
-        return copy
+        return self._copy(other._computed)
 
     def with_time(self, share: float) -> "Problem":
         """The problem with a share of the time until the deadline.

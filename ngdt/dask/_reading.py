@@ -17,7 +17,7 @@ from ngdt._inspection.importances import node_gains
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._methods.random.random_complete import default_depth
 from ngdt._training.control import NO_CONTROL
-from ngdt._training.folds import problem_of, problem_with_moments
+from ngdt._training.folds import problem_of
 from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
 from ngdt.dask._blocks import encode, glance, join, partitions_of
@@ -221,7 +221,9 @@ class Reading:
             n_at_once if n_at_once > 0 else len(full))
         self.moments = Moments.merge(*zip(*self.partitions.total(
             _moments, _concatenated), strict=True))
-        self.problem = problem_with_moments(self.problem, self.moments)
+        # What has been computed of other samples is forgotten; the scaling follows from moments.
+        self.problem = self.problem.replace(
+            sample_weight=self.problem.sample_weight).knowing(moments=self.moments)
 
     def _class_weight(self):
         """Factor of the weights of each class, from its weight in all partitions; or None."""
