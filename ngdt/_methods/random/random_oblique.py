@@ -75,9 +75,33 @@ class RandomOblique(InfoGain):
                 f"n_nonzero={self.n_nonzero} is more than the {problem.X.shape[1]} features of X")
 
     def _builder(self, problem):
+        splitter, scale = problem.splitter, problem.scaling.scale
+        varying = problem.varying.astype(np.int32)
         # Products of integers of a few bits would overflow.
-        return RandomObliqueBuilder(
-            problem, int(self.n_candidates), int(self.n_nonzero or problem.X.shape[1]))
+        n_nonzero = min(int(self.n_nonzero or problem.X.shape[1]), len(varying))
+        directions = random_directions(
+            np.random.default_rng(problem.random_state), int(self.n_candidates), len(varying),
+            n_nonzero)
+
+        def grow(samples, limits):
+            builder = ObliqueBuilder(
+                splitter, samples, n_nonzero, limits.max_depth, limits.max_leaf_nodes,
+                limits.min_samples_split, limits.min_samples_leaf,
+                least_gain(splitter.weight[samples], limits))
+            for features, vectors in directions:
+                features = varying[features]
+                weights = vectors / scale[features]
+                # With a deadline, the time is checked after each node.
+                step = 1 if limits.control.deadline.is_set else len(features)
+                for first in range(0, len(features), step):
+                    nodes = slice(first, first + step)
+                    if not limits.control.deadline.fits():
+                        builder.stop()
+                    elif not builder.grow(features[nodes], weights[nodes]):
+                        continue
+                    return GrownObliqueTree(*builder.result(), samples)
+
+        return grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,48 +124,6 @@ class GrownObliqueTree:
         leaf = np.repeat(np.arange(n_leaves), self.n_at_leaf)
         values = problem.fit_leaves(leaf, self.samples, n_leaves)
         return Tree(weights, self.thresholds, self.children_left, self.children_right, values)
-
-
-class RandomObliqueBuilder:
-    """Builder of trees with the best of several random directions at each node."""
-
-    def __init__(self, problem, n_candidates, n_nonzero):
-        self.splitter, self.scale = problem.splitter, problem.scaling.scale
-        self.varying = problem.varying.astype(np.int32)
-        self.n_nonzero = min(n_nonzero, len(self.varying))
-        self.directions = random_directions(
-            np.random.default_rng(problem.random_state), n_candidates, len(self.varying),
-            self.n_nonzero)
-
-    def __call__(self, samples, limits):
-        """Grow a tree, as `ngdt._core.greedy.builder.build` does.
-
-        Parameters
-        ----------
-        samples : ndarray of int32
-            All with positive weights. Reordered in place.
-        limits : Problem
-
-        Returns
-        -------
-        GrownObliqueTree
-        """
-        builder = ObliqueBuilder(
-            self.splitter, samples, self.n_nonzero, limits.max_depth, limits.max_leaf_nodes,
-            limits.min_samples_split, limits.min_samples_leaf,
-            least_gain(self.splitter.weight[samples], limits))
-        for features, vectors in self.directions:
-            features = self.varying[features]
-            weights = vectors / self.scale[features]
-            # With a deadline, the time is checked after each node.
-            step = 1 if limits.control.deadline.is_set else len(features)
-            for first in range(0, len(features), step):
-                nodes = slice(first, first + step)
-                if not limits.control.deadline.fits():
-                    builder.stop()
-                elif not builder.grow(features[nodes], weights[nodes]):
-                    continue
-                return GrownObliqueTree(*builder.result(), samples)
 
 
 def random_directions(random, n_candidates, n_features, n_nonzero):
