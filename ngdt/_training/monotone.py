@@ -1,7 +1,5 @@
 """Monotone trees: splits of one direction, and isotonic regression of the leaf values."""
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
@@ -312,9 +310,9 @@ def nearest_monotone(tree, directions, weight, loss):
 
 def _ordered(values, weight, edges, loss):
     """The nearest leaf values in the order of the edges."""
-    quantity, order = _quantity(values, loss), _Order.of(edges)
-    block = isotonic_blocks(quantity[:, -1], weight, order)
-    return _without_rounding(_block_values(values, quantity, weight, block, loss), order)
+    quantity, order = _quantity(values, loss), _order_of(edges)
+    block = isotonic_blocks(quantity[:, -1], weight, *order)
+    return _without_rounding(_block_values(values, quantity, weight, block, loss), *order)
 
 
 def _quantity(values, loss):
@@ -336,36 +334,33 @@ def _block_values(values, quantity, weight, block, loss):
     return np.where((count > 1)[block, None], fitted[block], values)
 
 
-class _Order(NamedTuple):
-    """An order of leaves, in which those of a cycle are one group.
+def _order_of(edges):
+    """The order of leaves that follows from some of its pairs; those of a cycle are one group.
 
-    Attributes
+    Parameters
     ----------
+    edges : ndarray of bool, shape (n_leaves, n_leaves)
+
+    Returns
+    -------
     group : ndarray of int, shape (n_leaves,)
         Group of each leaf.
     above : ndarray of bool, shape (n_groups, n_groups)
         True if the row's group must not exceed the column's.
     """
-
-    group: np.ndarray
-    above: np.ndarray
-
-    @classmethod
-    def of(cls, edges):
-        """The order that follows from some of its pairs, a mask of shape (n_leaves, n_leaves)."""
-        n_groups, group = connected_components(edges, connection="strong")
-        above = np.zeros((n_groups, n_groups), dtype=bool)
-        low, high = np.nonzero(edges)
-        above[group[low], group[high]] = True
-        np.fill_diagonal(above, False)
-        while True:
-            longer = above | _product(above, above)
-            if (longer == above).all():
-                return cls(group, above)
-            above = longer
+    n_groups, group = connected_components(edges, connection="strong")
+    above = np.zeros((n_groups, n_groups), dtype=bool)
+    low, high = np.nonzero(edges)
+    above[group[low], group[high]] = True
+    np.fill_diagonal(above, False)
+    while True:
+        longer = above | _product(above, above)
+        if (longer == above).all():
+            return group, above
+        above = longer
 
 
-def isotonic_blocks(quantity, weight, order):
+def isotonic_blocks(quantity, weight, group, above):
     """Blocks of the weighted isotonic regression over an order: each predicts its mean.
 
     Parameters
@@ -373,14 +368,14 @@ def isotonic_blocks(quantity, weight, order):
     quantity : ndarray of shape (n,)
     weight : ndarray of shape (n,)
         Positive.
-    order : _Order
+    group, above
+        As `_order_of` returns them.
 
     Returns
     -------
     ndarray of int, shape (n,)
         Block of each value.
     """
-    group, above = order
     n_groups, total = len(above), np.bincount(group, weight)
     mean = np.bincount(group, weight * quantity) / total
     # Without what follows from others, there are far fewer constraints.
@@ -400,10 +395,10 @@ def isotonic_blocks(quantity, weight, order):
     return connected_components(is_tied, directed=False)[1][group]
 
 
-def _without_rounding(values, order):
+def _without_rounding(values, group, above):
     """Values that are in order to the last bit: a value that is too small becomes the one below."""
     values = values.copy()
-    score, (group, above) = monotone_output(values), order
+    score = monotone_output(values)
     # Along the order, the number of groups below grows.
     for each in np.argsort(above.sum(axis=0), kind="stable"):
         below = np.flatnonzero(above[group, each] | (group == each))
