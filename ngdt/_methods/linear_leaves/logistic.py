@@ -84,12 +84,10 @@ class LogisticNode:
         if np.isinf(penalty) and not is_drawn:
             return value, prior     # a constant leaf, as any other tree has it
         pull = PULL if is_drawn else _LEAST_PULL
-        if np.isinf(penalty):
-            step = self._step(self.Z[:, :0], value + self.Z @ prior.T, np.array([pull]))
-            return value + step[-1], prior
-        ridge = np.append(np.full(self.Z.shape[1], max(penalty, _LEAST_PENALTY)), pull)
-        step = self._step(self.Z, value + self.Z @ prior.T, ridge)
-        return value + step[-1], prior + step[:-1].T
+        Z = self.Z[:, :0] if np.isinf(penalty) else self.Z
+        ridge = np.append(np.full(Z.shape[1], max(penalty, _LEAST_PENALTY)), pull)
+        step = self._step(Z, value + self.Z @ prior.T, ridge)
+        return value + step[-1], prior if np.isinf(penalty) else prior + step[:-1].T
 
     def _step(self, Z, logits, ridge):
         """The step of a model, the value last; shape (p + 1, n_classes).

@@ -170,7 +170,6 @@ def with_models(tree, data, models, *, nodes=None, penalty=0, clip=True):
     raw = np.zeros((tree.n_leaves, tree.n_outputs, tree.n_features))
     raw[:, :, data.features] = slopes / data.scale
     values = values - raw[:, :, data.features] @ data.center
-    ranges = models.ranges[nodes] if clip else None
-    if ranges is not None and np.isinf(ranges).all():
-        ranges = None
-    return tree.replace(values=values, slopes=raw, ranges=ranges)
+    ranges = models.ranges[nodes]
+    is_clipped = clip and not np.isinf(ranges).all()
+    return tree.replace(values=values, slopes=raw, ranges=ranges if is_clipped else None)

@@ -54,11 +54,6 @@ class Sums:
             total = sums if total is None else total + sums
         return total
 
-    @classmethod
-    def of_nodes(cls, nodes):
-        """The sums of several nodes."""
-        return cls(np.array([sums.products for sums in nodes]), nodes[0].n_outputs)
-
     def __add__(self, other):
         return Sums(self.products + other.products, self.n_outputs)
 

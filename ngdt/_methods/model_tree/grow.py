@@ -114,7 +114,8 @@ def _split(branch, problem, data, random, penalty):
     branch.split = feature, middle if middle < above else below
     models = _models(branch, order[feature, n_left:], Z, y, weight, penalty)
     if samples is branch.samples:
-        is_right = _right_side(order, feature, n_left)
+        is_right = np.zeros(n, bool)
+        is_right[order[feature, n_left:]] = True
         orders = divide(order, is_right)
     else:
         column = problem.X[:, [data.features[feature]]]
@@ -126,13 +127,6 @@ def _split(branch, problem, data, random, penalty):
             (~is_right, is_right), models, orders, strict=True)]
     branch.order = None
     return True
-
-
-def _right_side(order, feature, n_left):
-    """Mask of the samples on the right of a split."""
-    is_right = np.zeros(order.shape[1], bool)
-    is_right[order[feature, n_left:]] = True
-    return is_right
 
 
 def _best_split(node, slope, columns, order, penalty, least, limit, n_jobs=1):
@@ -212,7 +206,8 @@ def _drawn(value, sums, branch):
 
 def _fit(nodes, prior, penalty):
     """Value and slopes of the model of each of some nodes."""
-    z, y, products, zy, _ = Sums.of_nodes(nodes).centered()
+    sums = Sums(np.array([each.products for each in nodes]), nodes[0].n_outputs)
+    z, y, products, zy, _ = sums.centered()
     step = np.linalg.solve(products + penalty * np.eye(len(prior.T)), zy - products @ prior.T)
     slopes = prior + step.transpose(0, 2, 1)
     return y - (slopes @ z[..., None])[..., 0], slopes

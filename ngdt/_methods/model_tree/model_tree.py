@@ -156,7 +156,7 @@ class _Grown:
     problem : Problem
     params : ModelTree
     growth : float or None
-        Penalty with which a regression tree is grown.
+        Penalty with which a regression tree is grown; None for classes.
     """
 
     def __init__(self, problem, params, growth):
@@ -170,7 +170,8 @@ class _Grown:
             (_CLASS_ALPHAS, _CLASS_PENALTIES) if classes else (_ALPHAS, _PENALTIES))
         samples = problem.training_samples
         self._unit = 1.0 if classes else self._squared_error_of_mean(samples)
-        self.tree = _greedy(problem) if classes else grow(problem, self.data, growth)
+        self.tree = grow(problem, self.data, growth) if growth else InfoGain().initialize(
+            problem.replace(min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))
         if by_path:
             linear = LinearLeaves(features="path")
             self.data = ScaledSamples(problem, linear.used_features(self.tree, problem))
@@ -248,9 +249,3 @@ def _max_depth(problem):
         return problem.max_depth
     largest = _FEW_DEPTH if len(problem.training_samples) < _MANY_SAMPLES else _MANY_DEPTH
     return largest if problem.max_depth is None else min(problem.max_depth, largest)
-
-
-def _greedy(problem):
-    """Tree for classes, before it is pruned."""
-    return InfoGain().initialize(problem.replace(
-        min_samples_leaf=max(problem.min_samples_leaf, MIN_SAMPLES_LEAF)))
