@@ -116,11 +116,10 @@ class SGDRun:
         self.batch_size = int(min(params.batch_size, len(self.training_samples)))
         self.n_steps = -(-len(self.training_samples) // self.batch_size)
         self.epochs = number_of_epochs(params, self.n_steps, problem.X.shape[1])
-        learning_rate = params.learning_rate
-        if learning_rate == "auto":
-            learning_rate = 0.1 if problem.loss.is_classifier else 0.03
-        self.rate = learning_rate * np.sqrt(self.nu)
-        self.leaf_rate = self._leaf_rate()
+        auto_rate, auto_leaf_rate = (0.1, 10.0) if problem.loss.is_classifier else (0.03, 1.0)
+        rate, leaf_rate = params.learning_rate, params.leaf_learning_rate
+        self.rate = (auto_rate if rate == "auto" else rate) * np.sqrt(self.nu)
+        self.leaf_rate = auto_leaf_rate if leaf_rate == "auto" else float(leaf_rate)
         self.trainer = trainer_of(params, tree, problem, space, self.nu, self.batch_size)
         self.progress = Progress(params, problem, self.epochs)
         self.best = None
@@ -132,11 +131,6 @@ class SGDRun:
         largest = problem.loss.extremes(self.tree.values, problem.y[samples])[1]
         # Weight vectors of norm sqrt(nu) must fit float32, even if all samples are equal.
         return float(np.clip((2.0 * largest.mean() / spread) ** 2, TINY, 1.0 / TINY))
-
-    def _leaf_rate(self):
-        if self.params.leaf_learning_rate == "auto":
-            return 10.0 if self.problem.loss.is_classifier else 1.0
-        return float(self.params.leaf_learning_rate)
 
     def shrink_weights(self):
         """Shrink the weight vectors until almost all samples that can have a gradient have one."""
