@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
 from ngdt._core.samples cimport Sample, Samples
-from ngdt._methods.tao.newton cimport NewtonFit, PenalisedLoss, hinge_curvature
+from ngdt._methods.tao.newton cimport NewtonFit, PenalisedLoss, hinge_curvature, stored
 
 cdef extern from "dot.h" nogil:
     double ngdt_dense_f64_f64(
@@ -196,22 +196,18 @@ cdef class _CoordinateDescent(WorkingSetFit):
         cdef bint is_float32 = self.F.data.is_float32
         cdef int k, a = self.size
         cdef Py_ssize_t e, j
-        cdef double value
         if x.indices == NULL:
             for k in range(a - 1):
                 j = self.working[k]
-                value = (<const float *> x.values)[j] if is_float32 else (
-                    <const double *> x.values)[j]
-                out[k] = factor * (value - self.F.center[j]) * self.F.inverse[j]
+                out[k] = factor * (stored(&x, j, is_float32) - self.F.center[j]) * (
+                    self.F.inverse[j])
         else:
             memset(out, 0, a * sizeof(double))
             for e in range(x.n):
                 j = x.indices[e]
                 k = self.place[j]
                 if k >= 0:
-                    value = (<const float *> x.values)[e] if is_float32 else (
-                        <const double *> x.values)[e]
-                    out[k] += factor * value * self.F.inverse[j]
+                    out[k] += factor * stored(&x, e, is_float32) * self.F.inverse[j]
         out[a - 1] = factor
 
     cdef void _add_chunk(self, int n) noexcept nogil:
@@ -295,15 +291,13 @@ cdef class SparseDescent(WorkingSetFit):
         """Write the values, which moves each start to where it belongs."""
         cdef Sample x
         cdef Py_ssize_t i, e, j, at
-        cdef double value
         for i in range(self.n_samples):
             x = self.F.data.get(self.samples[i])
             for e in range(x.n):
                 j = x.indices[e]
-                value = (<const float *> x.values)[e] if self.F.data.is_float32 else (
-                    <const double *> x.values)[e]
                 at = self.start[j + 1]
-                self.place[at], self.value[at] = <int32_t> i, value * self.F.inverse[j]
+                self.place[at] = <int32_t> i
+                self.value[at] = stored(&x, e, self.F.data.is_float32) * self.F.inverse[j]
                 self.start[j + 1] += 1
 
     cdef void find_goal(self) noexcept nogil:

@@ -3,6 +3,11 @@ from libc.stdint cimport int32_t
 from ngdt._core.samples cimport Sample, Samples
 
 
+cdef inline double stored(const Sample *x, Py_ssize_t e, bint is_float32) noexcept nogil:
+    """A stored value of a sample."""
+    return (<const float *> x.values)[e] if is_float32 else (<const double *> x.values)[e]
+
+
 cdef inline double hinge(double margin) noexcept nogil:
     """The loss of a margin y f: the squared hinge."""
     return (1.0 - margin) * (1.0 - margin) if margin < 1.0 else 0.0
