@@ -216,6 +216,6 @@ def default_rate(loss, n_features):
     return (_RATE if loss.is_classifier else _REGRESSION_RATE) / np.sqrt(n_features)
 
 
-def default_decay(problem, leaf="constant"):
+def default_decay(problem, leaf):
     """Share of the weights that the first step removes."""
     return _DECAY if leaf == "linear" or np.ptp(problem.scaling.scale) == 0 else _DECAY / 2

@@ -22,14 +22,12 @@ from libc.string cimport memset
 
 from ngdt._core.samples cimport Sample
 from ngdt._core.threads cimport MiniBatchLoop, Step, Worker
-from ngdt._methods.soft.leaf_model cimport ngdt_adam
-from ngdt._methods.soft.routing cimport CSRRouting, Routing
+from ngdt._methods.soft.leaf_model cimport ngdt_adam, ngdt_adam_step
+from ngdt._methods.soft.routing cimport CSRRouting, Routing, ngdt_axpy_f32
 
 cdef extern from "soft.h" nogil:
     unsigned int ngdt_flush_tiny() noexcept
     void ngdt_keep_tiny(unsigned int mode) noexcept
-    void ngdt_adam_step(const ngdt_adam *adam, const float *gradient, Py_ssize_t n, float *w,
-                        float *first, float *second) noexcept
     ctypedef struct ngdt_wait:
         float keep
         float rate
@@ -40,8 +38,6 @@ cdef extern from "soft.h" nogil:
                         float *second) noexcept
 
 cdef extern from "dot.h" nogil:
-    void ngdt_axpy_f32(
-        float a, const float *x, const int *indices, Py_ssize_t n, float *w) noexcept
     void ngdt_scale_f32(float a, Py_ssize_t n, float *w) noexcept
 
 CHUNK = 128     # samples that are routed together: they fit the cache, and fill BLAS

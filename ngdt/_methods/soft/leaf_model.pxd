@@ -7,6 +7,8 @@ cdef extern from "soft.h" nogil:
         float beta1
         float beta2
         float epsilon
+    void ngdt_adam_step(const ngdt_adam *adam, const float *gradient, Py_ssize_t n, float *w,
+                        float *first, float *second) noexcept
 
 
 cdef class LeafModel:

@@ -36,8 +36,6 @@ cdef extern from "soft.h" nogil:
     void ngdt_subtract_huber(float limit, const float *e, Py_ssize_t n, float *out) noexcept
     float ngdt_huber_gradient(
         float limit, const float *grad_value, Py_ssize_t n, float *e) noexcept
-    void ngdt_adam_step(const ngdt_adam *adam, const float *gradient, Py_ssize_t n, float *w,
-                        float *first, float *second) noexcept
 
 cdef enum:
     SLOTS_PER_PASS = 128    # slots whose residuals fit the stack

@@ -2,6 +2,10 @@ from ngdt._core.samples cimport Sample, Samples, Standardizer
 from ngdt._core.search cimport Topology
 from ngdt._methods.soft.leaf_model cimport LeafModel
 
+cdef extern from "dot.h" nogil:
+    void ngdt_axpy_f32(
+        float a, const float *x, const int *indices, Py_ssize_t n, float *w) noexcept
+
 
 cdef class Routing:
     # Soft routing of a mini-batch down a tree, and the way back up.

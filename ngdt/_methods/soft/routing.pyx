@@ -32,8 +32,6 @@ from ngdt._core.search cimport Topology
 from ngdt._methods.soft.leaf_model cimport LeafModel
 
 cdef extern from "dot.h" nogil:
-    void ngdt_axpy_f32(
-        float a, const float *x, const int *indices, Py_ssize_t n, float *w) noexcept
     void ngdt_rows_times_f32(
         const float *x, Py_ssize_t stride, const int32_t *row, Py_ssize_t n, const float *w,
         Py_ssize_t p, float offset, float *out) noexcept

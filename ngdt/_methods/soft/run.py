@@ -197,10 +197,18 @@ class SoftRun:
         return mask
 
     def _leaf_model(self):
-        if self.schedule.leaf_rate is not None:
-            return self._loss_leaves()
-        return Categorical(softmax(self.tree.values, axis=1).astype(np.float32), self.problem.y,
-                           *self._prior(), self.schedule.batch_size)
+        problem, schedule, values = self.problem, self.schedule, self.tree.values
+        if schedule.leaf_rate is None:
+            return Categorical(softmax(values, axis=1).astype(np.float32), problem.y,
+                               *self._prior(), schedule.batch_size)
+        n_slopes = problem.X.shape[1] if schedule.is_linear else 0
+        parameters = np.zeros((values.size, n_slopes + 1), dtype=np.float32)
+        parameters[:, -1] = values.ravel()
+        # With the squared loss, outliers would direct the splits.
+        loss = HuberLoss(_HUBER_LIMIT) if problem.loss.is_squared else problem.loss
+        return LossLeaves(
+            parameters, problem.y, loss, schedule.slope_penalty / len(self.samples),
+            schedule.batch_size)
 
     def _prior(self):
         """Share of each class in all samples, and its weight in a leaf, as a share of them."""
@@ -210,17 +218,6 @@ class SoftRun:
         prior = np.bincount(
             problem.y[samples, 0].astype(np.intp), weights=share, minlength=problem.n_outputs)
         return prior, self.schedule.pseudo_count / len(samples)
-
-    def _loss_leaves(self):
-        problem, schedule = self.problem, self.schedule
-        n_slopes = problem.X.shape[1] if schedule.is_linear else 0
-        parameters = np.zeros((self.tree.values.size, n_slopes + 1), dtype=np.float32)
-        parameters[:, -1] = self.tree.values.ravel()
-        # With the squared loss, outliers would direct the splits.
-        loss = HuberLoss(_HUBER_LIMIT) if problem.loss.is_squared else problem.loss
-        return LossLeaves(
-            parameters, problem.y, loss, schedule.slope_penalty / len(self.samples),
-            schedule.batch_size)
 
     def train(self):
         epochs = self.schedule.epochs
