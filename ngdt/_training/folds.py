@@ -57,16 +57,7 @@ def hold_out(sample_weight, fraction, labels, seed, groups=None):
 
 
 def strata_of(problem):
-    """Class of each sample, by which samples are divided; None for regression.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    ndarray of int, shape (n_samples,), or None
-    """
+    """Class of each sample, by which samples are divided; None for regression."""
     return problem.y[:, 0].astype(np.intp) if problem.loss.is_classifier else None
 
 
@@ -91,17 +82,7 @@ def numbered_groups(problem, samples):
 
 
 def problem_without(problem, samples):
-    """The problem without some of its training and validation samples.
-
-    Parameters
-    ----------
-    problem : Problem
-    samples : ndarray of int
-
-    Returns
-    -------
-    Problem
-    """
+    """The problem without some of its training and validation samples."""
     def without(weight):
         if weight is None:
             return None

@@ -31,16 +31,7 @@ class TrainingResult:
 
 
 def empty_history(optimizers):
-    """A history with the columns of all optimizers.
-
-    Parameters
-    ----------
-    optimizers : sequence of Optimizer
-
-    Returns
-    -------
-    dict of lists
-    """
+    """A history with the columns of all optimizers."""
     return {name: [] for name in (
         "optimizer", *(name for optimizer in optimizers for name in optimizer.metrics))}
 

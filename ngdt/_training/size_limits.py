@@ -87,18 +87,7 @@ def subtree_within_limits(tree, problem, at_leaves):
 
 
 def collapsed(tree, problem, is_leaf):
-    """A tree within all limits with some nodes turned into leaves, which are fitted.
-
-    Parameters
-    ----------
-    tree : Tree
-    problem : Problem
-    is_leaf : ndarray of bool, shape (n_internal,)
-
-    Returns
-    -------
-    Tree
-    """
+    """A tree within all limits with some nodes turned into leaves, which are fitted."""
     small = collapse(
         tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None]), is_leaf)
     return _with_values(small, tree, problem)
@@ -121,17 +110,7 @@ def training_error(tree, problem):
 
 
 def sequence_of(tree, problem):
-    """The subtrees of minimal cost-complexity pruning.
-
-    Parameters
-    ----------
-    tree : Tree
-    problem : Problem
-
-    Returns
-    -------
-    PruningSequence
-    """
+    """The subtrees of minimal cost-complexity pruning."""
     return pruning_sequence(tree, *_reached(tree, problem))
 
 

@@ -94,12 +94,7 @@ class InfoGain(Initializer):
 
 
 class RefinedSplitter:
-    """Base class of split strategies that refine the split that a splitter finds.
-
-    Parameters
-    ----------
-    problem : Problem
-    """
+    """Base class of split strategies that refine the split that a splitter finds."""
 
     def __init__(self, problem):
         self.splitter, self.weight = problem.splitter, problem.sample_weight

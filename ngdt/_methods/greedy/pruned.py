@@ -189,13 +189,7 @@ def _larger(best, error, square, weight):
 
 
 class _Subtrees:
-    """The tree of an initializer within the limits of a problem, and all its subtrees.
-
-    Parameters
-    ----------
-    problem : Problem
-    init : Initializer
-    """
+    """The tree of an initializer within the limits of a problem, and all its subtrees."""
 
     def __init__(self, problem, init):
         self.problem, self.tree = problem, enforce_limits(init.initialize(problem), problem)

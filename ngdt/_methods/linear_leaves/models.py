@@ -14,12 +14,7 @@ from ngdt.losses import LogLoss
 
 
 def node_type(loss):
-    """The class that fits models of nodes: `RidgeNode`, `LogisticNode`, None for other losses.
-
-    Parameters
-    ----------
-    loss : Loss
-    """
+    """The class that fits models of nodes: `RidgeNode`, `LogisticNode`, None for other losses."""
     if loss.is_squared:
         return RidgeNode
     return LogisticNode if type(loss) is LogLoss else None

@@ -75,16 +75,7 @@ class RandomComplete(Initializer):
 
 
 def default_depth(problem):
-    """Default depth of a tree for a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    int
-    """
+    """Default depth of a tree for a problem."""
     classes = problem.n_outputs if problem.loss.is_classifier else 1
     n_samples = np.count_nonzero(problem.sample_weight)
     return max(_DEFAULT_DEPTH, round(np.log2(min(_LEAVES_PER_CLASS * classes, n_samples))))

@@ -228,17 +228,7 @@ class SGDRun:
 
 
 def number_of_epochs(params, n_steps, n_features):
-    """Number of epochs of so many steps.
-
-    Parameters
-    ----------
-    params : SGD
-    n_steps, n_features : int
-
-    Returns
-    -------
-    int
-    """
+    """Number of epochs of so many steps."""
     if params.epochs != "auto":
         return int(params.epochs)
     steps = max(_MIN_STEPS, _STEPS_PER_FEATURE * n_features)

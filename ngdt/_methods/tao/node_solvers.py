@@ -54,13 +54,7 @@ _PENALTY = {"l1": abs, "l2": lambda weights: 0.5 * weights * weights}
 
 
 class NewtonSolver:
-    """Linear splits by `LinearSolver`, which lowers the penalised loss of the present split.
-
-    Parameters
-    ----------
-    params : TAO
-    problem : Problem
-    """
+    """Linear splits by `LinearSolver`, which lowers the penalised loss of the present split."""
 
     def __init__(self, params, problem):
         self.scaling, self.X, self.is_sparse = problem.scaling, problem.X, problem.data.is_sparse

@@ -45,15 +45,6 @@ def with_unit_norm(tree, scale):
     """The tree with weight vectors of norm 1 in scaled space, or zero.
 
     Those of an initial tree are of any size, and would make the result depend on the units of X.
-
-    Parameters
-    ----------
-    tree : Tree
-    scale : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    Tree
     """
     weights = tree.weights
     with np.errstate(over="ignore"):
@@ -66,16 +57,7 @@ def with_unit_norm(tree, scale):
 
 
 def compact_weights(weights):
-    """The weights, dense or sparse, whichever is faster in products.
-
-    Parameters
-    ----------
-    weights : ndarray or CSR array of shape (n_internal, n_features)
-
-    Returns
-    -------
-    ndarray or CSR array of shape (n_internal, n_features)
-    """
+    """The weights, dense or sparse, whichever is faster in products."""
     size = math.prod(weights.shape)
     n_nonzero = weights.count_nonzero() if sparse.issparse(weights) else np.count_nonzero(weights)
     if size > _MAX_SMALL and sparse_is_faster(n_nonzero, size):
@@ -84,17 +66,7 @@ def compact_weights(weights):
 
 
 def dense_vector(weights, node):
-    """The weight vector of a node as an array, which may be a view.
-
-    Parameters
-    ----------
-    weights : ndarray or CSR array
-    node : int
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-    """
+    """The weight vector of a node as an array, which may be a view."""
     if not sparse.issparse(weights):
         return weights[node]
     vector, stored = np.zeros(weights.shape[1]), slice(*weights.indptr[node:node + 2])
