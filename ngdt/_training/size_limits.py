@@ -41,8 +41,8 @@ def enforce_limits(tree, problem):
             enforce_limits(straighten(tree, problem), free), problem))
 
     def at_leaves(tree):
-        reached = _reached(tree, problem)
-        return np.bincount(reached[0], minlength=tree.n_leaves), reached
+        found = reached(tree, problem)
+        return np.bincount(found[0], minlength=tree.n_leaves), found
 
     # The values of these leaves are their ids in the given tree.
     numbered = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
@@ -71,12 +71,12 @@ def subtree_within_limits(tree, problem, at_leaves):
     """
     small = tree
     while True:
-        count, reached = at_leaves(small)
+        count, found = at_leaves(small)
         keep = large_leaves(small, count, problem.min_samples_leaf)
         if keep.all():
             break
         small = keep_reached(small, keep)
-    small = collapse(small, forbidden_splits(small, problem, count, reached))
+    small = collapse(small, forbidden_splits(small, problem, count, found))
     if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
         error = node_errors(small, *at_leaves(small)[1])
         small = prune_to_size(small, error, problem.max_leaf_nodes)
@@ -93,28 +93,12 @@ def collapsed(tree, problem, is_leaf):
     return _with_values(small, tree, problem)
 
 
-def training_error(tree, problem):
-    """Error of each node as a leaf, then of each leaf, with their best values.
-
-    Parameters
-    ----------
-    tree : Tree
-    problem : Problem
-
-    Returns
-    -------
-    ndarray of shape (n_internal + n_leaves,)
-        Weight of the misclassified samples, or the sum of their losses.
-    """
-    return node_errors(tree, *_reached(tree, problem))
-
-
 def sequence_of(tree, problem):
     """The subtrees of minimal cost-complexity pruning."""
-    return pruning_sequence(tree, *_reached(tree, problem))
+    return pruning_sequence(tree, *reached(tree, problem))
 
 
-def _reached(tree, problem):
+def reached(tree, problem):
     """Leaf, target and weight of training and validation samples, and the loss."""
     samples, weight = _present(problem)
     return problem.apply(tree, samples), problem.y[samples], weight[samples], problem.loss
@@ -156,7 +140,7 @@ def large_leaves(tree, count, min_samples_leaf):
     return keep
 
 
-def forbidden_splits(tree, problem, count, reached):
+def forbidden_splits(tree, problem, count, found):
     """Mask of the nodes with too few samples to be split, or a split with too small a gain.
 
     Parameters
@@ -166,8 +150,8 @@ def forbidden_splits(tree, problem, count, reached):
         Its limits.
     count : ndarray of int, shape (n_leaves,)
         Number of samples of each leaf.
-    reached : tuple
-        Leaf, target and weight of each sample, and the loss, as `node_impurities` takes them.
+    found : tuple
+        As `reached` returns it.
 
     Returns
     -------
@@ -178,9 +162,9 @@ def forbidden_splits(tree, problem, count, reached):
     if problem.min_samples_split > 2:
         forbidden |= sums_below(tree, count)[:m] < problem.min_samples_split
     if problem.min_impurity_decrease > 0:
-        impurity = node_impurities(tree, *reached)
+        impurity = node_impurities(tree, *found)
         decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)
-        least = problem.min_impurity_decrease * reached[2].sum()
+        least = problem.min_impurity_decrease * found[2].sum()
         forbidden |= decrease * (1 + 1e-10) < least
     return forbidden
 

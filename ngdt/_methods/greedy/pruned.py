@@ -10,7 +10,7 @@ from ngdt._methods.greedy.info_gain import InfoGain
 from ngdt._methods.initializer import Initializer
 from ngdt._training.choice import Fold, Score, least
 from ngdt._training.folds import pruning_folds
-from ngdt._training.size_limits import collapsed, enforce_limits
+from ngdt._training.size_limits import collapsed, enforce_limits, reached
 from ngdt._util.stopped import Stopped
 from ngdt.pruning._sequence import pruning_sequence
 
@@ -193,9 +193,7 @@ class _Subtrees:
 
     def __init__(self, problem, init):
         self.problem, self.tree = problem, enforce_limits(init.initialize(problem), problem)
-        samples = problem.training_samples
-        self.reached = (problem.apply(self.tree, samples), problem.y[samples],
-                        problem.sample_weight[samples], problem.loss)
+        self.reached = reached(self.tree, problem)
         self.sequence = pruning_sequence(self.tree, *self.reached)
 
     def totals(self, samples, weight, ccp_alphas):
