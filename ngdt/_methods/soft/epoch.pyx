@@ -148,7 +148,9 @@ cdef class SoftTrainer(MiniBatchLoop):
 
     def refit(self):
         """The M-step of all leaves, where steps do not take it."""
-        self.model.fit_all()
+        cdef int leaf
+        for leaf in range(self.model.n_leaves):
+            self.model.m_step(leaf)
 
     cdef void run(self, Worker worker) noexcept nogil:
         cdef unsigned int mode = ngdt_flush_tiny()

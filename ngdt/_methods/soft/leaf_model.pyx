@@ -75,11 +75,6 @@ cdef class LeafModel:
     cdef void m_step(self, int leaf) noexcept nogil:
         """The parameters that fit the running means best."""
 
-    def fit_all(self):
-        cdef int leaf
-        for leaf in range(self.n_leaves):
-            self.m_step(leaf)
-
     @property
     def arrays(self):
         """Trainable parameters."""
