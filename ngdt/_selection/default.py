@@ -26,7 +26,7 @@ from ngdt._training.result import TrainingResult
 from ngdt._training.size_limits import enforce_limits
 from ngdt._util.stopped import Stopped
 from ngdt._util.warn import warn
-from ngdt.initializers import InfoGain, ModelTree
+from ngdt.initializers import ModelTree
 
 _PRUNED, _SINGLE_LEAF = candidate("pruned", "pruned"), candidate("single leaf", SingleLeaf())
 # The baseline is kept if one of these wins, which are not trained.
@@ -262,8 +262,7 @@ class _GreedyTrees:
 
     @cached_property
     def pruned(self):
-        found = CrossValidatedPruning(
-            self.problem, InfoGain(), self.folds, self.share, min(1, len(self.folds)))
+        found = CrossValidatedPruning(self.problem, self.folds, self.share, min(1, len(self.folds)))
         del self.folds[found.n_folds:]      # there is no time for more
         return found
 
@@ -272,7 +271,7 @@ class _GreedyTrees:
         if self.pruned.depth <= policy.MAX_TRAINED_DEPTH:
             return self.pruned.initial
         limited = self.problem.replace(max_depth=policy.MAX_TRAINED_DEPTH)
-        return CrossValidatedPruning(limited, InfoGain(), self.folds, self.share).initial
+        return CrossValidatedPruning(limited, self.folds, self.share).initial
 
     @cached_property
     def model(self):

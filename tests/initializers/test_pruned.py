@@ -12,7 +12,7 @@ from ngdt._methods.greedy.pruned import CrossValidatedPruning
 from ngdt._training.choice import Fold
 from ngdt._training.folds import fold_samples
 from ngdt._training.size_limits import enforce_limits, sequence_of
-from ngdt.initializers import InfoGain, Pruned, RandomOblique
+from ngdt.initializers import InfoGain, Pruned
 from ngdt.losses import LogLoss, SquaredLoss
 
 
@@ -50,11 +50,11 @@ def candidates_of(tree, problem):
     return [*np.sqrt(alphas[:-1] * alphas[1:]), np.inf]
 
 
-def errors_one_by_one(problem, init, folds, alphas):
+def errors_one_by_one(problem, folds, alphas):
     """Weighted errors, and squared errors, on the folds for each alpha: one pruned tree each."""
     errors, squares = np.zeros((2, len(alphas)))
     for part, test in zip(without(problem, folds), folds, strict=True):
-        tree, weight = init.initialize(part.problem), problem.sample_weight[test]
+        tree, weight = InfoGain().initialize(part.problem), problem.sample_weight[test]
         for k, alpha in enumerate(alphas):
             pruned = enforce_limits(tree, part.problem.replace(ccp_alpha=alpha))
             errors[k] += weight @ problem.errors(pruned, test)
@@ -79,25 +79,24 @@ def best_of(errors, squares, problem, folds):
 
 
 @pytest.mark.parametrize("n_folds", [1, 4])
-@pytest.mark.parametrize("init", [InfoGain(), RandomOblique(5)], ids=str)
 @pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 4, "max_leaf_nodes": 12}], ids=str)
 @pytest.mark.parametrize(("name", "loss"), [
     ("wine", LogLoss()), ("diabetes", SquaredLoss()), *in_nightly([("cancer", LogLoss())])],
     ids=str)
-def test_the_choice_is_that_of_the_definition(name, loss, limits, init, n_folds):
+def test_the_choice_is_that_of_the_definition(name, loss, limits, n_folds):
     X, y, weight = data(name)
     problem = make_problem(X, y, loss, weight, max_depth=5, **limits)
     folds = folds_of(problem, 4)[:n_folds]
-    tree = init.initialize(problem)
+    tree = InfoGain().initialize(problem)
     alphas = candidates_of(tree, problem)
     if n_folds == 1:
         weight = problem.sample_weight.copy()
         weight[folds[0]] = 0.0
         part = problem.replace(sample_weight=weight)
-        alphas = candidates_of(init.initialize(part), part)
-    expected, squares = errors_one_by_one(problem, init, folds, alphas)
+        alphas = candidates_of(InfoGain().initialize(part), part)
+    expected, squares = errors_one_by_one(problem, folds, alphas)
     best = best_of(expected, squares, problem, folds)
-    pruning = CrossValidatedPruning(problem, init, without(problem, folds))
+    pruning = CrossValidatedPruning(problem, without(problem, folds))
     assert_allclose(pruning.ccp_alpha, alphas[best])
     assert pruning.tree == enforce_limits(tree, problem.replace(ccp_alpha=pruning.ccp_alpha))
     errors = sum(problem.sample_weight[test] @ problem.errors(pruning.fold_tree(k), test)
@@ -119,8 +118,8 @@ def test_the_choice_of_an_initial_tree_is_the_same_among_those_with_a_split(n_fo
     alphas = [alpha for alpha in candidates_of(trees[-1], wholes[-1]) if all(
         enforce_limits(tree, whole.replace(ccp_alpha=alpha)).n_leaves > 1
         for tree, whole in zip(trees, wholes, strict=True))]
-    found = errors_one_by_one(problem, InfoGain(), folds, alphas)
-    pruning = CrossValidatedPruning(problem, InfoGain(), without(problem, folds))
+    found = errors_one_by_one(problem, folds, alphas)
+    pruning = CrossValidatedPruning(problem, without(problem, folds))
     assert_allclose(pruning.initial_alpha, alphas[best_of(*found, problem, folds)])
 
 
@@ -145,7 +144,7 @@ def test_errors_are_those_of_pruned_trees_of_scikit_learn(name, loss, theirs):
             theirs.fit(X[training], y[training])
             wrong = theirs.predict(X[test]) - y[test]
             total[k] += (wrong != 0).sum() if loss.is_classifier else (wrong**2).sum()
-    ccp_alpha = CrossValidatedPruning(problem, InfoGain(), without(problem, folds)).ccp_alpha
+    ccp_alpha = CrossValidatedPruning(problem, without(problem, folds)).ccp_alpha
     # Of equal splits, scikit-learn takes another one, which matters for few samples of the folds.
     near = np.argmin(np.abs(np.log(np.maximum(alphas, 1e-9) / max(ccp_alpha, 1e-9))))
     assert total[near] <= total.min() * 1.1
@@ -195,12 +194,11 @@ def test_an_initial_tree_keeps_a_split(loss):
     random = np.random.default_rng(1)
     X, y = random.normal(size=(300, 3)), (random.random(300) < 0.2).astype(int)
     problem = make_problem(X, y, loss, max_depth=6)
-    pruning = CrossValidatedPruning(
-        problem, InfoGain(), without(problem, fold_samples(problem)))
+    pruning = CrossValidatedPruning(problem, without(problem, fold_samples(problem)))
     assert pruning.ccp_alpha > pruning.initial_alpha
     assert pruning.tree.n_leaves == 1
     trees = [pruning.initial.tree, *(pruning.initial.fold_tree(k) for k in range(3))]
     assert min(tree.n_leaves for tree in trees) > 1
     nothing = make_problem(np.ones((30, 1)), np.arange(30) % 2, loss)
-    assert CrossValidatedPruning(
-        nothing, InfoGain(), without(nothing, fold_samples(nothing))).initial.tree.n_leaves == 1
+    pruning = CrossValidatedPruning(nothing, without(nothing, fold_samples(nothing)))
+    assert pruning.initial.tree.n_leaves == 1

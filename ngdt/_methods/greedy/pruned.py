@@ -58,11 +58,11 @@ class Pruned(Initializer):
 
     def _initialize(self, problem):
         folds = [Fold.without(problem, samples) for samples in pruning_folds(problem)]
-        return CrossValidatedPruning(problem, InfoGain(), folds).tree
+        return CrossValidatedPruning(problem, folds).tree
 
 
 class CrossValidatedPruning:
-    """The tree of an initializer, and its trees without each fold, pruned with the same alpha.
+    """The tree of `InfoGain`, and its trees without each fold, pruned with the same alpha.
 
     The candidates for alpha are the subtrees of the tree for all training samples or, if there is
     one fold only, of the tree without that fold: the other one may not be needed then. Between the
@@ -73,7 +73,6 @@ class CrossValidatedPruning:
     ----------
     problem : Problem
         Its limits hold for all trees, except `ccp_alpha`. Validation samples are not used.
-    init : Initializer
     folds : list of Fold
         Of the same samples. Without folds, nothing is pruned.
     share : float or None
@@ -93,19 +92,17 @@ class CrossValidatedPruning:
         do anything with a single leaf.
     """
 
-    def __init__(self, problem, init, folds, share=None, min_folds=None):
+    def __init__(self, problem, folds, share=None, min_folds=None):
         # Only the pruned tree is to be monotone: the whole one has too many leaves for that.
         self.problem = problem.replace(
             validation_weight=None, ccp_alpha=0.0, directions=None, control=problem.control.quiet())
-        self.init, self._parts = init, []
+        self._parts = []
         # One tree for `initial` too, grown only if it is needed.
-        self._whole = cache(lambda: _Subtrees(self.problem, init))
+        self._whole = cache(lambda: _Subtrees(self.problem))
         try:
-            for part in self._grow(
-                    folds, share, len(folds) if min_folds is None else min_folds):
-                self._parts.append(part)
-            self.ccp_alpha, self.initial_alpha = self._choose(
-                self._parts, folds[:self.n_folds]) if folds else (0.0, 0.0)
+            self._grow(folds, share, len(folds) if min_folds is None else min_folds)
+            self.ccp_alpha, self.initial_alpha = (
+                self._choose(folds[:self.n_folds]) if folds else (0.0, 0.0))
         except KeyboardInterrupt as error:
             if not self._parts:
                 raise
@@ -119,16 +116,17 @@ class CrossValidatedPruning:
             begin = monotonic()
             phase = f"greedy tree without fold {k + 1} of {n}" if n > 1 else (
                 "greedy tree of some samples")
-            yield _Subtrees(fold.problem.replace(
+            self._parts.append(_Subtrees(fold.problem.replace(
                 max_depth=timed.max_depth, validation_weight=None, ccp_alpha=0.0, directions=None,
-                control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase)), self.init)
+                control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase))))
             # Another one, and that of all samples, take as long.
             if min_folds <= k + 1 < n and not self.problem.control.deadline.fits(
                     2.0 * (monotonic() - begin)):
                 break
 
-    def _choose(self, parts, folds):
+    def _choose(self, folds):
         """Choose `ccp_alpha` and `initial_alpha`."""
+        parts = self._parts
         subtrees = parts[0] if len(folds) == 1 else self._whole()
         alphas = np.unique(subtrees.sequence.alphas)
         candidates = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
@@ -189,10 +187,10 @@ def _larger(best, error, square, weight):
 
 
 class _Subtrees:
-    """The tree of an initializer within the limits of a problem, and all its subtrees."""
+    """The greedy tree within the limits of a problem, and all its subtrees."""
 
-    def __init__(self, problem, init):
-        self.problem, self.tree = problem, enforce_limits(init.initialize(problem), problem)
+    def __init__(self, problem):
+        self.problem, self.tree = problem, enforce_limits(InfoGain().initialize(problem), problem)
         self.reached = reached(self.tree, problem)
         self.sequence = pruning_sequence(self.tree, *self.reached)
 
