@@ -105,7 +105,7 @@ class _FrankWolfe:
         self.X = self.scaling.transform(problem.X)
         self.program = Multilinear(tree, problem.y[:, 0].astype(np.intp), problem.sample_weight)
         self.planes = None      # weights and threshold of each node
-        self.best = np.inf, None
+        self.best = np.inf, tree
         self.progress = Progress(params, problem, params.max_iter)
 
     def run(self):
@@ -118,8 +118,7 @@ class _FrankWolfe:
                     break
             else:
                 self._training_error()   # of the planes after the last step
-        tree = self.tree if self.best[1] is None else self.best[1]
-        return self.progress.result(tree, converged=converged)
+        return self.progress.result(self.best[1], converged=converged)
 
     def _iterate(self, iteration):
         """Report metrics and change the planes; return whether training has converged."""
