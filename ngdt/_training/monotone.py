@@ -180,18 +180,13 @@ def _blocks_by_splits(quantity, weight, children, order):
             block[leaves], n_blocks = n_blocks, n_blocks + 1
             continue
         for part in (leaves[is_upper], leaves[~is_upper]):
-            present = {*(m + part).tolist()}
-            kept = [node for node in reversed(nodes) if _is_above(node, children, present)]
+            present, kept = {*(m + part).tolist()}, []
+            for node in reversed(nodes):    # those above a leaf of the part
+                if not present.isdisjoint(children[node]):
+                    present.add(node)
+                    kept.append(node)
             waiting.append((kept[::-1], part))
     return block
-
-
-def _is_above(node, children, present):
-    """Whether some of the present leaves are below a node, which is then present, too."""
-    is_above = children[node][0] in present or children[node][1] in present
-    if is_above:
-        present.add(node)
-    return is_above
 
 
 def _best_upper_set(nodes, total, children, order):
