@@ -14,7 +14,7 @@ from ngdt._training.monotone import against
 
 
 class NodeProblem(NamedTuple):
-    """A node to be fitted: a binary, weighted problem, and the leaves of its samples after it.
+    """A node to be fitted: a binary, weighted problem, and the leaves that its samples reach.
 
     Parameters
     ----------
