@@ -524,7 +524,7 @@ def test_tables_that_cannot_be_trained_on(text, message, mistake, folder):
 @pytest.mark.parametrize(("name", "content", "message"), [
     ("bad.csv.gz", b"a,y\n1,2\n", "Not a gzipped file"), ("bad.csv.xz", b"a,y\n1,2\n", "format"),
     ("bad.csv", "a,y\nR\xf6me,2\n".encode("latin-1"), "Convert it to UTF-8, or say by its name"),
-    ("bad.csv", gzip.compress(b"a,y\n1,2\n"), "how it is compressed, as in .csv.gz"),
+    ("bad.csv", gzip.compress(b"a,y\n1,2\n", mtime=0), "how it is compressed, as in .csv.gz"),
     ("bad.npz", {"X": np.zeros(3), "y": np.zeros(3)}, "X must have rows and columns, got an array"),
     ("bad.npz", {"X": np.zeros((3, 1)), "y": 1.0}, "X has 3 rows, but y is an array of shape ()")])
 def test_files_that_cannot_be_read_are_named(name, content, message, mistake, folder):
