@@ -57,8 +57,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         "random_complete", or an object (see :mod:`ngdt.initializers`); a :class:`Tree`; or a fitted
         ngdt tree or scikit-learn decision tree for the same features and targets. Cloning drops the
         fitted state of an estimator, so in a grid search pass a `Tree`. "auto" depends on the first
-        optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
-        all others and for none.
+        optimizer: "random_complete" for soft training, and "info_gain" for all others and for none.
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Improves the initial tree: a name, such as "ssgd", "sgd", "annealed" or "regrow", or an
         object (see :mod:`ngdt.optimizers`). A list is run in order. None keeps the initial tree, by

@@ -321,6 +321,6 @@ def forest_summary(forest):
             measure, write = f"Squared errors{of_classes}", format_number
         errors = [f"{write(error)} {name}" for name, error in tested.items()]
         sentences += [
-            "How many of each kind was chosen on held-out samples, such that their errors cancel.",
+            "The numbers of each kind were chosen on held-out samples.",
             _listed(f"{measure} of forests of one kind", errors), _OTHERWISE]
     return "\n".join(sentences)

@@ -25,11 +25,11 @@ FIRST_SHARE = 0.6
 
 
 class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, BaseEstimator):
-    """A forest, and a second one that is trained on what the first leaves over.
+    """Two forests: the second is trained on the out-of-bag errors of the first.
 
     The first forest predicts each training sample by the trees that did not draw it. The second is
-    trained on what these predictions miss, and the sum of both is the prediction. Where the second
-    does not lower the out-of-bag error, `estimator` with all trees takes the place of both. See
+    trained on what these predictions miss. The prediction is the sum of both. Where the second does
+    not lower the out-of-bag error, `estimator` with all trees takes the place of both. See
     :ref:`forests-boosting`.
 
     Parameters
@@ -53,8 +53,8 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         is an estimate that is too high rather than too low, since the targets of the second forest
         depend on the samples that it does not draw.
     feature_importances_ : ndarray of shape (n_features,)
-        Those of the forests, each weighted by how much it lowers the squared error. The sum is 1,
-        or 0 if no tree has splits.
+        Importances of the forests, weighted by how much each lowers the squared error. The sum is
+        1, or 0 if no tree has splits.
     n_features_in_ : int
         Number of features, that is of columns of X.
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -185,7 +185,7 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
             raise ValueError("warm_start of estimator must be False: all forests are trained anew")
         if forest.bootstrap is False and forest.max_samples is None:
             raise ValueError(
-                "the trees of estimator must draw samples, since the others tell what they miss: "
+                "the trees of estimator must draw samples, since the others tell what is missed: "
                 "use bootstrap='auto', or max_samples")
         return forest
 

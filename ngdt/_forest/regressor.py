@@ -45,8 +45,7 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
         `min_impurity_decrease`. 0 prunes nothing.
     init : str, Initializer, Tree or fitted estimator, default="auto"
         The initial tree of each tree, as for `ObliqueTreeRegressor`. "auto" depends on the first
-        optimizer: "random_complete" for soft training, "greedy_lp" for "gto", and "info_gain" for
-        all others and for none.
+        optimizer: "random_complete" for soft training, and "info_gain" for all others and for none.
     optimizer : str, Optimizer, list of these, or None, default="auto"
         Trains each tree from its initial tree: a name or an object (see :mod:`ngdt.optimizers`), or
         a list, which is run in order. None keeps the initial trees. "auto" lets several kinds of

@@ -284,7 +284,7 @@ def test_summary_of_forests():
     columns = {"candidate": ["a", "b", "c"], "error": [0.1, 0.2, np.nan], "n_trees": [3, 0, 0]}
     model.candidates_ = columns
     assert model.summary().endswith(
-        "\nHow many of each kind was chosen on held-out samples, such that their errors cancel.\n"
+        "\nThe numbers of each kind were chosen on held-out samples.\n"
         "Squared errors of the probabilities of forests of one kind:\n    0.1 a;\n    0.2 b."
         + OTHERWISE)
     regressor = ObliqueForestRegressor(2, init="random", optimizer=None).fit(*DIABETES)

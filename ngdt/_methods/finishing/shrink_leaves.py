@@ -15,7 +15,7 @@ class ShrinkLeaves(Optimizer):
     """Set leaf values to the best for the training samples, shrunk towards the ancestors' values.
 
     Use it as the last optimizer of a list, for regression. Other optimizers choose the leaf values
-    for their own objective, such as a bound on the loss; these are the values for the loss itself.
+    for their own objective, such as a bound on the loss; this one sets those for the loss itself.
     Shrinkage reduces the variance of leaves with few samples.
 
     Parameters

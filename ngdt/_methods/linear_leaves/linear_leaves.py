@@ -36,9 +36,9 @@ class LinearLeaves(Optimizer):
     """Make the leaves linear: a leaf predicts by weighted sums of the features.
 
     Use it as the last optimizer of a list, for the squared loss and the log loss. The splits stay.
-    Each node gets a linear model, from the root down, that is drawn to that of the node above: a
-    leaf with few samples predicts nearly as its parent would. For regression, the models are ridge
-    regressions, and predictions are clipped to the range of the targets in the leaf. For
+    From the root down, each node gets a linear model, which is shrunk towards the one of its
+    parent: a leaf with few samples predicts nearly as its parent would. For regression, the models
+    are ridge regressions, and predictions are clipped to the range of the targets in the leaf. For
     classification, they are logistic regressions. A tree without splits is one such regression.
 
     If the tree has linear leaves already, as `Annealed` makes them, the model of each leaf is drawn
