@@ -28,6 +28,8 @@ def places(node):
 def change_description(random, objects):
     """Change, delete, repeat or exchange some values of a description."""
     for _ in range(random.randint(1, 2)):
+        if not any(places(objects)):
+            return
         node, key = random.choice(list(places(objects)))
         action = random.choice(["junk", "delete", "copy", "nudge"])
         if action == "junk":

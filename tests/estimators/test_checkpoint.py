@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -263,6 +263,7 @@ def half_done():
 
 @settings(max_examples=3 * settings.default.max_examples)
 @given(number=st.integers(0, 2**64))
+@example(number=1680)   # a best tree, without samples that it was the best on
 @pytest.mark.filterwarnings("ignore:.*(overflow|invalid|divide):RuntimeWarning")
 def test_changed_checkpoints(number):
     random = Random(number)

@@ -184,7 +184,8 @@ class SGDRun:
                 raise ValueError("the assigned leaves are out of range")
             trainer.fixed_assignment = True
         self._keep_best()       # sets the present errors
-        self.best = state["best"]
+        if self.best is not None:
+            self.best = state["best"]
 
     def _is_renewal(self, epoch):
         if self.renew == "step":
