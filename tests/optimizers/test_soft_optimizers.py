@@ -500,7 +500,7 @@ def test_training_stays_finite(case, optimizer):
     for name, column in history.items():
         assert name == "validation" or np.isfinite(column).all()
     rows = np.flatnonzero(problem.sample_weight).astype(np.int32)
-    leaf = trained.apply_samples(Samples(problem.X), rows)
+    leaf = trained.apply_samples(Samples(problem.winsorized.X), rows)
     assert tree.n_internal == 0 or len(np.unique(leaf)) == trained.n_leaves
 
 
