@@ -184,7 +184,7 @@ class SGDRun:
                 raise ValueError("the assigned leaves are out of range")
             trainer.fixed_assignment = True
         self._keep_best()       # sets the present errors
-        if self.best is not None:
+        if self.best is not None:   # without validation samples, only a damaged file has one
             self.best = state["best"]
 
     def _is_renewal(self, epoch):
