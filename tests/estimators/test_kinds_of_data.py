@@ -1,5 +1,7 @@
 """Values of X and y of an unusual kind: a right answer, or an error that says what to do."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -133,7 +135,7 @@ def test_names_in_a_string_are_no_list_of_names():
 
 @pytest.mark.parametrize("make", [
     lambda values: np.array(values, dtype=object), list,
-    lambda values: pd.DataFrame(values, columns=["x0", "x1"])])
+    lambda values: pd.DataFrame(values, columns=["x0", "x1"], dtype=object)])
 def test_integers_beyond_floats_in_samples(make):
     given = make([[10**400, 1]] * 20)
     expected = "holds an integer beyond the largest float64"
@@ -161,7 +163,8 @@ def test_integers_that_no_float_is_equal_to(values, type_):
 
 
 @REGRESSORS
-@pytest.mark.parametrize("make", [list, lambda y: np.array(y, dtype=object), pd.Series])
+@pytest.mark.parametrize("make", [
+    list, partial(np.array, dtype=object), partial(pd.Series, dtype=object)])
 def test_integers_beyond_floats_in_targets(regressor, make):
     with pytest.raises(ValueError, match=r"^y holds an integer beyond the largest float64"):
         regressor.fit(X, make([10**400, 1] * 10))

@@ -80,7 +80,7 @@ def test_classification_trees_are_monotone(parameters):
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("form", [np.ascontiguousarray, sparse.csr_array])
 def test_the_splits_of_tao_rise_or_fall(penalty, form):
     X, y = diabetes()
     directions = np.array([DIABETES.get(name, 0) for name in X.columns], dtype=np.int8)

@@ -47,7 +47,7 @@ def make_data(n=300):
 
 
 X, LABELS, TARGETS, WEIGHT = make_data()
-TABLE = pd.DataFrame(X, columns=list("abcde"))
+TABLE = pd.DataFrame(X.copy(), columns=list("abcde"))     # pandas 2 would write into X
 TABLE["c"] = np.where(X[:, 2] > 0, "high", "low")
 TABLE.loc[X[:, 0] > 1.0, "a"] = np.nan
 
