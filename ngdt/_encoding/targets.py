@@ -108,10 +108,10 @@ class ClassTargets:
         ValueError
             If y contains an unknown label.
         """
-        check_classification_targets(y)
         found, targets = np.unique(y, return_inverse=True)
         unknown = np.setdiff1d(found, self.classes)
         if unknown.size:
+            check_classification_targets(y)
             raise ValueError(f"y contains the labels {unknown}, but the classes are {self.classes}")
         return np.searchsorted(self.classes, found)[targets]
 
