@@ -158,12 +158,12 @@ class ObliqueForest(TableEstimator):
         sampling = self._sampling(problem, run.fitted)
         run.fitted["candidates_"] = self.candidates_ if resume else {}
         if n_more:
-            growth = Growth(problem, run.fitted, run.tasks, lambda trees: self._attributes(
-                run.fitted, before + self._estimators(trees, run.fitted)))
+            growth = Growth(problem, run.fitted, run.tasks, lambda described: self._attributes(
+                run.fitted, before + self._estimators(described, run.fitted)))
             seeds = seeds_of(problem.random_state, n_more,
                              used={tree.random_state for tree in before})
             self._grow(growth, sampling, seeds, run.fitted)
-            before = before + self._estimators(growth.trees, run.fitted)
+            before = before + self._estimators(growth.described, run.fitted)
             run.interrupted, run.was_cut = growth.interrupted, growth.was_cut
         else:
             warn("Nothing was trained: with warm_start=True, raise n_estimators to add trees")
@@ -237,12 +237,8 @@ class ObliqueForest(TableEstimator):
             init = fitted["_targets"].scale_leaf_values(init, problem.loss)
         return candidate("", init, tuple(optimizers))
 
-    def _estimators(self, trees, fitted):
-        """The estimators of trained trees."""
-        return [self._tree(each.attributes, fitted) for each in trees]
-
-    def _tree(self, attributes, fitted):
-        """The estimator of a trained tree."""
+    def _estimators(self, described, fitted):
+        """The estimators of trees, of the fitted attributes of each and of the forest."""
         parameters = self.get_params(deep=False)
         parameters |= {
             "validation_fraction": None, "callback": None, "max_time": None, "checkpoint": None,
@@ -250,9 +246,11 @@ class ObliqueForest(TableEstimator):
         if self.class_weight == "balanced_subsample":
             parameters["class_weight"] = "balanced"
         names = self._tree_class._get_param_names()
-        tree = self._tree_class(**{name: parameters[name] for name in names})
-        vars(tree).update(self._columns() | fitted | attributes)
-        return tree
+        parameters, estimators = {name: parameters[name] for name in names}, []
+        for attributes in described:
+            estimators.append(self._tree_class(**parameters))
+            vars(estimators[-1]).update(self._columns() | fitted | attributes)
+        return estimators
 
     def _set_trees(self, fitted, trees):
         for name in _OPTIONAL & vars(self).keys():

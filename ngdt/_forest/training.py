@@ -105,12 +105,17 @@ class Growth:
     """The trees of a forest that have been trained so far.
 
     The problem, the attributes in `fitted` and the `FitTasks` are those of the forest, and
-    `attributes` returns the fitted attributes of a forest of some trees.
+    `attributes` returns the fitted attributes of a forest of some trees, given their own.
     """
 
     def __init__(self, problem, fitted, tasks, attributes):
         self.problem, self.fitted, self.tasks, self.attributes = problem, fitted, tasks, attributes
         self.trees, self.interrupted = [], False
+
+    @property
+    def described(self):
+        """The fitted attributes of each tree."""
+        return [tree.attributes for tree in self.trees]
 
     @property
     def was_cut(self):
@@ -139,7 +144,7 @@ class Growth:
                     self._add(tree, job.candidate)
                     control.checkpoint.add(job.key, tree.result)
                     job.activity.finish()
-                    if self.tasks.step(lambda: self.attributes(self.trees)):
+                    if self.tasks.step(lambda: self.attributes(self.described)):
                         deadline.stop()
                         stop.set()
         except KeyboardInterrupt:

@@ -56,8 +56,7 @@ class ForestFit:
         results = [
             TrainingResult(tree, history)
             for tree, history in zip(self._finished(trees), histories, strict=True)]
-        trees = [estimator._tree(attributes, self.data.fitted)
-                 for attributes in self._described(results)]
+        trees = estimator._estimators(self._described(results), self.data.fitted)
         self.fitted = estimator._attributes(self.data.fitted | {"candidates_": {}}, trees)
 
     def _draws(self, estimator):
