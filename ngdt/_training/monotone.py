@@ -1,5 +1,7 @@
 """Monotone trees: splits of one direction, and isotonic regression of the leaf values."""
 
+from functools import reduce
+
 import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
@@ -12,8 +14,6 @@ from ngdt._core.structure import child_ids
 _LEAST_WEIGHT = 1e-9
 # Number of leaves above which no climbs are looked for.
 _MANY_LEAVES = 500
-# Gain, as a share of what is summed, that rounding can explain.
-_TIE = 1e-12
 
 
 def against(effects, direction):
@@ -157,47 +157,15 @@ def _in_exact_order(values, children, kinds):
 
 
 def _blocks_by_splits(quantity, weight, children, order):
-    """Blocks of the isotonic regression over the order of splits, by partition.
+    """Blocks of the isotonic regression over the order of splits, from the leaves up.
 
-    A block is parted into an upper and a lower set if that lowers the error: into the upper set
-    with the largest sum of differences from the mean. The one below a split is that of its upper
-    side or, with all of the upper side, one of the lower side; where nothing is ordered, those of
-    both sides.
-    """
-    m, n = len(children), len(quantity)
-    block, n_blocks = np.empty(n, dtype=np.intp), 0
-    waiting = [(list(range(m)), np.arange(n))]
-    while waiting:
-        nodes, leaves = waiting.pop()
-        difference = quantity[leaves] - np.average(quantity[leaves], weights=weight[leaves])
-        difference *= weight[leaves]
-        upper = _best_upper_set(
-            nodes, dict(zip((m + leaves).tolist(), difference.tolist(), strict=True)),
-            children, order)
-        is_upper = np.array([m + leaf in upper for leaf in leaves.tolist()])
-        if is_upper.all() or not difference[is_upper].sum() > _TIE * (
-                weight[leaves] @ np.abs(quantity[leaves])):
-            block[leaves], n_blocks = n_blocks, n_blocks + 1
-            continue
-        for part in (leaves[is_upper], leaves[~is_upper]):
-            present, kept = {*(m + part).tolist()}, []
-            for node in reversed(nodes):    # those above a leaf of the part
-                if not present.isdisjoint(children[node]):
-                    present.add(node)
-                    kept.append(node)
-            waiting.append((kept[::-1], part))
-    return block
-
-
-def _best_upper_set(nodes, total, children, order):
-    """Leaves of the upper set with the largest sum.
+    Below an ordered split, the values of a side are those of that side alone, clipped at a bound
+    that both sides share: the highest blocks of the lower side and the lowest ones of the upper
+    side become one, as adjacent violators are pooled where all values are in a row.
 
     Parameters
     ----------
-    nodes : list of int
-        Nodes above the leaves, ascending.
-    total : dict of float
-        Of the leaves. Sums of the nodes are added.
+    quantity, weight : ndarray of shape (n_leaves,)
     children : list of pairs of int
         Of each node, the lower side first.
     order : list of int
@@ -205,35 +173,35 @@ def _best_upper_set(nodes, total, children, order):
 
     Returns
     -------
-    set of int
-        Leaves, and nodes all leaves of which are in it.
+    ndarray of int, shape (n_leaves,)
     """
-    best = {leaf: max(each, 0.0) for leaf, each in total.items()}
-    for node in reversed(nodes):
-        low, high = children[node]
-        of_low, of_high = total.get(low, 0.0), total.get(high, 0.0)
-        total[node] = of_low + of_high
-        best[node] = (
-            best.get(low, 0.0) + best.get(high, 0.0),
-            max(best.get(high, 0.0), of_high + best.get(low, 0.0)),
-            max(total[node], 0.0))[order[node]]
-    inside, parted = set(), {0}
-    for node in nodes:
-        low, high = children[node]
-        if node in parted and order[node] == 2 and total[node] > 0.0:
-            inside.add(node)
-        if node in inside:
-            inside.update((low, high))
-        elif node in parted and order[node] == 0:
-            parted.update((low, high))
-        elif node in parted and order[node] == 1:
-            if total.get(high, 0.0) + best.get(low, 0.0) > best.get(high, 0.0):
-                inside.add(high)
-                parted.add(low)
-            else:
-                parted.add(high)
-    n_nodes = len(children)
-    return inside | {leaf for leaf in parted if leaf >= n_nodes and total.get(leaf, 0.0) > 0.0}
+    # The blocks below each node, ascending: mean, weight and leaves.
+    below = {len(children) + leaf: [(*each, [leaf])] for leaf, each in enumerate(
+        zip(quantity.tolist(), weight.tolist(), strict=True))}
+    for node in reversed(range(len(children))):
+        low, high = map(below.pop, children[node])
+        if order[node] == 0:
+            below[node] = sorted(low + high)
+        elif order[node] == 2:
+            below[node] = [reduce(_pooled, low + high)]
+        elif low[-1][0] <= high[0][0]:
+            below[node] = low + high
+        else:
+            high.reverse()
+            one = _pooled(low.pop(), high.pop())
+            while (low and low[-1][0] > one[0]) or (high and high[-1][0] < one[0]):
+                one = _pooled(one, (low if low and low[-1][0] > one[0] else high).pop())
+            below[node] = [*low, one, *reversed(high)]
+    block = np.empty(len(quantity), dtype=np.intp)
+    for number, (_, _, leaves) in enumerate(below[0]):
+        block[leaves] = number
+    return block
+
+
+def _pooled(one, two):
+    """One block of two."""
+    weight = one[1] + two[1]
+    return (one[0] * one[1] + two[0] * two[1]) / weight, weight, one[2] + two[2]
 
 
 def monotone_leaves(tree, problem):
