@@ -131,6 +131,8 @@ def _regression_candidates(problem, few, leaf, linear_leaves):
 
 def _constant_candidates(problem, few):
     finish = (ShrinkLeaves(),)
+    if problem.directions is not None:
+        return _monotone_candidates(problem, few, finish)
     found = [*(_tao(C, *finish) for C in policy.REGRESSION_CS),
              candidate("pruned, shrunk", "pruned", finish)]
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
@@ -141,13 +143,24 @@ def _constant_candidates(problem, few):
     return found
 
 
+def _monotone_candidates(problem, few, finish):
+    """Trees that TAO makes monotone: half of the leaves get the value of another one."""
+    tao = _passes(10.0, *finish, n_passes=policy.MONOTONE_PASSES)
+    found = [candidate("tao C=10", "initial", *tao)]
+    if few or problem.X.shape[1] > MAX_SOFT_FEATURES:
+        return found
+    # Soft training regards no directions, but leaves TAO more leaves to order.
+    annealed = Annealed(steps=policy.FEW_STEPS)
+    return [*_soft(problem, _depths(problem)[-1:], (annealed, *tao[-1]), what=", tao"), *found]
+
+
 def _tao(C, *finish, name="tao"):
     return candidate(f"{name} C={C:g}", "initial", *_passes(C, *finish))
 
 
-def _passes(C, *finish):
+def _passes(C, *finish, n_passes=(policy.FOLD_PASSES, policy.N_PASSES)):
     """TAO and what follows it, on a fold and in the end."""
-    return [(TAO(C=C, max_passes=n), *finish) for n in (policy.FOLD_PASSES, policy.N_PASSES)]
+    return [(TAO(C=C, max_passes=n), *finish) for n in n_passes]
 
 
 def _depths(problem):
