@@ -162,11 +162,12 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         One entry per tree that competed: by default, with ``init="auto"`` and ``optimizer="auto"``,
         and where soft training was named without `init` and `max_depth`; else empty. ``candidate``
         is its name, ``error`` the share of misclassified samples among those that it was not
-        trained on, ``standard_error`` the error's own, ``log_loss`` the log loss on these samples,
-        ``lead`` how many standard errors of the difference it is better than the first one,
-        ``leaves`` the mean number of leaves, ``n_folds`` the number of folds after which it left
-        the race or won, ``chosen`` whether it won, and ``shrinkage`` how strongly its leaves are
-        drawn to the nodes above, in samples. Only errors of the same ``n_folds`` can be compared.
+        trained on, ``standard_error`` the error's own, ``log_loss`` the log loss on these samples
+        with probabilities of at least 1e-6, ``lead`` how many standard errors of the difference it
+        is better than the first one, ``leaves`` the mean number of leaves, ``n_folds`` the number
+        of folds after which it left the race or won, ``chosen`` whether it won, and ``shrinkage``
+        how strongly its leaves are drawn to the nodes above, in samples. Only errors of the same
+        ``n_folds`` can be compared.
     baseline_kept_ : bool
         Whether the fitted tree is the baseline: the initial tree or, with ``init="auto"``, the
         pruned greedy tree. It is kept where no other tree was better on validation samples or

@@ -69,7 +69,7 @@ def default_tree(problem, validation_fraction="auto", *, leaf="constant", linear
 class _Trained(NamedTuple):
     """A candidate after its training on all samples."""
 
-    loss: float     # on these samples: the log loss of classes
+    loss: float     # on these samples: the squared error of the probabilities of classes
     candidate: Candidate
     tree: Tree
     result: TrainingResult | Stopped
@@ -109,7 +109,7 @@ class _Race:
             self.training = each
             part = problem.doing(0.5, f"training {each.name} on all samples")
             self._add(each, each.make(Fold(part, trees=partial(self._tree, part))))
-            has_failed = self.trained[-1].loss > sum(choice.mean_error(each, "log_loss"))
+            has_failed = self.trained[-1].loss > sum(choice.mean_error(each, "square"))
             if not has_failed:
                 break
             if not problem.control.deadline.fits():
@@ -238,8 +238,8 @@ class _Race:
         tree, weight = enforce_limits(result.tree, problem), problem.sample_weight[samples]
         if each in self.strengths:
             tree, = shrunk_trees(problem, tree, [self.strengths[each]])
-        log_loss = Score.of_tree(problem, tree, samples, weight).log_loss
-        self.trained.append(_Trained(log_loss.sum() / weight.sum(), each, tree, result))
+        loss = Score.of_tree(problem, tree, samples, weight).square
+        self.trained.append(_Trained(loss.sum() / weight.sum(), each, tree, result))
 
 
 class _GreedyTrees:

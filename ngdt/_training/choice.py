@@ -27,6 +27,9 @@ from ngdt._training.size_limits import enforce_limits
 MIN_LEAD, MIN_PROBABILITY_LEAD, MIN_LOSS_LEAD = 1.5, 3.0, 1.0
 # Lead with which the remaining folds are skipped.
 STOP_LEAD = 5.0
+# Least logarithm of a probability of which losses are compared, of one in a million: a linear model
+# is all too sure of a sample with gross errors, and a single loss of 1000 would decide.
+LEAST_LOG_PROBABILITY = np.log(1e-6)
 # Number of groups of a fold from which the errors of each are summed up: the sums of fewer tell so
 # little of their spread that hardly any lead would be clear.
 MIN_GROUPS = 10
@@ -45,7 +48,7 @@ class Score(NamedTuple):
 
     error: np.ndarray       # 0 or 1 for classification, the loss for regression
     square: np.ndarray      # squared error of the probabilities; the error for regression
-    log_loss: np.ndarray    # of the probabilities; the error for regression
+    log_loss: np.ndarray    # of the probabilities, bounded; the error for regression
 
     @classmethod
     def of(cls, problem, predictions, samples, weight, row=None):
@@ -56,7 +59,7 @@ class Score(NamedTuple):
         if not problem.loss.is_classifier:
             return cls(error, error, error)
         used, row = np.unique(row, return_inverse=True)
-        log_p = log_softmax(predictions[used], axis=1)
+        log_p = np.maximum(log_softmax(predictions[used], axis=1), LEAST_LOG_PROBABILITY)
         p, at = np.exp(log_p), (row, problem.y[samples, 0].astype(np.intp))
         square = np.maximum((p**2).sum(axis=1)[row] - 2.0 * p[at] + 1.0, 0.0)
         return cls(error, weight * square, -weight * log_p[at])

@@ -63,6 +63,18 @@ def test_nor_other_models(make):
     assert gross >= clean - 0.03
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_loss_of_hundreds_rules_no_model_out(seed):
+    # A linear model is all too sure of the rows with gross errors, wherever they are tested.
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(200, 6))
+    y = X.sum(axis=1) + random.normal(size=200) > 0.0
+    for each in (X, with_gross_errors(X, seed=seed)):
+        tree = ObliqueTreeClassifier(leaf="auto", random_state=0).fit(each, y)
+        assert tree.kind_ == "linear model"
+        assert max(tree.candidates_["log_loss"]) < 1.0
+
+
 @pytest.mark.usefixtures("short_soft_training")
 def test_nor_regression():
     X, y = make_friedman1(400, noise=1.0, random_state=0)
