@@ -332,16 +332,21 @@ class Problem:
         return self.replace(**near).knowing(
             winsorized=None, scaling=dataclasses.replace(scaling, low=None, high=None))
 
-    def _winsorized_targets(self):
-        """The targets; of the squared error, within the fences of the training samples."""
+    @property
+    def target_fences(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The smallest and the largest near target; None unless the loss is the squared error."""
         if not self.loss.is_squared:
-            return self.y
+            return None
         # Between the last value and where values begin to be far: of 1000 targets, 16 far ones that
         # a feature tells from the others have to be worth a split, and three errors must not be.
         (low, high), (low_reach, high_reach) = (
             fences(self.y, self.sample_weight, keep_tails) for keep_tails in (True, False))
-        return winsorized(self.y, np.minimum(low, 0.5 * low + 0.5 * low_reach),
-                          np.maximum(high, 0.5 * high + 0.5 * high_reach))
+        return (np.minimum(low, 0.5 * low + 0.5 * low_reach),
+                np.maximum(high, 0.5 * high + 0.5 * high_reach))
+
+    def _winsorized_targets(self):
+        limits = self.target_fences
+        return self.y if limits is None else winsorized(self.y, *limits)
 
     @property
     def near(self) -> "Problem":

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from ngdt._core.scaling import Moments
+from ngdt._core.winsorize import winsorized
 from ngdt._encoding.check_targets import check_targets
 from ngdt._training.folds import hold_out
 from ngdt._training.problem import Problem
@@ -57,14 +57,10 @@ class Glance:
     ----------
     n_samples, n_present, n_training : int
         Numbers of all samples, of samples of positive weight, and of training samples.
-    weight : float
-        Total weight of all samples.
     y_values : ndarray
         Labels, for classification.
     y_weights : ndarray
         Weight of the samples of each label.
-    y_moments : Moments or None
-        Moments of the targets, for regression.
     X, y, sample_weight : table, ndarray, ndarray
         Some of the training samples, in random order.
     """
@@ -72,10 +68,8 @@ class Glance:
     n_samples: int
     n_present: int = 0
     n_training: int = 0
-    weight: float = 0.0
     y_values: Any = None
     y_weights: Any = None
-    y_moments: Moments | None = None
     X: Any = None
     y: Any = None
     sample_weight: Any = None
@@ -100,7 +94,9 @@ class Block:
     Attributes
     ----------
     problem : Problem
-        Has the weights of training and validation samples.
+        Has the weights of training and validation samples, and near targets.
+    y : ndarray of shape (n_samples, n_outputs)
+        All targets, far ones as they are.
     test_weight : ndarray of shape (n_samples,)
         Weights of the samples by which the tree is compared with the baseline.
     number : int
@@ -108,6 +104,7 @@ class Block:
     """
 
     problem: Problem
+    y: np.ndarray
     test_weight: np.ndarray
     number: int
 
@@ -199,17 +196,15 @@ def glance(estimator, division, n_drawn, X, y, sample_weight, number):
         return Glance(0)
     y = check_targets(estimator, y, **estimator._check_y_params)
     weight = _weight(sample_weight, len(y))
-    moments = values = by_value = None
+    values = by_value = None
     if is_classifier(estimator):
         values, label = np.unique(y, return_inverse=True)
         by_value = np.bincount(label, weight)
-    elif weight.any():
-        moments = Moments.of(np.asarray(y, dtype=np.float64).reshape(len(y), -1), weight)
     training = division.weights(y, weight, number)[0]
     samples = np.flatnonzero(training)
     drawn = np.random.default_rng((division.seed, number)).permutation(samples)[:n_drawn]
-    return Glance(len(y), np.count_nonzero(weight), len(samples), weight.sum(), values, by_value,
-                  moments, _safe_indexing(X, drawn), y[drawn], weight[drawn])
+    return Glance(len(y), np.count_nonzero(weight), len(samples), values, by_value,
+                  _safe_indexing(X, drawn), y[drawn], weight[drawn])
 
 
 def _weight(sample_weight, n_samples):
@@ -230,7 +225,7 @@ def join(tables):
     return np.concatenate(tables)
 
 
-def encode(estimator, template, division, class_weight, X, y, sample_weight, number):
+def encode(estimator, template, division, class_weight, fences, X, y, sample_weight, number):
     """Encode a partition as a block.
 
     Parameters
@@ -242,6 +237,8 @@ def encode(estimator, template, division, class_weight, X, y, sample_weight, num
     division : Division
     class_weight : ndarray of shape (n_classes,), or None
         Factors of the sample weights.
+    fences : pair of ndarray, or None
+        Smallest and largest near target.
     X, y, sample_weight : table, array-like, array-like or None
     number : int
 
@@ -257,10 +254,11 @@ def encode(estimator, template, division, class_weight, X, y, sample_weight, num
     targets = estimator._targets.encode(y)
     if class_weight is not None:
         weights *= class_weight[targets]
+    y = template.loss.encode(targets, template.n_outputs)
+    near = y if fences is None else winsorized(y, *fences)
     problem = template.replace(
-        X=X, y=template.loss.encode(targets, template.n_outputs), sample_weight=weights[0],
-        validation_weight=weights[1])
-    return Block(problem, weights[2], number)
+        X=X, y=near, sample_weight=weights[0], validation_weight=weights[1])
+    return Block(problem, y, weights[2], number)
 
 
 def combined(add, results, at_once=8):

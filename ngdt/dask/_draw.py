@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 
 from ngdt._forest.sampling import Sampling
-from ngdt.dask._blocks import Block
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,7 @@ class Draw:
         Block
         """
         weight = self.weight(block.problem.sample_weight, block.number)
-        return Block(
-            block.problem.replace(sample_weight=weight), block.test_weight, block.number)
+        return replace(block, problem=block.problem.replace(sample_weight=weight))
 
     def training_block(self, block):
         """Block with the sample weights and the features of the tree."""

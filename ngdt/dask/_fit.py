@@ -53,8 +53,7 @@ class Fit:
         result = self._train()
         found = self.partitions.total(
             Description.of, Description.add, result.tree, *self.data.units)
-        self.fitted = self.data.fitted | self.data.described(
-            result, found, self.partitions.sums(result.tree))
+        self.fitted = self.data.fitted | self.data.described(result, found)
 
     def _train(self):
         """Train; return the tree or the baseline, whichever is better on the test samples."""

@@ -133,7 +133,5 @@ class ForestFit:
         parameters = {"init": self.init, "optimizer": self.optimizer,
                       "max_depth": self.data.problem.max_depth}
         return [
-            self.data.described(result, each, drawn.sums(result.tree))
-            | parameters | {"random_state": draw.seed}
-            for result, each, drawn, draw in zip(
-                results, found, self.drawn, self.draws, strict=True)]
+            self.data.described(result, each) | parameters | {"random_state": draw.seed}
+            for result, each, draw in zip(results, found, self.draws, strict=True)]

@@ -1,5 +1,6 @@
 """Reading of collections as blocks, for trees and forests on partitions."""
 
+from dataclasses import replace
 from itertools import chain
 
 import dask
@@ -10,7 +11,6 @@ from sklearn.utils import check_random_state
 
 from ngdt._core.scaling import Moments
 from ngdt._core.tree import Tree
-from ngdt._encoding.targets import RegressionTargets
 from ngdt._estimators.description import fitted_attributes
 from ngdt._estimators.resolve import is_auto, resolve_init, resolve_loss, sample_count
 from ngdt._inspection.importances import node_gains
@@ -137,24 +137,24 @@ class Reading:
         """Encoding of the targets, and moments of the features, for a `Description`."""
         return self.fitted["_targets"], self.moments
 
-    def described(self, result, found, sums):
-        """Fitted attributes that depend on the tree.
+    def described(self, result, found):
+        """Fitted attributes that depend on the tree, whose leaves get the values for all targets.
 
         Parameters
         ----------
         result : TrainingResult
         found : Description
-        sums : LeafSums
 
         Returns
         -------
         dict
         """
-        targets, moments = self.units
+        (targets, moments), sums = self.units, found.sums
+        result = replace(result, tree=sums.fit_leaves(result.tree))
         summary = SampleSummary(
             targets.unscale_leaf_values(result.tree, self.loss), moments.mean, moments.std,
             moments.low, moments.high, found.left, found.right,
-            gains=node_gains(result.tree, *sums.reached()), leaf_weights=sums.weight([0, 1, 2]))
+            gains=node_gains(result.tree, *sums.reached()), leaf_weights=sums.weight)
         return fitted_attributes(
             result, self.fitted["_table"], summary, sums.count.sum(axis=0), found.quantiles)
 
@@ -182,6 +182,7 @@ class Reading:
             np.concatenate([each.sample_weight for each in drawn]), False, known)
         if is_auto(estimator.max_depth):    # as in memory without competing trees
             self.problem = self.problem.replace(max_depth=default_depth(self.problem))
+        self.fences, self.problem = self.problem.target_fences, self.problem.near
         # A number that is missing only outside of the sample becomes the mean of the sample, too.
         self.fitted["_table"] = self.fitted["_table"].with_means(self.problem.moments.mean)
         n_samples = sum(each.n_present for each in glances)
@@ -194,12 +195,9 @@ class Reading:
             name: max(low, round(share * limits[name])) for name, low in least.items()})
 
     def _known_targets(self, glances):
-        """All labels, or the standardisation of the targets, from sums over the partitions."""
+        """All labels; None for regression, whose targets are standardised by the sample."""
         if not is_classifier(self.estimator):
-            weighted = [each for each in glances if each.weight > 0]
-            moments = Moments.merge([each.y_moments for each in weighted],
-                                    [each.weight for each in weighted])
-            return RegressionTargets.of_moments(moments.mean, moments.std)
+            return None
         labels = np.concatenate([each.y_values for each in glances])
         classes, label = np.unique(labels, return_inverse=True)
         self.totals = np.bincount(label, np.concatenate([each.y_weights for each in glances]))
@@ -215,7 +213,7 @@ class Reading:
         make = delayed(encode, pure=False)
         full = [number for number, each in enumerate(glances) if each.n_samples]
         self.partitions = Partitions(
-            [make(reader, template, division, factor, *partitions[number], number)
+            [make(reader, template, division, factor, self.fences, *partitions[number], number)
              for number in full],
             np.array([glances[number].n_training for number in full]),
             n_at_once if n_at_once > 0 else len(full))

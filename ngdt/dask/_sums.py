@@ -32,18 +32,22 @@ class LeafSums:
 
     @classmethod
     def of(cls, block, tree):
-        """Sums of a block."""
-        problem = block.problem
-        leaf, weights = problem.apply(tree, np.arange(problem.X.shape[0], dtype=np.int32)), (
-            block.weights)
+        """Sums of a block, of near targets."""
+        problem, samples = block.problem, block.present
+        return cls.of_leaves(problem, tree, problem.apply(tree, samples), problem.y[samples],
+                             block.weights[:, samples])
+
+    @classmethod
+    def of_leaves(cls, problem, tree, leaf, y, weights):
+        """Sums of samples with these leaves, targets and weights of three kinds."""
         count = np.stack([
             np.bincount(leaf[weight > 0], minlength=tree.n_leaves) for weight in weights])
         if problem.loss.is_classifier:
             k = problem.n_outputs
-            cell = leaf * k + problem.y[:, 0].astype(np.intp)
+            cell = leaf * k + y[:, 0].astype(np.intp)
             sums = np.stack([np.bincount(cell, weight, tree.n_leaves * k) for weight in weights])
             return cls(count, sums.reshape(3, tree.n_leaves, k), problem.loss)
-        columns = np.hstack([np.ones((len(leaf), 1)), problem.y, problem.y**2])
+        columns = np.hstack([np.ones((len(leaf), 1)), y, y**2])
         sums = np.stack([np.stack([
             np.bincount(leaf, weight * column, tree.n_leaves) for column in columns.T], axis=1)
             for weight in weights])
@@ -54,9 +58,10 @@ class LeafSums:
         return cls(sum(each.count for each in found), sum(each.sums for each in found),
                    found[0].loss)
 
-    def weight(self, which):
-        """Weight of each leaf, over training, validation or test samples."""
-        sums = self.sums[which].sum(axis=0)
+    @property
+    def weight(self):
+        """Weight of each leaf, over all samples."""
+        sums = self.sums.sum(axis=0)
         return sums.sum(axis=1) if self.loss.is_classifier else sums[:, 0]
 
     def reached(self, which=(0, 1, 2)):
@@ -145,14 +150,15 @@ class Description:
     ----------
     left, right : ndarray of shape (n_internal,)
         As in `SampleSummary`.
-    weight : ndarray of shape (n_leaves,)
+    sums : LeafSums
+        Of all targets.
     quantiles : LeafQuantiles or None
         Quantiles of the targets in the units of y, for regression.
     """
 
     left: np.ndarray
     right: np.ndarray
-    weight: np.ndarray
+    sums: LeafSums
     quantiles: LeafQuantiles | None
 
     @classmethod
@@ -160,17 +166,18 @@ class Description:
         """Description of a block."""
         problem, samples = block.problem, block.present
         summary = SampleSummary.of(tree, problem.X, problem.data, samples, moments)
-        leaf, weight = problem.apply(tree, samples), block.weights.sum(axis=0)[samples]
+        leaf, y, weights = problem.apply(tree, samples), block.y[samples], block.weights[:, samples]
+        sums = LeafSums.of_leaves(problem, tree, leaf, y, weights)
         quantiles = None if problem.loss.is_classifier or not len(samples) else LeafQuantiles.fit(
-            leaf, targets.decode(problem.y[samples]), weight, tree.n_leaves, max_stored=MAX_STORED)
-        return cls(summary.left, summary.right, np.bincount(leaf, weight, tree.n_leaves), quantiles)
+            leaf, targets.decode(y), weights.sum(axis=0), tree.n_leaves, max_stored=MAX_STORED)
+        return cls(summary.left, summary.right, sums, quantiles)
 
     @classmethod
     def add(cls, found):
-        weights = [each.weight for each in found]
         known = [each for each in found if each.quantiles is not None]
         quantiles = None if not known else LeafQuantiles.pool(
-            [each.quantiles for each in known], [each.weight for each in known],
+            [each.quantiles for each in known], [each.sums.weight for each in known],
             max_stored=MAX_STORED)
         return cls(np.max([each.left for each in found], axis=0),
-                   np.min([each.right for each in found], axis=0), sum(weights), quantiles)
+                   np.min([each.right for each in found], axis=0),
+                   LeafSums.add([each.sums for each in found]), quantiles)

@@ -72,7 +72,7 @@ def blocks_and_tree(loss, seed):
     tree = RandomComplete(max_depth=2).initialize(problem.replace(sample_weight=weight))
     parts = [np.flatnonzero(part == k) for k in range(3)]
     return problem, weights, [blocks.Block(
-        problem_of(problem, samples), weights[2][samples], k)
+        problem_of(problem, samples), problem.y[samples], weights[2][samples], k)
         for k, samples in enumerate(parts)], tree
 
 

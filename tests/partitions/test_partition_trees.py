@@ -87,6 +87,22 @@ def test_regression_by_ssgd():
     assert model.score(X, y) > alone.score(X, y) - 0.02
 
 
+@pytest.mark.parametrize("optimizer", [SSGD(epochs=20), Annealed(steps=300)], ids=str)
+def test_far_targets_turn_no_splits_and_move_the_means_of_their_leaves(optimizer):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(900, 2))
+    y = 1.0 * (X[:, 0] > X[:, 1]) + 0.1 * random.normal(size=900)
+    far = y.copy()
+    far[np.flatnonzero(X[:, 0] > X[:, 1] + 1.0)[:3]] += 1000.0
+    model = ObliqueTreeRegressor(
+        3, optimizer=optimizer, validation_fraction=None, random_state=0).fit(
+        da.from_array(X, chunks=(300, 2)), da.from_array(far, chunks=300)).in_memory()
+    leaf, predicted = model.apply(X), model.predict(X)
+    assert np.abs(predicted - y)[X[:, 0] < X[:, 1] - 0.3].mean() < 0.2
+    for each in np.unique(leaf):
+        np.testing.assert_allclose(predicted[leaf == each], far[leaf == each].mean())
+
+
 def test_predictions_are_lazy_and_those_in_memory(fitted, digits_in_parts, all_digits):
     X, y = digits_in_parts
     model = fitted.in_memory()
