@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
+from helpers import in_nightly
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, Problem
 
 # Warnings of the clusters are not about forests.
@@ -14,10 +15,14 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(scope="module")
 def dask():
-    """A worker process with two threads: each further process would import all of it first."""
+    """A worker with two threads, to which all is sent as to another machine.
+
+    It is in this process, but for the nightly profile: another one would import all of it first.
+    """
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None)
+        n_workers=1, threads_per_worker=2, processes=bool(in_nightly([True])), protocol="tcp://",
+        dashboard_address=None)
     with cluster, distributed.Client(cluster):
         yield partial(parallel_config, backend="dask")
 
