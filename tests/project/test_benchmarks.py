@@ -42,6 +42,7 @@ def quick(tmp_path_factory):
             patch.delitem(BENCHMARKS, name)
         patch.setitem(data.BUNDLED, "digits", few_digits)
         patch.setattr("ngdt._selection.policy.FEW_STEPS", 100)
+        patch.setattr("benchmarks.calibration.N_USED", 1)
         main(["all", "--quick", "--output", str(folder)])
     return folder
 
