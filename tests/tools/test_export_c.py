@@ -109,12 +109,12 @@ def test_sums_run_in_the_same_order(folder):
     rng, models = np.random.default_rng(0), []
     for p in (3, 7, 19, 64, 203):
         for share in (0.06, 1.0):
-            rows = rng.normal(size=(1, 30, p)) * (rng.random((1, 30, p)) < share)
-            models.append(Tree(np.empty((0, p)), [], [], [], np.zeros((1, 30)), rows))
+            rows = rng.normal(size=(1, 8, p)) * (rng.random((1, 8, p)) < share)
+            models.append(Tree(np.empty((0, p)), [], [], [], np.zeros((1, 8)), rows))
     compiled = Compiled(models, folder)
     for i, tree in enumerate(models):
         X = rng.normal(size=(5, tree.n_features))
-        assert_same_bits(compiled.values(i, X, 30), tree.predict(X))
+        assert_same_bits(compiled.values(i, X, 8), tree.predict(X))
 
 
 def fitted(kind, X, y, **parameters):
@@ -150,9 +150,9 @@ def estimators(iris, diabetes):
         fitted(ObliqueTreeRegressor, *diabetes, max_depth=5),
         fitted(ObliqueTreeRegressor, *diabetes, max_depth=4, loss="poisson"),
         fitted(ObliqueTreeRegressor, diabetes[0], targets, max_depth=3),
-        fitted(ObliqueForestRegressor, *diabetes, n_estimators=3),
+        fitted(ObliqueForestRegressor, *diabetes, n_estimators=3, max_depth=4),
         with_linear_leaves(fitted(ObliqueTreeRegressor, diabetes[0], targets, max_depth=3)),
-        with_linear_leaves(fitted(ObliqueForestRegressor, *diabetes, n_estimators=3))]
+        with_linear_leaves(fitted(ObliqueForestRegressor, *diabetes, n_estimators=3, max_depth=3))]
     return [(model, X) for model in of_classes] + [(model, diabetes[0]) for model in of_numbers]
 
 
@@ -268,8 +268,9 @@ def test_tables_of_all_types(folder, seed):
 
 def test_tables_in_float(folder):
     """Numbers of the tables and trees are exact, but not the values of forests."""
-    cases = [without_new_gaps(case) for case in map(random_case, range(40))
-             if not hasattr(case.model, "estimators_")][:10]
+    cases = [without_new_gaps(case) for case in itertools.islice(
+        (case for case in map(random_case, itertools.count())
+         if not hasattr(case.model, "estimators_")), 10)]
     for case in cases:
         make_dyadic(case.model)
     compiled = Compiled([case.model for case in cases], folder, dtype="float")
