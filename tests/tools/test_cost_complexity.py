@@ -29,7 +29,8 @@ def two_targets():
 
 
 DATA = {
-    "iris": lambda: load_iris(return_X_y=True), "digits": lambda: load_digits(return_X_y=True),
+    "iris": lambda: load_iris(return_X_y=True),
+    "digits": lambda: [each[:400] for each in load_digits(return_X_y=True)],
     "cancer": lambda: load_breast_cancer(return_X_y=True),
     "diabetes": lambda: load_diabetes(return_X_y=True), "two targets": two_targets}
 

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ngdt
-from helpers import examples
+from helpers import examples, in_nightly
 from ngdt import (
     ObliqueForestClassifier,
     ObliqueForestRegressor,
@@ -143,7 +143,9 @@ def test_a_pruned_tree_is_described_as_one_that_was_trained_so(case, data):
                         trained.predict_quantiles(table, quantiles))
 
 
-@EVERY
+@pytest.mark.parametrize("case", [
+    "weighted classes", "oblique", "linear classes", "quantile", "linear",
+    *in_nightly(["classes", "squared", "two targets", "absolute", "huber", "poisson"])])
 def test_an_edited_estimator_is_as_any_other(case, tmp_path):
     model, table, y, weight = fitted(case)
     n, first = model.tree_.n_internal, model.summary()
