@@ -213,7 +213,7 @@ def tao_path(
     >>> from sklearn.datasets import load_digits
     >>> from ngdt import tao_path
     >>> X, y = load_digits(return_X_y=True)
-    >>> path = tao_path(X[:1200], y[:1200], Cs=[0.3, 0.03], X_val=X[1200:], y_val=y[1200:])
+    >>> path = tao_path(X[:500], y[:500], Cs=[0.3, 0.03], X_val=X[500:], y_val=y[500:])
     >>> bool(path.n_nonzero[1] < path.n_nonzero[0])
     True
     """

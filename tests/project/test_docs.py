@@ -89,10 +89,12 @@ def test_the_tour_of_the_core_names_what_is_there():
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_examples_in_pages(path):
+def test_examples_in_pages(path, request):
     text = path.read_text(encoding="utf-8")
     if ">>> " not in text:
         pytest.skip("no examples on this page")
+    if path.stem == "forests" and not in_nightly([True]):   # its default forest takes longest
+        request.getfixturevalue("short_soft_training")
     test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
     output = io.StringIO()
     doctest.DocTestRunner(Checker(), verbose=False).run(test, out=output.write)
