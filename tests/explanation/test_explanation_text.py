@@ -19,6 +19,7 @@ from ngdt import (
     Tree,
 )
 from ngdt.export import export_text
+from ngdt.optimizers import TAO
 from ngdt.plotting import plot_explanation
 from ngdt.plotting._style import short
 from ngdt.testing.strategies import dyadics, problems
@@ -158,7 +159,7 @@ def following(lines, answers):
     return lines
 
 
-@pytest.mark.parametrize("optimizer", [None, "tao"])
+@pytest.mark.parametrize("optimizer", [None, TAO(max_passes=2)], ids=str)
 def test_the_answers_of_a_path_lead_to_the_leaf_in_the_text_of_the_tree(optimizer):
     random, n = np.random.default_rng(0), 300
     frame = pd.DataFrame({
@@ -167,7 +168,7 @@ def test_the_answers_of_a_path_lead_to_the_leaf_in_the_text_of_the_tree(optimize
     y = (frame["city"] == "Rome") & frame["own"] | (frame["age"] > 0.5)
     model = ObliqueTreeClassifier(4, optimizer=optimizer, validation_fraction=None).fit(frame, y)
     lines, words = export_text(model).splitlines(), set()
-    for explanation in model.explain(frame[:60]):
+    for explanation in model.explain(frame[:40]):
         first, *rest = str(explanation).splitlines()
         starts = [i for i, line in enumerate(rest) if line.startswith("if ")]
         answers = [(rest[i], re.match("    (yes|no)", rest[i + 1])[1]) for i in starts]

@@ -11,7 +11,7 @@ from ngdt import ObliqueForestClassifier, ObliqueForestRegressor, Tree
 from ngdt.explanation._contributions import contributions, values_at_nodes
 from ngdt.explanation._forest import nearest_on_axes
 from ngdt.initializers import RandomOblique
-from ngdt.optimizers import LinearLeaves
+from ngdt.optimizers import TAO, LinearLeaves
 from ngdt.testing.strategies import problems, trees
 
 OBLIQUE = RandomOblique(4, n_nonzero=2)
@@ -24,8 +24,8 @@ def oblique_forest(iris, forest=ObliqueForestClassifier, **parameters):
 
 
 @pytest.mark.parametrize("parameters", [
-    {}, {"max_features": 2}, {"leaf": "linear", "init": "info_gain", "optimizer": "tao",
-                              "max_depth": 2}])
+    {}, {"max_features": 2}, {"leaf": LinearLeaves(penalty=0.1), "init": "info_gain",
+                              "optimizer": TAO(max_passes=2), "max_depth": 2}])
 @pytest.mark.parametrize("forest", [ObliqueForestClassifier, ObliqueForestRegressor])
 def test_contributions_add_up_to_the_prediction(iris, forest, parameters):
     model, X = oblique_forest(iris, forest, **parameters), iris[0][::15]
