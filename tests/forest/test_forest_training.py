@@ -10,6 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import ngdt._forest.training
+from helpers import in_nightly
 from ngdt import ObliqueForestClassifier, ObliqueForestRegressor
 from ngdt.optimizers import SSGD, Annealed, Optimizer, OptimizerResult, Progress
 
@@ -134,8 +135,9 @@ def test_enough_time_changes_nothing(forest, iris):
         assert one.tree_ == other.tree_
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("optimizer", [Annealed(steps=2000), SSGD(epochs=200), None], ids=str)
+@pytest.mark.parametrize(("optimizer", "n_jobs"), [
+    (Annealed(steps=2000), 1), (SSGD(epochs=200), 2), (None, 1),
+    *in_nightly([(Annealed(steps=2000), 2), (SSGD(epochs=200), 1), (None, 2)])], ids=str)
 def test_a_forest_ends_in_time(optimizer, n_jobs):
     random = np.random.default_rng(0)
     X = random.normal(size=(2000, 20))

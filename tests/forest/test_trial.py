@@ -270,8 +270,8 @@ def kinds(monkeypatch):
     return use
 
 
-@BOTH
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(("forest", "n_jobs"), [
+    (ObliqueForestClassifier, 1), (ObliqueForestRegressor, 2)])
 def test_the_better_kind_wins(forest, n_jobs, kinds, iris, capsys):
     X, y = iris
     model = forest(10, n_jobs=n_jobs, verbose=2, oob_score=True, random_state=0).fit(X, y)
@@ -293,7 +293,7 @@ def test_errors_tell_how_good_a_forest_is(forest, kinds, iris):
     kinds(GOOD)
     estimated, errors = [], []
     for seed in range(2):
-        model = forest(30, oob_score=True, random_state=seed).fit(X, y)
+        model = forest(20, oob_score=True, random_state=seed).fit(X, y)
         estimated += model.candidates_["error"]
         if forest is ObliqueForestClassifier:
             squares = (model.oob_decision_function_ - np.eye(3)[y]) ** 2
