@@ -27,17 +27,17 @@ def digits_in_parts(all_digits):
 
 @pytest.fixture(scope="module")
 def fitted(digits_in_parts):
-    return ObliqueForestClassifier(4, **SHORT).fit(*digits_in_parts)
+    return ObliqueForestClassifier(3, **SHORT).fit(*digits_in_parts)
 
 
 def test_as_accurate_as_in_memory(fitted, all_digits):
     X, y = all_digits
-    alone = ngdt.ObliqueForestClassifier(4, **SHORT).fit(X, y)
+    alone = ngdt.ObliqueForestClassifier(3, **SHORT).fit(X, y)
     assert fitted.score(X, y) > alone.score(X, y) - 0.03
     history = fitted.estimators_[0].history_
     assert history["optimizer"] == ["Annealed"] * len(alone.estimators_[0].history_["loss"])
     assert history["loss"][-1] < 0.5 * history["loss"][0]
-    assert len({tree.random_state for tree in fitted.estimators_}) == 4
+    assert len({tree.random_state for tree in fitted.estimators_}) == 3
 
 
 @pytest.mark.filterwarnings("ignore")       # of the cluster

@@ -65,14 +65,14 @@ def test_three_rows_with_gross_errors_do_not_ruin_the_tree(all_digits):
     assert scores[1] >= scores[0] - 0.02
 
 
-@pytest.mark.parametrize("optimizer", [SSGD(epochs=15), SGD(epochs=15)], ids=str)
+@pytest.mark.parametrize("optimizer", [SSGD(epochs=8), SGD(epochs=8)], ids=str)
 def test_sgd_is_as_accurate_as_in_memory(optimizer, digits_in_parts, all_digits):
     X, y = all_digits
-    parameters = {"max_depth": 6, "optimizer": optimizer, "validation_fraction": None}
+    parameters = {"max_depth": 5, "optimizer": optimizer, "validation_fraction": None}
     alone = ngdt.ObliqueTreeClassifier(random_state=0, **parameters).fit(X, y)
     model = classifier(**parameters).fit(*digits_in_parts)
     assert model.score(X, y) > alone.score(X, y) - 0.02
-    assert model.n_iter_ == 15
+    assert model.n_iter_ == 8
     assert np.diff(model.history_["bound"])[[0, -1]].max() < 0
 
 
@@ -80,7 +80,7 @@ def test_regression_by_ssgd():
     random = np.random.default_rng(0)
     X = random.normal(size=(900, 2))
     y = np.stack([X[:, 0] > X[:, 1], X[:, 0] < 0], axis=1) + 0.1 * random.normal(size=(900, 2))
-    parameters = {"optimizer": SSGD(epochs=30), "validation_fraction": None, "random_state": 0}
+    parameters = {"optimizer": SSGD(epochs=15), "validation_fraction": None, "random_state": 0}
     alone = ngdt.ObliqueTreeRegressor(3, leaf="constant", **parameters).fit(X, y)
     model = ObliqueTreeRegressor(3, **parameters).fit(
         *(da.from_array(each, chunks=(300, 2)) for each in (X, y)))
@@ -148,7 +148,7 @@ def test_a_saved_model_is_one_of_ngdt(fitted, all_digits, tmp_path):
 
 def test_the_same_tree_when_a_worker_dies(digits_in_parts):
     """On two workers, one of which ends while it has partitions, and by the local scheduler."""
-    small = {"max_depth": 2, "optimizer": Annealed(steps=30)}
+    small = {"max_depth": 2, "optimizer": Annealed(steps=20)}
     alone = classifier(**small).fit(*digits_in_parts)
     with distributed.Client(
             n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
@@ -168,7 +168,7 @@ def test_the_same_tree_when_a_worker_dies(digits_in_parts):
 
 def test_partitions_in_turn(digits_in_parts, all_digits):
     """Fewer partitions at a time than there are, of which one is smaller than the others."""
-    model = classifier(n_jobs=2, optimizer=Annealed(steps=100)).fit(*digits_in_parts)
+    model = classifier(n_jobs=2, optimizer=Annealed(steps=80)).fit(*digits_in_parts)
     assert model.score(*all_digits) > 0.9
 
 
@@ -183,7 +183,7 @@ def test_each_pass_reads_what_X_and_y_are_made_of_once(all_digits, has_common_so
 
     parts = da.concatenate([
         da.from_delayed(delayed(part)(number), (200, 65), X.dtype) for number in range(3)])
-    model = classifier(max_depth=3, n_jobs=1, optimizer=Annealed(steps=60)).fit(
+    model = classifier(max_depth=2, n_jobs=1, optimizer=Annealed(steps=40)).fit(
         parts[:, :64], parts[:, 64] if has_common_source else da.from_array(y, chunks=200))
     evaluations = np.isfinite(model.history_["validation"]).sum()
     # Targets, scaling; baseline, comparison, description. An evaluation may drop empty leaves.
@@ -192,7 +192,8 @@ def test_each_pass_reads_what_X_and_y_are_made_of_once(all_digits, has_common_so
 
 def test_sparse_partitions(digits_in_parts, all_digits):
     X, y = digits_in_parts
-    model = classifier(max_depth=4).fit(X.map_blocks(sparse.csr_array), y)
+    model = classifier(max_depth=4, optimizer=Annealed(steps=80)).fit(
+        X.map_blocks(sparse.csr_array), y)
     assert model.score(*all_digits) > 0.8
     assert_array_equal(model.predict(X.map_blocks(sparse.csr_array)).compute(),
                        model.predict(all_digits[0].astype(np.float32)))
