@@ -38,6 +38,17 @@ def examples(times):
     return settings(max_examples=max(1, round(times * settings.default.max_examples)))
 
 
+# --- source code ---------------------------------------------------------------------------------
+
+
+def statements(node):
+    """The statements in a node of `ast`, those within others too; `ast.walk` goes on to names."""
+    for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for each in getattr(node, part, ()):
+            yield each
+            yield from statements(each)
+
+
 # --- problems ------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ngdt
+from helpers import statements
 
 PACKAGE = Path(ngdt.__file__).parent
 DIRECTION = [name for line in (
@@ -46,7 +47,7 @@ def imported_names(path):
 
 
 def in_python(text):
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -3,9 +3,12 @@
 import ast
 import re
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
+
+from helpers import statements
 
 ROOT = Path(__file__).parents[2]
 # Lines of code: without docstrings, comments and blank lines.
@@ -28,13 +31,13 @@ def is_code(line):
 
 def functions_of_python(text):
     """(name, lines of code) of all functions, those within others too."""
-    lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
+    n_before = [0, *accumulate(map(is_code, text.splitlines()))]    # lines of code above a line
+    for node in statements(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            code = set(range(node.lineno, node.end_lineno + 1))
-            if ast.get_docstring(node) is not None:
-                code -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-            yield node.name, sum(is_code(lines[number - 1]) for number in code)
+            parts = [node, node.body[0]] if ast.get_docstring(node) is not None else [node]
+            whole, *docstring = (n_before[each.end_lineno] - n_before[each.lineno - 1]
+                                 for each in parts)
+            yield node.name, whole - sum(docstring)
 
 
 def functions_of_cython(text):
@@ -76,7 +79,7 @@ def functions(path):
 
 
 def n_lines_of_code(path):
-    text = re.sub(r'"""(?:.|\n)*?"""', "", path.read_text(encoding="utf-8"))
+    text = re.sub(r'""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.S)
     return sum(map(is_code, text.splitlines()))
 
 
