@@ -18,7 +18,7 @@ from ngdt.export import export_c, export_json
 from ngdt.initializers import RandomOblique
 from ngdt.losses import PoissonLoss, SquaredLoss
 
-FOREST = ObliqueForestRegressor(20, init=RandomOblique(3, 2), max_depth=6, optimizer=None)
+FOREST = ObliqueForestRegressor(14, init=RandomOblique(3, 2), max_depth=6, optimizer=None)
 CHECKED = ObliqueBoostingRegressor(ObliqueForestRegressor(
     3, max_depth=2, init="random", optimizer=None))
 CHECKS = [*estimator_checks_generator(CHECKED)]
@@ -43,7 +43,7 @@ def boosted(smooth):
 def test_the_second_forest_is_trained_on_what_the_first_misses(smooth, boosted):
     X, y = smooth
     first, second = boosted.estimators_
-    assert [len(each.estimators_) for each in (first, second)] == [12, 8]
+    assert [len(each.estimators_) for each in (first, second)] == [8, 6]
     missed = y - clone(first).fit(X, y).oob_prediction_
     known = np.isfinite(missed)
     assert 0 < (~known).sum() < 10
@@ -61,10 +61,12 @@ def test_the_second_forest_is_trained_on_what_the_first_misses(smooth, boosted):
     np.testing.assert_allclose(boosted.feature_importances_, expected)
 
 
-def test_it_is_more_accurate_than_a_forest_of_smooth_targets(smooth, boosted):
+def test_it_is_more_accurate_than_a_forest_of_smooth_targets(smooth):
     X, y = make_friedman1(1000, 5, noise=0.0, random_state=1)
-    forest = clone(FOREST).set_params(bootstrap=False, random_state=0).fit(*smooth)
-    errors = [np.mean((model.predict(X) - y) ** 2) for model in (boosted, forest)]
+    forest = clone(FOREST).set_params(n_estimators=20, bootstrap=False, random_state=0)
+    boosted = ObliqueBoostingRegressor(
+        clone(FOREST).set_params(n_estimators=20), random_state=0)
+    errors = [np.mean((model.fit(*smooth).predict(X) - y) ** 2) for model in (boosted, forest)]
     assert errors[0] < 0.9 * errors[1]
 
 
@@ -73,7 +75,7 @@ def test_noise_is_left_to_one_forest(smooth):
     y = np.random.RandomState(0).randn(len(X))
     model = ObliqueBoostingRegressor(FOREST, random_state=0).fit(X, y)
     forest, = model.estimators_
-    assert len(forest.estimators_) == 20
+    assert len(forest.estimators_) == 14
     assert not model.oob_errors_[1] < model.oob_errors_[0]
     same = clone(FOREST).set_params(random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
@@ -122,7 +124,7 @@ def test_samples_of_weight_zero_are_ignored(smooth):
         model.fit(X, wrong, weight).predict(X), model.fit(X, y, weight).predict(X))
 
 
-@pytest.mark.parametrize("n_estimators", [1, 2, 20])
+@pytest.mark.parametrize("n_estimators", [1, 2, 14])
 @pytest.mark.parametrize("n_samples", [1, 2, 5])
 def test_few_samples_and_trees(n_samples, n_estimators):
     X, y = np.arange(2.0 * n_samples).reshape(-1, 2), 3.0 + np.arange(n_samples)
@@ -198,7 +200,7 @@ def test_changed_models_are_not_saved(boosted, tmp_path):
 
 def test_quantiles_are_those_of_new_samples():
     samples = [make_friedman1(800, 5, noise=1.0, random_state=seed) for seed in (0, 1)]
-    forest = clone(FOREST).set_params(min_samples_leaf=5)
+    forest = clone(FOREST).set_params(n_estimators=20, min_samples_leaf=5)
     model = ObliqueBoostingRegressor(forest, random_state=0).fit(*samples[0])
     assert len(model.estimators_) == 2
     X, y = samples[1]
@@ -215,7 +217,7 @@ def test_quantiles_are_those_of_new_samples():
 
 def test_no_second_forest_without_time(smooth):
     estimator = clone(FOREST).set_params(max_time=1e-9)
-    with pytest.warns(ConvergenceWarning, match="of 12 trees"):
+    with pytest.warns(ConvergenceWarning, match="of 8 trees"):
         model = ObliqueBoostingRegressor(estimator, random_state=0).fit(*smooth)
     assert [len(each.estimators_) for each in model.estimators_] == [1]
 
