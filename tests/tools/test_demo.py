@@ -12,7 +12,7 @@ from ngdt.cli._demo import FORESTS, METHODS
 
 
 @pytest.fixture
-def few_digits(digits, monkeypatch):
+def few_digits(digits, monkeypatch, short_soft_training):
     X, y = digits
     monkeypatch.setattr("ngdt.cli._demo.load_digits", lambda return_X_y: (X[:300], y[:300]))
 
@@ -39,7 +39,7 @@ def test_demo_prints_a_table(capsys, monkeypatch):
 @pytest.fixture
 def one_method(few_digits, monkeypatch):
     """The demo trains nothing but what it draws."""
-    name, parameters = list(METHODS.items())[-1]
+    name, parameters = next(iter(METHODS.items()))
     monkeypatch.setattr("ngdt.cli._demo.METHODS", {name: parameters})
     monkeypatch.setattr("ngdt.cli._demo.FORESTS", {})
 

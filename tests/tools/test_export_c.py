@@ -270,7 +270,7 @@ def test_tables_in_float(folder):
     """Numbers of the tables and trees are exact, but not the values of forests."""
     cases = [without_new_gaps(case) for case in itertools.islice(
         (case for case in map(random_case, itertools.count())
-         if not hasattr(case.model, "estimators_")), 10)]
+         if not hasattr(case.model, "estimators_")), 6)]
     for case in cases:
         make_dyadic(case.model)
     compiled = Compiled([case.model for case in cases], folder, dtype="float")
