@@ -37,7 +37,7 @@ tree = ObliqueTreeRegressor(max_depth=3, init="info_gain", optimizer="tao", rand
 huber = ObliqueTreeRegressor(**tree.get_params() | {"loss": "huber"})
 models = {
     "linear regression": LinearRegression(),
-    "random forest": RandomForestRegressor(min_samples_leaf=10, random_state=0),
+    "random forest": RandomForestRegressor(30, min_samples_leaf=10, random_state=0),
     "tree": tree,
     'tree, loss="huber"': huber,
 }

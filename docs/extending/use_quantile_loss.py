@@ -13,8 +13,8 @@ class RefitLeaves(Optimizer):
 
 
 rng = np.random.default_rng(0)
-X = rng.uniform(-1, 1, size=(2000, 2))
-y = X[:, 0] + rng.exponential(1 + (X[:, 0] + X[:, 1] > 0), size=2000)
+X = rng.uniform(-1, 1, size=(1000, 2))
+y = X[:, 0] + rng.exponential(1 + (X[:, 0] + X[:, 1] > 0), size=1000)
 
 tree = ObliqueTreeRegressor(
     max_depth=3, loss=QuantileLoss(0.9), optimizer=["ssgd", RefitLeaves()], random_state=0
