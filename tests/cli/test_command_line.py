@@ -597,7 +597,7 @@ def test_columns_without_a_value_are_compared(run, folder):
     frame["y"] = np.where(frame["a"] > 0, "p", "q")
     frame.to_csv(folder / "empty.csv", index=False)
     printed = run("compare", "empty.csv", "-t", "y", "--models", "boosting", "linear", "-o",
-                  "empty.html", "--folds", "3")
+                  "empty.html", "--folds", "2")
     assert "error" not in printed.err
 
 

@@ -234,7 +234,7 @@ def test_what_is_not_known(iris):
     with pytest.raises(ValueError, match="target must be a range of predictions"):
         explanation.changes_of_one_column()
     linear = oblique_forest(
-        iris, leaf="linear", init="info_gain", optimizer="tao", max_depth=1).explain(X[:1])[0]
+        iris, leaf=LinearLeaves(penalty=1.0), init="info_gain", max_depth=1).explain(X[:1])[0]
     with pytest.raises(ValueError, match="forests of trees with linear leaves"):
         linear.changes_of_one_column()
 

@@ -16,6 +16,7 @@ from helpers import complete_children
 from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor, Tree
 from ngdt._util.numbers import format_number
 from ngdt.export import export_html, export_text
+from ngdt.optimizers import LinearLeaves
 from ngdt.plotting import plot_tree, plot_weights
 from ngdt.plotting._layout import centers, children, depths
 from ngdt.plotting._style import class_colors
@@ -341,7 +342,8 @@ def test_linear_leaves_of_several_targets(diabetes):
 def linear_digits(digits):
     """A tree with linear leaves, and its samples."""
     X, y = digits
-    tree = ObliqueTreeClassifier(2, leaf="linear", optimizer=None, random_state=0)
+    tree = ObliqueTreeClassifier(
+        2, leaf=LinearLeaves(penalty=0.1), optimizer=None, random_state=0)
     return tree.fit(X[:300], y[:300]), X[:300], y[:300]
 
 

@@ -50,7 +50,7 @@ def test_samples_of_weight_zero_are_in_no_fold(estimator):
     order = np.random.default_rng(0).permutation(len(X))[:100]
     X, y = X[order], y[order]
     weight = np.r_[np.ones(20), np.zeros(80)]
-    search = TAOPathCV(tree(estimator), Cs=2)
+    search = TAOPathCV(tree(estimator), Cs=2, cv=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)    # classes with fewer samples than folds
         weighed = search.fit(X, y, weight).scores_
