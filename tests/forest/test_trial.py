@@ -209,16 +209,14 @@ def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
         assert last.make.init.initialize(problem).n_leaves == 1
 
 
-@pytest.mark.parametrize(("forest", "max_depth"), [
-    (ObliqueForestClassifier, 3), (ObliqueForestRegressor, 1)])
-def test_features_that_add_up_are_left_to_linear_models(forest, max_depth):
+@BOTH
+def test_features_that_add_up_are_left_to_linear_models(forest):
     random = np.random.default_rng(0)
     X = random.normal(size=(500, 5))
     y = X.sum(axis=1) + random.normal(size=500)
     if forest is ObliqueForestClassifier:
         y = y > 0
-    models = (forest(8, leaf=leaf, max_depth=max_depth, random_state=0)
-              for leaf in ("auto", "constant"))
+    models = (forest(8, leaf=leaf, max_depth=3, random_state=0) for leaf in ("auto", "constant"))
     scores = [model.fit(X[:100], y[:100]).score(X[100:], y[100:]) for model in models]
     assert scores[0] > scores[1] + 0.02
 
