@@ -162,7 +162,8 @@ class ObliqueForestRegressor(RegressorMixin, RegressorData, ObliqueForest):
     >>> from sklearn.datasets import load_diabetes
     >>> from ngdt import ObliqueForestRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> forest = ObliqueForestRegressor(20, max_depth=2, oob_score=True, random_state=0)
+    >>> forest = ObliqueForestRegressor(
+    ...     20, max_depth=3, optimizer=None, oob_score=True, random_state=0)
     >>> forest.fit(X, y).oob_score_ > 0.4
     True
     >>> forest.predict(X[:2]).shape

@@ -109,7 +109,7 @@ class ObliqueTreeClassifier(DaskTree, _estimators.ObliqueTreeClassifier):
     >>> from sklearn.datasets import load_iris
     >>> X, y = (da.from_array(each, chunks=50) for each in load_iris(return_X_y=True))
     >>> tree = ObliqueTreeClassifier(
-    ...     max_depth=3, optimizer=Annealed(steps=100), random_state=0).fit(X, y)
+    ...     max_depth=3, optimizer=Annealed(steps=50), random_state=0).fit(X, y)
     >>> tree.predict(X).chunks
     ((50, 50, 50),)
     >>> bool((tree.predict(X) == y).mean().compute() > 0.9)
@@ -170,7 +170,7 @@ class ObliqueTreeRegressor(DaskTree, _estimators.ObliqueTreeRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = (da.from_array(each, chunks=150) for each in load_diabetes(return_X_y=True))
     >>> tree = ObliqueTreeRegressor(
-    ...     max_depth=2, optimizer=Annealed(steps=100), random_state=0).fit(X, y)
+    ...     max_depth=2, optimizer=Annealed(steps=50), random_state=0).fit(X, y)
     >>> tree.predict(X).shape
     (442,)
     """
