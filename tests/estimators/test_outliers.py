@@ -59,7 +59,7 @@ def test_three_rows_do_not_ruin_a_tree(optimizer, digits):
         4, optimizer="tao", random_state=0), id="forest")])
 def test_nor_other_models(make):
     X, y = load_breast_cancer(return_X_y=True)
-    clean, gross = gains(make, X, y, stratify=y)
+    clean, gross = gains(make, X[:, :10], y, stratify=y)
     assert gross >= clean - 0.03
 
 
@@ -77,7 +77,7 @@ def test_a_loss_of_hundreds_rules_no_model_out(seed):
 
 @pytest.mark.usefixtures("short_soft_training")
 def test_nor_regression():
-    X, y = make_friedman1(400, noise=1.0, random_state=0)
+    X, y = make_friedman1(300, noise=1.0, random_state=0)
     clean, gross = gains(lambda: ObliqueTreeRegressor(random_state=0), X, y)
     assert gross >= clean - 0.03
 
@@ -112,7 +112,9 @@ def test_three_targets_do_not_turn_the_splits(optimizer):
 
 LINEAR = pytest.mark.parametrize("make", [
     pytest.param(ObliqueTreeRegressor, id="default"),
-    pytest.param(lambda **params: ObliqueTreeRegressor(leaf="linear", **params), id="linear"),
+    # Its candidates are among those of the default.
+    *in_nightly([
+        pytest.param(lambda **params: ObliqueTreeRegressor(leaf="linear", **params), id="linear")]),
     pytest.param(lambda **params: ObliqueTreeRegressor(
         init="model_tree", optimizer=None, **params), id="model_tree"),
     pytest.param(lambda **params: ObliqueTreeRegressor(
@@ -142,10 +144,11 @@ def test_mistyped_targets_move_few_predictions_of_a_forest():
     gross = y.copy()
     gross[[3, 50, 170]] *= 1e6
     clean, moved = (np.median(np.abs(ObliqueForestRegressor(4, random_state=0).fit(
-        X[:400], each[:400]).predict(X[400:]) - y[400:])) for each in (y, gross))
+        X[:200], each[:200]).predict(X[200:]) - y[200:])) for each in (y, gross))
     assert moved <= 2.0 * clean     # it was 40 000 times as large
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("params", [
     {"leaf": "constant"}, {"init": "pruned", "optimizer": None}, {"optimizer": "tao"},
     {"optimizer": SSGD(epochs=20)}])
@@ -189,9 +192,10 @@ def test_new_far_targets_do_not_ruin_the_tree_before_a_warm_start():
     assert errors[1] <= 1.2 * errors[0]     # it was 1.6 times as large
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("params", [
-    {}, {"leaf": "constant"}, {"leaf": "linear"}, {"max_depth": 4, "init": "info_gain"},
-    {"optimizer": "tao", "max_depth": 5, "leaf": "constant"}])
+    {}, {"leaf": "constant"}, {"max_depth": 4, "init": "info_gain"},
+    {"optimizer": "tao", "max_depth": 5, "leaf": "constant"}, *in_nightly([{"leaf": "linear"}])])
 def test_far_targets_that_a_feature_tells_from_others_are_learned(params):
     X, y = make_friedman1(2000, noise=1.0, random_state=0)
     is_far = X[:, 0] > 0.98
