@@ -294,9 +294,9 @@ ENDLESS = ["auto", None, SSGD(epochs=10**5), Annealed(steps=10**7), TAO(max_pass
 @pytest.mark.filterwarnings("ignore:max_time")
 def test_a_fit_ends_in_time_with_a_useful_tree(estimator, optimizer):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(10_000, 20))
+    X = rng.normal(size=(5000, 20))
     y = (X[:, :4].sum(axis=1) > 0).astype(int)
-    model = estimator(8, optimizer=optimizer, max_time=0.4, random_state=0)
+    model = estimator(8, optimizer=optimizer, max_time=0.25, random_state=0)
     before = perf_counter()
     model.fit(X, y)
     assert perf_counter() - before < 3.0
