@@ -48,7 +48,7 @@ def assert_monotone(model, X, predict):
     assert cst.any()
     assert is_monotone(model._trees(), cst) == (True, None)
     random = np.random.default_rng(0)
-    X = np.asarray(X)[random.integers(len(X), size=3000)]
+    X = np.asarray(X)[random.integers(len(X), size=1000)]
     moved = X + np.ptp(X, axis=0) * cst * random.exponential(size=X.shape) * (
         random.random(X.shape) < 0.5)
     with warnings.catch_warnings():     # of names
@@ -56,19 +56,21 @@ def assert_monotone(model, X, predict):
         assert (predict(moved) >= predict(X)).all()
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": None, "max_depth": 5}, {"optimizer": "tao", "max_depth": 4},
     {"optimizer": "annealed", "max_depth": 3},
     {"optimizer": ["ssgd", TAO(penalty="l2")], "max_depth": 4},
     {"max_leaf_nodes": 5}, {"loss": "absolute_error"}, {"loss": "poisson"}], ids=str)
 def test_regression_trees_are_monotone(parameters):
-    X, y = diabetes()
+    X, y = (each[:250] for each in diabetes())
     model = ObliqueTreeRegressor(monotonic_cst=DIABETES, random_state=0, **parameters).fit(X, y)
     assert_monotone(model, X, model.predict)
     assert model.get_n_leaves() > 1
     assert model.score(X, y) > 0.25
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("parameters", [
     {}, {"optimizer": None, "max_depth": 5}, {"optimizer": "tao", "max_depth": 4},
     {"optimizer": "annealed", "max_depth": 3}, {"class_weight": "balanced"}], ids=str)

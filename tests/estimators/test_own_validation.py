@@ -124,6 +124,7 @@ def test_epochs_are_validated_on_them():
 @BOTH
 def test_the_default_trains_on_all_of_x_and_compares_on_them(estimator, fraction, monkeypatch):
     X, y, val = data_of(estimator)
+    X, y = X[:150], y[:150]
     spy = Spy()
     candidates = [candidate(name, InfoGain(), (spy,)) for name in ("greedy", "again")]
     candidates.append(candidate("pruned", "pruned"))
@@ -189,7 +190,7 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
 def test_samples_of_weight_zero_are_absent(model):
     X, y, val = data_of(type(model))
-    X_val, y_val = val["X_val"], val["y_val"]
+    X, X_val, y_val = X[:, :8], val["X_val"][:, :8], val["y_val"]
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y_val))
     there = weight > 0
     one = model.fit(X, y, X_val=X_val, y_val=y_val, sample_weight_val=weight)
@@ -203,7 +204,7 @@ def test_samples_of_weight_zero_are_absent(model):
 @pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
 def test_their_form_and_type_do_not_matter(model):
     X, y, val = data_of(type(model))
-    X, y = X[:150], y[:150]
+    X, y, val = X[:120, :8], y[:120], {"X_val": val["X_val"][:60, :8], "y_val": val["y_val"][:60]}
     tree = model.fit(X, y, **val).tree_
     for form in (np.asfortranarray, pd.DataFrame, sparse.csr_array, sparse.csc_matrix):
         given = pd.DataFrame(X) if form is pd.DataFrame else X
@@ -316,6 +317,7 @@ def test_pipelines_transform_them():
 @pytest.mark.parametrize("estimator", [ObliqueForestClassifier, ObliqueForestRegressor])
 def test_kinds_of_trees_are_compared_on_them(estimator, monkeypatch):
     X, y, val = data_of(estimator)
+    X, y = X[:100], y[:100]
     weight = np.arange(1.0, len(val["y_val"]) + 1)
     seen = []
 
@@ -342,6 +344,7 @@ def test_kinds_of_trees_are_compared_on_them(estimator, monkeypatch):
 @pytest.mark.usefixtures("few_trial_trees")
 def test_trees_of_a_forest_do_not_validate(monkeypatch):
     X, y, val = CANCER
+    X, y = X[:100], y[:100]
     seen = []
 
     def spy(problem, *args):

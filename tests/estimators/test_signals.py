@@ -33,7 +33,7 @@ class Display:
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:150], y[:150]
-ngdt._methods.soft.annealed._N_STEPS = 500
+ngdt._methods.soft.annealed._N_STEPS = 200
 results = {}
 
 def run(name, model, phase, n_times=1, least=0.0, fit=None):

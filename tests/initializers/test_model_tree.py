@@ -181,7 +181,7 @@ def roof(n=400, seed=0):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_it_splits_by_the_feature_whose_slope_changes(form):
-    X, y = roof()
+    X, y = roof(200)
     tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0).fit(form(X), y)
     assert np.flatnonzero(tree.tree_.dense_weights([0])[0]).tolist() == [1]
     assert tree.score(form(X), y) > 0.99
@@ -204,14 +204,14 @@ def test_noise_ends_the_growth(n_targets):
 @cache
 def standardized_tree():
     return ObliqueTreeRegressor(
-        init="model_tree", optimizer=None, random_state=0, standardize=True).fit(*roof())
+        init="model_tree", optimizer=None, random_state=0, standardize=True).fit(*roof(200))
 
 
 @pytest.mark.parametrize("units", [
     dict(X=[1e3, 1e-3, 7.0], y=1.0), dict(X=[1.0, 1.0, 1.0], y=1e-6),
     dict(X=[0.1, 4.0, 50.0], y=300.0)], ids=["features", "target", "both"])
 def test_units_change_no_split(units):
-    X, y = roof()
+    X, y = roof(200)
     scale, shift = np.array(units["X"]), np.arange(3)
     tree = standardized_tree()
     other = clone(tree).fit(X * scale + shift, 5.0 - units["y"] * y)
@@ -221,7 +221,7 @@ def test_units_change_no_split(units):
 
 
 def test_sparse_data_give_the_same_tree():
-    X, y = roof(300)
+    X, y = roof(200)
     X[np.abs(X) < 0.4] = 0.0
     options = dict(init="model_tree", optimizer=None, random_state=0, standardize=False)
     dense, csr = (ObliqueTreeRegressor(**options).fit(each, y) for each in (
@@ -257,7 +257,7 @@ def test_noise_has_no_slopes_worth_mentioning():
 
 
 def test_limits():
-    X, y = load_diabetes(return_X_y=True)
+    X, y = (each[:200] for each in load_diabetes(return_X_y=True))
     y = y + 400 * np.abs(X[:, 2] - np.abs(X[:, 3])) / X[:, 2].std()
     options = dict(init="model_tree", optimizer=None, random_state=0)
     whole = ObliqueTreeRegressor(**options).fit(X, y)
@@ -271,7 +271,7 @@ def test_limits():
 
 
 def test_samples_of_weight_zero_are_ignored():
-    X, y = roof()
+    X, y = roof(200)
     weight = np.ones(len(X))
     weight[::3] = 0.0
     options = dict(init="model_tree", optimizer=None, random_state=0)
@@ -281,7 +281,7 @@ def test_samples_of_weight_zero_are_ignored():
 
 
 def test_several_targets():
-    X, y = roof()
+    X, y = roof(200)
     tree = ObliqueTreeRegressor(init="model_tree", optimizer=None, random_state=0)
     assert tree.fit(X, np.stack([y, -y], axis=1)).score(X, np.stack([y, -y], axis=1)) > 0.98
 
@@ -388,6 +388,7 @@ def test_other_losses_are_refused():
         fit_classes(X, y, loss="bounded")
 
 
+@pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("features", ["path", np.empty(0, dtype=int)], ids=["path", "none"])
 @pytest.mark.parametrize("estimator", [ObliqueTreeClassifier, ObliqueTreeRegressor])
 @pytest.mark.parametrize("max_depth", [0, 2])
