@@ -139,7 +139,8 @@ REGRESSORS = {
     "default": ObliqueTreeRegressor(), "default, constant": ObliqueTreeRegressor(leaf="constant"),
     "forest": ObliqueForestRegressor(2),
     "absolute": ObliqueTreeRegressor(3, loss="absolute_error", optimizer="tao"),
-    "huber": ObliqueTreeRegressor(3, loss="huber", optimizer=short(Annealed)),
+    "huber": ObliqueTreeRegressor(
+        3, loss="huber", optimizer=short(Annealed), validation_fraction=None),
     "ccp_alpha": ObliqueTreeRegressor(3, ccp_alpha=0.1, min_impurity_decrease=0.1, optimizer="tao"),
     "monotone": ObliqueTreeRegressor(3, optimizer="tao", monotonic_cst=[1] + 5 * [0]),
     # Without the comparison with a baseline, which is the same for all.
@@ -148,7 +149,8 @@ REGRESSORS = {
     "linear, annealed": ObliqueTreeRegressor(
         3, optimizer=Annealed(steps=200, leaf="linear"), leaf=short(LinearLeaves),
         validation_fraction=None),
-    "linear, tao": ObliqueTreeRegressor(3, optimizer=[short(LinearLeaves), short(TAO)]),
+    "linear, tao": ObliqueTreeRegressor(
+        3, optimizer=[short(LinearLeaves), short(TAO)], validation_fraction=None),
     # Linear leaves come after all others in the same way.
     **{f"{name}, linear": ObliqueTreeRegressor(3, optimizer=short(OPTIMIZERS[name]), leaf="linear")
        for name in in_nightly(["sgd", "ssgd", "end_to_end", "annealed", "tao", "regrow"])},
