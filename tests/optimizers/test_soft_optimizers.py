@@ -320,7 +320,13 @@ def test_n_jobs_changes_no_bit(optimizer, form, loss):
     results = [run(optimizer, problem.replace(n_jobs=n_jobs)) for n_jobs in (1, 3)]
     assert results[1].tree == results[0].tree
     np.testing.assert_equal(results[1].history, results[0].history)
-    assert run(optimizer, problem.replace(random_state=1)).tree != results[0].tree
+
+
+@OPTIMIZERS
+def test_the_seed_changes_the_tree(optimizer, problem):
+    start = RandomComplete().initialize(problem)
+    one, other = (run(optimizer, problem.replace(random_state=seed), start).tree for seed in (0, 1))
+    assert one != other
 
 
 @LOSSES
