@@ -386,8 +386,8 @@ def test_ctrl_c_leaves_a_fitted_estimator(tree_after_epoch, n_jobs):
 def test_n_jobs_changes_no_bit(estimator, optimizer, form):
     X, y = load_iris(return_X_y=True)
     one, three = (
-        estimator(3, optimizer=optimizer, n_jobs=n_jobs, validation_fraction=0.2, random_state=0)
-        .fit(form(X), y) for n_jobs in (1, 3))
+        estimator(3, init="info_gain", optimizer=optimizer, n_jobs=n_jobs, random_state=0,
+                  validation_fraction=0.2).fit(form(X), y) for n_jobs in (1, 3))
     assert one.tree_ == three.tree_
     assert one.history_ == three.history_
 

@@ -53,5 +53,5 @@ def test_of_algorithms(which, algorithm, name):
 def test_of_estimators(name):
     for model in (ObliqueTreeClassifier(), ObliqueForestClassifier(3)):
         if name in counts(type(model)):
-            model.set_params(max_depth=2, optimizer=None, random_state=0)
+            model.set_params(max_depth=2, init="info_gain", optimizer=None, random_state=0)
             assert_same(lambda number, model=model: clone(model).set_params(**{name: number}))
