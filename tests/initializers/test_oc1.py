@@ -69,7 +69,7 @@ def is_right(scaled, descent):
 
 @FORMS
 @CRITERIA
-@examples(5)
+@examples(3)
 @given(hyperplanes(), st.data())
 def test_a_step_is_the_best_of_all(form, criterion, impurity, problem, data):
     X, y, weight, plane, center = problem

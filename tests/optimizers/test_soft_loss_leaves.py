@@ -51,7 +51,7 @@ def leaf_gradient(case, routing, gamma, batch):
 @LOSSES
 @LEAVES
 def test_the_gradients_of_the_reference_are_those_of_finite_differences(leaves, loss, k):
-    case = loss_case("matrix", leaves, 5, loss, k=k)
+    case = loss_case("matrix", leaves, 5, loss, k=k, m=5)
     naive, batch, step = case.naive(), case.order()[:11], 1e-5
     model = naive.model
     penalty = model.penalty
