@@ -34,28 +34,30 @@ def test_nested_parameters_and_grid_search(digits):
     search = GridSearchCV(
         estimator, {"optimizer__nu": [1e-9, 100.0], "init__n_candidates": [5, 20],
                     "min_samples_split": [2, 20]}, cv=2)
-    search.fit(*(part[:200] for part in digits))
+    search.fit(*(part[:120] for part in digits))
     assert search.best_params_["optimizer__nu"] == 100.0
     assert estimator.optimizer.nu == "auto"  # the original is not touched
 
 
 def test_clone_pickle_and_repeatability(digits):
-    fitted = ObliqueTreeClassifier(4, optimizer=SSGD(epochs=3), random_state=3).fit(*digits)
-    again = clone(fitted).fit(*digits)
+    X, y = (part[:150] for part in digits)
+    fitted = ObliqueTreeClassifier(4, optimizer=SSGD(epochs=3), random_state=3).fit(X, y)
+    again = clone(fitted).fit(X, y)
     loaded = pickle.loads(pickle.dumps(fitted))
     assert fitted.tree_ == again.tree_ == loaded.tree_
-    np.testing.assert_array_equal(loaded.predict(digits[0]), fitted.predict(digits[0]))
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
     assert repr(clone(fitted)) in repr(fitted)
 
 
+@pytest.mark.usefixtures("short_soft_training")
 def test_pipeline_of_sparse_data(digits):
-    X, y = sparse.csr_matrix(digits[0]), digits[1]
+    X, y = sparse.csr_matrix(digits[0][:300]), digits[1][:300]
     pipeline = make_pipeline(MaxAbsScaler(), ObliqueTreeClassifier(5, random_state=0))
     assert pipeline.fit(X, y).score(X, y) > 0.9
 
 
 def test_fit_does_not_write_into_its_arguments(digits):
-    X, y = digits[0].copy(), digits[1].copy()
+    X, y = digits[0][:150].copy(), digits[1][:150].copy()
     weight = np.ones(len(y))
     for array in (X, y, weight):
         array.flags.writeable = False
