@@ -268,15 +268,16 @@ def test_candidates_with_linear_leaves_of_some_features(features, expected):
 @pytest.mark.usefixtures("short_soft_training")
 @pytest.mark.parametrize("max_depth", [0, "auto"])
 def test_leaves_use_the_given_features_only(max_depth):
-    X, y = (part[:200] for part in load_diabetes(return_X_y=True, as_frame=True))
+    X, y = (part[:100] for part in load_diabetes(return_X_y=True, as_frame=True))
     leaf = LinearLeaves(features=["bmi", "bp"])
     fitted = ObliqueTreeRegressor(max_depth=max_depth, leaf=leaf, random_state=0).fit(X, y)
     used = fitted.tree_.slopes.any(axis=(0, 1))
     assert set(X.columns[used]) == {"bmi", "bp"}
 
 
+@pytest.mark.usefixtures("short_soft_training")
 def test_leaves_are_clipped_only_if_they_are_to_be():
-    X, y = (part[:200] for part in load_diabetes(return_X_y=True))
+    X, y = (part[:100] for part in load_diabetes(return_X_y=True))
     fitted = ObliqueTreeRegressor(leaf=LinearLeaves(clip=False), random_state=0).fit(X, y)
     assert fitted.tree_.slopes is not None
     assert fitted.tree_.ranges is None
@@ -290,7 +291,7 @@ def test_linear_leaves_are_refused_by_name_where_they_cannot_be_fitted():
 
 @pytest.mark.usefixtures("short_soft_training")
 def test_linear_leaves_win_where_targets_are_linear():
-    X, y = (part[:200] for part in load_diabetes(return_X_y=True))
+    X, y = (part[:100] for part in load_diabetes(return_X_y=True))
     fitted = ObliqueTreeRegressor(random_state=0).fit(X, X @ np.arange(10.0))
     assert fitted.tree_.slopes is not None
     assert not fitted.baseline_kept_
@@ -311,8 +312,9 @@ def test_a_linear_model_has_to_be_better_than_a_tree_with_splits(monkeypatch, le
 
 @pytest.mark.usefixtures("short_soft_training")
 def test_logistic_leaves_win_where_logits_are_linear():
-    X, y = (part[:200] for part in load_breast_cancer(return_X_y=True))
-    z = ((X - X.mean(0)) / X.std(0)) @ np.cos(np.arange(30.0)) > 0
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:200, :10], y[:200]
+    z = ((X - X.mean(0)) / X.std(0)) @ np.cos(np.arange(10.0)) > 0
     fitted = ObliqueTreeClassifier(leaf="auto", random_state=0).fit(X, z)
     assert fitted.tree_.slopes is not None
     assert not fitted.baseline_kept_
