@@ -115,7 +115,8 @@ def test_kill_at_any_time_loses_nothing(name, path):
 
 
 def test_drawn_seed_is_that_of_the_checkpoint(path, killed_after):
-    model = ObliqueTreeClassifier(2, optimizer=Annealed(steps=60), checkpoint=path)
+    model = ObliqueTreeClassifier(
+        2, optimizer=Annealed(steps=60), checkpoint=path, validation_fraction=None)
     assert killed_after(model, X, LABELS, 3)
     trees = []
     for _ in range(2):

@@ -117,7 +117,7 @@ def naive_axis_pass(tree, problem):
     return lowest
 
 
-@examples(8)
+@examples(4)
 @given(problems(n_internal=st.integers(1, 4), n_samples=st.integers(1, 10),
                 scales=st.just(1.0)))
 def test_an_axis_aligned_node_is_exact(case):
