@@ -139,7 +139,7 @@ def test_sums_that_overflow(X, expected):
         3, max_depth=3, leaf="linear", optimizer=None, random_state=0)])
 @pytest.mark.filterwarnings("error")
 def test_probabilities_of_logits_that_overflow(model):
-    X = np.random.default_rng(0).normal(size=(200, 4))
+    X = np.random.default_rng(0).normal(size=(100, 4))
     model.fit(X, (X[:, 0] + X[:, 1] > 0).astype(int))
     trees = getattr(model, "estimators_", [model])
     assert any(each.tree_.slopes is not None for each in trees)

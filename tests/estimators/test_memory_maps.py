@@ -12,7 +12,7 @@ from ngdt.optimizers import SSGD, Annealed
 @pytest.fixture(scope="module")
 def on_disk(tmp_path_factory):
     path = tmp_path_factory.mktemp("memory_map") / "X.npy"
-    X = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(60_000, 100))
+    X = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(30_000, 100))
     X[:] = np.random.default_rng(0).standard_normal(X.shape, dtype=X.dtype)
     X.flush()
     return np.load(path, mmap_mode="r")

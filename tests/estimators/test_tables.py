@@ -291,8 +291,8 @@ def test_few_gaps_do_not_decide_all_missing_values(name, kind, n_gaps):
 @ESTIMATORS
 def test_training_chooses_what_a_gap_means(estimator, form, optimizer):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    gap = rng.random(200) < 0.3
+    X = rng.normal(size=(120, 3))
+    gap = rng.random(120) < 0.3
     y = (X[:, 0] > 1.0) | gap          # a gap means: large
     X[gap, 0] = np.nan
     fitted = estimator(3, optimizer=optimizer, random_state=0).fit(form(X), y)

@@ -291,7 +291,7 @@ def random_tree(rng, m, p, k, shape):
 def test_large_trees(loss, inference, shape):
     rng = np.random.default_rng(1)
     tree = random_tree(rng, m=150, p=5, k=3, shape=shape)
-    X, n = rng.integers(-4, 5, size=(20, 5)).astype(float), 20
+    X, n = rng.integers(-4, 5, size=(10, 5)).astype(float), 10
     y = rng.integers(3, size=n) if LOSSES[loss].is_classifier else rng.integers(-4, 5, (n, 3))
     y = np.abs(y) if LOSSES[loss].has_log_link else y
     problem = (tree, X, y, LOSSES[loss](), None)
