@@ -478,14 +478,14 @@ def test_degenerate_data(optimizer, form, X, y):
 
 @SHORT
 @FORMS
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
 @pytest.mark.parametrize("standardize", [True, "global"])
-def test_the_unit_of_the_data_does_not_matter(optimizer, form, scale, standardize):
+def test_the_unit_of_the_data_does_not_matter(optimizer, form, standardize):
     problem = iris_problem(LogLoss(), form, max_depth=4, standardize=standardize)
-    plain, scaled = (run(optimizer, problem.replace(X=problem.X * factor))
-                     for factor in (1.0, 2.0 ** np.round(np.log2(scale))))
-    np.testing.assert_equal(scaled.history, plain.history)
-    np.testing.assert_array_equal(scaled.tree.values, plain.tree.values)
+    plain = run(optimizer, problem)
+    for scale in (1e-150, 1e-30, 1e30, 1e150):
+        scaled = run(optimizer, problem.replace(X=problem.X * 2.0 ** np.round(np.log2(scale))))
+        np.testing.assert_equal(scaled.history, plain.history)
+        np.testing.assert_array_equal(scaled.tree.values, plain.tree.values)
 
 
 @examples(3)
