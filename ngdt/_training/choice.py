@@ -59,10 +59,10 @@ class Score(NamedTuple):
         if not problem.loss.is_classifier:
             return cls(error, error, error)
         used, row = np.unique(row, return_inverse=True)
-        log_p = np.maximum(log_softmax(predictions[used], axis=1), LEAST_LOG_PROBABILITY)
+        log_p = log_softmax(predictions[used], axis=1)
         p, at = np.exp(log_p), (row, problem.y[samples, 0].astype(np.intp))
         square = np.maximum((p**2).sum(axis=1)[row] - 2.0 * p[at] + 1.0, 0.0)
-        return cls(error, weight * square, -weight * log_p[at])
+        return cls(error, weight * square, -weight * np.maximum(log_p[at], LEAST_LOG_PROBABILITY))
 
     @classmethod
     def of_tree(cls, problem, tree, samples, weight):
