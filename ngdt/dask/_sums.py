@@ -33,9 +33,9 @@ class LeafSums:
     @classmethod
     def of(cls, block, tree):
         """Sums of a block, of near targets."""
-        problem, samples = block.problem, block.present
-        return cls.of_leaves(problem, tree, problem.apply(tree, samples), problem.y[samples],
-                             block.weights[:, samples])
+        problem = block.problem
+        leaf = problem.apply(tree, np.arange(problem.X.shape[0], dtype=np.int32))
+        return cls.of_leaves(problem, tree, leaf, problem.y, block.weights)
 
     @classmethod
     def of_leaves(cls, problem, tree, leaf, y, weights):
