@@ -268,6 +268,7 @@ OF_GAPS = {
     "forest": (ObliqueForestClassifier(
         3, init="random", optimizer="annealed", random_state=0), 0.01)}
 
+
 @pytest.mark.filterwarnings("ignore:X. values that did not occur")
 @pytest.mark.parametrize(("name", "kind", "n_gaps"), [
     ("default", "number", 20), ("default", "category", 20), ("constant regression", "number", 20),
