@@ -1,0 +1,92 @@
+"""ScoreBands: a linear model cut into bands of its score."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import LogisticRegression
+
+from helpers import FORMS, make_problem
+from ngdt import ObliqueTreeClassifier
+from ngdt._methods.greedy.single_leaf import SingleLeaf
+from ngdt._methods.linear_leaves.score_bands import _cuts
+from ngdt.initializers import ScoreBands
+from ngdt.optimizers import LinearLeaves
+
+
+def problem(form=np.asarray, loss="log", **fields):
+    X, y = load_breast_cancer(return_X_y=True) if loss == "log" else load_diabetes(return_X_y=True)
+    return make_problem(form(X[:300, :6].copy()), y[:300], loss, **fields)
+
+
+@FORMS
+@pytest.mark.parametrize("loss", ["log", "squared"])
+def test_bands_of_the_score_hold_equal_shares(form, loss):
+    given = problem(form, loss)
+    tree = ScoreBands().initialize(given)
+    model = LinearLeaves().fit_leaves(SingleLeaf().initialize(given), given)
+    outputs = model.predict(given.X)
+    score = outputs[:, -1] - (outputs[:, 0] if loss == "log" else 0.0)
+    leaf = tree.apply(given.X)
+    assert (tree.n_leaves, tree.max_depth) == (8, 3)
+    assert (tree.densify().weights == tree.densify().weights[0]).all()
+    order = np.argsort(score)
+    assert (np.diff(leaf[order]) >= 0).all()        # the leaves are bands of the score
+    share = np.full(300, 1.0)
+    if loss == "log":       # one cut is where the classes are equally likely
+        share = 1.0 / np.bincount(given.y[:, 0].astype(int))[given.y[:, 0].astype(int)]
+        assert len(np.intersect1d(leaf[score > 0], leaf[score <= 0])) == 0
+    share = np.bincount(leaf, share) / share.sum()
+    moved = 2 if loss == "log" else 0               # bands beside the cut that was moved
+    assert (np.abs(share - 1 / 8) < 0.02).sum() >= 8 - moved
+    np.testing.assert_allclose(tree.values, given.fit_leaves(
+        leaf, np.arange(300, dtype=np.int32), 8))
+
+
+def test_labels_are_those_of_a_logistic_regression_where_bands_agree():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    tree = ObliqueTreeClassifier(init="score_bands", optimizer=None, random_state=0).fit(X, y)
+    model = LogisticRegression(C=0.1).fit(X, y)
+    assert tree.kind_ == "score bands"
+    assert (tree.predict(X) == model.predict(X)).mean() > 0.98
+
+
+@pytest.mark.parametrize("zero", [None, 0.1])
+def test_a_share_of_k_is_k_samples_for_the_cuts(zero):
+    rng = np.random.default_rng(0)
+    score, weight = rng.normal(size=200).round(2), rng.integers(0, 4, 200)      # with ties
+    at = np.repeat(np.arange(200), weight)[rng.permutation(weight.sum())]
+    used = weight > 0
+    np.testing.assert_array_equal(
+        _cuts(score[used], weight[used] / weight.sum(), 8, zero),
+        _cuts(score[at], np.full(len(at), 1 / len(at)), 8, zero))
+
+
+@pytest.mark.parametrize(("n_bands", "limits", "n_leaves"), [
+    (8, {"max_leaf_nodes": 3}, 3), (8, {"max_depth": 2}, 4), (5, {}, 5), (1, {}, 1),
+    (8, {"max_depth": 0}, 1), (1000, {}, 30)])
+def test_number_of_bands(n_bands, limits, n_leaves):
+    assert ScoreBands(n_bands).initialize(problem(**limits)).n_leaves == n_leaves
+
+
+def test_nothing_to_cut():
+    assert ScoreBands().initialize(
+        make_problem(np.ones((20, 2)), np.arange(20) % 2, "log")).n_leaves == 1
+
+
+@pytest.mark.parametrize(("y", "loss"), [
+    (np.arange(30) % 3, "log"), (np.arange(60.0).reshape(30, 2), "squared"),
+    (np.arange(30) % 2, "bounded"), (np.arange(30.0), "absolute_error")])
+def test_what_has_no_score_is_refused(y, loss):
+    with pytest.raises(ValueError, match="score bands are for"):
+        ScoreBands().initialize(make_problem(np.ones((30, 2)), y, loss))
+
+
+def test_score_bands_win_where_the_rule_is_nearly_linear():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 10))
+    y = rng.random(400) < 1 / (1 + np.exp(-X @ np.linspace(-1, 1, 10)))
+    fitted = ObliqueTreeClassifier(random_state=0).fit(sparse.csr_array(X), y)
+    assert fitted.kind_ == "score bands"
+    assert "score bands" in fitted.summary().splitlines()[0].lower()
