@@ -134,8 +134,8 @@ def short(algorithm):
 
 
 def serves(algorithm, loss):
-    """Return whether an initializer or optimizer takes problems of this loss."""
-    problem = Problem(np.ones((1, 1)), np.zeros((1, 1)), loss, 1, np.ones(1))
+    """Return whether an initializer or optimizer takes problems of this loss and of any size."""
+    problem = Problem(np.ones((1, 1)), np.zeros((1, 1)), loss, 3, np.ones(1))
     try:
         algorithm.check(problem)
     except ValueError:

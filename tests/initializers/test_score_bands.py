@@ -70,9 +70,10 @@ def test_number_of_bands(n_bands, limits, n_leaves):
     assert ScoreBands(n_bands).initialize(problem(**limits)).n_leaves == n_leaves
 
 
-def test_nothing_to_cut():
+@pytest.mark.parametrize("n", [1, 2, 20])
+def test_nothing_to_cut(n):
     assert ScoreBands().initialize(
-        make_problem(np.ones((20, 2)), np.arange(20) % 2, "log")).n_leaves == 1
+        make_problem(np.ones((n, 2)), np.arange(n) % 2, "log", n_outputs=2)).n_leaves == 1
 
 
 @pytest.mark.parametrize(("y", "loss"), [

@@ -51,6 +51,7 @@ class ScoreBands(Initializer):
 
     name = "score_bands"
     noun = "score bands"
+    is_stochastic = True    # as the choice of the penalty is
 
     _parameter_constraints: ClassVar[dict] = {
         "n_bands": [Interval(Integral, 1, None, closed="left")],
