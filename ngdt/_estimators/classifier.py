@@ -151,7 +151,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     kind_ : str
         Kind of the tree: "single leaf" or "linear model", if it has one leaf, without or with
         slopes; "tree trained as a whole by TAO", with the names of the optimizers; "pruned greedy
-        tree", "greedy tree", "model tree", or what else its initializer makes; or "given tree".
+        tree", "score bands", "model tree", or what else its initializer makes; or "given tree".
         See `summary`.
     history_ : dict of lists
         One entry per epoch. `optimizer` is the name of the optimizer. The other columns are

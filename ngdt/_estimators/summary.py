@@ -13,7 +13,14 @@ from ngdt._core.structure import parents
 from ngdt._estimators.resolve import is_auto, resolve_loss
 from ngdt._training.choice import MIN_LOSS_LEAD
 from ngdt._util.numbers import count, format_number
-from ngdt.initializers import INITIALIZERS, InfoGain, Initializer, ModelTree, Pruned
+from ngdt.initializers import (
+    INITIALIZERS,
+    InfoGain,
+    Initializer,
+    ModelTree,
+    Pruned,
+    ScoreBands,
+)
 from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, Regrow, ShrinkLeaves
 
 # Steps after a training, which do not train a tree as a whole.
@@ -85,7 +92,8 @@ def _origin(estimator, tree):
         return f"tree trained as a whole by {' and '.join(names)}"
     chosen = _chosen(estimator)
     if chosen is not None:
-        return ModelTree.noun if chosen.startswith(ModelTree.noun) else Pruned.noun
+        return next((kind.noun for kind in (ModelTree, ScoreBands)
+                     if chosen.startswith(kind.noun)), Pruned.noun)
     return _initial(estimator)
 
 

@@ -10,7 +10,7 @@ from ngdt._selection import policy
 from ngdt._selection.train import Chain
 from ngdt._training.choice import Candidate
 from ngdt._training.wide_data import RowSpan
-from ngdt.initializers import InfoGain, RandomComplete
+from ngdt.initializers import InfoGain, RandomComplete, ScoreBands
 from ngdt.optimizers import SSGD, TAO, Annealed, LinearLeaves, ShrinkLeaves
 
 # What trains a soft regression tree further.
@@ -61,7 +61,15 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     greedy = [_tao(policy.CLASS_C), candidate("pruned", "pruned")]
     if RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X)):
         return [_wide_candidate(problem), *greedy, *linear]
+    if leaf == "constant" and _takes_bands(problem):
+        greedy.append(candidate("score bands", ScoreBands()))
     return [*linear, *greedy, *_soft_class_candidates(problem, few)]
+
+
+def _takes_bands(problem):
+    """Return whether a linear model of all features competes, cut into bands."""
+    return (problem.n_outputs == 2 and problem.directions is None and takes_models(problem)
+            and node_type(problem.loss) is not None)
 
 
 def _wide_candidate(problem):

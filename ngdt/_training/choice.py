@@ -24,7 +24,7 @@ from ngdt._training.size_limits import enforce_limits
 # folds of 27 tables, 1.5 and 2 were as accurate as 0, which is the least error, to 0.2 points (86.0
 # and 85.8 %), with a tenth fewer leaves and a quarter fewer weights. Losses of regression tell more
 # than errors: on 14 tables, 1 was the best.
-MIN_LEAD, MIN_PROBABILITY_LEAD, MIN_LOSS_LEAD = 1.5, 3.0, 1.0
+MIN_LEAD, MIN_LOSS_LEAD = 1.5, 1.0
 # Lead with which the remaining folds are skipped.
 STOP_LEAD = 5.0
 # Least logarithm of a probability of which losses are compared, of one in a million: a linear model
@@ -155,7 +155,7 @@ class Choice:
         if not self.folds[0].problem.loss.is_classifier:
             return lead > MIN_LOSS_LEAD
         return lead > MIN_LEAD or (
-            lead >= 0.0 and self.lead(candidate, of="square") > MIN_PROBABILITY_LEAD)
+            lead >= 0.0 and self.lead(candidate, of="square") > MIN_LEAD)
 
     def may_win(self, candidate):
         """Return whether a candidate is worth training on another fold."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers import in_nightly, make_problem
@@ -180,7 +180,7 @@ def test_ctrl_c_before_a_candidate_leaves_the_pruned_tree_of_a_fold(compete):
 
 
 def test_ctrl_c_in_the_last_training_leaves_its_tree():
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = load_wine(return_X_y=True)
 
     def stop(metrics):
         raise KeyboardInterrupt
@@ -205,13 +205,14 @@ def table(n, p=3, loss="log", n_classes=2, form=np.asarray, **fields):
 REGRESSION = ["tao C=10", "tao C=0.1", "pruned, shrunk"]
 SOFT = ["annealed depth=3, tao", "annealed depth=4, tao"]
 GREEDY = ["tao C=1", "pruned"]
+BINARY = [*GREEDY, "score bands"]
 
 
 @pytest.mark.parametrize(("given", "expected"), [
-    (table(100, max_depth=8), [*GREEDY, "annealed depth=2", "annealed depth=8"]),
-    (table(100), [*GREEDY, "annealed depth=2", "annealed depth=8"]),
-    (table(100, max_depth=3), [*GREEDY, "annealed depth=2", "annealed depth=3"]),
-    (table(100, max_depth=2), [*GREEDY, "annealed depth=2"]),
+    (table(100, max_depth=8), [*BINARY, "annealed depth=2", "annealed depth=8"]),
+    (table(100), [*BINARY, "annealed depth=2", "annealed depth=8"]),
+    (table(100, max_depth=3), [*BINARY, "annealed depth=2", "annealed depth=3"]),
+    (table(100, max_depth=2), [*BINARY, "annealed depth=2"]),
     (table(100, n_classes=10), [*GREEDY, "annealed depth=4", "annealed depth=8"]),
     (table(2000, n_classes=32), [*GREEDY, "annealed depth=5", "annealed depth=10"]),
     (table(3000, p=4097), [*GREEDY, "ssgd"]),
