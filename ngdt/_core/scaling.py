@@ -178,7 +178,8 @@ class Scaling(_OfFeatures):
     high: np.ndarray | None = None
 
     @classmethod
-    def fit(cls, X, sample_weight, standardize="auto", moments=None, keep_tails=True):
+    def fit(cls, X, sample_weight, standardize="auto", moments=None, keep_tails=True,
+            fill=None):
         """Scaling from the weighted mean and spread of the training samples, winsorized.
 
         Parameters
@@ -195,6 +196,8 @@ class Scaling(_OfFeatures):
             The moments of X, if they have been computed.
         keep_tails : bool, default=True
             As for `fences`.
+        fill : ndarray of shape (n_features,), default=None
+            As for `fences`.
 
         Raises
         ------
@@ -206,15 +209,20 @@ class Scaling(_OfFeatures):
             _check_size(X, sample_weight)
             return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         moments = Moments.of(X, sample_weight) if moments is None else moments
-        low, high = fences(X, sample_weight, keep_tails)
+        low, high = fences(X, sample_weight, keep_tails, fill)
+        gaps = None if fill is None else (fill, _filled_share(X, sample_weight, fill))
         if not (np.any(moments.low < low) or np.any(moments.high > high)):
-            return cls.of_moments(moments, X, standardize)
+            return cls.of_moments(moments, X, standardize, gaps)
         moments = Moments.of(winsorized(X, low, high), sample_weight)
-        return replace(cls.of_moments(moments, X, standardize), low=low, high=high)
+        return replace(
+            cls.of_moments(moments, X, standardize, gaps), low=low, high=high)
 
     @classmethod
-    def of_moments(cls, moments, X, standardize):
-        """Scaling by the moments of samples, without fences; parameters are those of `fit`."""
+    def of_moments(cls, moments, X, standardize, gaps=None):
+        """Scaling by the moments of samples, without fences; parameters are those of `fit`.
+
+        `gaps` are `fill`, and the share of the samples that have it.
+        """
         mean, scale = moments.mean, moments.std
         if sparse.issparse(X):
             mean, scale = np.zeros(X.shape[1]), moments.root_mean_square
@@ -228,11 +236,8 @@ class Scaling(_OfFeatures):
             scale = np.full(len(scale), unit * np.sqrt(squares.sum() / max(1, len(squares))))
         else:
             reach = np.maximum(moments.high - mean, mean - moments.low)
-            low, high = moments.mean - moments.low, moments.high - moments.mean
-            # For a range and a mean, a feature of two values has the largest variance.
-            is_two_valued = moments.std >= (1.0 - 1e-6) * np.sqrt(low) * np.sqrt(high)
             floor = np.maximum(reach / MAX_SCALED, np.where(
-                is_two_valued, MIN_TWO_VALUED * (low + high), 0.0))
+                _is_two_valued(moments, gaps), MIN_TWO_VALUED * (moments.high - moments.low), 0.0))
             scale = np.maximum(scale, floor)
         # The mean of equal numbers may differ from them in the last digits. And kernels multiply by
         # the inverse of the scale, in the type of the data.
@@ -274,6 +279,32 @@ class Scaling(_OfFeatures):
             size = np.linalg.norm(planes, order, axis=1, keepdims=True)
             planes /= np.where(size == 0, 1.0, size)
         return planes[:, :-1], planes[:, -1]
+
+
+def _is_two_valued(moments, gaps):
+    """Tell which features have two values, beside filled ones.
+
+    Of the features with a certain range and mean, one of two values has the largest mean square.
+    """
+    fill, share = (moments.low, 0.0) if gaps is None else gaps
+    size = moments.high - moments.low
+    size = np.where(size > 0.0, size, 1.0)
+    mean, std = (moments.mean - moments.low) / size, moments.std / size
+    filled = np.where(share > 0.0, (fill - moments.low) / size, 0.0)
+    square = mean**2 + std**2 - share * filled**2
+    return square >= (1.0 - 1e-6) * (mean - share * filled)
+
+
+def _filled_share(X, sample_weight, fill):
+    """Share of the samples whose value of a feature is the filled one, shape (n_features,)."""
+    if sparse.issparse(X):
+        weight = np.repeat(sample_weight, stored_per_sample(X)) * (X.data == fill[X.indices])
+        return np.bincount(X.indices, weight, X.shape[1]) / sample_weight.sum()
+    share, columns = np.zeros(X.shape[1]), np.flatnonzero(~np.isnan(fill))
+    if len(columns):
+        for samples in row_blocks(X.shape, _BLOCK_VALUES):
+            share[columns] += sample_weight[samples] @ (X[samples][:, columns] == fill[columns])
+    return share / sample_weight.sum()
 
 
 def _check_range(low, high, dtype):

@@ -31,7 +31,7 @@ _MAX_SAMPLES = 10_000
 _BLOCK_VALUES = 2**17
 
 
-def fences(X, sample_weight, keep_tails=True):
+def fences(X, sample_weight, keep_tails=True, fill=None):
     """Fences of each feature, ndarrays of shape (n_features,).
 
     A sample of weight k counts as k samples. The median of sparse data is zero.
@@ -43,9 +43,13 @@ def fences(X, sample_weight, keep_tails=True):
         Samples of weight 0 are ignored.
     keep_tails : bool, default=True
         Whether a fence is beyond the values that lead to it without a gap.
+    fill : ndarray of shape (n_features,), default=None
+        Values, of the type of X, that were put where samples have none; NaN where none was. They do
+        not count: where more samples lack a category than have it, a mean of next to zero would be
+        near, and the ones of the category far.
     """
     if sparse.issparse(X):
-        return _sparse_fences(sparse.csc_array(X), sample_weight, keep_tails)
+        return _sparse_fences(sparse.csc_array(X), sample_weight, keep_tails, fill)
     samples = np.flatnonzero(sample_weight > 0)
     if len(samples) > _MAX_SAMPLES:
         samples = samples[np.linspace(0, len(samples) - 1, _MAX_SAMPLES).astype(np.intp)]
@@ -55,18 +59,35 @@ def fences(X, sample_weight, keep_tails=True):
     step = max(1, _BLOCK_VALUES // len(samples))
     for begin in range(0, X.shape[1], step):
         block = slice(begin, begin + step)
-        low[block], high[block] = _fences_of_rows(
-            X[samples, block].T, weight, keep_tails)
+        values = X[samples, block].T
+        low[block], high[block] = _fences_of_rows(values, weight, keep_tails)
+        if fill is not None:
+            rows, *known = _known(values, fill[block], weight)
+            if len(rows):
+                low[begin + rows], high[begin + rows] = _fences_of_rows(*known, keep_tails)
     return low, high
 
 
+def _known(values, fill, weight):
+    """Rows with some filled values, and the values and the weights without these.
+
+    A filled value becomes a known one, without weight.
+    """
+    is_filled = values == fill[:, None]
+    rows = np.flatnonzero(is_filled.any(axis=1) & ~is_filled.all(axis=1))
+    is_filled, values = is_filled[rows], values[rows]
+    least = np.where(is_filled, np.inf, values).min(axis=1, keepdims=True)
+    return rows, np.where(is_filled, least, values), np.where(is_filled, 0.0, weight)
+
+
 def _fences_of_rows(values, weight, keep_tails):
-    """Fences of the rows of a matrix; all columns have a positive weight."""
-    if np.ptp(weight) == 0.0:       # to sort alone is several times as fast
+    """Fences of the rows of a matrix, with a weight for each column or for each value."""
+    if np.ptp(weight) == 0.0 and weight.ndim == 1:       # to sort alone is several times as fast
         values, weight = np.sort(values, axis=1), np.broadcast_to(weight, values.shape)
     else:
         order = np.argsort(values, axis=1)
-        values, weight = np.take_along_axis(values, order, axis=1), weight[order]
+        values = np.take_along_axis(values, order, axis=1)
+        weight = np.take_along_axis(np.broadcast_to(weight, values.shape), order, axis=1)
     values, reached = values.astype(np.float64), np.cumsum(weight, axis=1)
     total = reached[:, -1:]
 
@@ -103,7 +124,7 @@ def _upper_fences(values, median, distance, keep_tails):
     return fence
 
 
-def _sparse_fences(X, sample_weight, keep_tails):
+def _sparse_fences(X, sample_weight, keep_tails, fill):
     """Fences of sparse features, by columns; infinite where no value can be far."""
     low, high = np.full(X.shape[1], -np.inf), np.full(X.shape[1], np.inf)
     stored = np.flatnonzero(np.diff(X.indptr))
@@ -113,6 +134,8 @@ def _sparse_fences(X, sample_weight, keep_tails):
         for j in stored[most > REACH * least]:
             place = slice(X.indptr[j], X.indptr[j + 1])
             values, weight = X.data[place], sample_weight[X.indices[place]]
+            if fill is not None:
+                weight = np.where(values == fill[j], 0.0, weight)
             low[j] = -_fence(-values, weight, keep_tails)
             high[j] = _fence(values, weight, keep_tails)
     return low, high
@@ -147,7 +170,7 @@ def winsorized(X, low, high):
     return type(X)((values, X.indices, X.indptr), shape=X.shape)
 
 
-def weaken_rows(near, X, sample_weight, low, high, center):
+def weaken_rows(near, X, sample_weight, low, high, center, fill=None):
     """Let the far values of a row together pull no more than one: changes `near` in place.
 
     A row with gross errors in many features lies far from all others even at the fences, and would
@@ -163,11 +186,13 @@ def weaken_rows(near, X, sample_weight, low, high, center):
     low, high : ndarray of shape (n_features,)
         The fences.
     center : ndarray of shape (n_features,)
+    fill : ndarray of shape (n_features,), default=None
+        As for `fences`.
     """
     rows = np.flatnonzero((near != X).sum(axis=1) > 1)
     if not len(rows):       # most data: fences of tails would be measured for nothing
         return
-    tail_low, tail_high = fences(X, sample_weight)
+    tail_low, tail_high = fences(X, sample_weight, fill=fill)
     low, high = np.minimum(low, tail_low), np.maximum(high, tail_high)
     is_far = np.clip(X[rows], low, high) != X[rows]
     has_several = is_far.sum(axis=1) > 1

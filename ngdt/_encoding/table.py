@@ -192,6 +192,25 @@ class Table:
             return list(self.names)
         return [self.name_of(feature) for feature in self.features]
 
+    def gap_values(self, dtype):
+        """Value of each feature where samples lack one; NaN if none does in training.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Of the encoded table.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        nan = float("nan")
+        numbers = np.where(np.isin(self.numeric, self.incomplete), self.fill, nan)
+        found = np.concatenate([numbers, np.full(len(self.gaps), nan), *(
+            (nan,) * each.n_features if each.fill is None or each.rare else each.fill
+            for each in self.categories)])
+        return _as_type(found, dtype)
+
     def name_of(self, feature):
         """Name of a feature of the encoded table.
 
@@ -303,9 +322,7 @@ class Table:
         is_gap = np.isnan(values)
         if not is_gap.any():
             return numbers, None
-        # The means of float64 may be too large for float32.
-        largest = np.finfo(values.dtype).max
-        fill = np.clip(self.fill, -largest, largest).astype(values.dtype)
+        fill = _as_type(self.fill, values.dtype)
         if not sparse.issparse(numbers):
             return np.where(is_gap, fill, numbers), is_gap
         filled = numbers.copy()
@@ -403,6 +420,12 @@ def _whole_columns(numbers, present):
 def _is_split(values):
     """Return whether numbers have digits after the point; infinity and NaN have none."""
     return (np.floor(values) != values) & ~np.isnan(values)
+
+
+def _as_type(means, dtype):
+    """Means of float64 in the type of the data, for which they may be too large."""
+    largest = np.finfo(dtype).max
+    return np.clip(means, -largest, largest).astype(dtype)
 
 
 def _mean(values, sample_weight):

@@ -166,7 +166,9 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
         # At first, only samples without weight have unknown categories.
         encoded = table.transform(raw, name="X" if resume else None)
         problem = self._problem(encoded, targets, sample_weight, fitted["_targets"])
-        return problem.replace(directions=resolve_directions(self, fitted)), fitted
+        return problem.replace(
+            directions=resolve_directions(self, fitted),
+            fill=table.gap_values(encoded.dtype)), fitted
 
     @abstractmethod
     def _encode_targets(self, y, sample_weight, resume, known):

@@ -89,6 +89,9 @@ class Problem:
     directions : ndarray of int8, shape (n_features,), or None
         `monotonic_cst` of the features: 1 or -1 where the fitted tree must be monotone. None if it
         need not be. Initializers and optimizers need not regard them.
+    fill : ndarray of shape (n_features,), or None
+        Values of the features where a sample has none, which say nothing on how far values lie; NaN
+        where there are none.
     control : Control
         How the training runs and stops: ``control.step(share)`` shows how much is done, and returns
         whether there is time for more.
@@ -125,6 +128,7 @@ class Problem:
     n_jobs: int = 1
     groups: np.ndarray | None = None
     directions: np.ndarray | None = None
+    fill: np.ndarray | None = None
     control: Control = field(default=NO_CONTROL, repr=False)
 
     def __post_init__(self):
@@ -184,6 +188,7 @@ class Problem:
             X = self.X[:, features]
             part = self.replace(
                 directions=None if self.directions is None else self.directions[features],
+                fill=None if self.fill is None else self.fill[features],
                 X=X if sparse.issparse(X) else np.ascontiguousarray(X), sample_weight=sample_weight)
             shared = {name: each.take(features) for name, each in shared.items()}
         return part.knowing(**shared)
@@ -300,7 +305,7 @@ class Problem:
         return self.once("scaling", lambda: Scaling.fit(
             self.X, self.sample_weight, self.standardize,
             None if self.standardize is False else self.moments,
-            keep_tails=not self.loss.is_classifier))
+            keep_tails=not self.loss.is_classifier, fill=self.fill))
 
     @property
     def winsorized(self) -> "Problem":
@@ -322,7 +327,7 @@ class Problem:
             near["X"] = winsorized(self.X, scaling.low, scaling.high)
             if not sparse.issparse(self.X):
                 weaken_rows(near["X"], self.X, self.sample_weight, scaling.low, scaling.high,
-                            scaling.center)
+                            scaling.center, self.fill)
         y = self._winsorized_targets()
         training = self.sample_weight > 0
         if not np.array_equal(y[training], self.y[training]):

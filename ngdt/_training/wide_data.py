@@ -57,8 +57,8 @@ class RowSpan:
     def of(self, problem, scaled=False):
         """The problem in these coordinates, which are scaled by one number or not at all."""
         if not scaled:
-            return problem.replace(X=self.X, standardize=False)
-        found = problem.replace(X=self.X, standardize="global")
+            return problem.replace(X=self.X, fill=None, standardize=False)
+        found = problem.replace(X=self.X, fill=None, standardize="global")
         # Coordinates have no fences: the first samples have large ones.
         return found.knowing(scaling=Scaling.of_moments(found.moments, self.X, "global"))
 
@@ -144,7 +144,7 @@ class Screen:
         problem : Problem
             With the same data, but maybe other limits. All share what is computed.
         """
-        return problem.replace(X=self._part.X).sharing(self._part)
+        return problem.replace(X=self._part.X, fill=self._part.fill).sharing(self._part)
 
     def reduced(self, tree):
         """The tree for these features alone, or None if it splits by others."""

@@ -131,6 +131,21 @@ def test_scaled_indicators_are_not_large(form):
     assert scaling.scale[2] == pytest.approx(np.sqrt(np.mean((X[:, 2] - center) ** 2)))
 
 
+@FORMS
+def test_filled_values_do_not_count(form):
+    X = np.zeros((500, 2))
+    X[:5, 0] = X[:40, 1] = 1.0
+    X[7:9, 1] = 100.0
+    weight, known = np.ones(500), np.arange(500) < 300
+    X[~known] = fill = np.array([0.0125, 0.0125])
+    high = fences(form(X), weight, fill=fill)[1]
+    assert high[0] >= high[1] == 1.0
+    # The same as if these samples were not there.
+    assert fences(form(X), weight * known)[1][1] == 1.0
+    scaling = Scaling.fit(form(X), weight, True, fill=fill)
+    assert scaling.scale[0] == MIN_TWO_VALUED
+
+
 @pytest.mark.parametrize("size", [1e-310, 5e-324])
 def test_a_spread_that_is_no_normal_number_is_none(size):
     scaling = Scaling.fit(np.array([[0.0], [size]]), np.ones(2), True)

@@ -1,6 +1,7 @@
 """Three rows with gross errors, and values of any size: what they may change."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, make_friedman1
 from sklearn.metrics import r2_score
@@ -228,3 +229,14 @@ def test_units_do_not_change_what_alternating_optimization_finds():
         unit * X, y).predict_proba(unit * X) for unit in (1.0, 2.0**20, 2.0**-6)]
     for each in probabilities[1:]:
         np.testing.assert_allclose(each, probabilities[0], atol=1e-9)
+
+
+def test_ones_of_rare_categories_are_not_far():
+    # More samples have a category that counts as unknown than have any other one.
+    rng = np.random.default_rng(0)
+    town = np.repeat(np.arange(120), np.r_[np.full(40, 5), np.ones(80, int)])
+    X = pd.DataFrame({"town": [f"town {i}" for i in town], "x": rng.normal(size=len(town))})
+    y = X["x"] + rng.normal(size=len(X)) > 0
+    tree = ObliqueTreeClassifier(max_depth=0, leaf="linear", random_state=0).fit(X, y)
+    assert "town is rare" not in tree.encoded_feature_names_
+    assert abs(tree.tree_.slopes).max() < 5.0
