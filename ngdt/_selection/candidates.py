@@ -46,10 +46,11 @@ def soft_candidates(problem, optimizers):
             candidate("pruned", "pruned")]
 
 
-def takes_models(problem):
-    """Return whether linear models of all features compete in the leaves."""
+def takes_models(problem, single=False):
+    """Return whether linear models of all features compete: in the leaves, or in a single leaf."""
     n, p = len(problem.training_samples), problem.X.shape[1]
-    most = policy.FEW_COEFFICIENTS if n < policy.MANY_SAMPLES else policy.MANY_COEFFICIENTS
+    is_fast = single or n < policy.MANY_SAMPLES
+    most = policy.FEW_COEFFICIENTS if is_fast else policy.MANY_COEFFICIENTS
     return p <= policy.MAX_MODEL_FEATURES and n * p**2 <= policy.MAX_MODEL_COST and (
         not problem.loss.is_classifier or problem.n_outputs * (p + 1) <= most)
 
@@ -108,10 +109,11 @@ def _logistic_candidates(problem, leaf, linear_leaves):
     features, penalty = linear_leaves.features, linear_leaves.penalty
     of_many = linear_leaves if penalty != "auto" else LinearLeaves(
         features=features, penalty=policy.CLASS_PENALTY)
+    found = [candidate("linear model", SingleLeaf(), (linear_leaves,))] * takes_models(
+        problem, single=True)
     if not takes_models(problem):
-        return [candidate("linear", "pruned", (of_many,))] if leaf == "linear" else []
-    found = [candidate("linear model", SingleLeaf(), (linear_leaves,)),
-             candidate("model tree", "model")]
+        return [*found, candidate("linear", "pruned", (of_many,))] if leaf == "linear" else found
+    found.append(candidate("model tree", "model"))
     return found if leaf == "auto" else [*found, _tao(policy.CLASS_C, of_many, name="linear, tao")]
 
 

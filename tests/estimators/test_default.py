@@ -244,6 +244,8 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
     (table(100, loss="huber"), "auto", [*REGRESSION, "pruned"]),
     (table(100), "auto", [*LOGISTIC, *GREEDY, "annealed depth=2", "annealed depth=8"]),
     (table(100), "linear", [*LOGISTIC, "linear, tao C=1"]),
+    (table(2000, p=150), "auto", [LOGISTIC[0], *names(table(2000, p=150))]),
+    (table(2000, p=150), "linear", [LOGISTIC[0], "linear"]),
     (table(100, p=501), "linear", ["linear"]),
     (table(100, p=501), "auto", names(table(100, p=501))),
     (table(500, p=50, n_classes=20), "auto", names(table(500, p=50, n_classes=20))),
