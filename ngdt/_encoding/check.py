@@ -18,8 +18,9 @@ from ngdt._util.validation import (
 )
 from ngdt._util.warn import warn
 
-# Share of the values of a column of text that spell numbers from which they are probably meant.
-_SPELLED_SHARE = 0.95
+# Share of the values of a column of text that spell numbers from which they are probably meant. A
+# half is enough of many different ones, beside a few texts, such as "?" and "n/a".
+_SPELLED_SHARE, _MANY_SPELLED, _FEW_OTHERS = 0.95, 20, 3
 _FROM_DTYPE = "from_dtype"
 
 
@@ -181,13 +182,16 @@ def _warn_of_spelled_values(columns, categorical, categories):
         present, name = [value for value in values if not is_missing(value)], columns.names[j]
         for what, spells, advice in _SPELLED:
             spelled = {value for value in {*present} if spells(value)}
-            share = sum(value in spelled for value in present) / max(1, len(present))
-            if share >= _SPELLED_SHARE:
+            others = [value for value in present if value not in spelled]
+            few = len(spelled) >= _MANY_SPELLED and len({*others}) <= _FEW_OTHERS
+            if len(others) <= (0.5 if few else 1.0 - _SPELLED_SHARE) * len(present) and spelled:
                 example = next(value for value in present if value in spelled)
                 warn(
                     f"X: column {name!r} is text, but its values spell {what}, such as {example!r},"
                     f" and each is a category. Convert it to numbers, {advice}, by "
-                    f"X.astype({{{name!r}: 'category'}})")
+                    f"X.astype({{{name!r}: 'category'}})" + (
+                        f". With errors='coerce', others, such as {others[0]!r}, become missing "
+                        "values" if others else ""))
                 break
 
 

@@ -421,7 +421,10 @@ def test_frames_that_cannot_be_read_say_what_to_do():
 
 @pytest.mark.parametrize(("values", "advice"), [
     (["3200.0", "1,200", "-7e3", " 5"], "numbers, such as '3200.0', .*pandas.to_numeric"),
-    (["1", "2", None, "3"], "numbers, "), (["1"] * 97 + ["unknown"] * 3, "numbers, "),
+    (["1", "2", None, "3"], "numbers, "),
+    (["1"] * 97 + ["unknown"] * 3, "numbers, .*errors='coerce', others, such as 'unknown', become"),
+    ([*map(str, range(20)), *["?"] * 20], "numbers, such as '0', .*such as '[?]', become"),
+    ([*map(str, range(19)), *["?"] * 2], None), ([*map(str, range(20)), *"abcd"], None),
     (["1"] * 90 + ["unknown"] * 10, None), (["00123", "00456"], None), (["12a", "12b"], None),
     (["2021-05-03", "1999-1-1"], "dates, such as '2021-05-03', .*days since.*pandas.to_datetime"),
     (["3.5.2021", " 31/12/1999", None], "dates, "), (["2021/05/03 10:00"], "dates, "),
