@@ -35,11 +35,14 @@ class RawTable(NamedTuple):
         Values of each categorical column; missing ones are None, NaN or pandas.NA.
     booleans : tuple of int
         Columns of numbers whose values are bools; empty unless the samples are for training.
+    spelled : tuple of int
+        Columns of text of which there was a warning that they spell numbers or dates.
     """
 
     numbers: Any
     categories: list
     booleans: tuple = ()
+    spelled: tuple = ()
 
 
 def check_samples(estimator, X, *, reset):
@@ -120,7 +123,8 @@ def check_table(estimator, X, categorical_features, *, reset):
         column_indices("categorical_features", given, columns.names, [_FROM_DTYPE]))
     raw = _read(columns, categorical, reset)
     if reset and is_from_dtype:
-        _warn_of_spelled_values(columns, categorical, raw.categories)
+        raw = raw._replace(
+            spelled=_warn_of_spelled_values(columns, categorical, raw.categories))
     return raw, columns.names, categorical
 
 
@@ -175,7 +179,11 @@ def _reshaped(X):
 
 
 def _warn_of_spelled_values(columns, categorical, categories):
-    """Warn of columns of text that spell numbers or dates, each of which becomes a category."""
+    """Warn of columns of text that spell numbers or dates, each of which becomes a category.
+
+    Return their indices.
+    """
+    found = []
     for j, values in zip(categorical, categories, strict=True):
         if not columns.is_text(j):
             continue
@@ -192,7 +200,9 @@ def _warn_of_spelled_values(columns, categorical, categories):
                     f"X.astype({{{name!r}: 'category'}})" + (
                         f". With errors='coerce', others, such as {others[0]!r}, become missing "
                         "values" if others else ""))
+                found.append(int(j))
                 break
+    return tuple(found)
 
 
 def _spells_number(text):

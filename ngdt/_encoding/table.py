@@ -171,7 +171,7 @@ class Table:
             if deserves_feature(np.isnan(column[present])):
                 gaps.append(k)
         categories = tuple(
-            _fit_categories(values, deserves_feature, present, names[j])
+            _fit_categories(values, deserves_feature, present, names[j], j not in raw.spelled)
             for values, j in zip(raw.categories, categorical, strict=True))
         table = cls(tuple(names), numeric, categorical, fill, np.array(gaps, dtype=np.intp),
                     categories,
@@ -359,8 +359,11 @@ class Table:
         return dense > max(_MAX_DENSE_BYTES, stored)
 
 
-def _fit_categories(values, deserves_feature, present, name):
-    """Learn the categories of a column from the samples that are present."""
+def _fit_categories(values, deserves_feature, present, name, warns):
+    """Learn the categories of a column from the samples that are present.
+
+    `warns` of a column of which there is no warning yet.
+    """
     try:
         found = Categories.fit(
             values if present.all() else list(compress(values, present)), deserves_feature)
@@ -369,7 +372,8 @@ def _fit_categories(values, deserves_feature, present, name):
             f"X: the categories of column {name!r} are of several types, or neither strings nor "
             "numbers. Convert them all to strings") from error
     # With fewer samples, two categories are always rare.
-    if not found.frequent and len(found.rare) > 1 and np.count_nonzero(present) >= 2 * MIN_SAMPLES:
+    warns = warns and np.count_nonzero(present) >= 2 * MIN_SAMPLES
+    if warns and not found.frequent and len(found.rare) > 1:
         warn(
             f"X: all {len(found.rare)} categories of column {name!r} are rare and share one "
             "feature, which is constant: drop the column, or put its values into groups")

@@ -451,6 +451,15 @@ def test_texts_that_spell_numbers_or_dates(make, values, advice):
                 model.fit(frame.astype({"income": "category"}), y)
 
 
+def test_a_column_of_different_dates_is_warned_of_once():
+    days = pd.date_range("2020", periods=40).strftime("%Y-%m-%d")
+    with pytest.warns(UserWarning, match="day") as found:
+        ObliqueTreeClassifier(1, optimizer=None).fit(
+            pd.DataFrame({"day": days, "age": np.arange(40.0)}), np.arange(40) > 20)
+    assert len(found) == 1
+    assert "its values spell dates" in str(found[0].message)
+
+
 def test_an_empty_frame_is_refused():
     frame = pd.DataFrame({"city": pd.Series([], dtype=str)})
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
