@@ -204,9 +204,11 @@ def _holds_strings(values, name, described):
     if all(isinstance(value, _NUMBERS) for value in present):
         return False
     if all(isinstance(value, str | _NUMBERS) for value in present):
+        text = next(value for value in present if isinstance(value, str))
         raise TypeError(
-            f"X: column {name!r}{described} holds numbers and strings: convert all its values to "
-            "numbers, or all to strings")
+            f"X: column {name!r}{described} holds numbers and strings, such as {text!r}: convert "
+            "all its values to numbers, with errors='coerce' of pandas.to_numeric if strings are "
+            "signs of missing values, or all to strings")
     other = next(value for value in present if not isinstance(value, str | _NUMBERS))
     raise TypeError(
         f"X: column {name!r}{described} holds neither numbers nor categories, but "

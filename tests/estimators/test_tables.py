@@ -338,7 +338,7 @@ def test_gaps_in_y_are_refused(estimator, y):
     (pd.Series([date(2020, 1, 1)] * N), TypeError, "but dates or times. .* since a date, or drop"),
     ([{}] * N, TypeError, "'new' of type object holds neither numbers nor categories"),
     ([[1, 2]] * N, TypeError, "cells of type list. Give their parts columns of their own, or dr"),
-    (["a", 1] * (N // 2), TypeError, "'new' of type object holds numbers and strings: convert"),
+    (["a", 1] * (N // 2), TypeError, "'new' of type object holds numbers and strings, such as 'a'"),
     (pd.period_range("2020", periods=N), TypeError, r"'new' of type period\[.*\] holds neither"),
     (np.full(N, 1j), TypeError, "'new' of type complex128 holds neither"),
     (pd.Categorical(["a", 1] * (N // 2)), TypeError, "categories of column 'new' are of several"),
