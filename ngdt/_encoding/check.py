@@ -118,14 +118,27 @@ def check_table(estimator, X, categorical_features, *, reset):
                 f"Found array with {columns.n_samples} sample(s) and {columns.n_columns} feature(s)"
                 f" while a minimum of 1 is required by {type(estimator).__name__}.")
     categorical = (
-        np.flatnonzero([columns.is_categorical(j) for j in range(columns.n_columns)])
-        if is_from_dtype else
+        _categorical_by_type(columns) if is_from_dtype else
         column_indices("categorical_features", given, columns.names, [_FROM_DTYPE]))
     raw = _read(columns, categorical, reset)
     if reset and is_from_dtype:
         raw = raw._replace(
             spelled=_warn_of_spelled_values(columns, categorical, raw.categories))
     return raw, columns.names, categorical
+
+
+def _categorical_by_type(columns):
+    """Indices of the columns of categories; an error names all that are of no other type."""
+    found, errors = [], []
+    for j in range(columns.n_columns):
+        try:
+            if columns.is_categorical(j):
+                found.append(j)
+        except TypeError as error:
+            errors.append(str(error))
+    if errors:
+        raise TypeError("\n".join(errors))
+    return np.array(found, dtype=np.intp)
 
 
 def _validated(estimator, X, **params):

@@ -350,6 +350,12 @@ def test_a_column_that_is_no_number_and_no_category_is_refused(column, error, me
         ObliqueTreeClassifier().fit(pandas_frame(given).assign(new=column), target(given))
 
 
+def test_all_columns_of_dates_are_named_at_once():
+    frame = pd.DataFrame({name: pd.date_range("2020", periods=4) for name in ("since", "until")})
+    with pytest.raises(TypeError, match=r"(?s)column 'since' of .* or drop it\n.*'until' of"):
+        ObliqueTreeClassifier().fit(frame, [0, 1, 0, 1])
+
+
 @pytest.mark.parametrize(("cell", "message"), [
     ([1, 2], "of type List.* cells of type list. Give their parts columns of their own, or drop"),
     (b"a", "of type Binary.* cells of type bytes")])
