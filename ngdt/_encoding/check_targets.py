@@ -1,5 +1,6 @@
 """Checks of targets: labels, or the numbers of regression."""
 
+import re
 from numbers import Real
 
 import narwhals as nw
@@ -74,9 +75,11 @@ def check_targets(estimator, y, **check_params):
     except ValueError as error:
         if "could not convert string" not in str(error):
             raise
+        text = re.sub(r"^np\.\w+_\((.*)\)$", r"\1", str(error).partition(": ")[2])
         raise ValueError(
-            f"y holds text: {error}. {name} predicts numbers; a classifier predicts labels"
-        ) from error
+            f"y holds text, such as {text}, but {name} predicts numbers: convert it to numbers, as "
+            "pandas.to_numeric does, without signs between thousands, or use a classifier, which "
+            "predicts labels") from error
 
 
 def as_labels(y):

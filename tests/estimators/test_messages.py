@@ -117,7 +117,7 @@ def test_targets_of_another_task(iris):
     X, y = iris
     with pytest.raises(ValueError, match=r"got an array of shape \(150, 2\).*MultiOutputClassif"):
         tree().fit(X, np.column_stack([y, y]))
-    with pytest.raises(ValueError, match=r"y holds text.*predicts numbers; a classifier predicts"):
+    with pytest.raises(ValueError, match=r"y holds text, such as '.*', but .* or use a classifier"):
         ObliqueTreeRegressor().fit(X, np.array(["no", "yes", "no"])[y])
 
 
