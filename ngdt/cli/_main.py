@@ -10,6 +10,7 @@ from ngdt._util.validation import did_you_mean
 from ngdt._util.version import __version__
 from ngdt.cli import _compare, _demo, _explain, _export, _fit, _predict, _show
 from ngdt.cli._errors import Mistake
+from ngdt.cli._options import ESTIMATORS
 
 COMMANDS = {
     "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,
@@ -29,8 +30,9 @@ class Parser(argparse.ArgumentParser):
         arguments, unknown = self.parse_known_args(args, namespace)
         if unknown:
             wrong = [each for each in unknown if each.startswith("-")]
-            hint = did_you_mean(wrong[0].partition("=")[0], arguments.options) if wrong else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f'.{hint}'}")
+            hint = _hint(wrong[0].partition("=")[0], arguments.options) if wrong else ""
+            arguments.command.error(
+                f"unrecognized arguments: {' '.join(unknown)}{hint and f'.{hint}'}")
         return arguments
 
     def _check_value(self, action, value):
@@ -40,6 +42,15 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             error.message += did_you_mean(value, action.choices)
             raise
+
+
+def _hint(option, options):
+    """A hint at --set for a parameter of an estimator, else at the closest option."""
+    parameter = option.lstrip("-").replace("-", "_")
+    known = {name for estimator in ESTIMATORS.values() for name in estimator().get_params()}
+    if "--set" in options and parameter in known:
+        return f" Did you mean '--set {parameter}=...'?"
+    return did_you_mean(option, options)
 
 
 def make_parser():
@@ -66,7 +77,7 @@ def make_parser():
             formatter_class=argparse.RawDescriptionHelpFormatter)
         module.add_arguments(command)
         options = [name for action in command._actions for name in action.option_strings]
-        command.set_defaults(run=module.run, options=options)
+        command.set_defaults(run=module.run, options=options, command=command)
     return parser
 
 

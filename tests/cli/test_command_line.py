@@ -456,6 +456,8 @@ def test_the_task_follows_from_the_target(y, task):
     ("fit wine.csv -t cultivar --set max_dept=3", "Did you mean 'max_depth'?"),
     ("fit wine.csv -t cultivar --set max_depth", "got 'max_depth'.\n"),
     ("fit wine.csv -t cultivar --set optimizer=TAO -q", "Did you mean 'tao'?"),
+    ("fit wine.csv -t cultivar --max-leaf-nodes 3", "Did you mean '--set max_leaf_nodes=...'?"),
+    ("fit wine.csv -t cultivar --max-leaf-nodes 3", "(ngdt fit --help shows how)"),
     ("fit wine.csv -t cultivar -o no/model.ngdt", "create 'no' or choose another path"),
     ("fit wine.csv -t cultivar --test-size 3", "must be a share below 1, got 3"),
     ("fit wine.ngdt --input-format csv -t y", "wine.ngdt cannot be read as csv: "),
