@@ -108,7 +108,7 @@ def main(argv=None):
             warnings.simplefilter("default")
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", FutureWarning)
-            warnings.showwarning = _show_warning
+            warnings.showwarning = _WarningPrinter().show
             arguments.run(arguments)
             sys.stdout.flush()
     except BrokenPipeError:     # `ngdt show model.ngdt | head`
@@ -128,5 +128,14 @@ def _one_line(error):
     return " ".join(str(error).split())
 
 
-def _show_warning(message, *_, **__):
-    print(f"ngdt: warning: {_one_line(message)}", file=sys.stderr)
+class _WarningPrinter:
+    """Prints each text of a warning once: `compare` trains on many folds."""
+
+    def __init__(self):
+        self._printed = set()
+
+    def show(self, message, *_, **__):
+        line = f"ngdt: warning: {_one_line(message)}"
+        if line not in self._printed:
+            self._printed.add(line)
+            print(line, file=sys.stderr)

@@ -619,6 +619,14 @@ def test_names_are_noticed_once(run, folder):
     assert printed.err.count("warning") == 1
 
 
+def test_a_warning_of_each_fold_is_printed_once(run, folder):
+    pd.DataFrame({"a": range(60), "day": "2020-05-03", "y": ["no", "yes"] * 30}).to_csv(
+        folder / "days.csv", index=False)
+    printed = run("compare", "days.csv", "-t", "y", "-q", "-o", "days.html", "--models", "pruned",
+                  "--folds", "3")
+    assert printed.err.count("its values spell dates") == 1
+
+
 def test_packages_that_are_missing_are_named(mistake, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert 'pip install "ngdt[cli]"' in mistake("predict", "wine.ngdt", "wine.csv")
