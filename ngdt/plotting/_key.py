@@ -18,7 +18,7 @@ class Key:
     ----------
     contents : Contents
     shown : collection of int
-        The nodes and leaves that are drawn.
+        The nodes and leaves that are drawn with what is in them.
     width : float
         Largest width of a line.
     """

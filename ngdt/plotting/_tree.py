@@ -156,7 +156,8 @@ class _Plan:
         self._center = centers(self._tree, self._depth, widths, _BOX_GAP, self._right_first)
         self._top, bottom = self._tops()
         tree_width = max(x + widths[item] / 2 for item, x in self._center.items())
-        self._key = Key(contents, self._depth, max(tree_width, _LEAST_KEY_WIDTH))
+        shown = [item for item in self._depth if not self._is_cut(item)]
+        self._key = Key(contents, shown, max(tree_width, _LEAST_KEY_WIDTH))
         width = max(tree_width, self._key.width)
         self._center = {item: x + (width - tree_width) / 2 for item, x in self._center.items()}
         self._key_top = bottom + _MARGIN
@@ -166,9 +167,13 @@ class _Plan:
     def _box(self, item):
         if item < 0:
             return self._contents.leaf(~item)
-        if children(self._tree, item)[0] in self._depth:
-            return self._contents.split(item)
-        return self._contents.cut(item, int(self._n_leaves[item]))
+        if self._is_cut(item):
+            return self._contents.cut(item, int(self._n_leaves[item]))
+        return self._contents.split(item)
+
+    def _is_cut(self, item):
+        """Return whether a subtree is drawn as its number of leaves."""
+        return item >= 0 and children(self._tree, item)[0] not in self._depth
 
     def _tops(self):
         """Top of the boxes of each level, and the bottom of the last."""
@@ -184,7 +189,7 @@ class _Plan:
         has_answers = self._contents.shape is None
         for item, box in self._boxes.items():
             x, y = self._center[item], self._top[self._depth[item]]
-            if item >= 0 and children(self._tree, item)[0] in self._depth:
+            if item >= 0 and not self._is_cut(item):
                 self._draw_branches(ax, item, y + box.height, fontsize, has_answers)
             box.draw(ax, x, y, fontsize, rounded)
         self._key.draw(ax, 0.0, self._key_top, fontsize)

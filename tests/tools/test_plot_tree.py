@@ -112,6 +112,12 @@ def test_numbers_that_are_too_long_are_rounded_and_the_limit_says_so():
         Tree([weights], [0.1], [~0], [~1], np.eye(2)))))
 
 
+def test_the_key_is_of_the_bars_that_are_drawn():
+    tree = Tree([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.0], [~0, ~1], [1, ~2], np.eye(3))
+    assert not any("bar" in text for text in texts(plot_tree(tree, max_depth=1)))
+    assert any("bar" in text for text in texts(plot_tree(tree, max_depth=2)))
+
+
 def test_categories_and_missing_values():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"city": ["Rome", "Oslo", "Lima", "Bern"] * 10})
