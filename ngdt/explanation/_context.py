@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
+from ngdt._encoding.columns import is_missing
 from ngdt._inspection.rules import factor
 from ngdt._util.numbers import format_number, format_value
 from ngdt.explanation._sums import Names
@@ -116,7 +117,7 @@ class Row(NamedTuple):
     x : ndarray of shape (n_features,)
         Encoded, as float64.
     gaps : frozenset of int
-        Columns whose number is missing.
+        Columns whose value is missing.
     """
 
     x: np.ndarray
@@ -143,7 +144,8 @@ class Row(NamedTuple):
         for name, column, each, x in zip(
                 captions.feature_names, columns, features, self.x, strict=True):
             if each.kind == "category":
-                values.setdefault(column, f"{column} is unknown")
+                state = "missing" if each.column in self.gaps else "unknown"
+                values.setdefault(column, f"{column} is {state}")
             if x == 1 and (each.kind == "category" or (
                     each.kind == "missing" and each.column in self.gaps)):
                 values[column] = name
@@ -171,10 +173,12 @@ def encoded_rows(model, X):
         Each of them.
     """
     raw = model._read(X)
-    X, numeric = model._table.transform(raw), model._table.numeric
-    return X, [
-        Row(_dense(X, i), frozenset(numeric[np.isnan(_dense(raw.numbers, i))].tolist()))
-        for i in range(X.shape[0])]
+    table = model._table
+    X = table.transform(raw)
+    return X, [Row(_dense(X, i), frozenset(
+        table.numeric[np.isnan(_dense(raw.numbers, i))].tolist() + [
+            int(j) for j, values in zip(table.categorical, raw.categories, strict=True)
+            if is_missing(values[i])])) for i in range(X.shape[0])]
 
 
 def _dense(X, i):

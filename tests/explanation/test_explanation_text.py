@@ -83,8 +83,9 @@ def test_categories_that_have_no_feature_are_unknown():
     frame = pd.DataFrame({"city": CITIES * 10, "age": np.arange(30.0)})
     model = ObliqueTreeClassifier(1, optimizer=None).fit(frame, np.arange(30) % 2)
     model.tree_ = Tree([[1.0, 2.0, -1.0, 3.0]], [0.0], [~0], [~1], [[1.0, 0.0], [0.0, 1.0]])
-    text = str(model.explain(pd.DataFrame({"city": ["Mars"], "age": [7.0]}))[0])
-    assert "city is unknown" in text
+    for city, state in (("Mars", "unknown"), (None, "missing"), (np.nan, "missing")):
+        text = str(model.explain(pd.DataFrame({"city": [city], "age": [7.0]}))[0])
+        assert f"city is {state}" in text
 
 
 def test_two_categories_are_one_term(plt):
