@@ -143,6 +143,21 @@ class WeightedSum:
                 columns.values[k], columns.means[k] = self.values[number], self.means[number]
         return columns._sorted()
 
+    def in_unit(self):
+        """The sum in the unit of its column, if it is the only one; else as it is.
+
+        The weight of a condition on one number has no meaning: training may have scaled it.
+        """
+        if len(self.weights) != 1:
+            return self
+        with np.errstate(all="ignore"):
+            total, base, part = np.array(
+                [self.total, self.base, self.contributions[0]]) / abs(self.weights[0])
+        if not np.isfinite([total, base, part]).all():
+            return self
+        return replace(self, total=float(total), base=float(base), contributions=np.array([part]),
+                       weights=np.sign(self.weights))
+
     def rows(self, n_terms=None):
         """The first terms.
 

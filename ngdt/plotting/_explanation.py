@@ -21,7 +21,8 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     forest, there is a single one. It begins with the sum where each feature is at its
     mean, or with the mean prediction of the forest. Each bar is the contribution of a
     column, red if it is positive and blue if it is negative. The last point is the sum: the
-    prediction or, for a node, the margin of the sample, its weighted sum minus the limit. The title
+    prediction or, for a node, the margin of the sample, its weighted sum minus the limit, for a
+    rule on one number in the unit of that. The title
     of a node is its rule with the answer; below the panel are the predictions for both answers.
     A new figure has a key of the colours.
 
@@ -54,7 +55,8 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
                         "model.explain(X)[0]")
     if not isinstance(n_terms, Integral) or n_terms < 1:
         raise ValueError(f"n_terms must be a positive int, got {n_terms!r}")
-    panels = [_bars(terms, n_terms, "sum" if sides is None else "sum − limit")
+    panels = [_bars(terms.by_column(), n_terms, "sum") if sides is None else
+              _bars(terms.by_column().in_unit(), n_terms, "sum − limit")
               for terms, sides in zip(
                   explanation.sums().values(), explanation.sides(), strict=True)]
     if axes is None:
@@ -107,7 +109,6 @@ def _draw_key(figure, explanation):
 
 def _bars(terms, n_terms, total):
     """Start, end, label and colour of each bar."""
-    terms = terms.by_column()
     rows = terms.rows(n_terms)
     names = [name if np.isnan(value) else f"{name} = {format_value(value)}" for name, (_, value, *_)
              in zip(shortened([name for name, *_ in rows], _NAME_LENGTH), rows, strict=True)]

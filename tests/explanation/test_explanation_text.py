@@ -468,6 +468,16 @@ def test_bars_lead_from_the_mean_to_the_sum(plt):
     assert not any(number.startswith("-") for number in numbers)
 
 
+def test_bars_of_a_rule_on_one_number_are_in_its_unit(plt):
+    X = np.arange(20.0).reshape(10, 2)      # means 9 and 10
+    tree = Tree([[0.0, -0.25]], [-1.5], [~0], [~1], np.eye(2))
+    (explanation,) = model_of(tree, X).explain([[0.0, 7.0]])
+    (ax,) = explanation.plot()
+    assert ax.get_title(loc="left") == "x1 ≥ 6: yes"
+    (bar,) = ax.patches[1:-1]
+    assert (bar.get_x(), bar.get_width()) == (-4.0, 3.0)
+
+
 def test_a_plot_tells_what_the_sides_and_the_colours_mean(plt, iris):
     X, y = iris
     names = np.array(["setosa", "versi$color", "virgin$ica"])
