@@ -252,7 +252,8 @@ def _competition(estimator, chosen):
         return ["It was not compared with other trees."]
     n_folds = own.get("n_folds", 1)
     folds = f", in {n_folds} folds" if n_folds > 1 else ""
-    measure, write = _measure(estimator)
+    single = next((row["error"] for row in tested if row["candidate"] == "single leaf"), 0.0)
+    measure, write = _measure(estimator, single)
     measure += " (log losses)" * ("log_loss" in table)
     errors = [f"{write(own['error'])}{_notes(own, n_folds)} this one"]
     errors += [f"{write(row['error'])}{_notes(row, n_folds)} {_noun(row['candidate'])}"
@@ -280,12 +281,18 @@ def _notes(row, n_folds):
     return f" ({', '.join(notes)})" if notes else ""
 
 
-def _measure(estimator):
-    """The name of the errors of candidates, and a function that writes one."""
+def _measure(estimator, single=0.0):
+    """The name of the errors of candidates, and a function that writes one.
+
+    Losses are related to that of a single leaf, where it is positive.
+    """
     if is_classifier(estimator):
         return "Errors", lambda error: f"{100 * error:.1f} %"
     if resolve_loss(estimator, estimator._default_loss).is_squared:
         return "R²", lambda error: f"{round(1 - error / estimator.n_outputs_, 2) + 0.0:.2f}"
+    if single > 0.0:
+        return ("D², the saved share of the loss of a single leaf",
+                lambda error: f"{round(1 - error / single, 2) + 0.0:.2f}")
     return "Losses of the standardised targets", format_number
 
 

@@ -219,6 +219,14 @@ def test_errors_of_regression_are_those_of_its_scores(loss, errors):
     assert "A tree with splits is preferred, and pruned greedy tree, the first choice, was " in text
 
 
+def test_losses_are_related_to_that_of_a_single_leaf():
+    text = competed(regression(optimizer="tao", loss="poisson"), error=[0.12, 0.04, 0.08, 0.16],
+                    candidate=["pruned", "tao C=0.1", "tao C=1", "single leaf"])
+    assert text.splitlines()[1:6] == [
+        "D², the saved share of the loss of a single leaf:", "    0.75 this one;",
+        "    0.25 (on 1 fold) pruned greedy tree;", "    0.50 tao C=1;", "    0.00 single leaf."]
+
+
 @pytest.mark.parametrize(("parameters", "text"), [
     ({"optimizer": None}, "Greedy tree: 3 leaves, depth 2, 2 nonzero weights."),
     ({"max_depth": 0, "optimizer": None}, "Single leaf."),
