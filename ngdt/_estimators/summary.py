@@ -27,6 +27,8 @@ from ngdt.optimizers import OPTIMIZERS, SSGD, LinearLeaves, Optimizer, Regrow, S
 _FINISHING = {each.__name__ for each in (LinearLeaves, Regrow, ShrinkLeaves)}
 # Share of what sets a leaf apart from the node above, below which shrinkage is strong.
 _MOST_KEPT = 0.8
+# Noun for an initial tree that is none of an initializer.
+_GIVEN = "given tree"
 _OTHERWISE = "For another kind, set optimizer, init or leaf."
 
 
@@ -84,9 +86,9 @@ def _origin(estimator, tree):
     """Origin of a tree with splits."""
     summary = getattr(estimator, "_sample_summary", None)
     if summary is not None and summary.tree is not tree:    # the user has replaced it
-        return "given tree"
+        return _GIVEN
     if estimator.baseline_kept_:
-        return Pruned.noun if is_auto(estimator.init) else _initial(estimator)
+        return _baseline(estimator)
     names = _trained_by(estimator)
     if names:
         return f"tree trained as a whole by {' and '.join(names)}"
@@ -95,6 +97,15 @@ def _origin(estimator, tree):
         return next((kind.noun for kind in (ModelTree, ScoreBands)
                      if chosen.startswith(kind.noun)), Pruned.noun)
     return _initial(estimator)
+
+
+def _baseline(estimator):
+    """Noun for a baseline that was kept."""
+    if not is_auto(estimator.init):
+        return _initial(estimator)
+    # In a warm start, it is the tree that was there.
+    is_greedy = estimator.tree_.n_nonzero <= estimator.tree_.n_internal
+    return Pruned.noun if is_greedy else _GIVEN
 
 
 def _initial(estimator):
@@ -107,7 +118,7 @@ def _initial(estimator):
         init = getattr(first, "default_init", InfoGain.name)
     if isinstance(init, str):
         init = INITIALIZERS.get(init, Initializer)
-    return getattr(init, "noun", "given tree")
+    return getattr(init, "noun", _GIVEN)
 
 
 def _optimizers(estimator):
@@ -233,13 +244,13 @@ def _one_label(estimator):
 
 def _kept(estimator):
     """The sentence on a baseline that was kept."""
-    is_pruned, names = is_auto(estimator.init), _trained_by(estimator)
+    kind, names = _baseline(estimator), _trained_by(estimator)
     by = f" by {' and '.join(names)}" if names else ""
     # A given tree is compared with none: samples that it was fitted to favour it.
-    is_given = not is_pruned and _initial(estimator) == "given tree"
-    where = "" if is_given else " on held-out samples"
-    return (f"The {Pruned.noun if is_pruned else 'initial tree'} was kept: training{by} was not "
-            f"clearly better{where}.")
+    where = "" if kind == _GIVEN else " on held-out samples"
+    is_pruned = is_auto(estimator.init) and kind == Pruned.noun
+    return (f"The {kind if is_pruned else 'initial tree'} was kept: training{by} was not clearly "
+            f"better{where}.")
 
 
 def _competition(estimator, chosen):

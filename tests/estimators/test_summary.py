@@ -135,6 +135,15 @@ def test_a_tree_that_the_user_put_there_is_given():
     assert repr(model).endswith(": given tree, 3 leaves>")
 
 
+def test_a_tree_that_a_warm_start_keeps_is_given():
+    model = fitted(optimizer="tao", validation_fraction=None)
+    assert model.tree_.n_nonzero > model.tree_.n_internal
+    model.set_params(optimizer=Doubled(-1.0), validation_fraction=0.3, warm_start=True)
+    with pytest.warns(UserWarning, match="^The initial tree was kept: training by Doubled was not"):
+        model.fit(*IRIS)
+    assert model.kind_ == "given tree"
+
+
 def test_unfitted_estimators_have_no_kind_and_no_summary():
     for model in (ObliqueTreeClassifier(), ObliqueForestClassifier(), ObliqueBoostingRegressor()):
         with pytest.raises(NotFittedError):
