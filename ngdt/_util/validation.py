@@ -65,8 +65,9 @@ def did_you_mean(given, known):
 
 def hint_at_inner(model):
     """A hint at the fitted estimator in a model of another kind; empty if it has none."""
-    names = ("regressor_", "estimator_", "best_estimator_", "estimator")
-    found = [name for name in names if hasattr(model, name)]
+    names = ("regressor_", "estimator_", "best_estimator_", "calibrated_classifiers_", "estimator")
+    found = [f"{name}[0].estimator" if name.startswith("calibrated") else name
+             for name in names if hasattr(model, name)]
     return f": pass the fitted estimator in it, {found[0]}" if found else ""
 
 
