@@ -201,7 +201,7 @@ class Progress:
         if self.control.verbose > 1:
             shown = "  ".join(
                 f"{name} {metric}" if isinstance(metric, int) else f"{name} {metric:.4g}"
-                for name, metric in metrics.items())
+                for name, metric in metrics.items() if metric == metric)   # NaN: not measured
             print(f"[{self._optimizer}] epoch {self._epoch}/{self._epochs}  {shown}")
         if self.control.callback is not None:
             self.control.callback({

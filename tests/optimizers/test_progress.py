@@ -51,9 +51,11 @@ def test_history_printed_lines_and_callback_agree(name, capsys):
         assert list(progress) == list(optimizer.metrics)
         head, *shown = line.split("  ")
         assert head == f"[{step}] epoch {epoch}/{epochs}"
-        for item, (metric, value) in zip(shown, progress.items(), strict=True):
+        for metric, value in progress.items():
             assert type(value) in (int, float)
             np.testing.assert_equal(value, history[metric][number])
+        measured = {metric: value for metric, value in progress.items() if not np.isnan(value)}
+        for item, (metric, value) in zip(shown, measured.items(), strict=True):
             label, number_shown = item.split(" ")
             assert label == metric
             np.testing.assert_allclose(float(number_shown), value, rtol=5e-4)
@@ -84,5 +86,5 @@ def test_large_counts_are_printed_in_full(capsys):
         "objective": 1234.5678, "loss": np.float64(0.0123456), "n_nonzero": np.int64(1234567),
         "n_nodes": 3, "validation": np.nan})
     assert re.fullmatch(
-        r"\[TAO\] epoch 1/9  objective 1235  loss 0\.01235  n_nonzero 1234567  n_nodes 3  "
-        r"validation nan\n", capsys.readouterr().out)
+        r"\[TAO\] epoch 1/9  objective 1235  loss 0\.01235  n_nonzero 1234567  n_nodes 3\n",
+        capsys.readouterr().out)
