@@ -132,6 +132,8 @@ class TAOPath:
             "C": self.Cs, "train error": self.train_error,
             "validation error": self.validation_error, "nonzeros": self.n_nonzero,
             "splits": self.n_internal, "leaves": self.n_leaves}
+        if np.isnan(self.validation_error).all():       # there are no validation samples
+            del columns["validation error"]
         return aligned([list(columns), *([f"{value:.4g}" for value in row] for row in zip(
             *columns.values(), strict=True))])
 

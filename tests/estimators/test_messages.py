@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 import warnings
 
 import joblib
@@ -137,10 +138,12 @@ def test_names_in_other_modules(name, message):
 def test_a_path_is_printed_as_a_table(iris):
     path = tao_path(*iris, Cs=[1.0, 0.1])
     head, *lines = str(path).splitlines()
-    assert head.split("  ")[-3:] == ["nonzeros", "splits", "leaves"]
+    assert re.split("  +", head.strip()) == ["C", "train error", "nonzeros", "splits", "leaves"]
     assert [float(line.split()[0]) for line in lines] == [1.0, 0.1]
     assert [int(line.split()[-1]) for line in lines] == path.n_leaves.tolist()
     assert len({len(line) for line in (head, *lines)}) == 1
+    X, y = iris
+    assert "validation error" in str(tao_path(X, y, Cs=[0.1], X_val=X, y_val=y))
 
 
 def test_a_single_tree_of_boosting(iris):
