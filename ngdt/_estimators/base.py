@@ -123,7 +123,7 @@ class ObliqueTree(TableEstimator):
         competing = dict(validation_fraction=self.validation_fraction, leaf=leaf,
                          linear_leaves=linear_leaves, seconds_per_sample=run.seconds_per_sample)
         if is_auto(self.init) and is_auto(self.optimizer):
-            _warn_of_equal_targets(problem)
+            _warn_of_nothing_to_learn(problem)
             run.result = default_tree(problem, **competing)
             return None
         optimizers = resolve_optimizers(self, linear_leaves)
@@ -380,10 +380,14 @@ class ObliqueTree(TableEstimator):
         return hasattr(self, "tree_")
 
 
-def _warn_of_equal_targets(problem):
+def _warn_of_nothing_to_learn(problem):
     """Warn if there is nothing to learn: a default is not asked for a single leaf."""
     y = problem.y[problem.training_samples]
     if (y == y[0]).all():
         warn(
             f"y is the same in all samples, {len(y)} in number: the model predicts it for all "
             "rows. Add samples with other values of y")
+    elif problem.max_depth != 0 and (problem.moments.low == problem.moments.high).all():
+        warn(
+            "All features are constant: the model predicts the same for all rows. Add columns that "
+            "vary")
