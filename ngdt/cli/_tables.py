@@ -258,9 +258,10 @@ def _check_width(model, data):
 
 
 def _listed(names):
-    shown = ", ".join(map(str, list(names)[:_MOST_NAMES]))
-    more = len(names) - _MOST_NAMES
-    return f"{shown} and {more} more" if more > 0 else shown
+    shown = [str(name) for name in names]
+    if len(shown) > _MOST_NAMES:    # the target is often the last column
+        shown[_MOST_NAMES - 2:-2] = ["..."]
+    return ", ".join(shown)
 
 
 def import_pandas():

@@ -500,6 +500,12 @@ def test_options_that_do_not_exist_have_a_hint(mistake):
     assert "Did you mean" not in mistake("show", "wine.ngdt", "--xyz")
 
 
+def test_of_many_columns_the_last_are_named(mistake, folder):
+    pd.DataFrame(0.0, [0], [f"x{k}" for k in range(19)] + ["y"]).to_csv(
+        folder / "many.csv", index=False)
+    assert mistake("fit", "many.csv").endswith(" x8, x9, ..., x18, y\n")
+
+
 def test_columns_that_are_missing_are_named(mistake, frame, folder):
     frame.rename(columns={"zip": "zipp"}).to_csv(folder / "renamed.csv", index=False)
     line = mistake("predict", "wine.ngdt", "renamed.csv")
