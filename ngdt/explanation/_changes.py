@@ -14,8 +14,8 @@ from ngdt.explanation._context import DIGITS, Prediction, deviations
 MAX_ROUNDING = 0.2
 
 
-class _Rare(str):
-    """A stand-in for one of several rare categories, equal to none of them."""
+class _Unnamed(str):
+    """A stand-in for one of several rare categories, or for an unknown one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +68,7 @@ class Change:
 
     def _before(self, name):
         before = self.before[name]
-        return str(before) if isinstance(before, _Rare) else _written(before, self.texts[name])
+        return str(before) if isinstance(before, _Unnamed) else _written(before, self.texts[name])
 
     def __str__(self):
         return self.text(None)
@@ -138,8 +138,7 @@ class Columns:
         ------
         column : int
         before, value : object
-            What the sample has, None for a missing number or category and for an unknown one, and
-            the new value.
+            What the sample has, None for a missing value, and the new value.
         sample : ndarray of shape (n_features,)
         """
         yield from self._with_other_categories()
@@ -160,12 +159,12 @@ class Columns:
         for j in self._of_kind("category"):
             of_column.setdefault(features[j].column, []).append(j)
         for column, indicators in of_column.items():
-            before = None
+            before = None if column in self.row.gaps else _Unnamed("unknown")
             samples = []
             for j in indicators:
                 for group, number in ((features[j].categories, 1.0), (features[j].others, 0.0)):
                     if self.row.x[j] == number and group:
-                        before = group[0] if len(group) == 1 else _Rare("rare")
+                        before = group[0] if len(group) == 1 else _Unnamed("rare")
                     elif group and group[0] is not None:
                         sample = self.row.x.copy()
                         sample[indicators] = 0.0

@@ -124,7 +124,9 @@ def test_a_tree_on_cities_alone(cities):
             {*cities} - {"Rome"} if city == "Rome" else {"Rome"})
         assert {each.before["city"] for each in changes} == {city}
     explanation = tree.explain(pd.DataFrame({"city": ["Mars"], "age": 0.0}))[0]
-    assert {each.before["city"] for each in explanation.changes_of_one_column()} == {None}
+    changes = explanation.changes_of_one_column()
+    assert {each.before["city"] for each in changes} == {"unknown"}
+    assert str(changes[0]).startswith("city unknown to ")
     tree.tree_ = Tree([[1.0] * tree.tree_.n_features], [0.0], [~0], [~1], np.eye(2))
     assert "city is unknown" in str(tree.explain(pd.DataFrame({"city": ["Mars"], "age": 0.0}))[0])
 
