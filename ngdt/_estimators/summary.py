@@ -55,7 +55,7 @@ class ShowsSummary:
     def _with_summary(self, page):
         if not self.__sklearn_is_fitted__():
             return page
-        return f"{page}<p>{html.escape(self.summary())}</p>"
+        return f"{page}<pre>{html.escape(self.summary())}</pre>"      # which keeps its lines
 
 
 # scikit-learn finds by the method how to break the lines of parameters, in pipelines too.

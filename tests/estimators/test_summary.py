@@ -390,13 +390,13 @@ def test_repr_breaks_lines_where_scikit_learn_does():
 def test_pages_of_notebooks_end_with_the_summary():
     model = fitted(optimizer="tao")
     for page in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
-        assert page.endswith(f"<p>{model.summary()}</p>")
-    assert "<p>Tree" not in clone(model)._repr_html_()
+        assert page.endswith(f"<pre>{model.summary()}</pre>")
+    assert "<pre>Tree" not in clone(model)._repr_html_()
     with config_context(display="text"):
         assert model._repr_mimebundle_() == {"text/plain": repr(model)}
     assert "max_depth" in make_pipeline(model)._repr_html_()
     forest = ObliqueForestClassifier(2, optimizer=None).fit(*IRIS)
-    assert forest._repr_html_().endswith(f"<p>{forest.summary()}</p>")
+    assert forest._repr_html_().endswith(f"<pre>{forest.summary()}</pre>")
 
 
 def test_pages_escape_names():
@@ -404,5 +404,5 @@ def test_pages_escape_names():
     competed(model, candidate=["pruned", "<b>", "a", "<i>&"])
     assert "<i>&" in model.summary()
     page = model._repr_html_()
-    assert page.endswith(f"<p>{html.escape(model.summary())}</p>")
+    assert page.endswith(f"<pre>{html.escape(model.summary())}</pre>")
     assert "<i>&" not in page
