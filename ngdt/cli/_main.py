@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from contextlib import suppress
@@ -15,6 +16,8 @@ from ngdt.cli._options import ESTIMATORS
 COMMANDS = {
     "fit": _fit, "predict": _predict, "show": _show, "explain": _explain, "export": _export,
     "compare": _compare, "demo": _demo}
+# How a program makes codes categories, as a warning of `fit` says.
+_TYPE_OF_CODES = re.compile(r"X\.astype\(\{(.*?): 'category'\}\)")
 # What reading, training and writing raise for input that does not suit them.
 _MISTAKES = (Mistake, OSError, ValueError, TypeError, ImportError)
 
@@ -135,7 +138,7 @@ class _WarningPrinter:
         self._printed = set()
 
     def show(self, message, *_, **__):
-        line = f"ngdt: warning: {_one_line(message)}"
+        line = _TYPE_OF_CODES.sub(r"--categorical \1", f"ngdt: warning: {_one_line(message)}")
         if line not in self._printed:
             self._printed.add(line)
             print(line, file=sys.stderr)

@@ -631,6 +631,7 @@ def test_a_warning_of_each_fold_is_printed_once(run, folder):
     printed = run("compare", "days.csv", "-t", "y", "-q", "-o", "days.html", "--models", "pruned",
                   "--folds", "3")
     assert printed.err.count("its values spell dates") == 1
+    assert printed.err.count("names of groups, by --categorical 'day'\n") == 1
 
 
 def test_packages_that_are_missing_are_named(mistake, monkeypatch):
