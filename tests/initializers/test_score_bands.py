@@ -16,6 +16,8 @@ from ngdt.optimizers import LinearLeaves
 
 def problem(form=np.asarray, loss="log", **fields):
     X, y = load_breast_cancer(return_X_y=True) if loss == "log" else load_diabetes(return_X_y=True)
+    if loss == "log":       # no band is pure
+        y = np.where(np.random.default_rng(0).random(len(y)) < 0.3, 1 - y, y)
     return make_problem(form(X[:300, :6].copy()), y[:300], loss, **fields)
 
 
@@ -68,6 +70,13 @@ def test_a_share_of_k_is_k_samples_for_the_cuts(zero):
     (8, {"max_depth": 0}, 1), (1000, {}, 30)])
 def test_number_of_bands(n_bands, limits, n_leaves):
     assert ScoreBands(n_bands).initialize(problem(**limits)).n_leaves == n_leaves
+
+
+def test_pure_bands_under_one_split_become_one():
+    y = np.arange(80) >= 40
+    tree = ScoreBands().initialize(make_problem(np.arange(80.0)[:, None], y.astype(int), "log"))
+    assert tree.n_leaves == 2
+    assert (tree.apply(np.arange(80.0)[:, None]) == y).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 20])

@@ -13,6 +13,7 @@ from ngdt._methods.greedy.single_leaf import SingleLeaf
 from ngdt._methods.initializer import Initializer
 from ngdt._methods.linear_leaves.linear_leaves import LinearLeaves
 from ngdt._methods.linear_leaves.models import node_type
+from ngdt.pruning._equal import collapse_pure
 
 # Least number of samples for each band, in the mean.
 _SAMPLES_PER_BAND = 10
@@ -36,7 +37,8 @@ class ScoreBands(Initializer):
     Notes
     -----
     The bands hold equal shares of the weight of the samples, where each class has the same weight
-    in all: of a rare class, most samples would share one band. More bands than 8 were not more
+    in all: of a rare class, most samples would share one band. Adjacent bands of one class become
+    one where the tree has them under one split. More bands than 8 were not more
     accurate on 17 tables of two classes.
 
     Examples
@@ -46,7 +48,7 @@ class ScoreBands(Initializer):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> tree = ObliqueTreeClassifier(init="score_bands", optimizer=None, random_state=0).fit(X, y)
     >>> tree.get_n_leaves(), tree.score(X, y) > 0.97
-    (8, True)
+    (6, True)
     """
 
     name = "score_bands"
@@ -82,9 +84,12 @@ class ScoreBands(Initializer):
         cuts = _cuts(score, self._shares(problem), self._limit(problem), zero)
         nodes, _, left, right = number_depth_first((0, len(cuts)), _halves)
         thresholds = cuts[[sum(node) // 2 for node in nodes]]
-        return problem.refit_leaves(Tree(
+        tree = problem.refit_leaves(Tree(
             np.tile(weights, (len(cuts), 1)), thresholds, left, right,
             np.zeros((len(cuts) + 1, problem.n_outputs))))
+        samples = problem.training_samples
+        return collapse_pure(tree, problem.apply(tree, samples), problem.y[samples],
+                             problem.sample_weight[samples], problem.loss)
 
     def _limit(self, problem):
         """Number of bands within the limits of a problem."""
