@@ -177,7 +177,9 @@ def tree_summary(estimator):
     """
     tree, text = estimator.tree_, headline(estimator)
     n = tree.n_nonzero + (0 if tree.slopes is None else int(np.count_nonzero(tree.slopes)))
-    if n:
+    if estimator.kind_ == ScoreBands.noun:
+        text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
+    elif n:
         text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
     chosen = _chosen(estimator)
     sentences = [f"{text[0].upper()}{text[1:]}."]

@@ -354,9 +354,11 @@ def _rounded(features, weights, threshold, summary, node, digits):
     """
     center, half_range = summary.center_and_half_range(features)
     left, right = summary.left[node], summary.right[node]
+    same = _nodes_with_the_sum_of(summary.tree, node)
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(weights) @ (np.abs(center) + half_range)
-        rounded = round_weights(weights, half_range, size, (right - left) / 2, digits)
+        gap = (summary.right[same] - summary.left[same]).min()
+        rounded = round_weights(weights, half_range, size, gap / 2, digits)
     if rounded is None:
         return Rule(features, [exact(weight) for weight in weights], exact(threshold),
                     is_certain=False)
@@ -365,6 +367,14 @@ def _rounded(features, weights, threshold, summary, node, digits):
     limit = shortest(_inside(threshold + shift, low, high), digits,
                      lambda value: low <= value < high)
     return Rule(features, rounded.weights, limit)
+
+
+def _nodes_with_the_sum_of(tree, node):
+    """Nodes that repeat the sum of the root, if a node does; else the node alone."""
+    if (tree.dense_weights([node]) != tree.dense_weights([0])).any():
+        return np.array([node])
+    every = np.arange(tree.n_internal)
+    return every[(tree.dense_weights(every) == tree.dense_weights([0])).all(axis=1)]
 
 
 class RoundedWeights(NamedTuple):
@@ -514,8 +524,10 @@ def first_condition(captions, node, n_terms=None, digits=None):
     Returns
     -------
     Condition
+        A sum that is that of the root is not written again.
     """
-    return condition_of(captions, node, n_terms, digits, left=is_left_first(captions, node))
+    condition = condition_of(captions, node, n_terms, digits, left=is_left_first(captions, node))
+    return replace(condition, subject="the same sum") if repeats_root(captions, node) else condition
 
 
 def is_left_first(captions, node):
@@ -531,6 +543,13 @@ def is_left_first(captions, node):
 def is_sum(captions, node):
     """Return whether the rule of a node is a sum of terms, and no condition on one column."""
     return category_rule_of(captions, node) is None and not rule_of(captions, node).is_condition
+
+
+def repeats_root(captions, node):
+    """Return whether the rule of a node is the sum of the root, with a limit of its own."""
+    first, own = captions.tree.dense_weights([0, node])
+    same = node > 0 and np.count_nonzero(own) > 1 and np.array_equal(first, own)
+    return same and is_sum(captions, node)
 
 
 def right_first(captions):

@@ -13,6 +13,7 @@ from ngdt._inspection.rules import (
     is_sum,
     number_of,
     one_line,
+    repeats_root,
 )
 from ngdt._util.numbers import format_number, format_value, shortest, whole_digits
 from ngdt.explanation._context import DIGITS, deviations
@@ -38,7 +39,7 @@ def text_of_tree(explanation, n_terms):
     lines = [f"{explanation.prediction}{'' if counts is None else f' [{counts[number]}]'}"]
     for decision in explanation.path:
         lines += lines_of(explanation, decision)
-        if is_sum(captions, decision.node):
+        if is_sum(captions, decision.node) and not repeats_root(captions, decision.node):
             lines += term_lines(decision.terms, n_terms)
     for name, terms in explanation.leaf_terms.items():
         lines += [leaf_title(explanation, name, terms), *term_lines(terms, n_terms)]

@@ -12,7 +12,15 @@ from ngdt._inspection.leaf_formulas import (
     is_linear_model,
     log_odds_of,
 )
-from ngdt._inspection.rules import factor, first_condition, hidden_terms, is_sum, rule_of, terms_of
+from ngdt._inspection.rules import (
+    factor,
+    first_condition,
+    hidden_terms,
+    is_sum,
+    repeats_root,
+    rule_of,
+    terms_of,
+)
 from ngdt._util.numbers import format_number, place_between
 from ngdt.export._parts import leaf_lines, linear_model_lines
 from ngdt.plotting._style import class_colors
@@ -43,7 +51,7 @@ class NodeHtml:
         captions = self._captions
         condition = first_condition(captions, node, self._n_terms, self._digits)
         rule, terms = condition.typeset, ""
-        if is_sum(captions, node):
+        if is_sum(captions, node) and not repeats_root(captions, node):
             of_node = rule_of(captions, node, self._n_terms, self._digits)
             rule = f"sum ≤ {_number(of_node.threshold)}"
             terms = self._terms(

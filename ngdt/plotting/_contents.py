@@ -17,6 +17,7 @@ from ngdt._inspection.rules import (
     first_condition,
     hidden_terms,
     is_sum,
+    repeats_root,
     rule_of,
     terms_of,
 )
@@ -121,6 +122,8 @@ class Contents:
         rule = rule_of(captions, node, DEFAULT_TERMS, digits)
         weights = captions.tree.dense_weights([node])[0]
         numbers, threshold, about = _short_numbers(rule, digits)
+        if repeats_root(captions, node):
+            return [Text([f"the same sum ≤ {about}{_minus(format_number(threshold))}"])]
         return [
             *self._bars(weights, rule.features, numbers, DEFAULT_TERMS),
             Text([f"sum ≤ {about}{_minus(format_number(threshold))}"])]
