@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -52,6 +52,7 @@ from ngdt.initializers import Initializer
 from ngdt.optimizers import LinearLeaves, Optimizer
 
 
+@dataclass(eq=False, repr=False)
 class ObliqueTree(TableEstimator):
     """Base class of the trees."""
 
@@ -66,52 +67,28 @@ class ObliqueTree(TableEstimator):
         "callback": [callable, None],
     }
 
-    def __init__(
-        self,
-        max_depth: int | Literal["auto"] | None = "auto",
-        *,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        init: str | Initializer | Tree | BaseEstimator = "auto",
-        optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto",
-        loss: str | Loss | None = None,
-        validation_fraction: float | Literal["auto"] | None = "auto",
-        leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto",
-        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
-        standardize: bool | Literal["auto", "global"] = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        max_time: float | None = None,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[dict], Any] | None = None,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.init = init
-        self.optimizer = optimizer
-        self.loss = loss
-        self.validation_fraction = validation_fraction
-        self.leaf = leaf
-        self.monotonic_cst = monotonic_cst
-        self.standardize = standardize
-        self.categorical_features = categorical_features
-        self.max_time = max_time
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.warm_start = warm_start
-        self.random_state = random_state
+    max_depth: int | Literal["auto"] | None = "auto"
+    _: KW_ONLY
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+    init: str | Initializer | Tree | BaseEstimator = "auto"
+    optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto"
+    loss: str | Loss | None = None
+    validation_fraction: float | Literal["auto"] | None = "auto"
+    leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto"
+    monotonic_cst: ArrayLike | Mapping[str, int] | None = None
+    standardize: bool | Literal["auto", "global"] = "auto"
+    categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
+    max_time: float | None = None
+    checkpoint: str | os.PathLike | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[dict], Any] | None = None
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
         """Train a tree, or in a warm start the present one."""

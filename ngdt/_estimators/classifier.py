@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 
-from ngdt._core.loss import Loss
-from ngdt._core.tree import Tree
 from ngdt._encoding.targets import check_classes
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import ClassifierData
 from ngdt._estimators.hints import available_with
 from ngdt._estimators.resolve import check_batches, has_optimizer
 from ngdt._estimators.run import running
-from ngdt.initializers import Initializer
-from ngdt.optimizers import LinearLeaves, Optimizer
+from ngdt.optimizers import LinearLeaves
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     """Classification tree with oblique splits and constant or linear leaves, trained as a whole.
 
@@ -90,9 +88,6 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         linear model alone, a tree of one leaf, is preferred; it is "constant" where `init` or
         `optimizer` is given. With "linear", :class:`ngdt.optimizers.LinearLeaves` comes after the
         given optimizers; such an object says which features leaves use, and their penalty.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
-        the same total weight.
     monotonic_cst : array-like of int, dict of int or None, default=None
         For each column of X, 1 if the probability of the second of two classes must not fall where
         the column rises, -1 if it must not rise, 0 otherwise; a dict gives columns by name, the
@@ -127,6 +122,9 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         Whether `fit` takes the tree of the previous fit as the initial tree, instead of `init`.
     random_state : int, RandomState or None, default=None
         Seed of the validation samples, of random initial trees and of the optimizers.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
+        the same total weight.
 
     Attributes
     ----------
@@ -210,56 +208,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    def __init__(
-        self,
-        max_depth: int | Literal["auto"] | None = "auto",
-        *,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        init: str | Initializer | Tree | BaseEstimator = "auto",
-        optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto",
-        loss: str | Loss | None = None,
-        validation_fraction: float | Literal["auto"] | None = "auto",
-        leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "constant",
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
-        standardize: bool | Literal["auto", "global"] = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        max_time: float | None = None,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[dict], Any] | None = None,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            ccp_alpha=ccp_alpha,
-            init=init,
-            optimizer=optimizer,
-            loss=loss,
-            validation_fraction=validation_fraction,
-            leaf=leaf,
-            monotonic_cst=monotonic_cst,
-            standardize=standardize,
-            categorical_features=categorical_features,
-            max_time=max_time,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            warm_start=warm_start,
-            random_state=random_state,
-        )
-        self.class_weight = class_weight
+    leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "constant"
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
     @available_with(has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)

@@ -6,6 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -60,6 +61,7 @@ _SAMPLES_PER_THREAD = 256
 _OPTIONAL = {"oob_score_", "oob_decision_function_", "oob_prediction_", "pruning_path_"}
 
 
+@dataclass(eq=False, repr=False)
 class ObliqueForest(TableEstimator):
     """Base class of the forests.
 
@@ -84,58 +86,31 @@ class ObliqueForest(TableEstimator):
         "oob_score": ["boolean", callable],
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 20,
-        *,
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        init: str | Initializer | Tree | BaseEstimator = "auto",
-        optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto",
-        loss: str | Loss | None = None,
-        bootstrap: bool | Literal["auto"] = "auto",
-        max_samples: int | float | None = None,
-        max_features: int | float | Literal["sqrt", "log2"] | None = None,
-        oob_score: bool | Callable[[Any, Any], float] = False,
-        leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto",
-        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
-        standardize: bool | Literal["auto", "global"] = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        max_time: float | None = None,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.init = init
-        self.optimizer = optimizer
-        self.loss = loss
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.oob_score = oob_score
-        self.leaf = leaf
-        self.monotonic_cst = monotonic_cst
-        self.standardize = standardize
-        self.categorical_features = categorical_features
-        self.max_time = max_time
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.random_state = random_state
+    n_estimators: int = 20
+    _: KW_ONLY
+    max_depth: int | None = None
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+    init: str | Initializer | Tree | BaseEstimator = "auto"
+    optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto"
+    loss: str | Loss | None = None
+    bootstrap: bool | Literal["auto"] = "auto"
+    max_samples: int | float | None = None
+    max_features: int | float | Literal["sqrt", "log2"] | None = None
+    oob_score: bool | Callable[[Any, Any], float] = False
+    leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto"
+    monotonic_cst: ArrayLike | Mapping[str, int] | None = None
+    standardize: bool | Literal["auto", "global"] = "auto"
+    categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
+    max_time: float | None = None
+    checkpoint: str | os.PathLike | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     def _train(self, run, X, y, sample_weight, validation):
         """Train the trees, or in a warm start further ones."""

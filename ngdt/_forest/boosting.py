@@ -1,6 +1,7 @@
 """Two forests, the second of which corrects the first."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from ngdt._util.validation import check_weight
 FIRST_SHARE = 0.6
 
 
+@dataclass(eq=False, repr=False)
 class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, BaseEstimator):
     """Two forests: the second is trained on the out-of-bag errors of the first.
 
@@ -99,14 +101,9 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        estimator: ObliqueForestRegressor | None = None,
-        *,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.random_state = random_state
+    estimator: ObliqueForestRegressor | None = None
+    _: KW_ONLY
+    random_state: int | np.random.RandomState | None = None
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(

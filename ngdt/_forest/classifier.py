@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 
-from ngdt._core.loss import Loss
-from ngdt._core.tree import Tree
 from ngdt._estimators.classifier import ObliqueTreeClassifier
 from ngdt._estimators.data import ClassifierData
 from ngdt._forest.base import ObliqueForest
 from ngdt._forest.out_of_bag import out_of_bag_score
-from ngdt.initializers import Initializer
-from ngdt.optimizers import LinearLeaves, Optimizer
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     """Forest of oblique classification trees, each trained as a whole.
 
@@ -85,9 +82,6 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         logits are weighted sums of the features. "auto" lets a logistic regression compete with
         the kinds of trees if neither `init` nor `optimizer` is given, and is "constant" otherwise.
         :class:`ngdt.optimizers.LinearLeaves` is "linear", with its features and penalty.
-    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
-        the same total weight, and "balanced_subsample" does so among the samples of each tree.
     monotonic_cst : array-like of int, dict of int or None, default=None
         For each column of X, 1 if the probability of the second of two classes must not fall where
         the column rises, -1 if it must not rise, 0 otherwise, as for `ObliqueTreeClassifier`: each
@@ -117,6 +111,9 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
     random_state : int, RandomState or None, default=None
         Seed of all that is drawn. With the same int and a given optimizer, the first trees of a
         larger forest are those of a smaller one.
+    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+        Weight of each label, by which sample weights are multiplied. "balanced" gives each class
+        the same total weight, and "balanced_subsample" does so among the samples of each tree.
 
     Attributes
     ----------
@@ -194,62 +191,7 @@ class ObliqueForestClassifier(ClassifierMixin, ClassifierData, ObliqueForest):
         "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 20,
-        *,
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        init: str | Initializer | Tree | BaseEstimator = "auto",
-        optimizer: str | Optimizer | Sequence[str | Optimizer] | None = "auto",
-        loss: str | Loss | None = None,
-        bootstrap: bool | Literal["auto"] = "auto",
-        max_samples: int | float | None = None,
-        max_features: int | float | Literal["sqrt", "log2"] | None = None,
-        oob_score: bool | Callable[[Any, Any], float] = False,
-        leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "auto",
-        class_weight: Mapping[Any, float] | Literal["balanced", "balanced_subsample"] | None = None,
-        monotonic_cst: ArrayLike | Mapping[str, int] | None = None,
-        standardize: bool | Literal["auto", "global"] = "auto",
-        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
-        max_time: float | None = None,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            n_estimators,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            ccp_alpha=ccp_alpha,
-            init=init,
-            optimizer=optimizer,
-            loss=loss,
-            bootstrap=bootstrap,
-            max_samples=max_samples,
-            max_features=max_features,
-            oob_score=oob_score,
-            leaf=leaf,
-            monotonic_cst=monotonic_cst,
-            standardize=standardize,
-            categorical_features=categorical_features,
-            max_time=max_time,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            warm_start=warm_start,
-            random_state=random_state,
-        )
-        self.class_weight = class_weight
+    class_weight: Mapping[Any, float] | Literal["balanced", "balanced_subsample"] | None = None
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Label with the largest mean probability, for each sample.

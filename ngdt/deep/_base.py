@@ -1,5 +1,7 @@
 """Base class of the estimators of trees whose splits are networks."""
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import ClassVar
 
@@ -29,6 +31,7 @@ _OF_NETWORKS = {"batch_size", "epochs", "gamma", "gamma_step", "learning_rate", 
                 "steps", "weight_decay"}
 
 
+@dataclass(eq=False, repr=False)
 class DeepTree(ChecksParameters, BaseEstimator):
     """Base class of the estimators."""
 
@@ -54,40 +57,22 @@ class DeepTree(ChecksParameters, BaseEstimator):
             "standardize", "n_jobs", "verbose", "random_state")},
     }
 
-    def __init__(
-        self,
-        split="linear",
-        *,
-        trunk=None,
-        input_shape=None,
-        max_depth=None,
-        max_leaf_nodes=16,
-        min_samples_leaf=1,
-        init="auto",
-        stump=None,
-        n_attempts=3,
-        optimizer="annealed",
-        standardize="auto",
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-        random_state=None,
-    ):
-        self.split = split
-        self.trunk = trunk
-        self.input_shape = input_shape
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.init = init
-        self.stump = stump
-        self.n_attempts = n_attempts
-        self.optimizer = optimizer
-        self.standardize = standardize
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.random_state = random_state
+    split: str | Callable | None = "linear"
+    _: KW_ONLY
+    trunk: Callable | None = None
+    input_shape: tuple | None = None
+    max_depth: int | None = None
+    max_leaf_nodes: int = 16
+    min_samples_leaf: int = 1
+    init: str = "auto"
+    stump: Annealed | EndToEnd | None = None
+    n_attempts: int = 3
+    optimizer: str | Annealed | EndToEnd | None = "annealed"
+    standardize: bool | str = "auto"
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable | None = None
+    random_state: int | np.random.RandomState | None = None
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, sample_weight=None):

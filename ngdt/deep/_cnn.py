@@ -1,5 +1,6 @@
 """Descriptions of networks, which need PyTorch only when they make one."""
 
+from dataclasses import KW_ONLY, dataclass
 from math import prod
 from numbers import Integral
 from typing import ClassVar
@@ -15,6 +16,7 @@ def with_torch(module):
     return import_optional(module, "ngdt.deep needs", "ngdt[deep]")
 
 
+@dataclass(eq=False, repr=False)
 class CNN(BaseEstimator):
     """A small convolutional network, by default the one of Hehn et al. (2020), section 3.4.
 
@@ -47,11 +49,11 @@ class CNN(BaseEstimator):
         "n_outputs": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, channels=(3, 6), *, kernel_size=5, hidden=50, n_outputs=1):
-        self.channels = channels
-        self.kernel_size = kernel_size
-        self.hidden = hidden
-        self.n_outputs = n_outputs
+    channels: tuple = (3, 6)
+    _: KW_ONLY
+    kernel_size: int = 5
+    hidden: int = 50
+    n_outputs: int = 1
 
     def __call__(self, input_shape):
         """Make a network.

@@ -1,11 +1,13 @@
 """Choice of C by cross-validation."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
@@ -40,6 +42,7 @@ def _of_tree(name):
     return answer
 
 
+@dataclass(eq=False, repr=False)
 class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
     """Tree trained by TAO, with C chosen by cross-validation.
 
@@ -118,15 +121,13 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
         "n_jobs": TableEstimator._parameter_constraints["n_jobs"],
     }
 
-    def __init__(
-        self, estimator=None, *, Cs=10, cv=None, scoring=None, rule="best", n_jobs=None
-    ):
-        self.estimator = estimator
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.n_jobs = n_jobs
+    estimator: ObliqueTree | None = None
+    _: KW_ONLY
+    Cs: int | ArrayLike = 10
+    cv: object = None
+    scoring: str | Callable | None = None
+    rule: str = "best"
+    n_jobs: int | None = None
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, sample_weight=None):

@@ -1,5 +1,6 @@
 """Regrow: replace subtrees by greedy ones where validation samples favour these."""
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
@@ -23,6 +24,7 @@ _MIN_GAIN_SE = 2.0
 _N_PILOT_SAMPLES = 500
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Regrow(Optimizer):
     """Replace subtrees by greedy axis-aligned ones where validation samples favour these.
 
@@ -69,8 +71,7 @@ class Regrow(Optimizer):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, *, min_samples_leaf=1):
-        self.min_samples_leaf = min_samples_leaf
+    min_samples_leaf: int = 1
 
     def _optimize(self, tree, problem):
         if problem.validation_weight is None or tree.n_internal == 0:

@@ -1,5 +1,6 @@
 """ShrinkLeaves: the best leaf values, shrunk towards the values of the ancestors."""
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from ngdt._methods.optimizer import Optimizer
 from ngdt._training.algorithm import OptimizerResult
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ShrinkLeaves(Optimizer):
     """Set leaf values to the best for the training samples, shrunk towards the ancestors' values.
 
@@ -47,8 +49,7 @@ class ShrinkLeaves(Optimizer):
         "pseudo_count": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, *, pseudo_count=5.0):
-        self.pseudo_count = pseudo_count
+    pseudo_count: float = 5.0
 
     def check(self, problem):
         super().check(problem)

@@ -1,9 +1,11 @@
 """LinearLeaves: leaves that predict by weighted sums of the features."""
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -32,6 +34,7 @@ _MAX_SAMPLES = 20_000
 _MAX_FEATURES = 500
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearLeaves(Optimizer):
     """Make the leaves linear: a leaf predicts by weighted sums of the features.
 
@@ -109,11 +112,10 @@ class LinearLeaves(Optimizer):
         "clip": ["boolean"],
     }
 
-    def __init__(self, *, features="auto", penalty="auto", shrink=True, clip=True):
-        self.features = features
-        self.penalty = penalty
-        self.shrink = shrink
-        self.clip = clip
+    features: ArrayLike = "auto"
+    penalty: float | str = "auto"
+    shrink: bool = True
+    clip: bool = True
 
     def check(self, problem):
         super().check(problem)

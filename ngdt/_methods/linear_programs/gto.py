@@ -1,5 +1,6 @@
 """Global tree optimization of Bennett (1994): all decisions of a fixed structure together."""
 
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
@@ -18,6 +19,7 @@ from ngdt._util.parallel import Threads
 _SCALES = 2.0 ** np.arange(-10, 11)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GTO(Optimizer):
     """Global tree optimization: Frank-Wolfe on the errors of a tree of fixed structure.
 
@@ -79,9 +81,8 @@ class GTO(Optimizer):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, *, max_iter=100, tol=1e-4):
-        self.max_iter = max_iter
-        self.tol = tol
+    max_iter: int = 100
+    tol: float = 1e-4
 
     def check(self, problem):
         super().check(problem)

@@ -1,10 +1,12 @@
 """ModelTree: a greedy tree with linear leaves whose size is chosen by cross-validation."""
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ngdt._core.structure import child_ids, nodes_by_depth
 from ngdt._methods.greedy.info_gain import InfoGain
@@ -30,6 +32,7 @@ _GROWTH_PENALTIES = (1.0, 30.0)
 _FEW_DEPTH, _MANY_DEPTH, _MANY_SAMPLES = 3, 5, 2000
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ModelTree(Initializer):
     """Greedy axis-aligned tree with linear leaves, pruned by cross-validation: a model tree.
 
@@ -88,9 +91,8 @@ class ModelTree(Initializer):
     _parameter_constraints: ClassVar[dict] = {
         name: LinearLeaves._parameter_constraints[name] for name in ("features", "penalty")}
 
-    def __init__(self, *, features="auto", penalty="auto"):
-        self.features = features
-        self.penalty = penalty
+    features: ArrayLike = "auto"
+    penalty: float | str = "auto"
 
     def check(self, problem):
         super().check(problem)

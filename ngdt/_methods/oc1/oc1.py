@@ -1,5 +1,6 @@
 """OC1: greedy trees with oblique splits, each by coordinate descent on its impurity."""
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from ngdt._methods.random.oblique import ROUNDING
 from ngdt._methods.random.random_oblique import unit_vectors
 
 
+@dataclass(eq=False, repr=False)
 class OC1(InfoGain):
     """Greedy tree with oblique splits, found by coordinate descent on the impurity.
 
@@ -69,9 +71,8 @@ class OC1(InfoGain):
         "n_jumps": [Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, n_restarts=5, n_jumps=5):
-        self.n_restarts = n_restarts
-        self.n_jumps = n_jumps
+    n_restarts: int = 5
+    n_jumps: int = 5
 
     def _strategy(self, problem):
         return OC1Splitter(problem, self.n_restarts, self.n_jumps)

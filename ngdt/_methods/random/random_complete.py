@@ -1,5 +1,6 @@
 """Complete trees with random splits."""
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from ngdt._methods.initializer import Initializer
 _DEFAULT_DEPTH, _LEAVES_PER_CLASS = 8, 32
 
 
+@dataclass(eq=False, repr=False)
 class RandomComplete(Initializer):
     """A complete tree with random splits.
 
@@ -48,8 +50,7 @@ class RandomComplete(Initializer):
         "max_depth": [Interval(Integral, 0, 20, closed="both"), None],
     }
 
-    def __init__(self, max_depth=None):
-        self.max_depth = max_depth
+    max_depth: int | None = None
 
     def _initialize(self, problem):
         depth = self.depth(problem)

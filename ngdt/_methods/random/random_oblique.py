@@ -16,6 +16,7 @@ from ngdt._methods.random.oblique import ObliqueBuilder
 N_VALUES_AT_ONCE = 10_000
 
 
+@dataclass(eq=False, repr=False)
 class RandomOblique(InfoGain):
     """Greedy tree that takes the best of several random hyperplanes at every node.
 
@@ -64,9 +65,8 @@ class RandomOblique(InfoGain):
         "n_nonzero": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def __init__(self, n_candidates=100, n_nonzero=None):
-        self.n_candidates = n_candidates
-        self.n_nonzero = n_nonzero
+    n_candidates: int = 100
+    n_nonzero: int | None = None
 
     def check(self, problem):
         super().check(problem)

@@ -1,5 +1,6 @@
 """CO2: greedy trees with oblique splits, each optimised continuously on its own bound."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from ngdt._methods.sgd.run import InputScale
 from ngdt._methods.sgd.sgd import SGD
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CO2(InfoGain):
     """Greedy tree with oblique splits: Norouzi et al. (2015a); the initial tree of the paper.
 
@@ -44,8 +46,7 @@ class CO2(InfoGain):
 
     _parameter_constraints: ClassVar[dict] = {"optimizer": [SGD, None]}
 
-    def __init__(self, *, optimizer=None):
-        self.optimizer = optimizer
+    optimizer: SGD | None = None
 
     def check(self, problem):
         super().check(problem)

@@ -4,6 +4,7 @@ The paper gives no batch size, momentum, schedule, number of epochs or rule for 
 choices made here are this package's own, and were made on validation data.
 """
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from ngdt._methods.sgd.run import InputScale, SGDRun
 from ngdt._training.algorithm import OptimizerResult
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SGD(Optimizer):
     """Stochastic gradient descent on the upper bound of the tree's loss.
 
@@ -95,26 +97,14 @@ class SGD(Optimizer):
         "norm_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(
-        self,
-        *,
-        inference="auto",
-        nu="auto",
-        learning_rate="auto",
-        batch_size=100,
-        epochs="auto",
-        leaf_learning_rate="auto",
-        leaf_limit=12.0,
-        norm_limit=1.5,
-    ):
-        self.inference = inference
-        self.nu = nu
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.epochs = epochs
-        self.leaf_learning_rate = leaf_learning_rate
-        self.leaf_limit = leaf_limit
-        self.norm_limit = norm_limit
+    inference: str = "auto"
+    nu: float | str = "auto"
+    learning_rate: float | str = "auto"
+    batch_size: int = 100
+    epochs: int | str = "auto"
+    leaf_learning_rate: float | str = "auto"
+    leaf_limit: float = 12.0
+    norm_limit: float | None = 1.5
 
     def _assignment(self):
         """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
@@ -148,12 +138,15 @@ class SGD(Optimizer):
         return run.progress.result(run.best_tree())
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SSGD(SGD):
     """Stable SGD: the bound of each sample refers to an assigned leaf, Norouzi et al. (2015), \
 eq. (14).
 
     Parameters
     ----------
+    inference, nu, learning_rate, batch_size, epochs, leaf_learning_rate, leaf_limit, norm_limit
+        As for `SGD`.
     assignment : {"best", "navigate"}, default="best"
         "navigate" assigns each sample to the leaf that it reaches, as the paper does.
         Deviation: "best" assigns it to the leaf with the smallest sum of loss and cost of reaching
@@ -163,8 +156,6 @@ eq. (14).
         How often assignments are renewed: at each step for its samples, before each epoch, every so
         many epochs, or when the mean bound has stopped improving (the paper's rule).
         ``assignment="navigate", renew="step"`` is `SGD`.
-    inference, nu, learning_rate, batch_size, epochs, leaf_learning_rate, leaf_limit, norm_limit
-        As for `SGD`.
 
     Examples
     --------
@@ -188,32 +179,8 @@ eq. (14).
         ],
     }
 
-    def __init__(
-        self,
-        *,
-        assignment="best",
-        renew="step",
-        inference="auto",
-        nu="auto",
-        learning_rate="auto",
-        batch_size=100,
-        epochs="auto",
-        leaf_learning_rate="auto",
-        leaf_limit=12.0,
-        norm_limit=1.5,
-    ):
-        super().__init__(
-            inference=inference,
-            nu=nu,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            epochs=epochs,
-            leaf_learning_rate=leaf_learning_rate,
-            leaf_limit=leaf_limit,
-            norm_limit=norm_limit,
-        )
-        self.assignment = assignment
-        self.renew = renew
+    assignment: str = "best"
+    renew: int | str = "step"
 
     def _assignment(self):
         return self.assignment, self.renew

@@ -1,5 +1,6 @@
 """Annealed soft training of a whole tree, by the direct gradient of a bounded loss."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -27,6 +28,7 @@ _SLOPE_PENALTY = 3.0
 _LINEAR_LOSSES = ("squared", "huber", "absolute_error", "quantile")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Annealed(SoftOptimizer):
     """Train a tree with soft routing by gradient descent while routing becomes hard.
 
@@ -125,36 +127,19 @@ class Annealed(SoftOptimizer):
         "cutoff": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None],
     }
 
-    def __init__(
-        self,
-        *,
-        leaf="constant",
-        gamma=(1.0, 7.0),
-        q=0.5,
-        learning_rate="auto",
-        leaf_learning_rate=0.02,
-        weight_decay="auto",
-        batch_size="auto",
-        steps="auto",
-        mixing=0.0,
-        expected_samples=None,
-        slope_penalty="auto",
-        pseudo_count=0.1,
-        cutoff="auto",
-    ):
-        self.leaf = leaf
-        self.gamma = gamma
-        self.q = q
-        self.learning_rate = learning_rate
-        self.leaf_learning_rate = leaf_learning_rate
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.steps = steps
-        self.mixing = mixing
-        self.expected_samples = expected_samples
-        self.slope_penalty = slope_penalty
-        self.pseudo_count = pseudo_count
-        self.cutoff = cutoff
+    leaf: str = "constant"
+    gamma: tuple = (1.0, 7.0)
+    q: float = 0.5
+    learning_rate: float | str = "auto"
+    leaf_learning_rate: float = 0.02
+    weight_decay: float | str = "auto"
+    batch_size: int | str = "auto"
+    steps: int | str = "auto"
+    mixing: float = 0.0
+    expected_samples: int | None = None
+    slope_penalty: float | str = "auto"
+    pseudo_count: float = 0.1
+    cutoff: float | str | None = "auto"
 
     def check(self, problem):
         super().check(problem)

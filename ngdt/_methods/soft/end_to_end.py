@@ -1,5 +1,6 @@
 """Finetune of Hehn, Kooij & Hamprecht (2020): EM over an entire tree with soft routing."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ _N_BATCHES, _MIN_BATCH_SIZE = 60, 10
 _LEAF_RATE = 0.03
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class EndToEnd(SoftOptimizer):
     """Expectation-maximisation over an entire tree while routing becomes hard.
 
@@ -92,30 +94,16 @@ class EndToEnd(SoftOptimizer):
         "cutoff": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None],
     }
 
-    def __init__(
-        self,
-        *,
-        gamma=1.0,
-        gamma_step=0.1,
-        epochs=50,
-        learning_rate=0.001,
-        batch_size="auto",
-        spatial_penalty=0.0,
-        image_shape=None,
-        keep_zeros=False,
-        pseudo_count=0.1,
-        cutoff="auto",
-    ):
-        self.gamma = gamma
-        self.gamma_step = gamma_step
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.spatial_penalty = spatial_penalty
-        self.image_shape = image_shape
-        self.keep_zeros = keep_zeros
-        self.pseudo_count = pseudo_count
-        self.cutoff = cutoff
+    gamma: float = 1.0
+    gamma_step: float = 0.1
+    epochs: int = 50
+    learning_rate: float = 0.001
+    batch_size: int | str = "auto"
+    spatial_penalty: float = 0.0
+    image_shape: tuple | None = None
+    keep_zeros: bool = False
+    pseudo_count: float = 0.1
+    cutoff: float | str | None = "auto"
 
     def check(self, problem):
         super().check(problem)

@@ -1,5 +1,6 @@
 """Greedy trees of Hehn, Kooij & Hamprecht (2020): each split is a stump with soft routing."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
 from zlib import crc32
@@ -20,6 +21,7 @@ from ngdt._util.validation import number_of_features
 _MIN_THREADED_SAMPLES = 8000
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SoftGreedy(Initializer):
     """Greedy tree with oblique splits, each trained as a stump with soft routing.
 
@@ -89,20 +91,11 @@ class SoftGreedy(Initializer):
         "image_shape": [tuple, None],
     }
 
-    def __init__(
-        self,
-        *,
-        stump=None,
-        n_attempts=5,
-        max_features=None,
-        patch=None,
-        image_shape=None,
-    ):
-        self.stump = stump
-        self.n_attempts = n_attempts
-        self.max_features = max_features
-        self.patch = patch
-        self.image_shape = image_shape
+    stump: SoftOptimizer | None = None
+    n_attempts: int = 5
+    max_features: int | float | str | None = None
+    patch: tuple | None = None
+    image_shape: tuple | None = None
 
     def check(self, problem):
         super().check(problem)

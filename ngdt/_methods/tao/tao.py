@@ -1,6 +1,6 @@
 """TAO: alternating optimization over the nodes, each fitted with the rest of the tree fixed."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import chain
 from numbers import Integral, Real
@@ -42,6 +42,7 @@ _TIE = 1e-12
 _TINY = np.finfo(np.float64).tiny     # C divided by it is finite
 
 
+@dataclass(eq=False, repr=False)
 class TAO(Optimizer):
     """Tree alternating optimization: fit the nodes level by level, with the other levels fixed.
 
@@ -132,24 +133,14 @@ class TAO(Optimizer):
         "tol": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def __init__(
-        self,
-        C=0.1,
-        *,
-        penalty="l1",
-        alpha=0.5,
-        loss=None,
-        node="oblique",
-        max_passes=14,
-        tol=0.005,
-    ):
-        self.C = C
-        self.penalty = penalty
-        self.alpha = alpha
-        self.loss = loss
-        self.node = node
-        self.max_passes = max_passes
-        self.tol = tol
+    C: float = 0.1
+    _: KW_ONLY
+    penalty: str = "l1"
+    alpha: float = 0.5
+    loss: str | Loss | None = None
+    node: str = "oblique"
+    max_passes: int = 14
+    tol: float = 0.005
 
     def check(self, problem):
         super().check(problem)
