@@ -37,7 +37,7 @@ class SGDRounds(Rounds):
 
     @staticmethod
     def check(optimizer):
-        if optimizer._assignment()[1] != "step":
+        if optimizer.renew != "step":
             raise ValueError(
                 f"optimizer={optimizer!r}: no assignments are kept on partitions. Use "
                 "renew='step'")

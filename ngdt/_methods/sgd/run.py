@@ -107,7 +107,7 @@ class SGDRun:
     def __init__(self, params, tree, problem, space):
         self.params, self.tree, self.problem = params, tree, problem
         self.scaling = space.scaling
-        self.renew = params._assignment()[1]
+        self.renew = params.renew
         self.random = np.random.RandomState(problem.random_state)
         self.training_samples = problem.training_samples
         self.validation_samples = problem.validation_samples
@@ -272,7 +272,7 @@ def trainer_of(params, tree, problem, space, nu, batch_size):
         space.scaling, space.norm_limit)
     return SGDTrainer(
         trained, samples, radius=RADIUS[inference],
-        best_assignment=params._assignment()[0] == "best", batch_size=batch_size,
+        best_assignment=params.assignment == "best", batch_size=batch_size,
         n_threads=usable_threads(problem.n_jobs))
 
 

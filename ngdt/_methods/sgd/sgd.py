@@ -105,10 +105,7 @@ class SGD(Optimizer):
     leaf_learning_rate: float | str = "auto"
     leaf_limit: float = 12.0
     norm_limit: float | None = 1.5
-
-    def _assignment(self):
-        """Rule and renewal of the assignment; SGD is SSGD that re-assigns at every visit."""
-        return "navigate", "step"
+    assignment, renew = "navigate", "step"      # parameters of `SSGD`
 
     def _optimize(self, tree, problem, space=None):
         """Train.
@@ -181,6 +178,3 @@ eq. (14).
 
     assignment: str = "best"
     renew: int | str = "step"
-
-    def _assignment(self):
-        return self.assignment, self.renew
