@@ -7,7 +7,6 @@ import warnings
 os.environ["MPLBACKEND"] = "agg"
 
 import sphinx.ext.autosummary
-from sphinx.util import inspect
 from sphinx_gallery.sorting import ExplicitOrder
 
 import ngdt
@@ -115,14 +114,7 @@ html_theme_options = {
 
 
 def _as_in_python(app, what, name, obj, options, signature, return_annotation):
-    """Parameters of a class are those of its __init__, and C types are left out.
-
-    Estimators have a __new__ that takes any parameter, and Cython embeds signatures of methods with
-    their self and with C types.
-    """
-    if what == "class" and signature == "(*args, **params)":
-        parameters = inspect.signature(obj.__init__, bound_method=True)
-        signature = inspect.stringify_signature(parameters, show_annotation=False)
+    """Leave out the self and the C types of the signatures that Cython embeds."""
     if what == "method" and signature:
         signature = signature.replace("(self, ", "(").replace("(self)", "()")
         signature = re.sub(r"(const )?\w+(\[::1\])? (?=\w+[,)=])", "", signature)
