@@ -294,19 +294,17 @@ class ObliqueForest(TableEstimator):
             ensemble = self._kernel = Ensemble(trees, is_classifier(self))
         return ensemble
 
-    def _in_threads(self, kernel, data, out):
-        """Let a kernel write its output for all samples, by ranges of them."""
-        map_ranges(lambda first, stop: kernel(data, first, stop, out), data.n_samples,
-                   self.n_jobs, _SAMPLES_PER_THREAD)
-        return out
-
     def _predictions(self, X):
         """Mean prediction of the trees: probabilities, or values."""
         return self._mean(self._samples(X))
 
-    def _mean(self, data):
-        ensemble = self._ensemble()
-        return self._in_threads(ensemble.mean, data, np.empty((data.n_samples, ensemble.n_outputs)))
+    def _mean(self, data, ensemble=None):
+        """Mean prediction of the trees, those of now or those of an ensemble."""
+        ensemble = ensemble or self._ensemble()
+        out = np.empty((data.n_samples, ensemble.n_outputs))
+        map_ranges(lambda first, stop: ensemble.mean(data, first, stop, out), data.n_samples,
+                   self.n_jobs, _SAMPLES_PER_THREAD)
+        return out
 
     def apply(self, X: ArrayLike) -> np.ndarray:
         """Leaf of each tree that each sample reaches.
@@ -323,9 +321,8 @@ class ObliqueForest(TableEstimator):
         return self._leaves(self._samples(X))
 
     def _leaves(self, data):
-        ensemble = self._ensemble()
-        return self._in_threads(
-            ensemble.leaves, data, np.empty((data.n_samples, len(ensemble.trees)), np.int32))
+        return np.stack(
+            [tree.apply_by_threads(data, self.n_jobs) for tree in self._trees()], axis=1)
 
     def explain(self, X: ArrayLike, feature_names: Sequence[str] | None = None) -> Explanations:
         """Explain the prediction for each sample: votes, what each feature adds, nearest changes.

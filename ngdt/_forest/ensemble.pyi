@@ -18,6 +18,3 @@ class Ensemble:
     def mean(
         self, data: Samples, begin: int, end: int, out: NDArray[np.float64]
     ) -> None: ...
-    def leaves(
-        self, data: Samples, begin: int, end: int, out: NDArray[np.int32]
-    ) -> None: ...

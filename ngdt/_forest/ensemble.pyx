@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from libc.math cimport exp
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from ngdt._core.flat_tree cimport FlatTree
@@ -133,42 +133,6 @@ cdef class Ensemble:
                 prediction = scratch
             for k in range(self.n_outputs):
                 out[i, k] += prediction[k]
-
-    def leaves(self, Samples data not None, Py_ssize_t begin, Py_ssize_t end,
-               int32_t[:, ::1] out not None):
-        """Write the leaf of each tree that the samples from `begin` to `end` reach.
-
-        Parameters
-        ----------
-        data : Samples
-        begin, end : int
-        out : ndarray of int32, shape (n_samples, n_trees)
-        """
-        cdef Py_ssize_t t, first, last, n_trees = len(self.trees)
-        cdef Py_ssize_t size = self._check(data, begin, end, out.shape[0])
-        cdef Reader reader = Reader(data, False)
-        cdef Reader sparse_reader = Reader(data, True) if self._has_sparse_trees else reader
-        if out.shape[1] != n_trees:
-            raise ValueError(f"out must have {n_trees} columns, got {out.shape[1]}")
-        with nogil:
-            first = begin
-            while first < end:
-                last = min(first + size, end)
-                for t in range(n_trees):
-                    self._route(
-                        <FlatTree> self._trees[t], reader, sparse_reader, first, last, t, out)
-                first = last
-
-    cdef void _route(
-        self, FlatTree tree, Reader reader, Reader sparse_reader, Py_ssize_t first,
-        Py_ssize_t last, Py_ssize_t t, int32_t[:, ::1] out
-    ) noexcept nogil:
-        cdef int root = 0 if tree.n_internal else ~0
-        cdef Py_ssize_t i
-        cdef Sample x
-        for i in range(first, last):
-            x = sparse_reader.get(i) if tree.is_sparse else reader.get(i)
-            out[i, t] = tree.leaf_below(&x, root)
 
     cdef Py_ssize_t _check(
         self, Samples data, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t n_out

@@ -222,10 +222,6 @@ def _explain_rows(forest, X, feature_names):
         tree.leaf_predictions(own.copy(), data)
         for tree, own in zip(ensemble.trees, leaves.T, strict=True)], axis=1)
 
-    def mean(points):
-        return forest._in_threads(
-            ensemble.mean, Samples(points), np.empty((len(points), ensemble.n_outputs)))
-
     base = np.mean([at_nodes[0] for at_nodes in values], axis=0)
 
     def added(tree, at_nodes, means, leaf, x):
@@ -241,7 +237,7 @@ def _explain_rows(forest, X, feature_names):
         return ForestExplanation(
             context.prediction(outputs[i], is_proba=True), context, row, outputs[i],
             _votes(context, by_tree[i]), base, own, outputs[i] - base - own.sum(axis=0),
-            ensemble.trees, mean)
+            ensemble.trees, lambda points: forest._mean(Samples(points), ensemble))
 
     return Explanations(explain(i, row) for i, row in enumerate(rows))
 

@@ -43,8 +43,6 @@ def damaged(name, values):
     (lambda: STUMP.scores_of(None), "got NoneType"),
     (lambda: STUMP.nearest_products(None, ALL, ONE, np.ones(1)), "got NoneType"),
     (lambda: Ensemble([STUMP], False).mean(None, 0, 0, np.empty((0, 1))), "got NoneType"),
-    (lambda: Ensemble([STUMP], False).leaves(None, 0, 0, np.empty((0, 1), np.int32)),
-     "got NoneType"),
     (lambda: PoissonLoss().fits(None), "got NoneType"),
     (lambda: splits.divide(None, np.zeros(1, bool)), "must not be None"),
     (lambda: splits.split_errors(

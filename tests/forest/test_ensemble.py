@@ -41,20 +41,16 @@ def test_the_mean_of_the_trees(case, is_classifier, drawn):
     data, ensemble = Samples(X), Ensemble(trees, is_classifier)
     begin = drawn.draw(st.integers(0, n))
     end = drawn.draw(st.integers(begin, n))
-    means, leaves = np.full((n, ensemble.n_outputs), np.nan), np.full((n, len(trees)), -1, np.int32)
+    means = np.full((n, ensemble.n_outputs), np.nan)
     ensemble.mean(data, begin, end, means)
-    ensemble.leaves(data, begin, end, leaves)
     predictions = [tree.leaf_predictions(tree.apply_samples(data), data) for tree in trees]
     if is_classifier:
         predictions = [softmax(each, axis=1) for each in predictions]
     np.testing.assert_allclose(
         means[begin:end], np.mean(predictions, axis=0)[begin:end], rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(
-        leaves[begin:end], np.transpose([tree.apply_samples(data) for tree in trees])[begin:end])
     # Others are left as they are.
     outside = np.r_[:begin, end:n].astype(int)
     assert np.isnan(means[outside]).all()
-    assert (leaves[outside] == -1).all()
 
 
 def test_blocks_and_ranges_do_not_change_a_bit():
@@ -89,12 +85,8 @@ def test_what_does_not_fit():
     for begin, end, n in ((0, 4, 3), (-1, 2, 3), (2, 1, 3), (0, 3, 2)):
         with pytest.raises(ValueError, match="must be a range of the 3 samples"):
             ensemble.mean(data, begin, end, np.empty((n, 1)))
-        with pytest.raises(ValueError, match="must be a range of the 3 samples"):
-            ensemble.leaves(data, begin, end, np.empty((n, 1), np.int32))
     with pytest.raises(ValueError, match="out must have 1 columns"):
         ensemble.mean(data, 0, 3, np.empty((3, 2)))
-    with pytest.raises(ValueError, match="out must have 1 columns"):
-        ensemble.leaves(data, 0, 3, np.empty((3, 2), np.int32))
 
 
 def test_an_ensemble_keeps_its_trees_alive():
