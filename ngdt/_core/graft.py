@@ -78,14 +78,11 @@ def choose_leaves(is_first, first, second):
     is_first : ndarray of bool, shape (n_leaves,)
         Which leaves are those of the first tree.
     first, second : Tree
-        Leaves of both are constant, or linear with ranges in both or in none.
 
     Returns
     -------
     Tree
     """
-    own = first.leaf_arrays()
-    return second.replace(**{
-        name: None if array is None else np.where(
-            is_first.reshape(-1, *[1] * (array.ndim - 1)), own[name], array)
-        for name, array in second.leaf_arrays().items()})
+    values, slopes, ranges = _leaf_arrays(
+        [(first if chosen else second, leaf) for leaf, chosen in enumerate(is_first)])
+    return second.replace(values=values, slopes=slopes, ranges=ranges)

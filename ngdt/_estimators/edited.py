@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from ngdt._core.graft import choose_leaves
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
 from ngdt._core.structure import node_means
 from ngdt._estimators.description import describe, describe_collapsed
@@ -135,7 +136,7 @@ def refitted(estimator, X, y, sample_weight):
         tree = problem.adapt_leaves(
             linear_leaves.fit_leaves(tree, problem.near), problem.near)
     is_empty = n_samples == 0
-    tree = _keep_leaves(tree, before, is_empty)
+    tree = choose_leaves(is_empty, before, tree)
     if problem.directions is not None and tree.slopes is None:
         tree = monotone_leaves(tree, problem)
     result = TrainingResult(
@@ -155,24 +156,6 @@ def _linear_leaves(estimator, problem):
     if optimizers and isinstance(optimizers[-1], LinearLeaves):
         return optimizers[-1]
     return linear_leaves or LinearLeaves()
-
-
-def _keep_leaves(tree, before, is_kept):
-    """A tree with some of the leaves that it had before."""
-    if not is_kept.any():
-        return tree
-    values = np.where(is_kept[:, None], before.values, tree.values)
-    if tree.slopes is None and before.slopes is None:
-        return tree.replace(values=values)
-    slopes, old = (np.zeros((*values.shape, each.n_features)) if each.slopes is None
-                   else each.slopes for each in (tree, before))
-    ranges = None
-    if tree.ranges is not None or before.ranges is not None:
-        ranges = np.where(is_kept[:, None, None], *(
-            np.stack([each.values] * 2, axis=-1) if each.ranges is None else each.ranges
-            for each in (before, tree)))
-    return tree.replace(
-        values=values, slopes=np.where(is_kept[:, None, None], old, slopes), ranges=ranges)
 
 
 def _kept_descriptions(estimator, fitted, is_kept):
