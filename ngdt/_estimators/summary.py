@@ -92,7 +92,7 @@ def _origin(estimator, tree):
     names = _trained_by(estimator)
     if names:
         return f"tree trained as a whole by {' and '.join(names)}"
-    chosen = _chosen(estimator)
+    chosen = _chosen(estimator).get("candidate")
     if chosen is not None:
         return next((kind.noun for kind in (ModelTree, ScoreBands)
                      if chosen.startswith(kind.noun)), Pruned.noun)
@@ -132,19 +132,22 @@ def _trained_by(estimator):
     # Those of a user may record nothing.
     names += [type(each).__name__ for each in _optimizers(estimator)
               if isinstance(each, Optimizer) and not each.metrics]
-    chosen = _chosen(estimator)
+    chosen = _chosen(estimator).get("candidate")
     if chosen is not None and not names:    # Ctrl-C may leave a tree of the folds
         names = [OPTIMIZERS[word].__name__ for word in re.findall(r"\w+", chosen)
                  if word in OPTIMIZERS]
     return [name for name in dict.fromkeys(names) if name not in _FINISHING]
 
 
-def _chosen(estimator):
-    """Name of the candidate that won by default; None if there was no competition."""
+def _candidates(estimator):
+    """Rows of the table of candidates, as dicts; none if there was no competition."""
     table = getattr(estimator, "candidates_", None) or {}
-    found = [name for name, chosen in zip(
-        table.get("candidate", ()), table.get("chosen", ()), strict=False) if chosen]
-    return found[0] if found else None
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def _chosen(estimator):
+    """Row of the candidate that won by default; an empty one if there was no competition."""
+    return next((row for row in _candidates(estimator) if row.get("chosen")), {})
 
 
 def headline(estimator):
@@ -181,7 +184,7 @@ def tree_summary(estimator):
         text += f", {count(n // tree.n_internal, 'nonzero weight')}, the same in all splits"
     elif n:
         text += f"{', ' if tree.n_internal else ': '}{count(n, 'nonzero weight')}"
-    chosen = _chosen(estimator)
+    chosen = _chosen(estimator).get("candidate")
     sentences = [f"{text[0].upper()}{text[1:]}."]
     if chosen is not None:
         sentences += _competition(estimator, chosen)
@@ -221,9 +224,7 @@ def is_strongly_shrunk(estimator):
     -------
     bool
     """
-    table, tree = getattr(estimator, "candidates_", None) or {}, estimator.tree_
-    strength = max((strength for strength, chosen in zip(
-        table.get("shrinkage", ()), table.get("chosen", ()), strict=False) if chosen), default=0.0)
+    tree, strength = estimator.tree_, _chosen(estimator).get("shrinkage")
     if not strength or not tree.n_internal or hasattr(estimator, "_edits") or (
             estimator._sample_summary.tree is not tree):
         return False
@@ -257,8 +258,7 @@ def _kept(estimator):
 
 def _competition(estimator, chosen):
     """The sentences on the candidates of the default."""
-    table = estimator.candidates_
-    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    rows = _candidates(estimator)
     tested = [row for row in rows if isfinite(row.get("error", np.nan))]
     own = next((row for row in tested if row["candidate"] == chosen), None)
     if own is None or len(tested) < 2:
@@ -267,7 +267,7 @@ def _competition(estimator, chosen):
     folds = f", in {n_folds} folds" if n_folds > 1 else ""
     single = next((row["error"] for row in tested if row["candidate"] == "single leaf"), 0.0)
     measure, write = _measure(estimator, single)
-    measure += " (log losses)" * ("log_loss" in table)
+    measure += " (log losses)" * ("log_loss" in own)
     errors = [f"{write(own['error'])}{_notes(own, n_folds)} this one"]
     errors += [f"{write(row['error'])}{_notes(row, n_folds)} {_noun(row['candidate'])}"
                for row in tested if row is not own]
@@ -339,9 +339,8 @@ def forest_summary(forest):
     kinds = Counter(tree.kind_ for tree in forest)
     sentences = [_listed(f"{forest._outcome().capitalize()} in all",
                          [f"{kind} ({n})" for kind, n in kinds.most_common()])]
-    table = forest.candidates_
-    tested = {name: error for name, error in zip(
-        table.get("candidate", ()), table.get("error", ()), strict=False) if isfinite(error)}
+    tested = {row["candidate"]: row["error"] for row in _candidates(forest)
+              if isfinite(row.get("error", np.nan))}
     if len(tested) > 1:
         measure, write = _measure(forest)
         if measure != "R²":
