@@ -42,6 +42,14 @@ class LogLoss(Loss):
     pseudo_count: float
     def __init__(self, pseudo_count: float = ...) -> None: ...
 
+def class_weights(
+    leaf: NDArray[np.integer],
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64],
+    n_leaves: int,
+    n_classes: int,
+) -> NDArray[np.float64]: ...
+
 @disjoint_base
 class BoundedLoss(LogLoss):
     q: float

@@ -17,6 +17,7 @@ import numpy as np
 from ngdt._util.validation import check_number, error_prefix
 
 from libc.math cimport INFINITY, exp, log, pow
+from libc.string cimport memcpy
 
 # Relative difference up to which the weights of two classes in a leaf are equal but for rounding.
 _TIE = 1e-13
@@ -364,22 +365,12 @@ cdef class LogLoss(Loss):
     cdef void gradient(
             self, const double *values, int k, const double *y, double *out) noexcept nogil:
         # softmax(values) minus the indicator of the class
-        cdef double top = values[0], total = 0.0
-        cdef int c
-        for c in range(1, k):
-            top = larger(top, values[c])
-        for c in range(k):
-            out[c] = exp(values[c] - top)
-            total += out[c]
-        for c in range(k):
-            out[c] /= total
+        memcpy(out, values, k * sizeof(double))
+        to_probabilities(out, k)
         out[<int> y[0]] -= 1.0
 
     def fit_leaves(self, leaf, y, sample_weight, n_leaves, n_outputs):
-        # One count for leaves and classes together: bincount has one dimension.
-        cell = np.asarray(leaf, dtype=np.intp) * n_outputs + y[:, 0].astype(np.intp)
-        count = np.bincount(cell, weights=sample_weight, minlength=n_leaves * n_outputs)
-        count = count.reshape(n_leaves, n_outputs)
+        count = class_weights(leaf, y, sample_weight, n_leaves, n_outputs)
         of_all = count.sum(axis=0)
         # A leaf without weight predicts the shares of all samples.
         count[count.sum(axis=1) == 0] = of_all
@@ -397,6 +388,24 @@ cdef class LogLoss(Loss):
             values, best, np.where(is_other, largest + 0.01 * _TIE, np.take_along_axis(
                 values, best, axis=1)), axis=1)
         return values
+
+
+def class_weights(leaf, y, sample_weight, n_leaves, n_classes):
+    """Weight of each class in each leaf.
+
+    Parameters
+    ----------
+    leaf, y, sample_weight, n_leaves
+        As for `Loss.fit_leaves`.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_classes)
+    """
+    # One count for leaves and classes together: bincount has one dimension.
+    cell = np.asarray(leaf, dtype=np.intp) * n_classes + y[:, 0].astype(np.intp)
+    return np.bincount(cell, sample_weight, n_leaves * n_classes).reshape(n_leaves, n_classes)
 
 
 cdef class BoundedLoss(LogLoss):

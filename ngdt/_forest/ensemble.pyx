@@ -8,30 +8,17 @@ depend on the blocks, nor on how the samples are divided between threads.
 import numpy as np
 from scipy.special import softmax
 
-from libc.math cimport exp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from ngdt._core.flat_tree cimport FlatTree
+from ngdt._core.loss cimport to_probabilities
 from ngdt._core.samples cimport Reader, Sample, Samples
 
 cdef enum:
     BLOCK_VALUES = 262144       # of the samples of a block: 1 or 2 MB, for a level-2 cache
     MIN_BLOCK = 16              # samples
     MAX_BLOCK = 1024
-
-
-cdef void to_probabilities(double *values, int n) noexcept nogil:
-    """Replace values by their softmax."""
-    cdef double largest = values[0], total = 0.0
-    cdef int k
-    for k in range(1, n):
-        largest = max(largest, values[k])
-    for k in range(n):
-        values[k] = exp(values[k] - largest)
-        total += values[k]
-    for k in range(n):
-        values[k] /= total
 
 
 cdef class Ensemble:

@@ -6,6 +6,7 @@ Agarwal, Tan, Ronen, Singh & Yu (2022), "Hierarchical shrinkage", ICML.
 import numpy as np
 from scipy.special import log_softmax
 
+from ngdt._core.loss import class_weights
 from ngdt._core.structure import child_ids, nodes_by_depth, sums_below
 from ngdt._selection import policy
 from ngdt._training.choice import least
@@ -44,7 +45,8 @@ def shrunk_trees(problem, tree, strengths):
     samples = problem.training_samples
     leaf, weight = problem.apply(tree, samples), problem.sample_weight[samples]
     best = problem.fit_leaves(leaf, samples, tree.n_leaves).argmax(axis=1)
-    counts = sums_below(tree, _counts(problem, tree, leaf, samples, weight))
+    counts = sums_below(tree, class_weights(
+        leaf, problem.y[samples], weight, tree.n_leaves, problem.n_outputs))
     at = np.arange(tree.n_leaves)
     for strength in strengths:
         values = np.log(_shrunk(tree, counts, strength))
@@ -76,18 +78,12 @@ def best_strength(folds, trees):
     for fold, tree in zip(folds, trees, strict=False):
         shrunk = list(shrunk_trees(fold.problem, tree, policy.STRENGTHS))
         leaf = fold.problem.apply(tree, fold.samples)
-        tested = _counts(fold.problem, tree, leaf, fold.samples, fold.weight)
+        tested = class_weights(leaf, fold.problem.y[fold.samples], fold.weight, tree.n_leaves,
+                               fold.problem.n_outputs)
         losses -= [(tested * log_softmax(each.values, axis=1)).sum() for each in shrunk]
         found.append((fold, shrunk))
     best = least(losses)
     return policy.STRENGTHS[best], [fold.score(shrunk[best]).log_loss for fold, shrunk in found]
-
-
-def _counts(problem, tree, leaf, samples, weight):
-    """Weight of each class in each leaf, shape (n_leaves, n_classes)."""
-    k = problem.n_outputs
-    cell = leaf.astype(np.intp) * k + problem.y[samples, 0].astype(np.intp)
-    return np.bincount(cell, weight, tree.n_leaves * k).reshape(-1, k)
 
 
 def _shrunk(tree, counts, strength):

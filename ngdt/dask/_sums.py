@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ngdt._core.loss import class_weights
 from ngdt._core.quantiles import MAX_STORED, LeafQuantiles
 from ngdt._inspection.sample_summary import SampleSummary
 from ngdt._training.size_limits import subtree_within_limits
@@ -43,10 +44,9 @@ class LeafSums:
         count = np.stack([
             np.bincount(leaf[weight > 0], minlength=tree.n_leaves) for weight in weights])
         if problem.loss.is_classifier:
-            k = problem.n_outputs
-            cell = leaf * k + y[:, 0].astype(np.intp)
-            sums = np.stack([np.bincount(cell, weight, tree.n_leaves * k) for weight in weights])
-            return cls(count, sums.reshape(3, tree.n_leaves, k), problem.loss)
+            sums = np.stack([class_weights(leaf, y, weight, tree.n_leaves, problem.n_outputs)
+                             for weight in weights])
+            return cls(count, sums, problem.loss)
         columns = np.hstack([np.ones((len(leaf), 1)), y, y**2])
         sums = np.stack([np.stack([
             np.bincount(leaf, weight * column, tree.n_leaves) for column in columns.T], axis=1)

@@ -8,6 +8,7 @@ for each node, then for each leaf, not divided by the weight.
 import numpy as np
 from scipy.special import xlogy
 
+from ngdt._core.loss import class_weights
 from ngdt._core.structure import levels, sums_below
 
 
@@ -79,10 +80,8 @@ def node_errors(tree, leaf, y, weight, loss):
 
 def _class_weights(tree, leaf, y, weight):
     """Weight of each class at each node and leaf, up to the last class that occurs."""
-    label = y[:, 0].astype(np.intp)
-    n = label.max() + 1
-    at_leaf = np.bincount(leaf * n + label, weight, tree.n_leaves * n)
-    return sums_below(tree, at_leaf.reshape(-1, n))
+    n_classes = int(y.max()) + 1
+    return sums_below(tree, class_weights(leaf, y, weight, tree.n_leaves, n_classes))
 
 
 def _entropy(count):
