@@ -292,6 +292,21 @@ def constant_predictions(tree):
     return np.where(tree.slopes.any(axis=2), np.nan, np.clip(tree.values, low, high))
 
 
+def has_slopes(tree, leaf=slice(None)):
+    """Return whether a leaf of a tree, or any leaf, predicts by slopes.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : int, default=slice(None)
+
+    Returns
+    -------
+    bool
+    """
+    return tree.slopes is not None and bool(tree.slopes[leaf].any())
+
+
 def leaf_ranges(tree):
     """Limits of the predictions of leaves, (n_leaves, n_outputs, 2); infinite if there are none."""
     if tree.ranges is None:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._pprint import _EstimatorPrettyPrinter
 
-from ngdt._core.structure import parents
+from ngdt._core.structure import has_slopes, parents
 from ngdt._estimators.resolve import is_auto, resolve_loss
 from ngdt._training.choice import MIN_LOSS_LEAD
 from ngdt._util.numbers import count, format_number
@@ -75,7 +75,7 @@ def kind_of(estimator):
     str
     """
     tree = estimator.tree_
-    is_linear = tree.slopes is not None and bool(tree.slopes.any())
+    is_linear = has_slopes(tree)
     if not tree.n_internal:
         return "linear model" if is_linear else "single leaf"
     origin = _origin(estimator, tree)

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from ngdt._core.structure import has_slopes
 from ngdt._inspection.rules import (
     DEFAULT_DIGITS,
     factor,
@@ -132,12 +133,16 @@ def log_odds_of(captions):
     -------
     Captions
     """
-    tree, summary = captions.tree, captions.summary
-    odds = tree.replace(values=tree.values[:, 1:] - tree.values[:, :1],
-                        slopes=tree.slopes[:, 1:] - tree.slopes[:, :1])
+    odds, summary = log_odds_tree(captions.tree), captions.summary
     if summary is not None:     # the largest span that the difference may have
         summary = replace(summary, tree=odds, spans=summary.spans.sum(keepdims=True))
     return replace(captions, tree=odds, class_names=None, summary=summary)
+
+
+def log_odds_tree(tree):
+    """The tree of the differences of the logits of a tree with linear leaves for two classes."""
+    return tree.replace(values=tree.values[:, 1:] - tree.values[:, :1],
+                        slopes=tree.slopes[:, 1:] - tree.slopes[:, :1])
 
 
 def formula_of(captions, leaf, output=0, n_terms=None, digits=None, *, terms=None):
@@ -310,7 +315,7 @@ def is_linear_model(tree):
     -------
     bool
     """
-    return tree.n_internal == 0 and tree.slopes is not None and bool(tree.slopes.any())
+    return tree.n_internal == 0 and has_slopes(tree)
 
 
 def _by_column(captions, features, effect):

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from ngdt._core.structure import paths
+from ngdt._core.structure import has_slopes, paths
 from ngdt._inspection.captions import captions_of
 from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of_one_column
 from ngdt.explanation._context import Context, Prediction, encoded_rows
@@ -269,7 +269,7 @@ def _explain(context, X, row, leaf, outputs):
 def _leaf_terms(context, row, leaf, outputs):
     """The weighted sums of a linear leaf, by target."""
     tree, summary = context.captions.tree, context.captions.summary
-    if tree.slopes is None or not tree.slopes[leaf].any():
+    if not has_slopes(tree, leaf):
         return {}
     known = summary is not None and summary.leaf_means is not None
     mean = summary.leaf_means[leaf] if known else context.mean

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
+from ngdt._core.structure import has_slopes
 from ngdt._files.container import writing
 from ngdt._inspection.path_constants import readable_captions
 from ngdt._inspection.pipelines import unwrap
@@ -110,7 +111,7 @@ def _title(model, tree):
         return f"{kind[0].upper()}{kind[1:]}"
     if tree.n_internal:
         return "Decision tree"
-    return "Single leaf" if tree.slopes is None or not tree.slopes.any() else "Linear model"
+    return "Linear model" if has_slopes(tree) else "Single leaf"
 
 
 def _summary(captions):

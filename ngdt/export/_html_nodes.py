@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from ngdt._core.structure import sums_below
+from ngdt._core.structure import has_slopes, sums_below
 from ngdt._inspection.leaf_formulas import (
     LinearTable,
     formula_of,
@@ -76,7 +76,7 @@ class NodeHtml:
         text = "; ".join(lines)
         name = "; ".join([f"leaf: {text}", *self._count(number)])
         shares = (self._shares if captions.class_names is None else self._class_bars)(number)
-        if captions.tree.slopes is None or not captions.tree.slopes[leaf].any():
+        if not has_slopes(captions.tree, leaf):
             return name, self._head(f"→ {text}", number), shares
         head = self._head("→ " + ", ".join(["linear", *self._mean(number)]), number)
         formulas = "".join(f'<p class="quiet"><bdi>{escaped(line)}</bdi></p>' for line in lines)
@@ -118,7 +118,7 @@ class NodeHtml:
     def remarks(self):
         """Remarks on the bars, as text."""
         captions, tree = self._captions, self._captions.tree
-        is_linear, has_odds = tree.slopes is not None and tree.slopes.any(), has_log_odds(captions)
+        is_linear, has_odds = has_slopes(tree), has_log_odds(captions)
         of_scores = is_linear and captions.class_names is not None and not has_odds
         leads = ["lead to “no”"] if tree.n_internal else []
         if is_linear and not of_scores:

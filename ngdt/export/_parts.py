@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy.special import softmax
 
+from ngdt._core.structure import has_slopes
 from ngdt._inspection.leaf_formulas import (
     LinearTable,
     has_log_odds,
@@ -76,7 +77,7 @@ def leaf_lines(captions, leaf, n_terms=None, digits=None):
     """
     tree, names = captions.tree, captions.class_names
     names = None if names is None else [one_line(name) for name in names]
-    is_linear = tree.slopes is not None and tree.slopes[leaf].any()
+    is_linear = has_slopes(tree, leaf)
     if names is not None and not is_linear:
         values = tree.values[leaf]
         best = values.argmax()

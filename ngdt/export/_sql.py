@@ -3,6 +3,7 @@
 from scipy.special import softmax
 
 from ngdt._inspection.importances import used_features
+from ngdt._inspection.leaf_formulas import log_odds_tree
 from ngdt.export._encoded_columns import NumberColumn
 from ngdt.export._model import ExportedModel, leaf_values
 from ngdt.export._parts import check_writable, traverse
@@ -140,10 +141,8 @@ def _scores(writer, table):
     """Logits of the classes, as names or constants, and the table that has them."""
     tree = writer.tree
     if tree.n_outputs == 2 and tree.ranges is None:     # one sum: that of the second less the first
-        tree = tree.replace(values=tree.values[:, 1:] - tree.values[:, :1],
-                            slopes=tree.slopes[:, 1:] - tree.slopes[:, :1])
-        (score,), source = _subquery(
-            writer, "score", _Writer(tree, writer.columns).outputs(), table)
+        odds = _Writer(log_odds_tree(tree), writer.columns)
+        (score,), source = _subquery(writer, "score", odds.outputs(), table)
         return ["0.0", score], source
     return _subquery(writer, "score", writer.outputs(), table)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from ngdt._core.structure import has_slopes
 from ngdt._inspection.importances import effects
 from ngdt._inspection.leaf_formulas import formula_of
 from ngdt._inspection.rules import (
@@ -192,7 +193,7 @@ class Contents:
         captions = self.captions
         prediction = self._predictions[captions.tree.n_internal + leaf]
         note = []
-        if is_linear(captions.tree, leaf):
+        if has_slopes(captions.tree, leaf):
             note = [Text(["linear"], 0.85, DARK)]
             note += self._class_slopes(leaf) if self.shape is None else []
         if np.isnan(prediction).any():
@@ -212,7 +213,7 @@ class Contents:
         lines = [_minus(format_number(formula.constant)) if known or not formula.hidden
                  else "linear" for formula in formulas]
         more = ["…"] * (len(lines) > _N_TARGETS)
-        if not is_linear(tree, leaf):
+        if not has_slopes(tree, leaf):
             return [Text([*lines[:_N_TARGETS], *more], weight="bold")]
         blocks = []
         for output, line in enumerate(lines[:_N_TARGETS]):
@@ -271,18 +272,13 @@ class Contents:
         if captions.class_names is None:
             title = self._values(leaf)[0].lines[0]
         else:
-            linear = ["linear"] * is_linear(captions.tree, leaf)
+            linear = ["linear"] * has_slopes(captions.tree, leaf)
             known = [] if np.isnan(prediction).any() else [
                 shortened(captions.class_names, _NAME_LENGTH)[prediction.argmax()]]
             title = ", ".join(known + linear)
         mean = means[leaf].reshape(self.shape) if counts[leaf] else None
         return [Text([f"{title} ({counts[leaf]})"], weight="bold"),
                 Image(mean, (means.min(), means.max()), "gray_r")]
-
-
-def is_linear(tree, leaf):
-    """Return whether a leaf has slopes."""
-    return tree.slopes is not None and bool(tree.slopes[leaf].any())
 
 
 def mean_images(captions, leaf, X):

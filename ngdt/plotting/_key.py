@@ -1,9 +1,10 @@
 """Key of a plot of a tree, which explains its colours and bars."""
 
+from ngdt._core.structure import has_slopes
 from ngdt._inspection.rules import is_sum
 from ngdt._util.numbers import format_number
 from ngdt.plotting._blocks import LINE, text_width, write
-from ngdt.plotting._contents import VALUE_COLOR, blend, is_linear
+from ngdt.plotting._contents import VALUE_COLOR, blend
 from ngdt.plotting._style import DARK, DIRECTIONS, class_colors, shortened
 
 _SIZE = 0.9
@@ -86,7 +87,7 @@ def _colors(contents):
 def _remarks(contents, shown):
     """Remarks on bars and linear leaves, in lines that are short enough for a small tree."""
     captions = contents.captions
-    is_any_linear = any(item < 0 and is_linear(captions.tree, ~item) for item in shown)
+    is_any_linear = any(item < 0 and has_slopes(captions.tree, ~item) for item in shown)
     remarks = [] if contents.shape is not None else _bar_remarks(
         contents, shown, is_any_linear)
     if is_any_linear:
