@@ -85,26 +85,6 @@ def difference(captions, feature, center):
     return factor(captions, feature)
 
 
-def leaf_texts(captions, leaf, n_terms=None, digits=None):
-    """The prediction of a leaf of a regression tree as text.
-
-    Parameters
-    ----------
-    captions : Captions
-    leaf : int
-    n_terms, digits
-        As for `formula_of`.
-
-    Returns
-    -------
-    list of str
-        One for each output.
-    """
-    return [
-        formula_of(captions, leaf, output, n_terms, digits).text(captions)
-        for output in range(captions.tree.n_outputs)]
-
-
 def has_log_odds(captions):
     """Return whether linear leaves are written as the log-odds of two classes.
 

@@ -9,9 +9,9 @@ from scipy.special import softmax
 from ngdt._core.structure import has_slopes
 from ngdt._inspection.leaf_formulas import (
     LinearTable,
+    formula_of,
     has_log_odds,
     is_linear_model,
-    leaf_texts,
     log_odds_of,
 )
 from ngdt._inspection.rules import is_sum, one_line
@@ -82,10 +82,12 @@ def leaf_lines(captions, leaf, n_terms=None, digits=None):
         values = tree.values[leaf]
         best = values.argmax()
         return [f"{names[best]} ({format_number(softmax(values)[best], digits or 3)})"]
-    if is_linear and has_log_odds(captions):
-        (text,) = leaf_texts(log_odds_of(captions), leaf, n_terms, digits)
-        return [f"log-odds of {names[1]} against {names[0]}: {text}"]
-    texts = leaf_texts(captions, leaf, n_terms, digits)
+    has_odds = is_linear and has_log_odds(captions)
+    captions = log_odds_of(captions) if has_odds else captions
+    texts = [formula_of(captions, leaf, output, n_terms, digits).text(captions)
+             for output in range(captions.tree.n_outputs)]
+    if has_odds:
+        return [f"log-odds of {names[1]} against {names[0]}: {texts[0]}"]
     if names is not None:
         return [f"score of {name}: {text}" for name, text in zip(names, texts, strict=True)]
     return [("; " if is_linear else ", ").join(texts)]
