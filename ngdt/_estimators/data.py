@@ -13,7 +13,6 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, is_classifier
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -24,7 +23,7 @@ from ngdt._encoding.targets import ClassTargets, RegressionTargets
 from ngdt._estimators.callbacks import CallbackSupportMixin, FitTasks
 from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.monotonic import encoded_directions, resolve_directions
-from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count
+from ngdt._estimators.resolve import is_auto, resolve_loss, sample_count, seed_of
 from ngdt._estimators.run import running
 from ngdt._estimators.summary import ShowsSummary
 from ngdt._estimators.validation import Validation
@@ -189,8 +188,7 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
             min_impurity_decrease=encoder.scale_impurity(self.min_impurity_decrease, loss),
             ccp_alpha=encoder.scale_impurity(self.ccp_alpha, loss),
             standardize=self.standardize,
-            random_state=int(check_random_state(self.random_state).randint(
-                np.iinfo(np.int32).max)),
+            random_state=seed_of(self),
             n_jobs=effective_n_jobs(self.n_jobs))
 
     def encode(self, X: ArrayLike) -> np.ndarray | sparse.csr_matrix:

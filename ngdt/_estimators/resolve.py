@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import BaseDecisionTree
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.tree import Tree
@@ -233,6 +234,11 @@ def is_soft(optimizers):
 def sample_count(given, n_samples, least):
     """A number of samples, from a number or a share of all samples."""
     return int(given) if isinstance(given, Integral) else max(least, ceil(given * n_samples))
+
+
+def seed_of(estimator):
+    """Return a seed that is drawn from the random state of an estimator, int."""
+    return int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
 
 
 def is_auto(value):

@@ -4,14 +4,14 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._core.tree import Tree
-from ngdt._estimators.resolve import is_auto
+from ngdt._estimators.resolve import is_auto, seed_of
 from ngdt._methods.greedy.pruned import Pruned
 from ngdt._selection.policy import MIN_GAIN
 from ngdt._training.folds import AUTO_VALIDATION_FRACTION
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
 from ngdt.dask._blocks import Division
-from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
+from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_slopes
 from ngdt.dask._sums import Description, saved, within_limits
 from ngdt.dask._training import Training
 from ngdt.optimizers import OptimizerResult

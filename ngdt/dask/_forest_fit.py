@@ -5,6 +5,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ngdt._core.tree import Tree
+from ngdt._estimators.resolve import seed_of
 from ngdt._forest.sampling import (
     Sampling,
     number_of_columns,
@@ -17,7 +18,7 @@ from ngdt._training.result import TrainingResult
 from ngdt.dask._blocks import Division
 from ngdt.dask._draw import Draw
 from ngdt.dask._forest_training import ForestTraining
-from ngdt.dask._reading import Reading, resolve_optimizer, seed_of, warn_of_slopes
+from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_slopes
 from ngdt.dask._sums import TRAINING, Description, LeafSums, within_limits
 from ngdt.pruning._unused import keep_reached
 

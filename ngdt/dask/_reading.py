@@ -7,7 +7,6 @@ import dask
 import numpy as np
 from dask import delayed
 from sklearn.base import is_classifier
-from sklearn.utils import check_random_state
 
 from ngdt._core.scaling import Moments
 from ngdt._core.tree import Tree
@@ -232,11 +231,6 @@ class Reading:
         factor = weighted / np.where(self.totals > 0, self.totals, 1.0)
         self.totals = weighted
         return factor
-
-
-def seed_of(estimator):
-    """Seed for draws on the workers."""
-    return int(check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max))
 
 
 def warn_of_slopes(tree, estimator):

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -17,7 +16,7 @@ from ngdt._core.winsorize import winsorized
 from ngdt._encoding.check_targets import check_targets
 from ngdt._estimators.data import TableEstimator
 from ngdt._estimators.hints import ChecksParameters
-from ngdt._estimators.resolve import resolve_loss
+from ngdt._estimators.resolve import resolve_loss, seed_of
 from ngdt._estimators.run import running
 from ngdt._training.problem import Problem
 from ngdt._util.validation import check_weight
@@ -130,12 +129,11 @@ class DeepTree(ChecksParameters, BaseEstimator):
         sample_weight = check_weight(sample_weight, len(X))
         fitted, targets, sample_weight = self._encode_targets(y, sample_weight, False, None)
         loss, n_outputs = resolve_loss(self, self._default_loss), fitted["_targets"].n_outputs
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Problem(
             X=X, y=loss.encode(targets, n_outputs), loss=loss, n_outputs=n_outputs,
             sample_weight=sample_weight, max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes, min_samples_leaf=self.min_samples_leaf,
-            standardize=self.standardize, random_state=int(seed),
+            standardize=self.standardize, random_state=seed_of(self),
             n_jobs=effective_n_jobs(self.n_jobs), control=control), fitted
 
     def _rows(self, X, reset=True):
