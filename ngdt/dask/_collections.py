@@ -17,6 +17,7 @@ class DaskEstimator:
     """Estimator of ngdt that is trained on partitions, with lazy predictions for collections."""
 
     _in_memory_class: ClassVar[type]
+    _fit_class: ClassVar[type]
 
     def in_memory(self):
         """The estimator of ngdt with the same parameters and fitted attributes.
@@ -34,6 +35,18 @@ class DaskEstimator:
     def _unfitted(self):
         """An estimator of ngdt with the same parameters, on one core."""
         return self._in_memory_class(**self.get_params(deep=False) | {"n_jobs": None})
+
+    def _train(self, run, X, y, sample_weight, validation):
+        """Train on the partitions."""
+        validation.refuse(f"ngdt.dask.{type(self).__name__}")
+        estimator = self._unfitted()
+        done = self._fit_class(estimator, X, y, sample_weight, run.control, self.n_jobs)
+        run.interrupted = done.interrupted
+        run.fitted = estimator._columns() | done.fitted
+
+    def _set_fitted(self, run):
+        vars(self).pop("_edits", None)
+        vars(self).update(run.fitted)
 
     def score(self, X, y, sample_weight=None):
         """Accuracy or, of a regressor, the coefficient of determination.

@@ -3,7 +3,6 @@
 import numpy as np
 
 from ngdt import _estimators
-from ngdt._estimators.resolve import is_auto
 from ngdt.dask._collections import DaskEstimator
 from ngdt.dask._fit import Fit
 
@@ -11,17 +10,7 @@ from ngdt.dask._fit import Fit
 class DaskTree(DaskEstimator):
     """Base class of the trees for dask collections."""
 
-    def _train(self, run, X, y, sample_weight, validation):
-        """Train a tree on the partitions."""
-        validation.refuse(f"ngdt.dask.{type(self).__name__}")
-        estimator = self._unfitted()
-        done = Fit(estimator, X, y, sample_weight, run.control, self.n_jobs, is_auto(self.init))
-        run.interrupted = done.interrupted
-        run.fitted = estimator._columns() | done.fitted
-
-    def _set_fitted(self, run):
-        vars(self).pop("_edits", None)
-        vars(self).update(run.fitted)
+    _fit_class = Fit
 
     @property
     def partial_fit(self):

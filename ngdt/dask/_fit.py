@@ -31,8 +31,6 @@ class Fit:
     control : Control
     n_at_once : int or None
         Number of partitions that are trained on at the same time; -1 stands for all.
-    fresh : bool
-        Whether the initial tree is a default.
 
     Attributes
     ----------
@@ -42,8 +40,8 @@ class Fit:
         Whether Ctrl-C ended the training.
     """
 
-    def __init__(self, estimator, X, y, sample_weight, control, n_at_once, fresh):
-        self.estimator, self.fresh = estimator, fresh
+    def __init__(self, estimator, X, y, sample_weight, control, n_at_once):
+        self.estimator = estimator
         self.optimizer = resolve_optimizer(estimator)
         self.division = _division(estimator, self.optimizer)
         self.data = Reading(
@@ -75,7 +73,7 @@ class Fit:
         kept = False
         if optimizers and self.division.fraction and not isinstance(init, Tree):
             other = self._with_leaves(
-                Pruned().initialize(self.data.problem) if self.fresh else initial)
+                Pruned().initialize(self.data.problem) if is_auto(self.estimator.init) else initial)
             other = within_limits(other, self.data.limits, self.partitions.sums)
             gain, squares = self.partitions.total(saved, sum, other, tree)
             kept = not gain > MIN_GAIN * np.sqrt(squares)

@@ -1,5 +1,7 @@
 """One fit of a forest on partitions."""
 
+from dataclasses import replace
+
 import dask
 import numpy as np
 from sklearn.base import is_classifier
@@ -50,7 +52,8 @@ class ForestFit:
     def __init__(self, estimator, X, y, sample_weight, control, n_at_once):
         self.optimizer, self.interrupted = resolve_optimizer(estimator), False
         division = Division(None, False, is_classifier(estimator), seed_of(estimator))
-        self.data = Reading(estimator, X, y, sample_weight, division, n_at_once, control)
+        self.data = Reading(estimator, X, y, sample_weight, division, n_at_once,
+                            replace(control, callback=None))
         self.draws = self._draws(estimator)
         self.drawn = [self.data.partitions.drawn(draw) for draw in self.draws]
         trees, histories = self._trained(estimator)

@@ -1,7 +1,5 @@
 """Forests for dask collections."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ngdt import _forest
@@ -12,17 +10,7 @@ from ngdt.dask._forest_fit import ForestFit
 class DaskForest(DaskEstimator):
     """Base class of the forests for dask collections."""
 
-    def _train(self, run, X, y, sample_weight, validation):
-        """Train trees on the partitions."""
-        validation.refuse(f"ngdt.dask.{type(self).__name__}")
-        estimator = self._unfitted()
-        control = replace(run.control, callback=None)
-        done = ForestFit(estimator, X, y, sample_weight, control, self.n_jobs)
-        run.interrupted = done.interrupted
-        run.fitted = estimator._columns() | done.fitted
-
-    def _set_fitted(self, run):
-        vars(self).update(run.fitted)
+    _fit_class = ForestFit
 
     def apply(self, X):
         """Leaf of each tree that each sample reaches.
