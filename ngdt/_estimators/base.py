@@ -42,7 +42,7 @@ from ngdt._methods.soft.stream import Stream
 from ngdt._selection.default import default_tree
 from ngdt._selection.train import train
 from ngdt._training.monotone import monotone_leaves
-from ngdt._training.result import TrainingResult
+from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import sequence_of
 from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
@@ -169,9 +169,7 @@ class ObliqueTree(TableEstimator):
                 "began, but the present tree is not of one, or was loaded from a file of ngdt.save:"
                 " use optimizer='ssgd', or a clone of the estimator")
         run.fitted["_stream"], result, run.interrupted = stream.advance(optimizer, problem)
-        history = {"optimizer": [type(optimizer).__name__] * len(
-            result.history.get("loss", ()))}
-        return TrainingResult(result.tree, history | result.history)
+        return TrainingResult(result.tree, history_of(optimizer, result.history))
 
     def _set_fitted(self, run):
         """Set all fitted attributes together."""

@@ -36,6 +36,13 @@ def empty_history(optimizers):
         "optimizer", *(name for optimizer in optimizers for name in optimizer.metrics))}
 
 
+def history_of(optimizer, metrics):
+    """The history of a training by one optimizer, from the metrics of its epochs."""
+    history = empty_history([])
+    append_metrics(history, type(optimizer).__name__, metrics)
+    return history
+
+
 def append_metrics(history, optimizer, metrics):
     """Add the epochs of one optimizer to the history; all columns keep the same length.
 

@@ -8,7 +8,7 @@ from ngdt._estimators.resolve import is_auto, seed_of
 from ngdt._methods.greedy.pruned import Pruned
 from ngdt._selection.policy import MIN_GAIN
 from ngdt._training.folds import AUTO_VALIDATION_FRACTION
-from ngdt._training.result import TrainingResult
+from ngdt._training.result import TrainingResult, history_of
 from ngdt._util.stopped import Stopped
 from ngdt.dask._blocks import Division
 from ngdt.dask._reading import Reading, resolve_optimizer, warn_of_slopes
@@ -77,9 +77,8 @@ class Fit:
             other = within_limits(other, self.data.limits, self.partitions.sums)
             gain, squares = self.partitions.total(saved, sum, other, tree)
             kept = not gain > MIN_GAIN * np.sqrt(squares)
-        history = {"optimizer": [type(self.optimizer).__name__] * len(
-            result.history.get("loss", ()))} | result.history
-        return TrainingResult(other if kept else tree, history, kept)
+        return TrainingResult(
+            other if kept else tree, history_of(self.optimizer, result.history), kept)
 
     def _with_leaves(self, tree):
         return self.partitions.sums(tree).fit_leaves(tree)

@@ -16,7 +16,7 @@ from ngdt._forest.sampling import (
     widen,
 )
 from ngdt._forest.training import stored
-from ngdt._training.result import TrainingResult
+from ngdt._training.result import TrainingResult, history_of
 from ngdt.dask._blocks import Division
 from ngdt.dask._draw import Draw
 from ngdt.dask._forest_training import ForestTraining
@@ -95,11 +95,10 @@ class ForestFit:
             for k, trained in zip(split, training.run(), strict=True):
                 trees[k], histories[k] = trained
             self.interrupted = training.progress.interrupted
-        name = type(self.optimizer).__name__
         return [
             tree if draw.features is None else widen(tree, draw.features, problem.X.shape[1])
             for tree, draw in zip(trees, self.draws, strict=True)
-        ], [{"optimizer": [name] * len(each.get("loss", ()))} | each for each in histories]
+        ], [history_of(self.optimizer, each) for each in histories]
 
     def _initial(self, draw):
         """The initial tree, of the features that it draws."""
