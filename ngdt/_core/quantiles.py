@@ -118,7 +118,7 @@ class LeafQuantiles:
         leaf : ndarray of int, shape (n_leaves,)
             New leaf of each leaf.
         weight : ndarray of shape (n_leaves,)
-            Weight of each leaf; those of weight zero are ignored.
+            Weight of each leaf; leaves of weight zero are ignored.
         shift : ndarray of shape (n_leaves, n_targets)
             Is added to the targets of each.
         max_stored : int, default=None

@@ -268,7 +268,7 @@ def leaf_means(leaf, y, sample_weight, n_leaves):
 
 
 def _ranks(y, sample_weight):
-    """Share of the weight below each target, plus half of that of equal targets."""
+    """Share of the weight below each target, plus half of the share of equal targets."""
     _, at = np.unique(y, return_inverse=True)
     weight = np.bincount(at, sample_weight) / sample_weight.sum()
     return (np.cumsum(weight) - 0.5 * weight)[at]

@@ -208,7 +208,7 @@ cdef class Reader:
         else:
             for j in range(x.n):
                 self.scratch[x.indices[j]] = (<const double *> x.values)[j]
-        # The columns stay those of the sample: the next call clears by them.
+        # The columns of the sample stay: the next call clears by them.
         x.values = &self.scratch[0]
         x.dot_sparse = ngdt_scattered_sparse
         return x

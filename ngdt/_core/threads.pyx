@@ -33,7 +33,7 @@ class _OneBLASThread:
     """Limits BLAS from when the first thread enters until the last one leaves.
 
     The limit is one of the process. Were it set and restored by each fit for itself, the first of
-    two fits at once would lift it for the second, which then would restore that of the first.
+    two fits at once would lift it for the second, which then would restore the limit of the first.
     """
 
     def __init__(self):

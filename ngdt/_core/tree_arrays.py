@@ -11,7 +11,7 @@ SPARSE_SHARE = 0.125
 
 def checked_arrays(
         weights, thresholds, children_left, children_right, values, slopes=None, ranges=None):
-    """Check the arguments of `Tree`, and return those of `FlatTree`.
+    """Check the arguments of `Tree`, and return the arguments of `FlatTree`.
 
     Kernels follow these arrays without checks of their own.
     """
@@ -43,7 +43,7 @@ def check_lengths(m, thresholds, left, right):
 
 
 def checked_leaves(shape, values, slopes, ranges):
-    """The arrays of the leaves; `shape` is that of the weights."""
+    """The arrays of the leaves; `shape` is the shape of the weights."""
     m, p = shape
     values = numbers("values", values, 2)
     if len(values) != m + 1:

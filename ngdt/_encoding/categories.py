@@ -21,7 +21,7 @@ from ngdt._util.numbers import format_number
 # rest of the table. Largest number of features of a column. Level of significance of what gaps and
 # rare categories tell of the targets.
 MIN_SAMPLES, _MAX_FEATURES, _LEVEL = 5, 256, 0.05
-# Placeholders for the features of `few`, and of unknown categories; -1 is that of the first of two
+# Placeholders for the features of `few`, and of unknown categories; -1 stands for the first of two
 # groups.
 _FEW, _UNKNOWN = -2, -3
 # Words that need no quotes, and those that texts use themselves.

@@ -43,7 +43,7 @@ class Feature(NamedTuple):
         Of kind "category": the categories that the feature indicates; None is the missing one.
         Unknown categories count as rare, if there are rare ones, which share a feature.
     others : tuple
-        Of the only feature of two groups of categories: those of which it is 0.
+        Of the only feature of two groups of categories: the group for which it is 0.
     fill : float
         Value for unknown categories.
     """

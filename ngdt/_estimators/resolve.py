@@ -149,7 +149,7 @@ def resolve_init(estimator, optimizers, classes):
 
 
 def keep_linear_leaves(estimator, init, optimizers, linear_leaves):
-    """The optimizers, and linear leaves last where they would lose those of a given tree.
+    """The optimizers, and linear leaves last where a given tree would lose its linear leaves.
 
     Constant leaves could be far worse: the tree that the default chose may be a single leaf.
     """

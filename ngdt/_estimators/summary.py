@@ -129,7 +129,7 @@ def _optimizers(estimator):
 def _trained_by(estimator):
     """Names of the optimizers that have trained a tree, without the steps that finish it."""
     names = list(estimator.history_["optimizer"])
-    # Those of a user may record nothing.
+    # Optimizers of a user may record nothing.
     names += [type(each).__name__ for each in _optimizers(estimator)
               if isinstance(each, Optimizer) and not each.metrics]
     chosen = _chosen(estimator).get("candidate")

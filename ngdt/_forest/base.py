@@ -299,7 +299,7 @@ class ObliqueForest(TableEstimator):
         return self._mean(self._samples(X))
 
     def _mean(self, data, ensemble=None):
-        """Mean prediction of the trees, those of now or those of an ensemble."""
+        """Mean prediction of the trees of now, or of an ensemble that was taken before."""
         ensemble = ensemble or self._ensemble()
         out = np.empty((data.n_samples, ensemble.n_outputs))
         map_ranges(lambda first, stop: ensemble.mean(data, first, stop, out), data.n_samples,
@@ -396,7 +396,7 @@ class ObliqueForest(TableEstimator):
         return len(self.estimators_)
 
     def __getitem__(self, index):
-        """The estimator of a tree, or a list of those of a slice."""
+        """The estimator of a tree, or a list of the estimators in a slice."""
         return self.estimators_[index]
 
     def __iter__(self):

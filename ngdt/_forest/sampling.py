@@ -169,7 +169,7 @@ def drawn_samples(samples, bootstrap, n_drawn, seed):
 
 
 def seeds_of(seed, n_trees, used=()):
-    """Seeds of the trees of a forest: those of the first trees do not depend on their number.
+    """Seeds of the trees of a forest: the first ones do not depend on the number of trees.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def compete(growth, kinds, sampling, seeds, previous):
     """Train the trees of a forest of the kinds with the least estimated error.
 
     There is a candidate for each kind, and a seed for each tree. Returns the table of the forest,
-    with lists as columns. The shares in that of a `previous` forest stay.
+    with lists as columns. The shares in the table of a `previous` forest stay.
     """
     # One far target in a leaf would decide which kind has less error.
     problem, n_trees = growth.problem.near, len(seeds)

@@ -299,7 +299,7 @@ def is_linear_model(tree):
 
 
 def _by_column(captions, features, effect):
-    """Features and their effects, those of a column together where the first of them was."""
+    """Features and their effects; the features of a column follow the first of them."""
     columns, first = [captions.features[j].column for j in features], {}
     for place, column in enumerate(columns):
         first.setdefault(column, place)

@@ -62,7 +62,7 @@ def without_constants(captions):
 def _columns(captions):
     """The features of each column, their values in each state, and the number of known states.
 
-    NaN stands for any number. The last state of a column of categories is that of unknown ones.
+    NaN stands for any number. The last state of a column of categories stands for unknown ones.
     """
     members = {}
     for j in range(captions.tree.n_features):

@@ -55,7 +55,7 @@ def transformers(pipeline):
 
 
 def _flat(steps):
-    """Steps, with those of a pipeline in its place."""
+    """Steps; a pipeline is replaced by its own steps."""
     return [
         each for step in steps for each in (
             _flat([*transformers(step).values(), step[-1]]) if isinstance(step, Pipeline)

@@ -33,7 +33,7 @@ class Rule:
     features : ndarray of int
         The features that are shown, the largest effect first.
     weights : list of Decimal
-        Their weights. That of a split on a single feature is 1 or -1.
+        Their weights. A single feature has the weight 1 or -1.
     threshold : Decimal
     hidden : str
         What is not shown, as text; empty if nothing is hidden.
@@ -418,7 +418,7 @@ def round_weights(weights, reach, size, tolerance, digits):
         None if rounding errors leave nothing of the tolerance.
     """
     n = len(weights)
-    # What sums in any order differ by, those of the caller included.
+    # By so much, sums in any order may differ, also the sums of the caller.
     error = 4 * (n + 2) * (np.finfo(float).eps * size + np.finfo(float).smallest_subnormal)
     room = tolerance - error
     if not (room > 0 and np.isfinite(size)):

@@ -41,8 +41,8 @@ def training_in_time(problem):
     """The problem of a fit, of samples that there is time for, and the seconds to read one of them.
 
     What follows reads only these samples, so that only the check and the encoding of the data take
-    time that does not depend on the deadline. That of the problem leaves time to choose, prune and
-    describe a tree. Without a deadline, the seconds are 0.
+    time that does not depend on the deadline. The deadline of the result leaves time to choose,
+    prune and describe a tree. Without a deadline, the seconds are 0.
     """
     if not problem.control.deadline.is_set:
         return problem, 0.0

@@ -72,7 +72,7 @@ def best_strength(folds, trees):
     -------
     strength : float
     log_losses : list of ndarray
-        Those of `Fold.score`, for each tree.
+        As `Fold.score` returns them, for each tree.
     """
     found, losses = [], np.zeros(len(policy.STRENGTHS))
     for fold, tree in zip(folds, trees, strict=False):
@@ -89,8 +89,8 @@ def best_strength(folds, trees):
 def _shrunk(tree, counts, strength):
     """Shares of classes in the leaves, from the counts in nodes and leaves.
 
-    A share is that of each node on the path times what the trust in its parent exceeds that in
-    itself: a sum without a negative term.
+    A share is a sum over the nodes on the path: the share in the node times the trust in its
+    parent less the trust in the node. No term is negative.
     """
     total = counts.sum(axis=1)
     prior = policy.PSEUDO_COUNT / counts.shape[1]

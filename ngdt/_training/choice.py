@@ -52,7 +52,7 @@ class Score(NamedTuple):
 
     @classmethod
     def of(cls, problem, predictions, samples, weight, row=None):
-        """The weighted score of predictions; `row` is that of each sample, where many share one."""
+        """The weighted score of predictions; `row` has the row of each sample, if some share."""
         if row is None:
             row = np.arange(len(samples))
         error = weight * problem.prediction_errors(predictions[row], samples)
@@ -104,9 +104,9 @@ class Fold:
             self.problem, tree, self.samples, self.weight)))
 
     def sums(self, values):
-        """The values of the test samples, or their sums over those of each of several groups.
+        """The values of the test samples, or their sums over each of several groups.
 
-        Errors of a group are not independent of each other, those of groups are.
+        Errors within a group are not independent of each other; the sums of groups are.
         """
         if self.problem.groups is None:
             return values
@@ -208,9 +208,9 @@ class Choice:
 def choose(choice, deadline, verbose=False):
     """Train the candidates of a `Choice` without the samples of each fold, and test them on these.
 
-    After each fold, candidates leave that are no better than the first one. Those of a fold share
-    the time until the deadline, and further folds are left out. After Ctrl-C, a KeyboardInterrupt,
-    the choice has what was tested until then.
+    After each fold, candidates leave that are no better than the first one. The candidates of a
+    fold share the time until the deadline, and further folds are left out. After Ctrl-C, a
+    KeyboardInterrupt, the choice has what was tested until then.
     """
     n = len(choice.folds)
     for k, fold in enumerate(choice.folds):

@@ -288,7 +288,7 @@ def _quantity(values, loss):
 
 
 def _block_values(values, quantity, weight, block, loss):
-    """Leaf values of the means of blocks; those of a leaf alone stay as they are."""
+    """Leaf values of the means of blocks; a leaf alone keeps its values."""
     count, total = np.bincount(block), np.bincount(block, weight)
     means = np.column_stack([
         np.bincount(block, weight * column) / total for column in quantity.T])
@@ -298,7 +298,7 @@ def _block_values(values, quantity, weight, block, loss):
 
 
 def _order_of(edges):
-    """The order of leaves that follows from some of its pairs; those of a cycle are one group.
+    """The order of leaves that follows from some of its pairs; leaves of a cycle are one group.
 
     Parameters
     ----------

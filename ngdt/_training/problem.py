@@ -182,7 +182,7 @@ class Problem:
         shared = {"moments": self.moments, "scaling": self.scaling}
         if features is None:
             part = self.replace(sample_weight=sample_weight)
-            # Its winsorized X is that of the whole, made once, and only if a tree reads it.
+            # It shares the winsorized X of the whole, made once, and only if a tree reads it.
             shared |= {"data": self.data, "whole": self}
         else:
             X = self.X[:, features]

@@ -4,7 +4,7 @@ import numpy as np
 
 
 class SamplesByLeaf:
-    """Samples in the order of the leaves that they reach. Those of any node are one slice.
+    """Samples in the order of the leaves that they reach. The samples of any node are one slice.
 
     Parameters
     ----------

@@ -228,7 +228,7 @@ def optimize_reduced(optimizer, tree, problem):
         it: it is to be trained on the features.
     """
     if optimizer.space is None or tree.slopes is not None or not is_wide(problem.X) or (
-            problem.directions is not None):    # they are those of the features
+            problem.directions is not None):    # they belong to the features
         return None
     space = space_of(problem, optimizer.space)
     start = None if space is None else space.reduced(tree)

@@ -5,7 +5,7 @@ from math import isfinite
 
 # As many significant digits tell any two float64 apart.
 _MAX_DIGITS = 17
-# Precision of decimal contexts. Each call makes its own: that of the user may have any precision,
+# Precision of decimal contexts. Each call makes its own: the user's may have any precision,
 # and operations write flags into a context, so that threads must not share one.
 _PRECISION = 50
 # Numbers with an exponent of ten in this range are written without it, and so are whole numbers,

@@ -62,7 +62,7 @@ class Result:
     of_probabilities : dict of str to float
         The score of the probabilities of classes, by its name. Empty for regression.
     lead : Score or None
-        Its score minus that of the first model. None for the first.
+        Its score minus the score of the first model. None for the first.
     n_leaves : int or None
     n_bytes : int
     seconds : float

@@ -90,7 +90,7 @@ def main(argv=None):
     Parameters
     ----------
     argv : list of str, default=None
-        Arguments; None takes those of the process.
+        Arguments; None takes the arguments of the process.
 
     Returns
     -------

@@ -174,7 +174,7 @@ def make_estimator(kind, task, arguments, settings=(), verbose=0):
     kind : {"tree", "forest"}
     task : {"classification", "regression"}
     arguments : argparse.Namespace
-        Those of `add_training_arguments`.
+        With the arguments of `add_training_arguments`.
     settings : sequence of str, default=()
         Further parameters, as NAME=VALUE.
     verbose : int, default=0

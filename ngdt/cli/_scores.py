@@ -30,7 +30,7 @@ class Score:
     high: float
 
     def text(self, unit=" %", sign=""):
-        """The number and its interval, those of an accuracy in per cent."""
+        """The number and its interval; an accuracy is in per cent."""
         scale, unit, digits = (100, unit, 1) if self.name == "accuracy" else (1, "", 3)
         value, low, high = (
             f"{scale * each:{sign}.{digits}f}" for each in (self.value, self.low, self.high))
@@ -62,7 +62,7 @@ def losses(y, predictions, classifies):
 def score(y, lost, classifies):
     """Accuracy or R2, with a 95 % interval.
 
-    That of the accuracy is Wilson's; that of R2 are percentiles of the bootstrap of the samples.
+    It is Wilson's for the accuracy. For R2, it is percentiles of the bootstrap of the samples.
 
     Parameters
     ----------

@@ -108,9 +108,9 @@ def read(arguments, text=(), n_features=None):
     Parameters
     ----------
     arguments : argparse.Namespace
-        Those of `add_data_arguments`.
+        With the arguments of `add_data_arguments`.
     text : sequence of str, default=()
-        Columns to read as text: those of categories that are numbers.
+        Columns to read as text, though their categories are numbers.
     n_features : int, default=None
         Of LIBSVM files, which do not say it.
 
@@ -162,7 +162,7 @@ def training_data(arguments):
     Parameters
     ----------
     arguments : argparse.Namespace
-        Those of `add_data_arguments`, `drop` and `categorical`.
+        With the arguments of `add_data_arguments`, `drop` and `categorical`.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def samples_for(model, arguments):
     ----------
     model : fitted estimator
     arguments : argparse.Namespace
-        Those of `add_data_arguments`.
+        With the arguments of `add_data_arguments`.
 
     Returns
     -------
@@ -329,7 +329,7 @@ def _tsv(file, *, separator, **options):
 def _arrow(reader, file, *, text, **_):
     import_pyarrow()
     frame = getattr(import_pandas(), reader)(file)
-    # As those of a CSV file, so that a model for one reads the other.
+    # As from a CSV file, so that a model for one reads the other.
     text = {name for name in text if name in frame.columns}
     text |= set(frame.select_dtypes("category"))
     return frame.astype(dict.fromkeys(text, "string"))

@@ -32,7 +32,7 @@ class Prediction(NamedTuple):
     value : label, float or ndarray
         The class, the number or, for several targets, the numbers.
     probability : float or None
-        That of the class; None for regression.
+        Probability of the class; None for regression.
     """
 
     value: Any
@@ -52,7 +52,7 @@ class Context:
     models : list of estimators
         The tree, or the trees of a forest. Fitted, on the same table.
     captions : Captions
-        Names. Those of a forest hold its first tree.
+        Names. For a forest, they hold its first tree.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Context:
     """
 
     def __init__(self, models, captions):
-        # Those of the estimators: that of the captions is gone once tree_ has been replaced.
+        # The captions have no summary once tree_ has been replaced; the estimators have.
         summaries, table = [model._sample_summary for model in models], models[0]._table
         self.captions, self.features = captions, table.features
         self.classes = getattr(models[0], "classes_", None)

@@ -100,7 +100,7 @@ def contributions(tree, values, leaf, x, mean, std):
     Returns
     -------
     ndarray of shape (n_features, n_outputs)
-        With the value of the root, they add up to that of the leaf.
+        With the value of the root, they add up to the value of the leaf.
     """
     total, path = np.zeros((tree.n_features, tree.n_outputs)), paths(tree, [leaf])
     children = child_ids(tree)

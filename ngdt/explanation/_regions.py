@@ -253,7 +253,7 @@ class Regions:
         return best, least
 
     def _bounds(self, x, scale):
-        """Lower bound of the distance of each leaf: that of the farthest half-space of its path."""
+        """Lower bound of the distance of each leaf: to the farthest half-space of its path."""
         tree = self.tree
         margins = tree.scores(x[None])[0]
         norm = np.linalg.norm(tree.dense_weights(slice(None)) * scale, axis=1)
@@ -402,6 +402,6 @@ def _nonnegative(A, b):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LinAlgWarning)
             return nnls(A, b, maxiter=30 * (A.shape[1] + 1))
-    except RuntimeError:    # that of SciPy 1.12 to 1.14 may go round in circles
+    except RuntimeError:    # nnls of SciPy 1.12 to 1.14 may go round in circles
         x = lsq_linear(A, b, (0.0, np.inf), method="bvls", tol=1e-15).x
         return x, np.linalg.norm(A @ x - b)

@@ -141,7 +141,7 @@ def change_lines(what, changes, together, n_terms, none):
 
 
 def _mean(mean, value):
-    # That of a standardized feature is zero but for the rounding errors of its sum.
+    # The mean of a standardized feature is zero but for the rounding errors of its sum.
     return format_number(
         0.0 if abs(mean) < 1e-12 * abs(value) else mean, whole_digits(mean, DIGITS))
 

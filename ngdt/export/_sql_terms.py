@@ -25,7 +25,7 @@ def condition(columns, weights, threshold):
     -------
     text : str
     is_left : bool
-        Whether the child is the left one: that of the categories that can be listed.
+        Whether the child is the left one.
     """
     used = [column for column in columns if column.is_used(weights)]
     if not used:

@@ -221,7 +221,7 @@ cdef class Misclassification(Criterion):
                 left[1] += rest[1]
             if m < moves.first or moves.z[m] == moves.z[m + 1]:
                 continue
-            # Right are the samples of one class on the left, and those of the other on the right.
+            # Right are the samples of one class on the left, and of the other on the right.
             score = self._count[1] + left[0] - left[1]
             # Or the other way round: a side may stand for either class.
             score = fmax(score, self.total - score)

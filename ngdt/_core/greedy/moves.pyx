@@ -163,7 +163,7 @@ cdef void sort_doubles(
 cdef inline Py_ssize_t _n_samples(
     const Moves *moves, Py_ssize_t m, Py_ssize_t n_rest, double unit
 ) noexcept nogil:
-    """Samples of a move: one, all that were not listed, or those of a cell of the given weight."""
+    """Samples of a move: one, all that were not listed, or a cell of the given weight."""
     if moves.item[m] == REST:
         return n_rest
     return <Py_ssize_t> (moves.amount[m] / unit + 0.5) if unit > 0.0 else 1

@@ -428,7 +428,7 @@ cdef class SGDTrainer(MiniBatchLoop):
         return n
 
     cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
-        """Task 0 is that of all leaves, each other one is a node with updates."""
+        """Task 0 is for all leaves, each other one for a node with updates."""
         # The same in all threads, so that they agree on the number of tasks.
         (<SGDWorker> worker).list_updates(self.batch, step.n)
         return 1 + (<SGDWorker> worker).n_touched

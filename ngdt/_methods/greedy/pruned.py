@@ -119,7 +119,7 @@ class CrossValidatedPruning:
             self._parts.append(_Subtrees(fold.problem.replace(
                 max_depth=timed.max_depth, validation_weight=None, ccp_alpha=0.0, directions=None,
                 control=timed.control.with_time(1 / (n - k)).part(1 / (n + 1), phase))))
-            # Another one, and that of all samples, take as long.
+            # Another tree, and the tree of all samples, take as long.
             if min_folds <= k + 1 < n and not self.problem.control.deadline.fits(
                     2.0 * (monotonic() - begin)):
                 break

@@ -155,7 +155,7 @@ class LogisticNode:
 
 
 def _log_probabilities(logits):
-    """Logarithm of the softmax of each row; for small arrays, faster than that of SciPy."""
+    """Logarithm of the softmax of each row; for small arrays, faster than the function of SciPy."""
     log_p = logits - logits.max(axis=1, keepdims=True)
     return log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True))
 

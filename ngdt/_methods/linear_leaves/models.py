@@ -94,7 +94,7 @@ def fit_models(
         Samples to fit, and their leaves.
     penalties : ndarray of shape (n_penalties,)
     prior : ndarray of shape (n_leaves, n_outputs, n_used_features), default=None
-        Slopes that those of each leaf are drawn to. None draws them to those of the node above if
+        Slopes to which each leaf is drawn. None draws it to the slopes of the node above if
         `shrink`, else to zero.
     shrink : bool, default=True
         Whether a model is fitted to each node from the root down, and both its slopes and the mean

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.linalg import eigh, solve  # for small matrices, faster than those of SciPy
+from numpy.linalg import eigh, solve  # faster than SciPy for small matrices
 
 from ngdt._core.scaling import row_blocks
 
@@ -75,7 +75,7 @@ class Sums:
     def centered(self):
         """Means of features and targets, and products of their deviations from the means.
 
-        Those of the targets are added up.
+        The products of the targets with themselves are added up.
         """
         sums, k = self.products[..., 0, 1:, None], self.n_outputs
         weight = np.where(self.weight > 0.0, self.weight, 1.0)
@@ -143,7 +143,7 @@ class RidgeNode:
         self.zy, self.yy = Z.T @ y, (y * y).sum()
 
     def slopes(self, prior, penalties):
-        """Slopes for each penalty, shape (n_penalties, n_outputs, p), from those of the prior."""
+        """Slopes for each penalty, shape (n_penalties, n_outputs, p), drawn to a prior."""
         if self._is_solved_directly(penalties):
             # Eigenvectors would take some eight times as long.
             prior = prior.reshape(prior.shape[-2:])

@@ -309,7 +309,7 @@ def divide(Order order not None, const unsigned char[::1] is_right not None):
     Returns
     -------
     left, right : ndarray of int32, shape (p, n_left) and (p, n_right)
-        Samples are numbered among those of their side.
+        Samples are numbered within their side.
     """
     cdef:
         Py_ssize_t p = order.shape[0], n = order.shape[1]

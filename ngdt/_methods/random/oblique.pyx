@@ -129,7 +129,7 @@ cdef class ObliqueBuilder:
         children_left, children_right : ndarray of int32, shape (n_internal,)
             As in `Tree`.
         n_at_leaf : ndarray of int, shape (n_leaves,)
-            Numbers of samples; `samples` has those of one leaf after the other.
+            Numbers of samples; `samples` has the samples of one leaf after the other.
         """
         begin, end, depth, child, split = self._nodes[:, :self._n_nodes]
         nodes, leaves = np.flatnonzero(child >= 0), np.flatnonzero(child < 0)

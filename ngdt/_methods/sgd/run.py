@@ -20,7 +20,7 @@ _N_SAMPLES = 2000
 TINY = np.finfo(np.float32).tiny
 # Number of samples on which the share of samples with a gradient is measured.
 _N_PROBE_SAMPLES = 1000
-# Least share of samples with a gradient at the beginning, relative to that of tiny weights. Dense
+# Least share of samples with a gradient at the beginning, relative to tiny weights. Dense
 # data have 0.99 at norm 1. The one-hot Connect4 data have 0.2 to 0.8 there, and make no progress.
 _MIN_GRADIENT_SHARE = 0.95
 # Limits of epochs="auto": epochs, steps, and steps per feature.
@@ -279,7 +279,7 @@ def trainer_of(params, tree, problem, space, nu, batch_size):
 def _max_leaf_step(loss, tree):
     """Step of a leaf value along its mean gradient that does not overshoot the optimum.
 
-    The squared loss has curvature 2; the Poisson loss has that of the prediction.
+    The squared loss has curvature 2; for the Poisson loss, it is the prediction.
     """
     if loss.is_classifier:
         return np.inf

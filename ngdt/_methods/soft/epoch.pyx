@@ -185,7 +185,7 @@ cdef class SoftTrainer(MiniBatchLoop):
         self.routing.backward(first, n, gamma, &self.grad_output[first])
 
     cdef int begin_updates(self, Worker worker, const Step *step) noexcept nogil:
-        """First the tasks of blocks of nodes, then those of blocks of leaves."""
+        """First the tasks of blocks of nodes, then the tasks of blocks of leaves."""
         cdef ngdt_adam *adam = &(<SoftWorker> worker).adam
         cdef long long n_steps = self.n_steps_before + step.number + 1
         # Both moments start at zero and are too small by these factors.
@@ -297,7 +297,7 @@ cdef class LazyWorker(SoftWorker):
     """
 
     cdef int32_t[::1] place         # per feature: where it is listed, else -1
-    cdef int32_t[::1] feature       # those of this mini-batch, then the others of the next one
+    cdef int32_t[::1] feature       # in this mini-batch, then the others in the next one
     cdef int n_moved, n_listed
     cdef int32_t[::1] start         # per feature of this mini-batch: its first entry
     cdef int32_t[::1] slot          # per entry

@@ -47,7 +47,7 @@ class SoftRounds(Rounds):
     Attributes
     ----------
     leaf_steps : int
-        Steps over which leaves of classes are running means: those of an epoch.
+        Steps over which leaves of classes are running means: as many as an epoch has.
     """
 
     metrics = ("loss", "gamma")
@@ -117,7 +117,7 @@ class SoftRounds(Rounds):
 
 
 class _Replica(SoftRun):
-    """The run of a round. The prior of its leaves is that of all samples."""
+    """The run of a round. Its leaves have the prior of all samples."""
 
     def __init__(self, rounds, problem, batch_size):
         self._rounds = rounds

@@ -128,7 +128,7 @@ cdef void multiply(
 cdef class DenseRouting(Routing):
     """All nodes for all samples: one matrix product forward, one for the gradient.
 
-    Each costs the batch size times the number of nodes times that of features, all else the batch
+    Each costs the batch size times the numbers of nodes and of features, all else the batch
     size times the number of nodes.
     """
 
@@ -246,7 +246,7 @@ cdef class SparseRouting(Routing):
     the work is skipped, in trees of many weights, and for sparse data.
 
     The visits of a chunk of slots are listed node by node, in one row per chunk. A visit has its
-    slot and the visits of the children that it leads to. The first n are those of the root.
+    slot and the visits of the children that it leads to. The first n belong to the root.
     """
 
     cdef readonly double cutoff
@@ -311,7 +311,7 @@ cdef class SparseRouting(Routing):
                     x.dot(x.values, x.indices, x.n, a) + a[self.n_features])
 
     cdef int _visit(self, int c, int node, float gamma, int end) noexcept nogil:
-        """Score the visits of a node and list those of its children from `end` on."""
+        """Score the visits of a node and list the visits of its children from `end` on."""
         cdef int first = self.start[c, node], n = self.count[c, node], v
         cdef float *p = &self.p[c, 0]
         cdef float *reach = &self.reach[c, 0]

@@ -28,7 +28,7 @@ class Stream:
     tree : Tree
         The initial tree.
     scaling : Scaling
-        That of the first part.
+        Scaling of the first part.
     prior : ndarray or None
         Share of each class in the first part.
     state : RoundState or None

@@ -320,7 +320,7 @@ cdef class SparseDescent(WorkingSetFit):
         for i in range(self.n_samples):
             self.curvature[i] = self.cost[i] * hinge_curvature(self.margin[i])
             self.moved[i] = 0.0
-            largest += self.curvature[i]    # that of the intercept
+            largest += self.curvature[i]    # of the intercept
         for k in range(self.size - 1):
             j = self.working[k]
             self.second[j] = 0.0

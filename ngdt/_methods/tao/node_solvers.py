@@ -114,7 +114,7 @@ class NewtonSolver:
         return np.where(is_rounding, 0.0, weights)
 
     def _minimise(self, samples, target, cost, weights, intercept):
-        """Weights and intercept in scaled space whose penalised loss is not above that of these."""
+        """Weights and intercept in scaled space with at most the present penalised loss."""
         X = self.X[samples] if self.is_sparse else None
         if X is None or not 0 < X.nnz < X.shape[1]:
             return self.solver.fit(samples, target, cost, weights, intercept)[:2]

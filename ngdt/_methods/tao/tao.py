@@ -192,7 +192,7 @@ class TAORun:
         if params.node != "axis":
             tree = with_unit_norm(tree, problem.scaling.scale)
         self.params, self.problem, self.tree, self.threads = params, problem, tree, threads
-        # Those of the tree, which makes a sparse matrix anew for each caller.
+        # The weights of the tree, which makes a sparse matrix anew for each caller.
         self.weights = compact_weights(tree.weights)
         self.data, self.training_samples = problem.data, problem.training_samples
         self.total_weight = problem.sample_weight[self.training_samples].sum()

@@ -44,7 +44,7 @@ def replace_weights(weights, vectors):
 def with_unit_norm(tree, scale):
     """The tree with weight vectors of norm 1 in scaled space, or zero.
 
-    Those of an initial tree are of any size, and would make the result depend on the units of X.
+    An initial tree has weights of any size, which would make the result depend on the units of X.
     """
     weights = tree.weights
     with np.errstate(over="ignore"):
