@@ -41,7 +41,6 @@ from ngdt._methods.random.random_complete import default_depth
 from ngdt._methods.soft.stream import Stream
 from ngdt._selection.default import default_tree
 from ngdt._selection.train import train
-from ngdt._training.monotone import monotone_leaves
 from ngdt._training.result import TrainingResult, history_of
 from ngdt._training.size_limits import sequence_of
 from ngdt._util.validation import error_prefix
@@ -174,8 +173,6 @@ class ObliqueTree(TableEstimator):
     def _set_fitted(self, run):
         """Set all fitted attributes together."""
         tree = run.far_targets.restore(run.result.tree)
-        if run.problem.directions is not None:      # whatever ended the training, and where
-            tree = monotone_leaves(tree, run.problem)
         fitted = run.fitted | describe(
             run.problem, replace(run.result, tree=tree), run.fitted)
         for name in ("_stream", "_edits"):

@@ -12,7 +12,8 @@ from ngdt._core.structure import node_means
 from ngdt._estimators.description import describe, describe_collapsed
 from ngdt._estimators.resolve import resolve_leaves, resolve_loss, resolve_optimizers
 from ngdt._inspection.captions import captions_of
-from ngdt._training.monotone import monotone_leaves, nearest_monotone
+from ngdt._training.far_targets import FarTargets
+from ngdt._training.monotone import nearest_monotone
 from ngdt._training.result import TrainingResult
 from ngdt._util.numbers import count
 from ngdt.losses import LogLoss, SquaredLoss
@@ -126,19 +127,16 @@ def refitted(estimator, X, y, sample_weight):
     before = fitted["_targets"].scale_leaf_values(estimator.tree_, problem.loss)
     samples = problem.training_samples
     n_samples = np.bincount(problem.apply(before, samples), minlength=before.n_leaves)
-    tree = before.replace(values=before.values)
+    tree, near = before.replace(values=before.values), problem.near
     if before.slopes is None:
-        tree = problem.refit_leaves(tree)
+        tree = near.refit_leaves(tree)
     else:
         linear_leaves = clone(_linear_leaves(estimator, problem)).set_params(
             clip=before.ranges is not None)
         linear_leaves.check(problem)
-        tree = problem.adapt_leaves(
-            linear_leaves.fit_leaves(tree, problem.near), problem.near)
+        tree = linear_leaves.fit_leaves(tree, near)
     is_empty = n_samples == 0
-    tree = choose_leaves(is_empty, before, tree)
-    if problem.directions is not None and tree.slopes is None:
-        tree = monotone_leaves(tree, problem)
+    tree = FarTargets(problem, near).restore(choose_leaves(is_empty, before, tree))
     result = TrainingResult(
         tree, estimator.history_, estimator.baseline_kept_, estimator.candidates_)
     fitted |= describe(problem, result, fitted)

@@ -16,7 +16,6 @@ from ngdt._selection.train import train
 from ngdt._training.choice import Candidate
 from ngdt._training.control import NO_CHECKPOINT, Activity, Control, Deadline
 from ngdt._training.far_targets import FarTargets
-from ngdt._training.monotone import monotone_leaves
 from ngdt._training.result import TrainingResult
 from ngdt._util.stopped import Stopped
 
@@ -91,8 +90,6 @@ class _Job:
                 result, interrupted = TrainingResult(stopped.tree, stopped.history), True
         part.check_shapes(result.tree)
         tree = far_targets.restore(widen(result.tree, features, problem.X.shape[1]))
-        if whole.directions is not None:    # whatever ended the training, and where
-            tree = monotone_leaves(tree, whole)
         attributes = describe(whole, replace(result, tree=stored(tree)), fitted) | {
             "max_depth": problem.max_depth, "random_state": self.seed,
             "_draw": sampling.draw(problem)}

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ngdt._core.graft import choose_leaves
+from ngdt._training.monotone import monotone_leaves_beside
 
 
 class FarTargets:
@@ -48,11 +49,14 @@ class FarTargets:
         Returns
         -------
         Tree
-            The given one, if training has not changed it.
+            The given one, if training has not changed it. With directions it is monotone, and far
+            targets move no leaf but their own.
         """
-        if tree == self._start:
-            return self._given
-        return self.problem.adapt_leaves(tree, self.near)
+        is_given = tree == self._start
+        moved = self._given if is_given else self.problem.adapt_leaves(tree, self.near)
+        if self.problem.directions is None or tree.slopes is not None:
+            return moved
+        return monotone_leaves_beside(moved if is_given else tree, moved, self.problem)
 
     def _leaf_errors(self, tree):
         samples = self.near.training_samples

@@ -222,10 +222,47 @@ def monotone_leaves(tree, problem):
     Tree
         The tree itself if it is monotone.
     """
+    return nearest_monotone(tree, problem.directions, _weights_of(tree, problem), problem.loss)
+
+
+def monotone_leaves_beside(tree, moved, problem):
+    """A tree some leaves of which were moved, monotone again without a change of the others.
+
+    Parameters
+    ----------
+    tree : Tree
+        As for `monotone_leaves`.
+    moved : Tree
+        The same splits, with other values of some leaves.
+    problem : Problem
+
+    Returns
+    -------
+    Tree
+        Moved leaves that the order would draw to one value with others stay as they are in the
+        nearest monotone tree of `tree`.
+    """
+    weight = _weights_of(tree, problem)
+    before = nearest_monotone(tree, problem.directions, weight, problem.loss)
+    is_moved = (moved.values != tree.values).any(axis=1)
+    while is_moved.any():
+        wanted = np.where(is_moved[:, None], moved.values, before.values)
+        found = nearest_monotone(
+            before.replace(values=wanted), problem.directions, weight, problem.loss).values
+        is_drawn = ~is_moved & (found != before.values).any(axis=1)
+        if not is_drawn.any():
+            return before.replace(values=found)
+        back = is_moved & np.isin(found[:, 0], found[is_drawn, 0])
+        # Rounding may hide which leaves share a value with others.
+        is_moved &= ~(back if back.any() else is_moved)
+    return before
+
+
+def _weights_of(tree, problem):
+    """Weights of the training samples of each leaf."""
     samples = problem.training_samples
-    weight = np.bincount(problem.apply(tree, samples), problem.sample_weight[samples],
-                         tree.n_leaves)
-    return nearest_monotone(tree, problem.directions, weight, problem.loss)
+    return np.bincount(
+        problem.apply(tree, samples), problem.sample_weight[samples], tree.n_leaves)
 
 
 def nearest_monotone(tree, directions, weight, loss):

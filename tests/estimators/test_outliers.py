@@ -14,7 +14,9 @@ from ngdt import (
     ObliqueTreeClassifier,
     ObliqueTreeRegressor,
 )
+from ngdt.inference import is_monotone
 from ngdt.optimizers import SGD, SSGD, Annealed
+from ngdt.pruning import refit_leaves
 
 
 def with_gross_errors(X, n=3, seed=0):
@@ -240,3 +242,21 @@ def test_ones_of_rare_categories_are_not_far():
     tree = ObliqueTreeClassifier(max_depth=0, leaf="linear", random_state=0).fit(X, y)
     assert "town is rare" not in tree.encoded_feature_names_
     assert abs(tree.tree_.slopes).max() < 5.0
+
+
+@pytest.mark.parametrize("optimizer", [None, "tao"])
+def test_far_targets_move_no_other_leaves_of_a_monotone_tree(optimizer):
+    X, y = make_friedman1(400, noise=1.0, random_state=0)
+    gross, directions = y.copy(), [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+    gross[[3, 11, 170]] += [1e4, 1e3, -1e3]
+    model = ObliqueTreeRegressor(
+        4, init="info_gain", optimizer=optimizer, monotonic_cst=directions, random_state=0)
+    tree = model.fit(X, gross).tree_
+    is_near = ~np.isin(np.arange(tree.n_leaves), tree.apply(X[gross != y]))
+    values = tree.values[is_near, 0]
+    assert y.min() <= values.min()
+    assert values.max() <= y.max()
+    assert is_monotone(tree, directions)[0]
+    refitted = refit_leaves(model, X, gross).tree_
+    np.testing.assert_allclose(refitted.values[is_near, 0], values)
+    assert is_monotone(refitted, directions)[0]
