@@ -10,6 +10,7 @@ from joblib.parallel import get_active_backend
 
 from ngdt._core.threads import one_blas_thread
 from ngdt._core.tree import Tree
+from ngdt._core.winsorize import SHARE
 from ngdt._estimators.description import describe
 from ngdt._forest.sampling import Sampling, optimizer_of, widen
 from ngdt._selection.train import train
@@ -79,7 +80,8 @@ class _Job:
         weight, features = sampling.weight(problem, self.seed), sampling.features(self.seed)
         part, result, interrupted = problem.near.part(weight, features), self.result, False
         whole, init = problem.part(weight), chain.init
-        far_targets = FarTargets(whole, problem.near.part(weight))
+        # A far target is in a leaf of nearly every tree, and would move the means of most samples.
+        far_targets = FarTargets(whole, problem.near.part(weight), 1.0 - SHARE)
         if isinstance(init, Tree):
             init = far_targets.withdraw(init)
         if result is None:

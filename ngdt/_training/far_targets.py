@@ -14,10 +14,12 @@ class FarTargets:
     problem : Problem
     near : Problem
         The same samples with far targets moved to the fences.
+    least_share : float, default=0.0
+        Leaves follow far targets if these are more than this share of theirs.
     """
 
-    def __init__(self, problem, near):
-        self.problem, self.near = problem, near
+    def __init__(self, problem, near, least_share=0.0):
+        self.problem, self.near, self.least_share = problem, near, least_share
         self._given = self._start = None
 
     def withdraw(self, tree):
@@ -53,7 +55,8 @@ class FarTargets:
             targets move no leaf but their own.
         """
         is_given = tree == self._start
-        moved = self._given if is_given else self.problem.adapt_leaves(tree, self.near)
+        moved = self._given if is_given else self.problem.adapt_leaves(
+            tree, self.near, self.least_share)
         if self.problem.directions is None or tree.slopes is not None:
             return moved
         return monotone_leaves_beside(moved if is_given else tree, moved, self.problem)

@@ -367,7 +367,7 @@ class Problem:
         made = self.once("near", make)
         return self if made is None else self.replace(y=made.y).sharing(made)
 
-    def adapt_leaves(self, tree: Tree, before: "Problem") -> Tree:
+    def adapt_leaves(self, tree: Tree, before: "Problem", least_share: float = 0.0) -> Tree:
         """A tree that was trained on other targets, with leaves for those of this problem.
 
         Parameters
@@ -375,6 +375,8 @@ class Problem:
         tree : Tree
         before : Problem
             The same samples with other targets.
+        least_share : float, default=0.0
+            Constant leaves stay unless more than this share of their targets differ.
 
         Returns
         -------
@@ -390,9 +392,8 @@ class Problem:
         total = np.maximum(np.bincount(leaf, weight, tree.n_leaves), np.finfo(float).tiny)
         shift = np.stack([np.bincount(leaf, weight * each, tree.n_leaves) / total
                           for each in moved.T], axis=1)
-        if tree.slopes is not None:
-            share = np.bincount(leaf, weight * moved.any(axis=1), tree.n_leaves) / total
-            shift[share <= 1.0 - SHARE] = 0.0
+        share = np.bincount(leaf, weight * moved.any(axis=1), tree.n_leaves) / total
+        shift[share <= (least_share if tree.slopes is None else 1.0 - SHARE)] = 0.0
         ranges = None if tree.ranges is None else tree.ranges + shift[:, :, None]
         return tree.replace(values=tree.values + shift, slopes=tree.slopes, ranges=ranges)
 

@@ -260,3 +260,13 @@ def test_far_targets_move_no_other_leaves_of_a_monotone_tree(optimizer):
     refitted = refit_leaves(model, X, gross).tree_
     np.testing.assert_allclose(refitted.values[is_near, 0], values)
     assert is_monotone(refitted, directions)[0]
+
+
+def test_far_targets_move_few_predictions_of_many_small_trees():
+    X, y = make_friedman1(700, noise=1.0, random_state=0)
+    gross = y.copy()
+    gross[[3, 50, 170]] += 1000.0 * y.std()
+    clean, moved = (np.median(np.abs(ObliqueForestRegressor(
+        10, init="pruned", optimizer=None, random_state=0).fit(
+            X[:400], each[:400]).predict(X[400:]) - y[400:])) for each in (y, gross))
+    assert moved <= 1.3 * clean     # it was 20 times as large
