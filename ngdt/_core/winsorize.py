@@ -154,6 +154,23 @@ def _fence(values, weight, keep_tails):
         values[None], np.zeros((1, 1)), distance[None, None], keep_tails).item()
 
 
+def target_fences(y, sample_weight):
+    """The smallest and the largest near target, ndarrays of shape (n_targets,).
+
+    Between the last value before a gap and where values begin to be far: of 1000 targets, 16 far
+    ones that a feature tells from the others have to be worth a split, and three errors must not.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples, n_targets)
+    sample_weight : ndarray of shape (n_samples,)
+    """
+    (low, high), (low_reach, high_reach) = (
+        fences(y, sample_weight, keep_tails) for keep_tails in (True, False))
+    return (np.minimum(low, 0.5 * low + 0.5 * low_reach),
+            np.maximum(high, 0.5 * high + 0.5 * high_reach))
+
+
 def winsorized(X, low, high):
     """Copy of samples with all values between fences.
 

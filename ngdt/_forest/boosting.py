@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ngdt._core.scaling import power_of_two
+from ngdt._core.winsorize import target_fences, winsorized
 from ngdt._estimators.hints import ChecksParameters
 from ngdt._estimators.resolve import resolve_loss
 from ngdt._estimators.summary import ShowsSummary
@@ -142,8 +143,15 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
             return self._set_fitted([whole.fit(X, y, sample_weight, groups=groups)])
         _fit(first, X, y, sample_weight, groups)
         targets = np.asarray(y, dtype=np.float64).reshape(first.oob_prediction_.shape)
-        missed, weight = _missed(first, targets, check_weight(sample_weight, len(targets)))
-        if len(first.estimators_) < n_first:     # there is no time left
+        weight = check_weight(sample_weight, len(targets))
+        near, source = _near(targets, weight), first
+        is_far = (near != targets).reshape(len(near), -1).any(axis=1)
+        if is_far.any():
+            # What leaves with far targets miss would rule the second forest, and the comparison.
+            targets, source, weight = near, clone(first), np.where(is_far, 0.0, weight)
+            _fit(source, X, near, sample_weight, groups)
+        missed, weight = _missed(source, targets, weight)
+        if len(source.estimators_) < n_first:     # there is no time left
             return self._set_fitted([first])
         if groups is not None and len(np.unique(np.asarray(groups)[weight > 0.0])) < 2:
             weight[:] = 0.0     # a forest is not trained on one group
@@ -310,6 +318,12 @@ def _fit(forest, X, y, weight, groups):
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         warnings.filterwarnings("ignore", "[0-9]+% of the samples have no out-of-bag prediction")
         forest.fit(X, y, weight, groups=groups)
+
+
+def _near(targets, weight):
+    """The targets, with far ones moved to the fences."""
+    columns = targets.reshape(len(targets), -1)
+    return winsorized(columns, *target_fences(columns, weight)).reshape(targets.shape)
 
 
 def _missed(forest, targets, weight):

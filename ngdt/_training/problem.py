@@ -18,7 +18,7 @@ from ngdt._core.loss import Loss
 from ngdt._core.samples import Samples
 from ngdt._core.scaling import Moments, Scaling
 from ngdt._core.tree import Tree
-from ngdt._core.winsorize import SHARE, fences, weaken_rows, winsorized
+from ngdt._core.winsorize import SHARE, target_fences, weaken_rows, winsorized
 from ngdt._training.control import NO_CONTROL, Control
 
 # What is computed at first use, and the fields that it depends on.
@@ -340,14 +340,7 @@ class Problem:
     @property
     def target_fences(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The smallest and the largest near target; None unless the loss is the squared error."""
-        if not self.loss.is_squared:
-            return None
-        # Between the last value and where values begin to be far: of 1000 targets, 16 far ones that
-        # a feature tells from the others have to be worth a split, and three errors must not be.
-        (low, high), (low_reach, high_reach) = (
-            fences(self.y, self.sample_weight, keep_tails) for keep_tails in (True, False))
-        return (np.minimum(low, 0.5 * low + 0.5 * low_reach),
-                np.maximum(high, 0.5 * high + 0.5 * high_reach))
+        return target_fences(self.y, self.sample_weight) if self.loss.is_squared else None
 
     def _winsorized_targets(self):
         limits = self.target_fences

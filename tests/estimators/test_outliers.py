@@ -9,6 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from helpers import in_nightly
 from ngdt import (
+    ObliqueBoostingRegressor,
     ObliqueForestClassifier,
     ObliqueForestRegressor,
     ObliqueTreeClassifier,
@@ -262,11 +263,15 @@ def test_far_targets_move_no_other_leaves_of_a_monotone_tree(optimizer):
     assert is_monotone(refitted, directions)[0]
 
 
-def test_far_targets_move_few_predictions_of_many_small_trees():
+@pytest.mark.parametrize("make", [
+    ObliqueForestRegressor, pytest.param(
+        lambda *args, **params: ObliqueBoostingRegressor(ObliqueForestRegressor(*args, **params)),
+        id="boosting")])
+def test_far_targets_move_few_predictions_of_many_small_trees(make):
     X, y = make_friedman1(700, noise=1.0, random_state=0)
     gross = y.copy()
     gross[[3, 50, 170]] += 1000.0 * y.std()
-    clean, moved = (np.median(np.abs(ObliqueForestRegressor(
+    clean, moved = (np.median(np.abs(make(
         10, init="pruned", optimizer=None, random_state=0).fit(
             X[:400], each[:400]).predict(X[400:]) - y[400:])) for each in (y, gross))
     assert moved <= 1.3 * clean     # it was 20 times as large

@@ -277,3 +277,12 @@ def test_its_forests_are_exported_one_by_one(export, boosted):
     with pytest.raises(TypeError, match="export each of its estimators_"):
         export(boosted)
     assert all(export(each) for each in boosted.estimators_)
+
+
+def test_far_targets_are_left_to_the_first_forest():
+    X, y = make_friedman1(400, 5, noise=0.1, random_state=0)
+    y[[3, 50, 170]] += 1e5
+    first, second = ObliqueBoostingRegressor(
+        clone(FOREST).set_params(n_estimators=30), random_state=0).fit(X, y).estimators_
+    assert np.abs(first.predict(X)).max() > 1e3
+    assert np.abs(second.predict(X)).max() < 10.0   # it was 7000
