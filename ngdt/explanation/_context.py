@@ -81,9 +81,11 @@ class Context:
     @cached_property
     def is_binary(self):
         """The features with two values in the training samples, and bools that varied."""
-        # No numbers between two limits vary more than those that are all at the limits.
-        largest_variance = (self.mean - self.low) * (self.high - self.mean)
-        has_two_values = self.std**2 >= largest_variance * (1 - ROUNDING)
+        # No numbers between two limits vary more than those that are all at the limits. Products of
+        # roots neither overflow nor vanish.
+        largest_std = np.sqrt(np.maximum(self.mean - self.low, 0.0)) * np.sqrt(
+            np.maximum(self.high - self.mean, 0.0))
+        has_two_values = self.std >= largest_std * np.sqrt(1 - ROUNDING)
         # A missing bool is a number between them.
         has_two_values[[*self.captions.booleans]] = True
         return (self.low < self.high) & has_two_values

@@ -256,7 +256,7 @@ class Regions:
         """Lower bound of the distance of each leaf: to the farthest half-space of its path."""
         tree = self.tree
         margins = tree.scores(x[None])[0]
-        norm = np.linalg.norm(tree.dense_weights(slice(None)) * scale, axis=1)
+        norm = norms(tree.dense_weights(slice(None)) * scale)
         with np.errstate(divide="ignore", invalid="ignore"):
             away = np.where(margins == 0, 0.0, margins / norm)
         path = paths(tree, np.arange(tree.n_leaves))
@@ -366,9 +366,14 @@ def project(A, b, scale, low=-np.inf, high=np.inf):
             is_limited |= passed
 
 
+def norms(rows):
+    """The lengths of the rows of a matrix, whose squares may overflow or vanish."""
+    return np.hypot.reduce(rows, axis=1)
+
+
 def _shortest(A, b):
     """The shortest u with A u <= b; or None, also where it overflows."""
-    norm = np.linalg.norm(A, axis=1)
+    norm = norms(A)
     if not (np.isfinite(norm).all() and np.isfinite(b).all()):
         return None
     if (b[norm == 0] < 0).any():

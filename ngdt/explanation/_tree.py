@@ -11,7 +11,7 @@ from ngdt.explanation._changes import Columns, change_of_all_numbers, changes_of
 from ngdt.explanation._context import Context, Prediction, encoded_rows
 from ngdt.explanation._explanations import Explanation, Explanations
 from ngdt.explanation._goals import ClassGoal, LeafGoal, RangeGoal
-from ngdt.explanation._regions import Regions
+from ngdt.explanation._regions import Regions, norms
 from ngdt.explanation._sums import WeightedSum
 from ngdt.explanation._text import answers_of, leaf_title, text_of_tree, title_of
 
@@ -251,7 +251,7 @@ def _explain(context, X, row, leaf, outputs):
     other_leaf = tree.apply_samples(data, samples, other.astype(np.int32))
     otherwise = tree.leaf_predictions(other_leaf, data, samples)
     weights = tree.dense_weights(nodes)
-    spread = np.linalg.norm(weights * context.std, axis=1)
+    spread = norms(weights * context.std)
     distance = np.full(len(nodes), np.inf)
     np.divide(np.abs(margins), spread, out=distance, where=spread > 0)
     names = row.names(context)

@@ -334,6 +334,20 @@ def test_classes_that_tie():
     assert 0 < change.distance < 1e-12
 
 
+@pytest.mark.parametrize("unit", [2.0**-560, 2.0**560])
+def test_numbers_whose_squares_are_none_have_more_than_two_values(unit):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    small, model = (
+        ObliqueTreeClassifier(2, optimizer=None, random_state=0).fit(each, X.sum(axis=1) > 0)
+        for each in (X, unit * X))
+    found, expected = (
+        tree.explain(each)[0] for tree, each in ((model, unit * X), (small, X)))
+    np.testing.assert_allclose(
+        [each.distance for each in found.path], [each.distance for each in expected.path])
+    change, expected = (each.smallest_change() for each in (found, expected))
+    np.testing.assert_allclose(change.sample, unit * expected.sample)
+
+
 def test_numbers_with_two_values_change_from_one_to_the_other():
     pd = pytest.importorskip("pandas")
     random = np.random.default_rng(0)
