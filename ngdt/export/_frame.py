@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import xlogy
 
+from ngdt._core.scaling import power_of_two
 from ngdt._core.structure import child_ids, node_means, parents, sums_below
 from ngdt._inspection.captions import captions_of
 from ngdt._inspection.path_constants import without_constants
@@ -139,6 +140,8 @@ def _variances(captions, model):
     if captions.leaf_weights is None or quantiles is None or tree.slopes is not None:
         return np.nan
     leaf, y, share = quantiles.samples()
+    unit = float(power_of_two(np.abs(y).max()))     # squares of targets near 1 do not overflow
+    y = y / unit
     sums = np.zeros((3, tree.n_leaves, y.shape[1]))
     np.add.at(sums[0], leaf, share * y)
     at_root = node_means(tree, sums[0], captions.leaf_weights)[0]
@@ -146,4 +149,6 @@ def _variances(captions, model):
     sums[2] = (sums[0] - at_root) ** 2
     mean, within, between = (
         node_means(tree, each, captions.leaf_weights) for each in (sums[0], sums[1], sums[2]))
-    return np.maximum(within + between - (mean - at_root) ** 2, 0.0).mean(axis=1)
+    variances = np.maximum(within + between - (mean - at_root) ** 2, 0.0).mean(axis=1)
+    with np.errstate(over="ignore"):
+        return variances * unit * unit

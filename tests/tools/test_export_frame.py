@@ -126,6 +126,12 @@ def test_what_is_not_known_is_missing():
     assert leaf.prediction.tolist() == [2.5]
 
 
+@pytest.mark.parametrize("unit", [2.0**-560, 2.0**560])
+def test_variances_beyond_floats_are_zero_or_infinite(unit):
+    model = ObliqueTreeRegressor(1, optimizer=None).fit(X, unit * VALUES)
+    assert export_frame(model).impurity.isin([0.0, np.inf]).all()       # some were NaN
+
+
 def test_names_and_units():
     model = ObliqueTreeRegressor(1, optimizer=None, leaf="constant")
     pipeline = make_pipeline(StandardScaler(), model).fit(1000.0 + X, VALUES)
