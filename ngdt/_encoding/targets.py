@@ -338,7 +338,12 @@ def _rescaled(tree, convert, factor):
     leaves = tree.leaf_arrays()
     leaves["values"] = convert(leaves["values"])
     if tree.slopes is not None:
-        leaves["slopes"] = leaves["slopes"] * factor[:, None]
+        with np.errstate(over="ignore"):
+            leaves["slopes"] = leaves["slopes"] * factor[:, None]
+        if not np.isfinite(leaves["slopes"]).all():
+            raise ValueError(
+                "slopes of linear leaves overflow, as numbers of y are too large for the small "
+                "ones of X: divide y, or multiply columns of X, or use leaf='constant'")
     if tree.ranges is not None:
         leaves["ranges"] = convert(leaves["ranges"].swapaxes(1, 2)).swapaxes(1, 2)
     return tree.replace(**leaves)

@@ -503,6 +503,14 @@ def test_products_that_overflow_make_a_leaf_constant(n_columns):
     np.testing.assert_allclose(model.predict(X), 0.1)
 
 
+def test_slopes_that_overflow_say_what_to_do():
+    X = np.random.default_rng(0).normal(size=(30, 1))
+    model = ObliqueTreeRegressor(0, optimizer=None, leaf="linear")
+    with pytest.raises(ValueError, match="slopes of linear leaves overflow, as numbers of y"):
+        model.fit(1e-200 * X, 1e150 * X[:, 0])
+    model.set_params(leaf="constant").fit(1e-200 * X, 1e150 * X[:, 0])
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("x", [[1e308, 1e308, -1e308], [1e300, -1e300, 1.0]], ids=str)
 def test_explanations_of_sums_that_overflow_are_written(x):
