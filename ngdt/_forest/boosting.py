@@ -54,7 +54,8 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         Mean squared error on the training samples, each predicted by trees that did not draw it: of
         the first forest, and of the sum of both. Empty if there was nothing to decide. The second
         is an estimate that is too high rather than too low, since the targets of the second forest
-        depend on the samples that it does not draw.
+        depend on the samples that it does not draw. Without :ref:`outliers in y <estimator-data>`,
+        which the second forest leaves to the first.
     feature_importances_ : ndarray of shape (n_features,)
         Importances of the forests, weighted by how much each lowers the squared error. The sum is
         1, or 0 if no tree has splits.
