@@ -212,7 +212,7 @@ class ObliqueTree(TableEstimator):
         fitted = clone(self).set_params(ccp_alpha=0.0, checkpoint=None).fit(X, y, sample_weight)
         problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
         sequence = sequence_of(fitted.tree_, problem.near)     # which `fit` prunes by
-        return sequence.path(unit=1.0 / fitted._targets.scale_impurity(1.0, problem.loss))
+        return sequence.path(unit=fitted._targets.scale_impurity(1.0, problem.loss))
 
     def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Leaf that each sample reaches.

@@ -51,7 +51,7 @@ def cost_complexity_path(tree, X, y, *, loss="log", sample_weight=None):
     """
     leaf, y, weight, loss = present_targets(tree, X, y, loss, sample_weight)
     sequence = pruning_sequence(tree, leaf, y, weight, loss)
-    return sequence.path(unit=1.0 / y.shape[1])
+    return sequence.path(unit=y.shape[1])
 
 
 def prune_cost_complexity(tree, X, y, ccp_alpha, *, loss="log", sample_weight=None):

@@ -119,8 +119,14 @@ class PruningSequence:
             step, y[samples], weight[samples], len(self.nodes), self.tree.n_outputs)
 
     def path(self, unit):
-        """Alphas and impurities as in scikit-learn, with impurities multiplied by `unit`."""
-        return Bunch(ccp_alphas=unit * self.alphas, impurities=unit * self.impurities)
+        """Alphas and impurities as in scikit-learn, with impurities divided by `unit`.
+
+        Those of huge targets are infinite, but zero stays zero.
+        """
+        with np.errstate(divide="ignore", over="ignore"):
+            return Bunch(**{
+                name: np.divide(each, unit, out=np.zeros_like(each), where=each != 0.0)
+                for name, each in (("ccp_alphas", self.alphas), ("impurities", self.impurities))})
 
 
 def pruning_sequence(tree, leaf, y, weight, loss):

@@ -131,3 +131,13 @@ def test_the_path_is_of_the_alphas_that_prune_where_targets_are_far():
 def test_a_bad_alpha_is_refused(ccp_alpha):
     with pytest.raises(ValueError, match="ccp_alpha"):
         ObliqueTreeClassifier(ccp_alpha=ccp_alpha).fit(*WINE)
+
+
+@pytest.mark.parametrize("unit", [2.0**560, 2.0**900])
+def test_the_path_of_targets_whose_squares_overflow_has_no_nan(unit):
+    X, y = load_diabetes(return_X_y=True)
+    model = ObliqueTreeRegressor(2, optimizer=None, leaf="constant")
+    path = model.cost_complexity_pruning_path(X, unit * y)
+    assert path.ccp_alphas[0] == 0.0        # it was NaN
+    assert (path.ccp_alphas[1:] == np.inf).all()
+    assert (path.impurities == np.inf).all()
