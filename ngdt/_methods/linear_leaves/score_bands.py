@@ -1,5 +1,6 @@
 """Bands of the score of a linear model."""
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ from ngdt.pruning._equal import collapse_pure
 _SAMPLES_PER_BAND = 10
 
 
+@dataclass(eq=False, repr=False)
 class ScoreBands(Initializer):
     """A linear model cut into bands of its score: all splits of the tree share its weights.
 
@@ -59,8 +61,7 @@ class ScoreBands(Initializer):
         "n_bands": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_bands=8):
-        self.n_bands = n_bands
+    n_bands: int = 8
 
     def check(self, problem):
         super().check(problem)
