@@ -187,7 +187,6 @@ class ForestExplanation(Explanation):
 
 
 # Sums over values near the largest number may be infinite, which is what is then shown.
-@np.errstate(over="ignore", invalid="ignore")
 def explain_forest(forest, X, feature_names=None):
     """Explain the predictions of a forest.
 
@@ -203,6 +202,11 @@ def explain_forest(forest, X, feature_names=None):
     -------
     Explanations
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _explain_rows(forest, X, feature_names)
+
+
+def _explain_rows(forest, X, feature_names):
     forest._check_trees_are_trained("explain")
     trees, ensemble = forest.estimators_, forest._ensemble()
     context = Context(trees, captions_of(trees[0], feature_names=feature_names))
