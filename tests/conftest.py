@@ -68,6 +68,31 @@ def load_profile():
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
+def pytest_runtest_protocol(item, nextitem):
+    """In a process that runs a share of the tests, send one short report of a test that passes.
+
+    Three long ones cost more than most tests: they are packed, sent, unpacked and looked at.
+    """
+    from _pytest.runner import runtestprotocol
+
+    if not hasattr(item.config, "workerinput"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    if all(report.passed for report in reports):
+        reports = [report for report in reports if report.when == "call"]
+        reports[0].keywords = {}
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_terminal_summary():
+    """Where no test has run, Hypothesis is imported now, and need not import ngdt as well."""
+    os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     """Import a test module in one process after the other.
