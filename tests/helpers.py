@@ -1,9 +1,11 @@
 """Problems, trees and checks that the tests of several modules share."""
 
+import ast
 import os
 import re
 import threading
 import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -41,12 +43,16 @@ def examples(times):
 # --- source code ---------------------------------------------------------------------------------
 
 
-def statements(node):
-    """The statements in a node of `ast`, those within others too; `ast.walk` goes on to names."""
-    for part in ("body", "handlers", "orelse", "finalbody", "cases"):
-        for each in getattr(node, part, ()):
-            yield each
-            yield from statements(each)
+@cache      # of the same source in several tests
+def statements(text):
+    """The statements in a source, those within others too; `ast.walk` goes on to names."""
+    def within(node):
+        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for each in getattr(node, part, ()):
+                yield each
+                yield from within(each)
+
+    return list(within(ast.parse(text)))
 
 
 # --- problems ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ PACKAGE = Path(ngdt.__file__).parent
 def dataclasses():
     """Decorator and annotations of each dataclass, by its name."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for each in statements(ast.parse(path.read_text(encoding="utf-8"))):
+        for each in statements(path.read_text(encoding="utf-8")):
             if isinstance(each, ast.ClassDef):
                 for text in map(ast.unparse, each.decorator_list):
                     if text.startswith("dataclass"):

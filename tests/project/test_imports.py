@@ -47,7 +47,7 @@ def imported_names(path):
 
 
 def in_python(text):
-    for node in statements(ast.parse(text)):
+    for node in statements(text):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

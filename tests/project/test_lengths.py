@@ -32,7 +32,7 @@ def is_code(line):
 def functions_of_python(text):
     """(name, lines of code) of all functions, those within others too."""
     n_before = [0, *accumulate(map(is_code, text.splitlines()))]    # lines of code above a line
-    for node in statements(ast.parse(text)):
+    for node in statements(text):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             parts = [node, node.body[0]] if ast.get_docstring(node) is not None else [node]
             whole, *docstring = (n_before[each.end_lineno] - n_before[each.lineno - 1]
