@@ -63,7 +63,7 @@ def assert_monotone(model, X, predict):
     {"optimizer": ["ssgd", TAO(penalty="l2")], "max_depth": 4},
     {"max_leaf_nodes": 5}, {"loss": "absolute_error"}, {"loss": "poisson"}], ids=str)
 def test_regression_trees_are_monotone(parameters):
-    X, y = (each[:250] for each in diabetes())
+    X, y = (each[:150] for each in diabetes())
     model = ObliqueTreeRegressor(monotonic_cst=DIABETES, random_state=0, **parameters).fit(X, y)
     assert_monotone(model, X, model.predict)
     assert model.get_n_leaves() > 1
