@@ -210,7 +210,7 @@ def test_no_tree_is_tested_on_groups_that_it_was_trained_on(model, n_groups, mon
     assert seen or (n_groups <= 3 and model.optimizer != "auto")
 
 
-@pytest.mark.usefixtures("short_soft_training")
+@pytest.mark.usefixtures("short_trial")
 def test_kinds_of_trees_are_compared_on_groups_that_none_has_seen(monkeypatch):
     X, y = CANCER[0][::4, :8], CANCER[1][::4]
     groups = np.random.default_rng(1).integers(0, 9, len(y))

@@ -210,7 +210,9 @@ def test_linear_models_compete_where_they_are_fast(n, p, leaf, loss, is_there):
 
 
 @BOTH
-def test_features_that_add_up_are_left_to_linear_models(forest):
+def test_features_that_add_up_are_left_to_linear_models(forest, request):
+    if forest is ObliqueForestRegressor:    # classes are told less clearly by few trees
+        request.getfixturevalue("short_trial")
     random = np.random.default_rng(0)
     X = random.normal(size=(500, 5))
     y = X.sum(axis=1) + random.normal(size=500)
