@@ -235,7 +235,7 @@ def test_cost_by_walking_down(case, data):
 
 def test_scores_are_those_of_paths_over_the_folds(digits):
     X, y, X_test, y_test = digits
-    X, y, estimator = X[:500], y[:500], tao_tree(4, max_passes=3)
+    X, y, estimator = X[:300], y[:300], tao_tree(4, max_passes=3)
     Cs, cv = [0.3, 0.03, 0.003], StratifiedKFold(2)
     search = TAOPathCV(estimator, Cs=Cs, cv=cv).fit(X, y)
     for row, (train, test) in zip(search.scores_, cv.split(X, y), strict=True):
@@ -260,9 +260,9 @@ def test_scores_are_those_of_paths_over_the_folds(digits):
 
 
 def test_one_standard_error_buys_a_smaller_tree():
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = (each[::2] for each in load_breast_cancer(return_X_y=True))
     best, small = (
-        TAOPathCV(tao_tree(2), Cs=8, cv=3, rule=rule).fit(X, y)
+        TAOPathCV(tao_tree(2), Cs=7, cv=3, rule=rule).fit(X, y)
         for rule in ("best", "one_standard_error"))
     np.testing.assert_array_equal(best.scores_, small.scores_)
     mean = best.scores_.mean(axis=0)
