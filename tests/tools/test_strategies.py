@@ -56,7 +56,7 @@ def has_leaves_out_of_order(tree):
 
 
 def has_dead_branch(tree):
-    return ((tree.weights == 0).all(axis=1) & (tree.thresholds > 0)).any() and tree.n_internal > 2
+    return ((tree.weights == 0).all(axis=1) & (tree.thresholds > 0)).any() and tree.n_internal > 1
 
 
 def test_trees_of_all_shapes_are_drawn():
