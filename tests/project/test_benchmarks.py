@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from sklearn.datasets import load_digits
 
 from benchmarks import data, fitting, runner
 from benchmarks.__main__ import BENCHMARKS, main
@@ -27,9 +26,8 @@ LEFT_OUT = ["partitions"] if in_nightly([True]) else [
     "epochs", "tao_path", "steepness", "load", "networks"]
 
 
-def few_digits(return_X_y):
-    X, y = load_digits(return_X_y=return_X_y)
-    return X[:300], y[:300]
+def few(load, n):
+    return lambda **arguments: tuple(part[:n] for part in load(**arguments))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +38,8 @@ def quick(tmp_path_factory):
         warnings.filterwarnings("ignore", "No tree was better")
         for name in LEFT_OUT:
             patch.delitem(BENCHMARKS, name)
-        patch.setitem(data.BUNDLED, "digits", few_digits)
+        for name, n in {"digits": 300, "diabetes": 150, "breast_cancer": 150}.items():
+            patch.setitem(data.BUNDLED, name, few(data.BUNDLED[name], n))
         patch.setattr("ngdt._selection.policy.FEW_STEPS", 100)
         patch.setattr("benchmarks.calibration.N_USED", 1)
         main(["all", "--quick", "--output", str(folder)])
