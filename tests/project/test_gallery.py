@@ -34,6 +34,13 @@ def test_links_and_order_name_the_examples():
     assert sorted(f"plot_{name}" for name in re.findall(r'"(\w+)"', ordered)) == EXAMPLES
 
 
+def test_score_bands_are_more_accurate_than_a_forest(run):
+    names = run("score_bands")
+    accuracy = names["accuracy"]
+    assert accuracy["score bands"] > accuracy["random forest"] > accuracy["pruned tree"]
+    assert np.abs(np.array(names["says"]) - names["share"]).max() < 0.05
+
+
 def test_readable_tree_has_fewer_leaves_and_is_more_accurate(run):
     names = run("readable_tree")
     greedy, whole = names["models"].values()
