@@ -62,15 +62,10 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     greedy = [_tao(policy.CLASS_C), candidate("pruned", "pruned")]
     if RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X)):
         return [_wide_candidate(problem), *greedy, *linear]
-    if leaf == "constant" and _takes_bands(problem):
+    if problem.n_outputs == 2 and problem.directions is None and (
+            node_type(problem.loss) is not None and takes_models(problem)):
         greedy.append(candidate("score bands", ScoreBands()))
     return [*linear, *greedy, *_soft_class_candidates(problem, few)]
-
-
-def _takes_bands(problem):
-    """Return whether a linear model of all features competes, cut into bands."""
-    return (problem.n_outputs == 2 and problem.directions is None and takes_models(problem)
-            and node_type(problem.loss) is not None)
 
 
 def _wide_candidate(problem):

@@ -242,7 +242,7 @@ LINEAR = ["model tree, tao", "model tree", "annealed depth=3, linear, tao"]
     (table(9000, p=334, loss="squared"), "linear", ["linear"]),     # 1e9 products
     (table(8000, p=353, loss="squared"), "linear", LINEAR),
     (table(100, loss="huber"), "auto", [*REGRESSION, "pruned"]),
-    (table(100), "auto", [*LOGISTIC, *GREEDY, "annealed depth=2", "annealed depth=8"]),
+    (table(100), "auto", [*LOGISTIC, *BINARY, "annealed depth=2", "annealed depth=8"]),
     (table(100), "linear", [*LOGISTIC, "linear, tao C=1"]),
     (table(2000, p=150), "auto", [LOGISTIC[0], *names(table(2000, p=150))]),
     (table(2000, p=150), "linear", [LOGISTIC[0], "linear"]),
