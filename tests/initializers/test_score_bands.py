@@ -72,6 +72,13 @@ def test_number_of_bands(n_bands, limits, n_leaves):
     assert ScoreBands(n_bands).initialize(problem(**limits)).n_leaves == n_leaves
 
 
+def test_the_cut_at_zero_leaves_no_band_empty():
+    """Zero is nearer to the first cut, but on the other side of a value."""
+    score = np.repeat([0.0, 1.0, 5.0], 100)
+    np.testing.assert_array_equal(_cuts(score, np.full(300, 1 / 300), 3, None), [0.5, 3.0])
+    np.testing.assert_array_equal(_cuts(score, np.full(300, 1 / 300), 3, 1.6), [0.5, 1.6])
+
+
 def test_pure_bands_under_one_split_become_one():
     y = np.arange(80) >= 40
     tree = ScoreBands().initialize(make_problem(np.arange(80.0)[:, None], y.astype(int), "log"))

@@ -34,7 +34,7 @@ class ScoreBands(Initializer):
     ----------
     n_bands : int, default=8
         Largest number of bands. There are also no more than the estimator's `max_leaf_nodes`, or
-        `max_depth`, allows, and than one for ten samples.
+        `max_depth`, allows, and than one for ten samples, but at least two.
 
     Notes
     -----
@@ -119,7 +119,9 @@ def _cuts(score, share, n_bands, zero):
     last = np.unique(last[last < len(values) - 1])
     cuts = values[last] + 0.5 * (values[last + 1] - values[last])
     if zero is not None and len(cuts) and values[0] <= zero < values[-1]:
-        cuts[np.abs(cuts - zero).argmin()] = zero
+        # The nearest in rank, so that no band between two cuts loses its samples.
+        place, of_zero = (np.searchsorted(values, each, side="right") for each in (cuts, zero))
+        cuts[np.abs(place - of_zero).argmin()] = zero
     return cuts
 
 
