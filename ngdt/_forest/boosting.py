@@ -146,8 +146,8 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         targets = np.asarray(y, dtype=np.float64).reshape(first.oob_prediction_.shape)
         weight = check_weight(sample_weight, len(targets))
         near, source = _near(targets, weight), first
-        is_far = (near != targets).reshape(len(near), -1).any(axis=1)
-        if is_far.any():
+        is_far = (weight > 0.0) & (near != targets).reshape(len(near), -1).any(axis=1)
+        if is_far.any() and len(first.estimators_) == n_first:      # else, there is no time left
             # What leaves with far targets miss would rule the second forest, and the comparison.
             targets, source, weight = near, clone(first), np.where(is_far, 0.0, weight)
             _fit(source, X, near, sample_weight, groups)
