@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ngdt._core.structure import parents
 from ngdt._inspection.importances import effects
 from ngdt._util.numbers import exact, format_number, percent, shortest
 
@@ -373,8 +374,9 @@ def _nodes_with_the_sum_of(tree, node):
     """Nodes that repeat the sum of the root, if a node does; else the node alone."""
     if (tree.dense_weights([node]) != tree.dense_weights([0])).any():
         return np.array([node])
-    every = np.arange(tree.n_internal)
-    return every[(tree.dense_weights(every) == tree.dense_weights([0])).all(axis=1)]
+    first = tree.dense_weights([0])     # all at once may not fit into memory
+    return np.array([each for each in range(tree.n_internal)
+                     if np.array_equal(tree.dense_weights([each]), first)])
 
 
 class RoundedWeights(NamedTuple):
@@ -546,10 +548,15 @@ def is_sum(captions, node):
 
 
 def repeats_root(captions, node):
-    """Return whether the rule of a node is the sum of the root, with a limit of its own."""
-    first, own = captions.tree.dense_weights([0, node])
-    same = node > 0 and np.count_nonzero(own) > 1 and np.array_equal(first, own)
-    return same and is_sum(captions, node)
+    """Return whether the rule of a node is the sum of all nodes above, with another limit."""
+    tree = captions.tree
+    first, own = tree.dense_weights([0, node])
+    if node == 0 or np.count_nonzero(own) < 2 or not np.array_equal(first, own):
+        return False
+    parent, path = parents(tree), [node]
+    while path[-1] > 0:
+        path.append(parent[path[-1]])
+    return bool((tree.dense_weights(path) == own).all()) and is_sum(captions, node)
 
 
 def right_first(captions):

@@ -70,6 +70,12 @@ def test_the_text_sends_each_sample_as_the_tree(problem, digits, one_sum):
     assert leaves_by(text, X) == tree.apply(X).tolist()
 
 
+def test_a_sum_is_written_again_below_another_one():
+    a, b = [-3.0, 1.0], [1.0, 2.0]
+    text = rules_text(Tree([a, b, a], [0.0, 1.0, 2.0], [1, 2, ~0], [~3, ~2, ~1], np.eye(4)))
+    assert "the same sum" not in text
+
+
 @pytest.mark.parametrize("digits", [1, 2, 3, 17])
 @pytest.mark.parametrize("offset", [0.0, 2000.0])
 def test_splits_that_touch_a_sample(digits, offset):
