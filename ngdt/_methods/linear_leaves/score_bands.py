@@ -85,11 +85,11 @@ class ScoreBands(Initializer):
         cuts = _cuts(score, self._shares(problem), self._limit(problem), zero)
         nodes, _, left, right = number_depth_first((0, len(cuts)), _halves)
         thresholds = cuts[[sum(node) // 2 for node in nodes]]
-        tree = problem.refit_leaves(Tree(
-            np.tile(weights, (len(cuts), 1)), thresholds, left, right,
-            np.zeros((len(cuts) + 1, problem.n_outputs))))
         samples = problem.training_samples
-        return collapse_pure(tree, problem.apply(tree, samples), problem.y[samples],
+        tree = Tree(np.tile(weights, (len(cuts), 1)), thresholds, left, right,
+                    np.zeros((len(cuts) + 1, problem.n_outputs)))
+        leaf = problem.apply(tree, samples)
+        return collapse_pure(problem.refit_leaves(tree, leaf), leaf, problem.y[samples],
                              problem.sample_weight[samples], problem.loss)
 
     def _limit(self, problem):
