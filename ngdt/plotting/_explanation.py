@@ -21,8 +21,8 @@ def plot_explanation(explanation, *, n_terms=5, axes=None):
     forest, there is a single one. It begins with the sum where each feature is at its
     mean, or with the mean prediction of the forest. Each bar is the contribution of a
     column, red if it is positive and blue if it is negative. The last point is the sum: the
-    prediction or, for a node, the margin of the sample, its weighted sum minus the limit, for a
-    rule on one number in the unit of that. The title
+    prediction or, for a node, the margin of the sample, its weighted sum minus the limit. For a
+    rule on one number, it is in the unit of this number. The title
     of a node is its rule with the answer; below the panel are the predictions for both answers.
     A new figure has a key of the colours.
 
