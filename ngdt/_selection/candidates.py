@@ -47,7 +47,7 @@ def soft_candidates(problem, optimizers):
 
 
 def takes_models(problem, single=False):
-    """Return whether linear models of all features compete: in the leaves, or in a single leaf."""
+    """Return whether linear models of all features compete: one in each leaf, or a single one."""
     n, p = len(problem.training_samples), problem.X.shape[1]
     is_fast = single or n < policy.MANY_SAMPLES
     most = policy.FEW_COEFFICIENTS if is_fast else policy.MANY_COEFFICIENTS
@@ -63,7 +63,7 @@ def _class_candidates(problem, few, leaf, linear_leaves):
     if RowSpan.fits(problem) or (is_wide(problem.X) and sparse.issparse(problem.X)):
         return [_wide_candidate(problem), *greedy, *linear]
     if problem.n_outputs == 2 and problem.directions is None and (
-            node_type(problem.loss) is not None and takes_models(problem)):
+            node_type(problem.loss) is not None and takes_models(problem, single=True)):
         greedy.append(candidate("score bands", ScoreBands()))
     return [*linear, *greedy, *_soft_class_candidates(problem, few)]
 

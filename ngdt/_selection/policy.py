@@ -56,7 +56,7 @@ MONOTONE_PASSES = 5, 14
 # Largest depth of the greedy trees that are trained further. Deeper ones were not more accurate.
 MAX_TRAINED_DEPTH = 8
 # Depth of a second soft tree for classes, next to one of 8 or more levels, if each class has a leaf
-# then: it won where a rule is nearly linear.
+# then: it won where a rule is nearly linear, or is made of two linear ones.
 SMALL_DEPTH = 2
 # Steps of soft training of few samples, where more were no more accurate, and on a fold of many
 # samples. With 500 steps there, others won on SatImage that were worse than 2250 steps.
@@ -69,7 +69,7 @@ WIDE_STEPS, FINAL_WIDE_STEPS = 250, 500
 MIXING, MIN_MIXED_FEATURES, MAX_MIXED_SAMPLES = 0.4, 64, 20_000
 # Largest numbers of features for model trees, and of samples times squared features, to which the
 # time of their sums of products is proportional; and of coefficients of a model for classes, with
-# few and with many samples. A single leaf takes a tenth of the time, and has the first limit.
+# few and with many samples. A single model takes a tenth of the time, and has the first limit.
 MAX_MODEL_FEATURES, MAX_MODEL_COST = 500, 1e9
 FEW_COEFFICIENTS, MANY_COEFFICIENTS = 1000, 250
 # Penalty of logistic regressions in the leaves of a tree with splits.

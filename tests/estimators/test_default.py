@@ -206,6 +206,7 @@ REGRESSION = ["tao C=10", "tao C=0.1", "pruned, shrunk"]
 SOFT = ["annealed depth=3, tao", "annealed depth=4, tao"]
 GREEDY = ["tao C=1", "pruned"]
 BINARY = [*GREEDY, "score bands"]
+MIXED = ["annealed depth=2, mixed", "annealed depth=8, mixed"]
 
 
 @pytest.mark.parametrize(("given", "expected"), [
@@ -213,6 +214,8 @@ BINARY = [*GREEDY, "score bands"]
     (table(100), [*BINARY, "annealed depth=2", "annealed depth=8"]),
     (table(100, max_depth=3), [*BINARY, "annealed depth=2", "annealed depth=3"]),
     (table(100, max_depth=2), [*BINARY, "annealed depth=2"]),
+    (table(2000, p=499), [*BINARY, *MIXED]),
+    (table(2000, p=501), [*GREEDY, *MIXED]),
     (table(100, n_classes=10), [*GREEDY, "annealed depth=4", "annealed depth=8"]),
     (table(2000, n_classes=32), [*GREEDY, "annealed depth=5", "annealed depth=10"]),
     (table(3000, p=4097), [*GREEDY, "ssgd"]),
