@@ -106,8 +106,9 @@ class ObliqueTree(TableEstimator):
         if is_auto(self.init) and is_auto(self.max_depth) and is_soft(optimizers):
             run.result = default_tree(problem, **competing, optimizers=optimizers)
             return None
-        problem = self._sized(problem)
         init = resolve_init(self, optimizers, run.fitted.get("classes_"))
+        if optimizers or isinstance(init, Tree) or not init.chooses_size:
+            problem = self._sized(problem)
         if isinstance(init, Tree):
             optimizers = keep_linear_leaves(self, init, optimizers, linear_leaves)
             init = self._scaled(init, problem, run)

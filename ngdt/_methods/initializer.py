@@ -18,6 +18,8 @@ class Initializer(Algorithm):
 
     # What a tree is called that is left as the initializer made it.
     noun: ClassVar[str] = "initial tree"
+    # Whether held-out samples choose how large the tree is, which needs no default depth then.
+    chooses_size: ClassVar[bool] = False
 
     def initialize(self, problem: Problem) -> Tree:
         """Make the initial tree.

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from helpers import in_nightly, make_problem
-from ngdt import ObliqueTreeClassifier
+from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._methods.greedy.pruned import CrossValidatedPruning
 from ngdt._training.choice import Fold
 from ngdt._training.folds import fold_samples
@@ -187,6 +187,22 @@ def test_it_is_an_initial_tree_like_others():
     X, y = load_breast_cancer(return_X_y=True)
     tree = ObliqueTreeClassifier(init="pruned", optimizer="tao", random_state=0).fit(X, y)
     assert tree.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize(("kind", "init"), [
+    (ObliqueTreeClassifier, "pruned"), (ObliqueTreeRegressor, "pruned"),
+    (ObliqueTreeRegressor, "model_tree")])
+def test_it_has_no_default_depth(kind, init):
+    # Of equal stripes, greedy splits take one after another.
+    X = np.arange(1000.0)[:, None]
+    y = np.repeat(np.arange(25) % 2, 40)
+    auto, free = (
+        kind(max_depth, init=init, optimizer=None, random_state=0).fit(X, y)
+        for max_depth in ("auto", None))
+    assert auto.get_depth() > 8
+    assert auto.tree_ == free.tree_
+    further = kind(init=init, optimizer="tao", validation_fraction=None, leaf="constant")
+    assert further.fit(X, y).get_depth() <= 8
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), SquaredLoss()], ids=str)

@@ -54,6 +54,7 @@ class Pruned(Initializer):
 
     name = "pruned"
     noun = "pruned greedy tree"
+    chooses_size = True
     is_stochastic = True
 
     def _initialize(self, problem):

@@ -86,6 +86,7 @@ class ModelTree(Initializer):
 
     name = "model_tree"
     noun = "model tree"
+    chooses_size = True
     is_stochastic = True
 
     _parameter_constraints: ClassVar[dict] = {
