@@ -34,44 +34,32 @@ def forest_candidates(problem, leaf, linear_leaves, n_columns=None):
 
 def _monotone_candidates(problem, p):
     """Small trees that are trained to be monotone, or made so: others regard no directions."""
-    n_random = max(1, round(np.sqrt(p)))
-    oblique = RandomOblique(
-        *((max(n_random, policy.MIN_CANDIDATES), min(policy.N_NONZERO, p))
-          if problem.loss.is_classifier else
-          (policy.N_REGRESSION_CANDIDATES, min(policy.N_REGRESSION_NONZERO, p))))
-    random = RandomOblique(
-        n_random if problem.loss.is_classifier else min(p, policy.MAX_FEATURES), 1)
-    tao = TAO(C=1.0 if problem.loss.is_classifier else 10.0, max_passes=N_PASSES)
-    return [candidate(name, init, chain, max_depth=MAX_TRAINED_DEPTH) for name, init, chain in (
-        ("tao", random if problem.loss.is_classifier else oblique, (tao,)),
-        ("random oblique", oblique, ()), ("random", random, ()))] + [
-        candidate("single leaf", SingleLeaf())]
+    oblique, random = _random_trees(problem, p)
+    start = random if problem.loss.is_classifier else oblique
+    return [candidate("tao", start, (_tao(problem),), max_depth=MAX_TRAINED_DEPTH),
+            candidate("random oblique", oblique, max_depth=MAX_TRAINED_DEPTH),
+            candidate("random", random, max_depth=MAX_TRAINED_DEPTH),
+            candidate("single leaf", SingleLeaf())]
 
 
 def _class_candidates(problem, p, finish):
     """Trees for classification. Softly trained ones were mostly the best."""
-    # As many splits as random forests try at a node, each on one feature.
-    n_candidates = max(1, round(np.sqrt(p)))
-    oblique = RandomOblique(
-        max(n_candidates, policy.MIN_CANDIDATES), min(policy.N_NONZERO, p))
-    random, tao = RandomOblique(n_candidates, 1), TAO(C=1.0, max_passes=N_PASSES)
+    oblique, random = _random_trees(problem, p)
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         found = [_ssgd(random, finish)]
     else:
         found = [_annealed(problem, p, finish)]
         if not sparse.issparse(problem.X) and not _is_large(problem):
             found.append(_annealed(problem, p, finish, ", mixed", mixing=MIXING))
-    return [*found, candidate("tao", random, (tao, *finish), max_depth=MAX_TRAINED_DEPTH),
+    return [*found,
+            candidate("tao", random, (_tao(problem), *finish), max_depth=MAX_TRAINED_DEPTH),
             candidate("random oblique", oblique, finish), candidate("random", random, finish)]
 
 
 def _regression_candidates(problem, p, leaf, linear_leaves, finish):
-    """Trees for regression. More splits to choose from were better than for classification."""
-    oblique = RandomOblique(
-        policy.N_REGRESSION_CANDIDATES, min(policy.N_REGRESSION_NONZERO, p))
-    # As many features as random forests try, but drawn with repetition.
-    random = RandomOblique(min(p, policy.MAX_FEATURES), 1)
-    tao = TAO(C=10.0, max_passes=N_PASSES)
+    """Trees for regression."""
+    oblique, random = _random_trees(problem, p)
+    tao = _tao(problem)
     if problem.X.shape[1] > MAX_SOFT_FEATURES:
         soft = _ssgd(random, finish)
     elif leaf == "constant" or node_type(problem.loss) is None:
@@ -89,6 +77,23 @@ def _regression_candidates(problem, p, leaf, linear_leaves, finish):
              candidate("random oblique", oblique, finish), candidate("random", random, finish)]
     # Next to others, a single leaf draws their predictions towards the mean.
     return found if leaf == "linear" else [*found, candidate("single leaf", SingleLeaf())]
+
+
+def _random_trees(problem, p):
+    """Initializers of splits on several features, and on one, for trees of p columns each."""
+    if problem.loss.is_classifier:
+        # As many splits as random forests try at a node.
+        n_candidates = max(1, round(np.sqrt(p)))
+        return (RandomOblique(max(n_candidates, policy.MIN_CANDIDATES), min(policy.N_NONZERO, p)),
+                RandomOblique(n_candidates, 1))
+    # More splits to choose from were better than for classification. With one feature each, as
+    # many features as random forests try, but drawn with repetition.
+    return (RandomOblique(policy.N_REGRESSION_CANDIDATES, min(policy.N_REGRESSION_NONZERO, p)),
+            RandomOblique(min(p, policy.MAX_FEATURES), 1))
+
+
+def _tao(problem):
+    return TAO(C=1.0 if problem.loss.is_classifier else 10.0, max_passes=N_PASSES)
 
 
 def _ssgd(random, finish):
