@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ngdt._core.structure import child_ids
+
 
 class SamplesByLeaf:
     """Samples in the order of the leaves that they reach. The samples of any node are one slice.
@@ -15,13 +17,22 @@ class SamplesByLeaf:
     """
 
     def __init__(self, tree, samples, leaf):
-        position, first, last = _leaf_order(tree)
-        order = np.argsort(position[leaf], kind="stable")
+        m, children = tree.n_internal, child_ids(tree).tolist()
+        n_below, first = [1] * (2 * m + 1), [0] * (2 * m + 1)
+        for node in range(m - 1, -1, -1):
+            left, right = children[node]
+            n_below[node] = n_below[left] + n_below[right]
+        # Of all leaves from left to right: the first below each node, then each leaf.
+        for node, (left, right) in enumerate(children):
+            first[left], first[right] = first[node], first[node] + n_below[left]
+        first = np.array(first, dtype=np.intp)
+        order = np.argsort(first[m + leaf], kind="stable")
         self.samples, self.leaf = samples[order], leaf[order]
-        offsets = np.searchsorted(position[self.leaf], np.arange(tree.n_leaves + 1))
+        offsets = np.searchsorted(first[m + self.leaf], np.arange(tree.n_leaves + 1))
         # Leaf j is child ~j, the j-th from the end.
-        self._start = offsets[np.concatenate([first, position[::-1]])]
-        self._stop = offsets[np.concatenate([last, position[::-1]]) + 1]
+        self._start, self._stop = (
+            np.concatenate([place[:m], place[m:][::-1]])
+            for place in (offsets[first], offsets[first + n_below]))
 
     def bounds(self, children):
         """First and last place of the samples that reach each node, or leaf ~j."""
@@ -30,23 +41,3 @@ class SamplesByLeaf:
     def slice_of(self, child):
         """Slice of the samples that reach a node, or a leaf ~j."""
         return slice(*self.bounds(child))
-
-
-def _leaf_order(tree):
-    """Position of each leaf from left to right; first and last position below each node."""
-    m = tree.n_internal
-    position = np.empty(m + 1, dtype=np.intp)
-    waiting, next_position = [0 if m else ~0], 0
-    while waiting:
-        child = waiting.pop()
-        if child < 0:
-            position[~child] = next_position
-            next_position += 1
-        else:
-            waiting += [tree.children_right[child], tree.children_left[child]]
-    first, last = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
-    for node in range(m - 1, -1, -1):
-        left, right = tree.children_left[node], tree.children_right[node]
-        first[node] = position[~left] if left < 0 else first[left]
-        last[node] = position[~right] if right < 0 else last[right]
-    return position, first, last
