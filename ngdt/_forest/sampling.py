@@ -6,9 +6,7 @@ from numbers import Integral
 from zlib import crc32
 
 import numpy as np
-from scipy import sparse
 
-from ngdt._core.tree import Tree
 from ngdt._util.validation import number_of_features
 from ngdt.optimizers import LinearLeaves
 
@@ -193,38 +191,6 @@ def optimizer_of(optimizer, features):
         return optimizer
     places = np.flatnonzero(np.isin(features, optimizer.features))
     return LinearLeaves(**{**optimizer.get_params(deep=False), "features": places})
-
-
-def widen(tree, features, n_features):
-    """A tree of some features as one of all features, with weights of zero for the others.
-
-    Parameters
-    ----------
-    tree : Tree
-    features : ndarray of int, shape (tree.n_features,), or None
-        Ascending. None stands for all.
-    n_features : int
-
-    Returns
-    -------
-    Tree
-    """
-    if features is None:
-        return tree
-    slopes = None
-    if tree.slopes is not None:
-        slopes = np.zeros((*tree.values.shape, n_features))
-        slopes[..., features] = tree.slopes
-    if tree.is_sparse:
-        weights = tree.weights
-        weights = sparse.csr_array(
-            (weights.data, features[weights.indices], weights.indptr),
-            shape=(tree.n_internal, n_features))
-    else:
-        weights = np.zeros((tree.n_internal, n_features))
-        weights[:, features] = tree.weights
-    return Tree(weights, tree.thresholds, tree.children_left, tree.children_right, tree.values,
-                slopes, tree.ranges)
 
 
 def number_of_samples(max_samples, n_samples, bootstrap, units="samples"):

@@ -12,12 +12,13 @@ from ngdt._core.threads import one_blas_thread
 from ngdt._core.tree import Tree
 from ngdt._core.winsorize import SHARE
 from ngdt._estimators.description import describe
-from ngdt._forest.sampling import Sampling, optimizer_of, widen
+from ngdt._forest.sampling import Sampling, optimizer_of
 from ngdt._selection.train import train
 from ngdt._training.choice import Candidate
 from ngdt._training.control import NO_CHECKPOINT, Activity, Control, Deadline
 from ngdt._training.far_targets import FarTargets
 from ngdt._training.result import TrainingResult
+from ngdt._training.wide_data import widen
 from ngdt._util.stopped import Stopped
 
 # Seconds between two looks at what other threads have finished.

@@ -156,10 +156,38 @@ class Screen:
 
     def raw(self, tree):
         """The tree for all features, with sparse weights."""
-        weights = sparse.coo_array(tree.weights)
-        return tree.replace(weights=sparse.csr_array(
-            (weights.data, (weights.row, self.features[weights.col])),
-            shape=(weights.shape[0], self._n_features)))
+        return widen(tree.sparsify(), self.features, self._n_features)
+
+
+def widen(tree, features, n_features):
+    """A tree of some features as one of all features, with weights of zero for the others.
+
+    Parameters
+    ----------
+    tree : Tree
+    features : ndarray of int, shape (tree.n_features,), or None
+        Ascending. None stands for all.
+    n_features : int
+
+    Returns
+    -------
+    Tree
+    """
+    if features is None:
+        return tree
+    slopes = None
+    if tree.slopes is not None:
+        slopes = np.zeros((*tree.values.shape, n_features))
+        slopes[..., features] = tree.slopes
+    if tree.is_sparse:
+        weights = tree.weights
+        weights = sparse.csr_array(
+            (weights.data, features[weights.indices], weights.indptr),
+            shape=(tree.n_internal, n_features))
+    else:
+        weights = np.zeros((tree.n_internal, n_features))
+        weights[:, features] = tree.weights
+    return tree.replace(weights=weights, values=tree.values, slopes=slopes, ranges=tree.ranges)
 
 
 def _explained(problem):

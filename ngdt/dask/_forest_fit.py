@@ -8,15 +8,10 @@ from sklearn.base import is_classifier
 
 from ngdt._core.tree import Tree
 from ngdt._estimators.resolve import seed_of
-from ngdt._forest.sampling import (
-    Sampling,
-    number_of_columns,
-    number_of_samples,
-    seeds_of,
-    widen,
-)
+from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, seeds_of
 from ngdt._forest.training import stored
 from ngdt._training.result import TrainingResult, history_of
+from ngdt._training.wide_data import widen
 from ngdt.dask._blocks import Division
 from ngdt.dask._draw import Draw
 from ngdt.dask._forest_training import ForestTraining
@@ -95,10 +90,9 @@ class ForestFit:
             for k, trained in zip(split, training.run(), strict=True):
                 trees[k], histories[k] = trained
             self.interrupted = training.progress.interrupted
-        return [
-            tree if draw.features is None else widen(tree, draw.features, problem.X.shape[1])
-            for tree, draw in zip(trees, self.draws, strict=True)
-        ], [history_of(self.optimizer, each) for each in histories]
+        trees = [widen(tree, draw.features, problem.X.shape[1])
+                 for tree, draw in zip(trees, self.draws, strict=True)]
+        return trees, [history_of(self.optimizer, each) for each in histories]
 
     def _initial(self, draw):
         """The initial tree, of the features that it draws."""

@@ -10,8 +10,9 @@ import ngdt._selection.sample
 from helpers import make_problem
 from ngdt import ObliqueForestClassifier, ObliqueTreeClassifier, Tree
 from ngdt._encoding.targets import ClassTargets
-from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples, widen
+from ngdt._forest.sampling import Sampling, number_of_columns, number_of_samples
 from ngdt._training.folds import problem_of
+from ngdt._training.wide_data import widen
 
 WEIGHT = np.array([1.0, 0.0, 2.0, 0.5, 1.0, 0.0, 3.0])
 COLUMNS = np.array([0, 1, 1, 2, 2, 3])
