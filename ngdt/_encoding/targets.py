@@ -235,17 +235,8 @@ class RegressionTargets:
                          present.min(axis=0), present.max(axis=0))
         if loss.has_log_link:
             return cls(np.zeros_like(center), unit * center, True)
-        scale = np.sqrt(np.average((y - center) ** 2, axis=0, weights=sample_weight))
-        return cls.of_moments(unit * center, unit * scale)
-
-    @classmethod
-    def of_moments(cls, mean, std):
-        """Make the encoding of targets with these moments, for a loss without a log link.
-
-        Parameters
-        ----------
-        mean, std : ndarray of shape (n_targets,)
-        """
+        mean = unit * center
+        std = unit * np.sqrt(np.average((y - center) ** 2, axis=0, weights=sample_weight))
         # Numbers that differ in their last digits count as equal.
         is_constant = std <= 1e-14 * np.abs(mean)
         return cls(mean, np.where(is_constant, np.maximum(1.0, np.abs(mean)), std))
