@@ -6,7 +6,7 @@ The operators mean the same from opset 13 on.
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from ngdt._core.structure import finite_ranges
+from ngdt._core.structure import child_ids, finite_ranges
 from ngdt._inspection.rules import exact_limit
 from ngdt.export._encoded_columns import UNKNOWN, CategoryColumn
 from ngdt.export._model import leaf_values, rounded
@@ -260,9 +260,7 @@ def _ensemble(trees):
     first_node = first_leaf = 0
     for t, tree in enumerate(trees):
         m, n = tree.n_internal, tree.n_leaves
-        left, right = (
-            np.where(children < 0, m + ~children, children).tolist()
-            for children in (tree.children_left, tree.children_right))
+        left, right = child_ids(tree).T.tolist()
         nodes["treeids"] += [t] * (m + n)
         nodes["nodeids"] += range(m + n)
         nodes["featureids"] += [*range(first_node, first_node + m), *[0] * n]
