@@ -262,7 +262,8 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
                     f"classes={classes} differ from those of the first call, {self.classes_}")
         with running(self, callback=self.callback) as run:
             self._train_on_batch(run, X, y, sample_weight, classes)
-        return run.warn()
+        run.warn()
+        return self
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Most probable label of each sample.

@@ -130,7 +130,8 @@ class TableEstimator(CallbackSupportMixin, ChecksParameters, ShowsSummary, BaseE
             print(indent(self.summary(), "[ngdt] "))
         for text in self._surprises():
             warn(text)
-        return run.warn()
+        run.warn()
+        return self
 
     @abstractmethod
     def _train(self, run, X, y, sample_weight, validation):

@@ -233,7 +233,8 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
         check_batches(self)
         with running(self, callback=self.callback) as run:
             self._train_on_batch(run, X, y, sample_weight)
-        return run.warn()
+        run.warn()
+        return self
 
     def predict(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:
         """Value of the leaf that each sample reaches.

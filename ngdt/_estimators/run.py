@@ -103,10 +103,9 @@ class Run:
         return self.far_targets.near
 
     def warn(self):
-        """The estimator, with a warning of what ended the training before its time, if any."""
+        """Warn of what ended the training before its time, if anything did."""
         if self.cut is not None:
             warn(self.cut.message, ConvergenceWarning)
-        return self.estimator
 
 
 @contextmanager

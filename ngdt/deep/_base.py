@@ -109,7 +109,8 @@ class DeepTree(ChecksParameters, BaseEstimator):
                 linear if self.split == "linear" else self.split, self.trunk, optimizer, stump,
                 self.n_attempts)
             run.interrupted = run.result.interrupted
-        return run.warn()
+        run.warn()
+        return self
 
     def _set_fitted(self, run):
         found, problem = run.result, run.problem
