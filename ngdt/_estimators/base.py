@@ -92,7 +92,8 @@ class ObliqueTree(TableEstimator):
     def _train(self, run, X, y, sample_weight, validation=NO_VALIDATION):
         """Train a tree, or in a warm start the present one."""
         if self.warm_start and hasattr(self, "tree_"):
-            return self._train_further(run, X, y, sample_weight, validation)
+            self._train_further(run, X, y, sample_weight, validation)
+            return
         problem = run.begin(X, y, sample_weight, validation, checkpoint=self.checkpoint)
         linear_leaves = resolve_leaves(self, run.fitted["_table"], problem)
         leaf = "constant" if linear_leaves is None else kind_of_leaves(self)
@@ -101,11 +102,11 @@ class ObliqueTree(TableEstimator):
         if is_auto(self.init) and is_auto(self.optimizer):
             _warn_of_nothing_to_learn(problem)
             run.result = default_tree(problem, **competing)
-            return None
+            return
         optimizers = resolve_optimizers(self, linear_leaves)
         if is_auto(self.init) and is_auto(self.max_depth) and is_soft(optimizers):
             run.result = default_tree(problem, **competing, optimizers=optimizers)
-            return None
+            return
         init = resolve_init(self, optimizers, run.fitted.get("classes_"))
         if optimizers or isinstance(init, Tree) or not init.chooses_size:
             problem = self._sized(problem)
@@ -116,7 +117,6 @@ class ObliqueTree(TableEstimator):
         baseline = Pruned() if is_auto(self.init) and optimizers else None
         run.result = train(problem, init, optimizers, baseline=baseline,
                            validation_fraction=self.validation_fraction)
-        return None
 
     def _train_further(self, run, X, y, sample_weight, validation):
         """Train the present tree further: a warm start."""
