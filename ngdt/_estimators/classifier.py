@@ -17,7 +17,7 @@ from ngdt._encoding.targets import check_classes
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import ClassifierData
 from ngdt._estimators.hints import available_with
-from ngdt._estimators.resolve import check_batches, has_optimizer
+from ngdt._estimators.resolve import check_batches, check_has_optimizer
 from ngdt._estimators.run import running
 from ngdt.optimizers import LinearLeaves
 
@@ -211,7 +211,7 @@ class ObliqueTreeClassifier(ClassifierMixin, ClassifierData, ObliqueTree):
     leaf: Literal["auto", "constant", "linear"] | LinearLeaves = "constant"
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
-    @available_with(has_optimizer)
+    @available_with(check_has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike | None = None, classes: ArrayLike | None = None,

@@ -11,7 +11,7 @@ from ngdt._core.quantiles import check_quantiles
 from ngdt._estimators.base import ObliqueTree
 from ngdt._estimators.data import RegressorData
 from ngdt._estimators.hints import available_with
-from ngdt._estimators.resolve import check_batches, has_optimizer
+from ngdt._estimators.resolve import check_batches, check_has_optimizer
 from ngdt._estimators.run import running
 
 
@@ -193,7 +193,7 @@ class ObliqueTreeRegressor(RegressorMixin, RegressorData, ObliqueTree):
     array([1., 5.])
     """
 
-    @available_with(has_optimizer)
+    @available_with(check_has_optimizer)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None,

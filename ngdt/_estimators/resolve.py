@@ -189,13 +189,12 @@ def _check_same_task(estimator, fitted, classes):
             f"init was fitted for the classes {fitted.classes_}, but y contains {classes}")
 
 
-def has_optimizer(estimator):
-    """Return whether `partial_fit` is available, or raise an AttributeError that says why not."""
+def check_has_optimizer(estimator):
+    """Raise an AttributeError unless there is an optimizer, which `partial_fit` continues."""
     if estimator.optimizer is None:
         raise AttributeError(
             f"{type(estimator).__name__} has no partial_fit with optimizer=None: it continues an "
             "optimizer, such as 'ssgd'")
-    return True
 
 
 def check_batches(estimator):
