@@ -42,13 +42,14 @@ from ngdt._methods.soft.stream import Stream
 from ngdt._selection.default import default_tree
 from ngdt._selection.train import train
 from ngdt._training.result import TrainingResult, history_of
-from ngdt._training.size_limits import sequence_of
+from ngdt._training.size_limits import reached
 from ngdt._util.validation import error_prefix
 from ngdt._util.warn import warn
 from ngdt.explanation import Explanations
 from ngdt.explanation._tree import explain_tree
 from ngdt.initializers import Initializer
 from ngdt.optimizers import LinearLeaves, Optimizer
+from ngdt.pruning._sequence import pruning_sequence
 
 
 @dataclass(eq=False, repr=False)
@@ -212,7 +213,8 @@ class ObliqueTree(TableEstimator):
         """
         fitted = clone(self).set_params(ccp_alpha=0.0, checkpoint=None).fit(X, y, sample_weight)
         problem, _ = fitted._checked_problem(X, y, sample_weight, resume=True)
-        sequence = sequence_of(fitted.tree_, problem.near)     # which `fit` prunes by
+        # Far targets are near, as where `fit` prunes.
+        sequence = pruning_sequence(fitted.tree_, *reached(fitted.tree_, problem.near))
         return sequence.path(unit=fitted._targets.scale_impurity(1.0, problem.loss))
 
     def apply(self, X: ArrayLike, check_input: bool = True) -> np.ndarray:

@@ -93,11 +93,6 @@ def collapsed(tree, problem, is_leaf):
     return _with_values(small, tree, problem)
 
 
-def sequence_of(tree, problem):
-    """The subtrees of minimal cost-complexity pruning."""
-    return pruning_sequence(tree, *reached(tree, problem))
-
-
 def reached(tree, problem):
     """Leaf, target and weight of training and validation samples, and the loss."""
     samples, weight = _present(problem)

@@ -11,9 +11,10 @@ from ngdt import ObliqueTreeClassifier, ObliqueTreeRegressor
 from ngdt._methods.greedy.pruned import CrossValidatedPruning
 from ngdt._training.choice import Fold
 from ngdt._training.folds import fold_samples
-from ngdt._training.size_limits import enforce_limits, sequence_of
+from ngdt._training.size_limits import enforce_limits, reached
 from ngdt.initializers import InfoGain, Pruned
 from ngdt.losses import LogLoss, SquaredLoss
+from ngdt.pruning._sequence import pruning_sequence
 
 
 def without(problem, folds):
@@ -46,7 +47,7 @@ def test_every_fold_has_samples_however_small_the_classes(y):
 
 
 def candidates_of(tree, problem):
-    alphas = np.unique(sequence_of(tree, problem).alphas)
+    alphas = np.unique(pruning_sequence(tree, *reached(tree, problem)).alphas)
     return [*np.sqrt(alphas[:-1] * alphas[1:]), np.inf]
 
 
