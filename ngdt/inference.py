@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.special import expit, softmax
 
 from ngdt._core.climbs import TOLERANCE, Climbs, monotone_output
+from ngdt._core.scaling import row_blocks
 from ngdt._core.search import RADIUS, price_samples, search_samples
 from ngdt._core.structure import reach_probabilities
 from ngdt._core.tree import check_is_tree
@@ -378,9 +379,7 @@ def soft_predict_proba(tree, X, gamma):
     X = check_matrix(X)
     leaves = softmax(tree.values, axis=1)
     out = np.empty((X.shape[0], tree.n_outputs))
-    step = max(1, _SOFT_BLOCK // (2 * tree.n_internal + 1))
-    for first in range(0, len(out), step):
-        block = slice(first, first + step)
+    for block in row_blocks((len(out), 2 * tree.n_internal + 1), _SOFT_BLOCK):
         out[block] = reach_probabilities(tree, tree.scores(X[block]), gamma) @ leaves
     return out
 

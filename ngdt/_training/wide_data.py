@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from ngdt._core.scaling import Scaling, is_wide
+from ngdt._core.scaling import Scaling, is_wide, row_blocks
 from ngdt._util.stopped import Stopped
 
 # Largest number of samples that span the coordinates: the basis costs its third power.
@@ -70,10 +70,8 @@ class RowSpan:
 
     def _blocks(self, samples):
         """The scaled values of some samples, by blocks of features."""
-        n, p = self._X.shape
-        scaling, step = self._scaling, max(1, _BLOCK_VALUES // n)
-        for begin in range(0, p, step):
-            block = slice(begin, begin + step)
+        scaling = self._scaling
+        for block in row_blocks(self._X.T.shape, _BLOCK_VALUES):
             yield block, (self._X[samples, block] - scaling.center[block]) / scaling.scale[block]
 
     def _solve(self, products):
@@ -208,9 +206,7 @@ def _explained(problem):
         products = X[samples].T @ factors
         return ((products / scale[:, None]) ** 2).sum(axis=1)
     score = np.empty(X.shape[1])
-    step = max(1, _BLOCK_VALUES // len(samples))
-    for begin in range(0, len(score), step):
-        block = slice(begin, begin + step)
+    for block in row_blocks((len(score), len(samples)), _BLOCK_VALUES):
         values = (X[samples, block] - moments.mean[block]) / scale[block]
         score[block] = ((values.T @ factors) ** 2).sum(axis=1)
     return score
