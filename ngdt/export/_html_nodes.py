@@ -87,9 +87,8 @@ class NodeHtml:
         table = LinearTable(self._captions, self._n_terms, self._digits)
         is_sum = not table.heads
         rows = [_row(map(_number, table.constants), "")]
-        for name, numbers, weight, effect in zip(
-                table.names, table.slopes, table.slopes, table.effect, strict=True):
-            bar = _bar(weight[0] > 0, effect / table.effect.max()) if is_sum else ""
+        for name, numbers, effect in zip(table.names, table.slopes, table.effect, strict=True):
+            bar = _bar(numbers[0] > 0, effect / table.effect.max()) if is_sum else ""
             rows.append(_row(map(_number, numbers), f"× {_name(name)}", bar))
         for word, numbers in zip(("at least", "at most"), table.limits or (), strict=False):
             rows.append(_row(map(_number, numbers), word))
