@@ -191,10 +191,9 @@ class Member:
             values = np.log(np.maximum(values, LEAST_PROBABILITY))
         smaller = collapse_to(tree, is_leaf, values)
         place = places(tree, smaller)
-        new_means = np.empty((2 * smaller.n_internal + 1, means.shape[1]))
-        new_means[place[::-1]] = means[::-1]    # likewise
+        _, topmost = np.unique(place, return_index=True)    # parents come before children
         new_leaf = place[tree.n_internal:] - smaller.n_internal
         leaf = new_leaf[self.leaf]
         return Member(
             self.place, smaller, np.bincount(new_leaf, self.counts),
-            new_means[smaller.n_internal:], leaf, held_out.predict(smaller, leaf))
+            means[topmost[smaller.n_internal:]], leaf, held_out.predict(smaller, leaf))
