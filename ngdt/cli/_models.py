@@ -101,7 +101,7 @@ def n_leaves(model):
     return sum(each.tree_.n_leaves for each in estimators_of(model))
 
 
-def task(model):
+def purpose(model):
     """Purpose of a model, in a sentence.
 
     Parameters

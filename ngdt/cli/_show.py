@@ -17,7 +17,7 @@ from ngdt.cli._models import (
     estimators_of,
     is_forest,
     load_model,
-    task,
+    purpose,
     tree_of,
 )
 from ngdt.cli._options import positive_int
@@ -34,7 +34,7 @@ def _text(model, arguments):
         return _forest(model)
     tree = tree_of(model, arguments.tree)
     rules = export_text(tree, n_terms=arguments.terms or "auto", max_depth=arguments.max_depth)
-    return f"{tree.summary()}\n{task(tree)}\n\n{rules}"
+    return f"{tree.summary()}\n{purpose(tree)}\n\n{rules}"
 
 
 def _forest(model):
@@ -45,7 +45,7 @@ def _forest(model):
     width = max((len(str(names[j])) for j in shown), default=0)
     lines = [f"{names[j]:<{width}} {100 * found[j]:5.1f} %" for j in shown]
     return "\n".join([
-        model.summary(), task(model), "", "feature importances:", *lines, "",
+        model.summary(), purpose(model), "", "feature importances:", *lines, "",
         f"--tree 1 to --tree {len(estimators_of(model))} show a tree."])
 
 
