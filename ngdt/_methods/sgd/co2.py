@@ -68,7 +68,7 @@ class CO2Splitter(RefinedSplitter):
         # Directions are found on winsorized samples, and cut on raw ones.
         self.problem = problem.winsorized.replace(
             validation_weight=None, n_jobs=1, control=problem.control.silent())
-        self.space = InputScale.measure(self.problem, optimizer.norm_limit)
+        self.input_scale = InputScale.measure(self.problem, optimizer.norm_limit)
 
     def split(self, samples, min_samples_leaf):
         axis_aligned = self.splitter.split(samples, min_samples_leaf)
@@ -88,4 +88,4 @@ class CO2Splitter(RefinedSplitter):
         sample_weight = np.zeros_like(problem.sample_weight)
         sample_weight[samples] = problem.sample_weight[samples]
         problem = problem.replace(sample_weight=sample_weight)
-        return self.optimizer._optimize(stump, problem, self.space).tree.weights[0]
+        return self.optimizer._optimize(stump, problem, self.input_scale).tree.weights[0]

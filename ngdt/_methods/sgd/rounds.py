@@ -29,8 +29,8 @@ class SGDRounds(Rounds):
             optimizer, tree, problem, n_samples, n_replicas,
             min(optimizer.batch_size, n_samples))
         self.n_features, problem = problem.X.shape[1], problem.winsorized
-        self.space = InputScale.measure(problem, optimizer.norm_limit)
-        run = SGDRun(optimizer, tree, problem.replace(validation_weight=None), self.space)
+        self.input_scale = InputScale.measure(problem, optimizer.norm_limit)
+        run = SGDRun(optimizer, tree, problem.replace(validation_weight=None), self.input_scale)
         self.nu, self.rate, self.leaf_rate = run.nu, run.rate, run.leaf_rate
         first = run.trainer.tree
         self._first = [first.weights, first.thresholds, first.values]
@@ -55,7 +55,7 @@ class SGDRounds(Rounds):
 
     def _take(self, schedule, problem, batch_size, state):
         trainer = trainer_of(
-            self.optimizer, self.tree, problem, self.space, self.nu, batch_size)
+            self.optimizer, self.tree, problem, self.input_scale, self.nu, batch_size)
         trained = trainer.tree
         trained.restore(*state.arrays)
         found = trainer.epoch(

@@ -31,12 +31,12 @@ _MIN_BOUND_DECREASE = 1e-3
 
 @dataclass(frozen=True)
 class InputScale:
-    """The space that split weights are trained in.
+    """The scaled samples that split weights are trained on: their map, and their size.
 
     Attributes
     ----------
     scaling : Scaling
-        The map from the raw features to this space.
+        The map from the raw features.
     norm_limit : float
         Samples of a larger norm, with the constant feature, are shrunk to this norm.
     spread : float
@@ -104,15 +104,15 @@ def _largest_singular_value(X):
 class SGDRun:
     """One training run: its state between epochs."""
 
-    def __init__(self, params, tree, problem, space):
+    def __init__(self, params, tree, problem, input_scale):
         self.params, self.tree, self.problem = params, tree, problem
-        self.scaling = space.scaling
+        self.scaling = input_scale.scaling
         self.renew = params.renew
         self.random = np.random.RandomState(problem.random_state)
         self.training_samples = problem.training_samples
         self.validation_samples = problem.validation_samples
         self.probe = representative_samples(self.training_samples)
-        self.nu = self._nu(self.probe, space.spread)
+        self.nu = self._nu(self.probe, input_scale.spread)
         self.batch_size = int(min(params.batch_size, len(self.training_samples)))
         self.n_steps = -(-len(self.training_samples) // self.batch_size)
         self.epochs = number_of_epochs(params, self.n_steps, problem.X.shape[1])
@@ -120,7 +120,7 @@ class SGDRun:
         rate, leaf_rate = params.learning_rate, params.leaf_learning_rate
         self.rate = (auto_rate if rate == "auto" else rate) * np.sqrt(self.nu)
         self.leaf_rate = auto_leaf_rate if leaf_rate == "auto" else float(leaf_rate)
-        self.trainer = trainer_of(params, tree, problem, space, self.nu, self.batch_size)
+        self.trainer = trainer_of(params, tree, problem, input_scale, self.nu, self.batch_size)
         self.progress = Progress(params, problem, self.epochs)
         self.best = None
 
@@ -236,7 +236,7 @@ def number_of_epochs(params, n_steps, n_features):
     return int(np.clip(-(-steps // n_steps), _MIN_EPOCHS, _MAX_EPOCHS))
 
 
-def trainer_of(params, tree, problem, space, nu, batch_size):
+def trainer_of(params, tree, problem, input_scale, nu, batch_size):
     """Make the trainer of a tree.
 
     Parameters
@@ -246,7 +246,7 @@ def trainer_of(params, tree, problem, space, nu, batch_size):
         The initial tree.
     problem : Problem
         With the samples to visit.
-    space : InputScale
+    input_scale : InputScale
     nu : float
         Largest squared norm of a weight vector.
     batch_size : int
@@ -261,7 +261,7 @@ def trainer_of(params, tree, problem, space, nu, batch_size):
     # Leaf values of regression are in the units of the targets, which may be any number of
     # standard deviations from zero. Logarithms need the limit: their exponentials are summed.
     leaf_limit = params.leaf_limit if loss.is_classifier or loss.has_log_link else np.inf
-    weights, thresholds = space.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
+    weights, thresholds = input_scale.scaling.to_unit_norm(tree.densify().weights, tree.thresholds)
     trained = TrainedTree(
         tree, weights.astype(np.float32), thresholds.copy(),
         np.clip(tree.values, -leaf_limit, leaf_limit), loss, nu=nu, leaf_limit=leaf_limit,
@@ -269,7 +269,7 @@ def trainer_of(params, tree, problem, space, nu, batch_size):
     samples = TrainingSamples(
         problem.data, problem.y,
         problem.sample_weight / problem.sample_weight[problem.training_samples].mean(),
-        space.scaling, space.norm_limit)
+        input_scale.scaling, input_scale.norm_limit)
     return SGDTrainer(
         trained, samples, radius=RADIUS[inference],
         best_assignment=params.assignment == "best", batch_size=batch_size,

@@ -107,14 +107,14 @@ class SGD(Optimizer):
     norm_limit: float | None = 1.5
     assignment, renew = "navigate", "step"      # parameters of `SSGD`
 
-    def _optimize(self, tree, problem, space=None):
+    def _optimize(self, tree, problem, input_scale=None):
         """Train.
 
         Parameters
         ----------
         tree : Tree
         problem : Problem
-        space : InputScale, default=None
+        input_scale : InputScale, default=None
             None measures it.
 
         Returns
@@ -127,9 +127,9 @@ class SGD(Optimizer):
         """
         if tree.n_internal == 0:
             return OptimizerResult(tree)
-        if space is None:
-            space = InputScale.measure(problem, self.norm_limit)
-        run = SGDRun(self, tree, problem, space)
+        if input_scale is None:
+            input_scale = InputScale.measure(problem, self.norm_limit)
+        run = SGDRun(self, tree, problem, input_scale)
         run.shrink_weights()
         run.train()
         return run.progress.result(run.best_tree())
