@@ -227,8 +227,9 @@ class Scaling(_OfFeatures):
         if sparse.issparse(X):
             mean, scale = np.zeros(X.shape[1]), moments.root_mean_square
         if standardize == "auto":
-            share = _share_size if sparse.issparse(X) else _share_range
-            standardize = "global" if share(moments, X) else True
+            are_alike = (is_wide(X) and _have_one_size(moments) if sparse.issparse(X)
+                         else _have_one_range(moments))
+            standardize = "global" if are_alike else True
         if standardize == "global":
             unit = power_of_two(scale.max(initial=0.0))
             # Constant features have no part in it.
@@ -353,20 +354,20 @@ def is_wide(X):
     return X.shape[1] >= max(least, FEATURES_PER_SAMPLE * X.shape[0])
 
 
-def _share_size(moments, X):
-    """Tell whether most features of wide sparse data have values of about the same size.
+def _have_one_size(moments):
+    """Tell whether most features of sparse data have values of about the same size.
 
     Scaled by its own spread about zero, a rare word would count more than all others.
     """
     size = np.maximum(-moments.low, moments.high)
     size = size[size > 0]
-    if not (is_wide(X) and len(size)):
+    if not len(size):
         return False
     low, middle, high = np.quantile(size, [0.1, 0.5, 0.9])
     return high <= _SIZE_RATIO * middle and middle <= _SIZE_RATIO * low
 
 
-def _share_range(moments, X):
+def _have_one_range(moments):
     """Tell whether all features that are not constant have about the same range.
 
     Of many, such as pixels, a tenth may have a smaller one: those at the edge of the images.
