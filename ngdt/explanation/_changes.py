@@ -181,7 +181,7 @@ def changes_of_one_column(columns, predict, nearest_on_axes):
     ----------
     columns : Columns
     predict : callable
-        Takes encoded samples, and returns the prediction of each, and whether it meets the goal.
+        Takes an encoded sample, and returns its prediction, and whether that meets the goal.
     nearest_on_axes : callable
         As `Regions.nearest_on_axes`.
 
@@ -201,7 +201,7 @@ def changes_of_one_column(columns, predict, nearest_on_axes):
             _change_of_number(columns, predict, start, feature, value, is_gap=True)
             for value in nearest_on_axes(start, np.array([feature])).values()]
     for column, before, value, sample in columns.with_other_values():
-        (prediction,), (is_met,) = predict(sample[None])
+        prediction, is_met = predict(sample)
         if is_met:
             name = columns.context.captions.column_names[column]
             found.append(Change({name: value}, {name: before}, np.nan, prediction, sample,
@@ -214,14 +214,14 @@ def _change_of_number(columns, predict, start, feature, value, is_gap=False):
 
     def fits(number):
         sample[feature] = number
-        return abs(number - value) <= most and predict(sample[None])[1][0]
+        return abs(number - value) <= most and predict(sample)[1]
 
     name = columns.name_of(feature)
     text = format_number(shortest(value, whole_digits(value, DIGITS), fits))
     sample[feature] = value
     distance = np.nan if is_gap else _lengths(columns, sample)[feature]
     return Change({name: value}, {name: None if is_gap else float(start[feature])},
-                  float(distance), predict(sample[None])[0][0], sample, {name: text})
+                  float(distance), predict(sample)[0], sample, {name: text})
 
 
 def change_of_all_numbers(columns, predict, nearest):
@@ -251,7 +251,7 @@ def change_of_all_numbers(columns, predict, nearest):
     values = {columns.name_of(j): float(sample[j]) for j in moved}
     before = {columns.name_of(j): float(columns.row.x[j]) for j in moved}
     return Change(
-        values, before, distance, predict(sample[None])[0][0], sample,
+        values, before, distance, predict(sample)[0], sample,
         {name: _rounded_away(value, before[name]) for name, value in values.items()})
 
 

@@ -116,10 +116,10 @@ class ForestExplanation(Explanation):
             partial(nearest_on_axes, self._trees, meets, context.std, limits=limits,
                     is_whole=context.is_whole))
 
-    def _predict(self, goal, points):
-        outputs = self._mean(np.ascontiguousarray(points))
-        return ([self._context.prediction(each, is_proba=True) for each in outputs],
-                goal.accepts(None, outputs))
+    def _predict(self, goal, sample):
+        outputs = self._mean(sample[None])
+        return (self._context.prediction(outputs[0], is_proba=True),
+                goal.accepts(None, outputs)[0])
 
     def sums(self):
         """The weighted sums of the contributions to the predicted class, or to each target.

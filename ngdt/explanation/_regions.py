@@ -139,7 +139,7 @@ class Regions:
         self.is_whole = np.zeros(tree.n_features, dtype=bool) if is_whole is None else is_whole
 
     def predict(self, points):
-        """Leaves and outputs of points, and whether they meet the goal.
+        """Outputs of points, and whether they meet the goal.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Regions:
         data = self.tree.samples_of(np.ascontiguousarray(points))
         leaf = self.tree.apply_samples(data)
         outputs = self.tree.leaf_predictions(leaf, data)
-        return leaf, outputs, self.goal.accepts(leaf, outputs)
+        return outputs, self.goal.accepts(leaf, outputs)
 
     def of_leaf(self, leaf):
         """The regions of a leaf.
@@ -215,7 +215,8 @@ class Regions:
                 values = whole_values(values, x[feature])
             for value in values[np.isfinite(values)].tolist():
                 point[feature] = value
-                if self.predict(point[None])[2][0]:
+                _, (is_met,) = self.predict(point[None])
+                if is_met:
                     return value
         return None
 
@@ -272,7 +273,7 @@ class Regions:
                 continue
             points = self._rounded(x, step)
             points = points[np.isfinite(points).all(axis=1)]
-            points = points[self.predict(points)[2]] if len(points) else points
+            points = points[self.predict(points)[1]] if len(points) else points
             if len(points):
                 moved = scale > 0
                 distance = np.linalg.norm((points - x)[:, moved] / scale[moved], axis=1)

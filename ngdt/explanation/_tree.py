@@ -159,9 +159,9 @@ class TreeExplanation(Explanation):
                 Regions(context.captions.tree, self._goal(target), context.std, **limits,
                         is_whole=context.is_whole))
 
-    def _predict(self, regions, samples):
-        _, outputs, is_met = regions.predict(samples)
-        return [self._context.prediction(each) for each in outputs], is_met
+    def _predict(self, regions, sample):
+        (outputs,), (is_met,) = regions.predict(sample[None])
+        return self._context.prediction(outputs), is_met
 
     def text(self, n_terms=3):
         """The explanation as text.
