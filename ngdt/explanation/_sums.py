@@ -99,10 +99,11 @@ class WeightedSum:
             "mean prediction")
 
     @classmethod
-    def _named(cls, names, features, x, mean, weights, contributions, total, *base_name):
+    def _named(cls, names, features, x, mean, weights, contributions, total,
+               base_name="at the mean"):
         return cls(
             [names.features[j] for j in features], x[features], mean[features], weights,
-            contributions, float(total), float(total) - _sum(contributions), *base_name,
+            contributions, float(total), float(total) - _sum(contributions), base_name,
             columns=[names.columns[j] for j in features], _of_columns=names.values)._sorted()
 
     def _sorted(self):
