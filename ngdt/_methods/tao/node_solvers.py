@@ -50,24 +50,22 @@ class NodeProblem(NamedTuple):
 # intercept without weights that is rounding: where costs balance, it must not choose the side.
 _ROUNDING = 1e-9
 
-_PENALTY = {"l1": abs, "l2": lambda weights: 0.5 * weights * weights}
-
 
 class NewtonSolver:
     """Linear splits by `LinearSolver`, which lowers the penalised loss of the present split."""
 
     def __init__(self, params, problem):
         self.scaling, self.X, self.is_sparse = problem.scaling, problem.X, problem.data.is_sparse
-        self.penalty = _PENALTY[params.penalty]
-        self.directions = problem.directions
-        self.moments = problem.moments if params.penalty == "l1" else None
+        self.is_l1, self.directions = params.penalty == "l1", problem.directions
+        self.moments = problem.moments if self.is_l1 else None
         self.make_solver = partial(
             LinearSolver, penalty=params.penalty, deadline=problem.control.deadline)
         self.solver = self.make_solver(problem.data, self.scaling)
 
     def penalties(self, weights):
         """Penalty of each weight vector; the weights, dense or CSR, are those of raw features."""
-        return self.penalty(weights * self.scaling.scale).sum(axis=1)
+        scaled = weights * self.scaling.scale
+        return (abs(scaled) if self.is_l1 else 0.5 * scaled * scaled).sum(axis=1)
 
     def fit(self, problem, weights, threshold):
         """Fit a split, starting from the present one.
@@ -84,18 +82,18 @@ class NewtonSolver:
         threshold : float
         """
         scaling = self.scaling
-        initial = weights * scaling.scale, weights @ scaling.center - threshold
+        before, intercept_before = weights * scaling.scale, weights @ scaling.center - threshold
         minimise = self._minimise if self.directions is None else self._minimise_monotone
-        fitted = minimise(
-            problem.samples, problem.target, problem.C * problem.cost, *initial)
-        if self.moments is not None:
-            fitted = self._without_rounding(fitted[0]), fitted[1]
-        if abs(fitted[1]) < _ROUNDING and not fitted[0].any():
-            fitted = fitted[0], 0.0
-        if fitted[1] == initial[1] and np.array_equal(fitted[0], initial[0]):
+        scaled, intercept = minimise(
+            problem.samples, problem.target, problem.C * problem.cost, before, intercept_before)
+        if self.is_l1:
+            scaled = self._without_rounding(scaled)
+        if abs(intercept) < _ROUNDING and not scaled.any():
+            intercept = 0.0
+        if intercept == intercept_before and np.array_equal(scaled, before):
             return weights, threshold   # to scale them back would add rounding errors
-        weights = fitted[0] / scaling.scale
-        return weights, weights @ scaling.center - fitted[1]
+        weights = scaled / scaling.scale
+        return weights, weights @ scaling.center - intercept
 
     def _without_rounding(self, weights):
         """Weights in scaled space, zero where they move no sample by more than rounding does.
