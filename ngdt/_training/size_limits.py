@@ -44,9 +44,7 @@ def enforce_limits(tree, problem):
         found = reached(tree, problem)
         return np.bincount(found[0], minlength=tree.n_leaves), found
 
-    # The values of these leaves are their ids in the given tree.
-    numbered = tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
-    small = subtree_within_limits(numbered, problem, at_leaves)
+    small = subtree_within_limits(_numbered(tree), problem, at_leaves)
     if small.n_leaves == tree.n_leaves:
         return tree
     return _with_values(small, tree, problem)
@@ -88,9 +86,12 @@ def subtree_within_limits(tree, problem, at_leaves):
 
 def collapsed(tree, problem, is_leaf):
     """A tree within all limits with some nodes turned into leaves, which are fitted."""
-    small = collapse(
-        tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None]), is_leaf)
-    return _with_values(small, tree, problem)
+    return _with_values(collapse(_numbered(tree), is_leaf), tree, problem)
+
+
+def _numbered(tree):
+    """The tree whose leaf values are their ids, so that leaves of a subtree are found in it."""
+    return tree.replace(values=np.arange(tree.n_leaves, dtype=np.float64)[:, None])
 
 
 def reached(tree, problem):
@@ -165,7 +166,7 @@ def forbidden_splits(tree, problem, count, found):
 
 
 def _with_values(small, tree, problem):
-    """The pruned tree with the values of the given one, refitted where a leaf gained samples."""
+    """A subtree of `_numbered` with the leaves of the tree, refitted where one gained samples."""
     samples, _ = _present(problem)
     leaf, before = problem.apply(small, samples), problem.apply(tree, samples)
     origin = small.values[:, 0].astype(np.intp)
