@@ -9,8 +9,6 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog, nnls
 
-from ngdt._core.structure import paths
-
 # Violation of the splits, in units in which all numbers are about 1, from which a climb is
 # impossible. Less than that may be a rounding error, in a linear program or in scores.
 TOLERANCE = 1e-7
@@ -48,7 +46,7 @@ class Climbs:
 
     def __init__(self, tree, direction):
         weights = tree.dense_weights(slice(None))
-        self.tree, self.path = tree, paths(tree, np.arange(tree.n_leaves))
+        self.tree, self.path = tree, tree.ancestors()
         self.possible = _parting(self.path, weights * direction)
         is_single = np.count_nonzero(weights, axis=1) == 1
         self._exclude_by_single_features(weights, direction, is_single)

@@ -260,7 +260,7 @@ class Regions:
         norm = norms(tree.dense_weights(slice(None)) * scale)
         with np.errstate(divide="ignore", invalid="ignore"):
             away = np.where(margins == 0, 0.0, margins / norm)
-        path = paths(tree, np.arange(tree.n_leaves))
+        path = tree.ancestors()
         # Where the path goes the other way than the sample.
         path.data = np.maximum(-path.data * away[path.indices], 0.0)
         return path.max(axis=1).toarray().ravel() if tree.n_internal else np.zeros(1)
