@@ -143,19 +143,9 @@ class ObliqueBoostingRegressor(ChecksParameters, ShowsSummary, RegressorMixin, B
         if not (first.n_estimators and second.n_estimators):
             return self._set_fitted([whole.fit(X, y, sample_weight, groups=groups)])
         _fit(first, X, y, sample_weight, groups)
-        targets = np.asarray(y, dtype=np.float64).reshape(first.oob_prediction_.shape)
-        weight = check_weight(sample_weight, len(targets))
-        near, source = _near(targets, weight), first
-        is_far = (weight > 0.0) & (near != targets).reshape(len(near), -1).any(axis=1)
-        if is_far.any() and len(first.estimators_) == n_first:      # else, there is no time left
-            # What leaves with far targets miss would rule the second forest, and the comparison.
-            targets, source, weight = near, clone(first), np.where(is_far, 0.0, weight)
-            _fit(source, X, near, sample_weight, groups)
-        missed, weight = _missed(source, targets, weight)
-        if len(source.estimators_) < n_first:     # there is no time left
+        targets, missed, weight, in_time = _fit_near(first, X, y, sample_weight, groups)
+        if not in_time:
             return self._set_fitted([first])
-        if groups is not None and len(np.unique(np.asarray(groups)[weight > 0.0])) < 2:
-            weight[:] = 0.0     # a forest is not trained on one group
         if weight.any():
             _fit(second, X, missed, weight, groups)
             left, weight = _missed(second, missed, weight)
@@ -321,10 +311,32 @@ def _fit(forest, X, y, weight, groups):
         forest.fit(X, y, weight, groups=groups)
 
 
-def _near(targets, weight):
-    """The targets, with far ones moved to the fences."""
+def _fit_near(first, X, y, sample_weight, groups):
+    """What the first forest misses of near targets; if some are far, another one is fitted to them.
+
+    What leaves with far targets miss would rule the second forest, and the comparison.
+
+    Returns
+    -------
+    targets, missed : ndarray
+    weight : ndarray of shape (n_samples,)
+        0 for far targets, for samples without an out-of-bag prediction, and if one group is left.
+    in_time : bool
+        Whether there was time for all trees.
+    """
+    targets = np.asarray(y, dtype=np.float64).reshape(first.oob_prediction_.shape)
+    weight = check_weight(sample_weight, len(targets))
     columns = targets.reshape(len(targets), -1)
-    return winsorized(columns, *target_fences(columns, weight)).reshape(targets.shape)
+    near = winsorized(columns, *target_fences(columns, weight))
+    is_far = (weight > 0.0) & (near != columns).any(axis=1)
+    forest, near = first, near.reshape(targets.shape)
+    if is_far.any() and len(first.estimators_) == first.n_estimators:
+        targets, forest, weight = near, clone(first), np.where(is_far, 0.0, weight)
+        _fit(forest, X, near, sample_weight, groups)
+    missed, weight = _missed(forest, targets, weight)
+    if groups is not None and len(np.unique(np.asarray(groups)[weight > 0.0])) < 2:
+        weight[:] = 0.0     # a forest is not trained on one group
+    return targets, missed, weight, len(forest.estimators_) == forest.n_estimators
 
 
 def _missed(forest, targets, weight):
