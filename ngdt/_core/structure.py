@@ -150,7 +150,7 @@ def levels(tree):
 
 
 def sums_above_leaves(tree, at_node):
-    """Sums of what there is at the nodes of each path.
+    """Sum of the numbers at the nodes above each leaf.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def sums_above_leaves(tree, at_node):
 
 
 def sums_below(tree, at_leaf):
-    """Sums of what there is at the leaves below every node, then at every leaf.
+    """Sums of the numbers at the leaves below each node, then the numbers at each leaf.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def sums_below(tree, at_leaf):
 
 
 def node_means(tree, at_leaf, weight):
-    """Weighted means of what there is at the leaves below every node, then what is at every leaf.
+    """Weighted means of the numbers at the leaves below each node, then the numbers at each leaf.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def flip_matrix(nodes, decisions, counts, n_internal):
 
 
 def constant_predictions(tree):
-    """Predictions of leaves for every sample.
+    """Predictions of the leaves that are the same for all of their samples.
 
     Parameters
     ----------
