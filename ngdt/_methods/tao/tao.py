@@ -358,16 +358,15 @@ class TAORun:
                             for leaf in (own, other))
         gain = weight[samples] * np.where(      # on the right
             is_right, other_loss - loss, loss - other_loss)
-        used = np.flatnonzero(gain)
-        samples, target, cost = samples[used], np.sign(gain[used]), np.abs(gain[used])
-        ends = np.cumsum(counts)
-        n_used, problems = np.searchsorted(used, [0, *ends]), []
+        problems, ends = [], np.cumsum(counts)
         for k, node in enumerate(nodes):
-            here, every = slice(*n_used[k:k + 2]), slice(ends[k] - counts[k], ends[k])
-            if here.stop > here.start:
+            every = slice(ends[k] - counts[k], ends[k])
+            used = np.flatnonzero(gain[every])
+            if len(used):
+                own_gain = gain[every][used]
                 problems.append(NodeProblem(
-                    node, samples[here], target[here], cost[here], self._C(node),
-                    slice(start[k], stop[k]), is_right[every], other[every]))
+                    node, samples[every][used], np.sign(own_gain), np.abs(own_gain),
+                    self._C(node), slice(start[k], stop[k]), is_right[every], other[every]))
         return problems
 
     def _route(self, samples, start):
