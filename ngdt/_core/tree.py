@@ -315,10 +315,10 @@ class Tree(FlatTree):
         thresholds = (
             self.thresholds if thresholds is None else numbers("thresholds", thresholds, 1))
         check_lengths(shape[0], thresholds, self.children_left, self.children_right)
-        leaves = kept = self.values, self.slopes, self.ranges
+        leaves = (self.values, self.slopes, self.ranges) if values is None else (
+            values, slopes, ranges)
         if values is not None or shape[1] != self.n_features:
-            leaves = checked_leaves(
-                shape, *(kept if values is None else (values, slopes, ranges)))
+            leaves = checked_leaves(shape, *leaves)
         tree = type(self).__new__(type(self))
         FlatTree.__init__(
             tree, dense, csr, shape[1], thresholds, self.children_left, self.children_right,
