@@ -195,7 +195,7 @@ def _chosen_columns(data, arguments):
     for name in arguments.drop:
         _, data = data.column(name)
     for name in arguments.categorical:
-        data.column(name)
+        data.column(name)       # an error for one that is not there
     if not data.X.shape[1]:
         raise Mistake(f"{data.path}: there is no column but the target")
     # As text, numbers would be warned of.

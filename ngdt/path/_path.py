@@ -245,9 +245,9 @@ def tao_path(
             tree.n_nonzero, tree.n_internal, tree.n_leaves,
             *prediction_cost(tree, encoded, sample_weight=sample_weight)))
         if verbose:
-            train, validation, *sizes = columns[-1][:4]
+            train, validation, *_ = columns[-1]
             print(f"[tao_path] C {C:.4g}  train {train:.4g}  validation {validation:.4g}  "
-                  "nonzeros {}  splits {}".format(*sizes))
+                  f"nonzeros {tree.n_nonzero}  splits {tree.n_internal}")
         if cut is not None:
             warn(
                 f"Training was interrupted at C={C:.4g}, where the path ends." if cut.by_user

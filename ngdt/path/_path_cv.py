@@ -172,6 +172,7 @@ class TAOPathCV(MetaEstimatorMixin, BaseEstimator):
                 for train, test in folds))
             _check_scores(self.scores_, self.Cs_)
             self.C_ = self.Cs_[_choose(self.scores_, self.rule)]
+            # Each tree is trained further for the next C; the last one is that of C_.
             *_, (_, cut) = _uninterrupted(
                 self.estimator_, self.Cs_[self.Cs_ >= self.C_], X, y, weight)
             if cut is not None:
