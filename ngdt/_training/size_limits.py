@@ -41,8 +41,8 @@ def enforce_limits(tree, problem):
             enforce_limits(straighten(tree, problem), free), problem))
 
     def at_leaves(tree):
-        found = reached(tree, problem)
-        return np.bincount(found[0], minlength=tree.n_leaves), found
+        leaf, *targets = reached(tree, problem)
+        return np.bincount(leaf, minlength=tree.n_leaves), (leaf, *targets)
 
     small = subtree_within_limits(_numbered(tree), problem, at_leaves)
     if small.n_leaves == tree.n_leaves:
@@ -76,10 +76,11 @@ def subtree_within_limits(tree, problem, at_leaves):
         small = keep_reached(small, keep)
     small = collapse(small, forbidden_splits(small, problem, count, found))
     if problem.max_leaf_nodes is not None and small.n_leaves > problem.max_leaf_nodes:
-        error = node_errors(small, *at_leaves(small)[1])
-        small = prune_to_size(small, error, problem.max_leaf_nodes)
+        _, found = at_leaves(small)
+        small = prune_to_size(small, node_errors(small, *found), problem.max_leaf_nodes)
     if problem.ccp_alpha > 0:
-        sequence = pruning_sequence(small, *at_leaves(small)[1])
+        _, found = at_leaves(small)
+        sequence = pruning_sequence(small, *found)
         small = collapse(small, sequence.is_leaf(problem.ccp_alpha))
     return small
 
@@ -158,9 +159,10 @@ def forbidden_splits(tree, problem, count, found):
     if problem.min_samples_split > 2:
         forbidden |= sums_below(tree, count)[:m] < problem.min_samples_split
     if problem.min_impurity_decrease > 0:
+        _, _, weight, _ = found
         impurity = node_impurities(tree, *found)
         decrease = impurity[:m] - impurity[child_ids(tree)].sum(axis=1)
-        least = problem.min_impurity_decrease * found[2].sum()
+        least = problem.min_impurity_decrease * weight.sum()
         forbidden |= decrease * (1 + 1e-10) < least
     return forbidden
 
