@@ -94,11 +94,21 @@ class InfoGain(Initializer):
 
 
 class RefinedSplitter:
-    """Base class of split strategies that refine the split that a splitter finds."""
+    """Base class of split strategies that refine the split that a splitter finds.
+
+    A subclass has a method `_refined` for this, or another `split`.
+    """
 
     def __init__(self, problem):
         self.splitter, self.weight = problem.splitter, problem.sample_weight
         self.data = problem.data
+
+    def split(self, samples, min_samples_leaf):
+        """The axis-aligned split of a node, or a better one; None for a leaf."""
+        axis_aligned = self.splitter.split(samples, min_samples_leaf)
+        if axis_aligned is None:
+            return None
+        return self._refined(samples, axis_aligned, min_samples_leaf)
 
     def partition(self, samples, split):
         """Partition samples by a split; see `Splitter.partition`."""

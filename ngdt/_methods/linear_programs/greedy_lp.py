@@ -91,14 +91,8 @@ class LPSplitter(RefinedSplitter):
         # Planes are found on winsorized samples, and cut on raw ones.
         self.scaled = self.scaling.transform(problem.winsorized.X)
 
-    def split(self, samples, min_samples_leaf):
-        axis_aligned = self.splitter.split(samples, min_samples_leaf)
-        if axis_aligned is None:
-            return None
-        return self._plane(samples, axis_aligned, min_samples_leaf) or axis_aligned
-
-    def _plane(self, samples, axis_aligned, min_samples_leaf):
-        """Plane of the linear program, or None if a side has too few samples."""
+    def _refined(self, samples, axis_aligned, min_samples_leaf):
+        """The split of the linear program, unless a side has too few samples."""
         sample_weight = self.weight[samples]
         right = self._belongs_right(samples, axis_aligned)
         plane = place_plane(
@@ -106,9 +100,10 @@ class LPSplitter(RefinedSplitter):
             np.where(right, 0.0, sample_weight / sample_weight[~right].sum()),
             np.where(right, sample_weight / sample_weight[right].sum(), 0.0), self.deadline)
         if plane is None:
-            return None
+            return axis_aligned
         weights, thresholds = self.scaling.to_raw(plane[None, :-1], plane[-1:])
-        return self.cut_at(samples, weights[0], thresholds[0], min_samples_leaf)
+        return self.cut_at(
+            samples, weights[0], thresholds[0], min_samples_leaf) or axis_aligned
 
     def _belongs_right(self, samples, axis_aligned):
         """Mask of the samples whose class should go right."""

@@ -91,10 +91,7 @@ class OC1Splitter(RefinedSplitter):
         self.descent = Descent(self.splitter, self.scaling.center, self.scaling.scale)
         self.random = np.random.default_rng(problem.random_state)
 
-    def split(self, samples, min_samples_leaf):
-        best = self.splitter.split(samples, min_samples_leaf)
-        if best is None:
-            return None
+    def _refined(self, samples, best, min_samples_leaf):
         initial = best._replace(direction=np.eye(1, self.n_features, best.direction)[0])
         for restart in range(self.n_restarts + 1):
             if restart:

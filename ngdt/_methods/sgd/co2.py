@@ -70,10 +70,7 @@ class CO2Splitter(RefinedSplitter):
             validation_weight=None, n_jobs=1, control=problem.control.silent())
         self.input_scale = InputScale.measure(self.problem, optimizer.norm_limit)
 
-    def split(self, samples, min_samples_leaf):
-        axis_aligned = self.splitter.split(samples, min_samples_leaf)
-        if axis_aligned is None:
-            return None
+    def _refined(self, samples, axis_aligned, min_samples_leaf):
         weights = self._optimize(samples, axis_aligned)
         best = self.cut(samples, weights, min_samples_leaf)
         return axis_aligned if best is None or not best.gain >= axis_aligned.gain else best
