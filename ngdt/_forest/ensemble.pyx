@@ -77,13 +77,13 @@ cdef class Ensemble:
         out : ndarray of shape (n_samples, n_outputs)
         """
         cdef Py_ssize_t t, i, k, first, last, n_trees = len(self.trees)
-        cdef Py_ssize_t size = self._check(data, begin, end, out.shape[0])
+        cdef Py_ssize_t size = max(MIN_BLOCK, min(
+            MAX_BLOCK, <Py_ssize_t> (BLOCK_VALUES / max(1.0, data.mean_stored))))
         cdef double factor = 1.0 / n_trees
         cdef double[::1] scratch = np.empty(self.n_outputs)
         cdef Reader reader = Reader(data, False)
         cdef Reader sparse_reader = Reader(data, True) if self._has_sparse_trees else reader
-        if out.shape[1] != self.n_outputs:
-            raise ValueError(f"out must have {self.n_outputs} columns, got {out.shape[1]}")
+        self._check(data, begin, end, out)
         with nogil:
             first = begin
             while first < end:
@@ -121,17 +121,18 @@ cdef class Ensemble:
             for k in range(self.n_outputs):
                 out[i, k] += prediction[k]
 
-    cdef Py_ssize_t _check(
-        self, Samples data, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t n_out
+    cdef int _check(
+        self, Samples data, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] out
     ) except -1:
-        """Check the arguments of a kernel, and return the number of samples of a block."""
+        """Raise a ValueError unless the arguments of `mean` fit each other and the trees."""
         if data.n_features != self.n_features:
             raise ValueError(
                 f"X has {data.n_features} features, but the forest was built for "
                 f"{self.n_features}")
-        if not 0 <= begin <= end <= data.n_samples == n_out:
+        if not 0 <= begin <= end <= data.n_samples == out.shape[0]:
             raise ValueError(
                 f"begin={begin} and end={end} must be a range of the {data.n_samples} samples, "
-                f"for which out has {n_out} rows")
-        return max(MIN_BLOCK, min(MAX_BLOCK, <Py_ssize_t> (
-            BLOCK_VALUES / max(1.0, data.mean_stored))))
+                f"for which out has {out.shape[0]} rows")
+        if out.shape[1] != self.n_outputs:
+            raise ValueError(f"out must have {self.n_outputs} columns, got {out.shape[1]}")
+        return 0
