@@ -19,8 +19,8 @@ _IGNORED = {
     "warm_start"}
 
 
-def with_checkpoint(problem, estimator, path, before=None):
-    """The problem of a fit, with its checkpoint, and the seed that it was begun with.
+def with_checkpoint(problem, estimator, path, before):
+    """The problem of a fit, with its checkpoint and the seed that it was begun with.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def with_checkpoint(problem, estimator, path, before=None):
     estimator : estimator
     path : str, os.PathLike or None
         None: there is none.
-    before : object, default=None
+    before : object or None
         What a warm start goes on from.
 
     Returns

@@ -125,17 +125,17 @@ def log_odds_tree(tree):
                         slopes=tree.slopes[:, 1:] - tree.slopes[:, :1])
 
 
-def formula_of(captions, leaf, output=0, n_terms=None, digits=None, *, terms=None):
+def formula_of(captions, leaf, output, n_terms, digits, *, terms=None):
     """The formula of a leaf for one output.
 
     Parameters
     ----------
     captions : Captions
     leaf : int
-    output : int, default=0
-    n_terms : int or None, default=None
+    output : int
+    n_terms : int or None
         Number of features to show. None shows all.
-    digits : int or None, default=None
+    digits : int or None
         Least number of significant digits. Numbers have more where the error of a prediction would
         exceed half a unit in that digit of the range of all predictions: leaves that differ have to
         look different. None stands for 3, or for exact numbers where all features are shown and the

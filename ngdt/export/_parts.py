@@ -45,7 +45,7 @@ def missing_in_sums(captions):
     return {j: value for j, value in captions.fill.items() if j in used}
 
 
-def leaf_text(captions, leaf, n_terms=None, digits=None):
+def leaf_text(captions, leaf, n_terms, digits=None):
     """Prediction of a leaf, in one line.
 
     Parameters
@@ -60,7 +60,7 @@ def leaf_text(captions, leaf, n_terms=None, digits=None):
     return "; ".join(leaf_lines(captions, leaf, n_terms, digits))
 
 
-def leaf_lines(captions, leaf, n_terms=None, digits=None):
+def leaf_lines(captions, leaf, n_terms, digits):
     """Prediction of a leaf: its most probable class, its values, or formulas.
 
     Parameters
@@ -93,7 +93,7 @@ def leaf_lines(captions, leaf, n_terms=None, digits=None):
     return [("; " if is_linear else ", ").join(texts)]
 
 
-def linear_model_lines(captions, n_terms=None, digits=None):
+def linear_model_lines(captions, n_terms, digits):
     """A linear model as a table, with a line for each feature.
 
     Parameters
